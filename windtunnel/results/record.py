@@ -1,0 +1,161 @@
+"""The trial record: what every testbed yields and all that analysis and report know.
+
+Plain JSON with a schema version. One trial is one file; host samples and task
+attempts, which are long, are Parquet files beside it (see ``folder.py``).
+Times are seconds; instants are seconds since the epoch (UTC).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+TRIAL_SCHEMA = "windtunnel.trial/1"
+STUDY_SCHEMA = "windtunnel.study/1"
+
+Kind = Literal["measured", "predicted", "published"]
+
+
+class Record(BaseModel):
+    """Base of all stored records: closed, so that a misspelt field is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Metric(Record):
+    """One number with its unit (``s``, ``bytes``, ``bytes/s``, ``count``, ``ratio``, ``W``, ...)."""
+
+    value: float
+    unit: str
+
+
+class Check(Record):
+    """One step of a verification: what was expected, what was found."""
+
+    name: str
+    passed: bool
+    expected: str = ""
+    got: str = ""
+
+
+class Verdict(Record):
+    """Valid, or invalid with the reason. Invalid trials are kept and shown, never averaged."""
+
+    valid: bool
+    reason: str = ""
+    checks: list[Check] = Field(default_factory=list)
+
+
+class Phase(Record):
+    """One timed phase of a trial.
+
+    ``elapsed_s`` runs from the job's start to its finish as the job history has
+    them; ``wall_s`` adds the client's start-up and the wait for the result.
+    ``started_at`` and ``finished_at`` are epoch seconds of the job.
+    """
+
+    name: str
+    job_id: str | None = None
+    started_at: float
+    finished_at: float
+    elapsed_s: float
+    wall_s: float
+    metrics: dict[str, Metric] = Field(default_factory=dict)
+
+
+class Treatment(Record):
+    """One combination of levels.
+
+    ``levels`` maps factor name to level label; ``overrides`` maps paths (into the
+    cluster description or ``workloads.NAME.``) to the value that the level sets.
+    """
+
+    id: str
+    levels: dict[str, str] = Field(default_factory=dict)
+    overrides: dict[str, Any] = Field(default_factory=dict)
+
+
+class Before(Record):
+    """The machine just before a trial: covariates that tell a disturbed trial from a quiet one."""
+
+    load_1min: float
+    memory_available_bytes: int
+    page_cache_bytes: int
+    cpu_idle_share: float
+    cache_state: Literal["warm", "dropped", "unknown"]
+
+
+class Trial(Record):
+    """One execution of one workload at one treatment: the independent unit of statistics.
+
+    ``round`` counts from 1 (0 = warm-up, never averaged); ``position`` is the place in
+    the round's random order; ``attempt`` counts repetitions of the same slot after an
+    invalid trial, from 1. ``extra`` marks a trial that the variation limit asked for.
+    """
+
+    schema_: str = Field(default=TRIAL_SCHEMA, alias="schema")
+    id: str
+    study_id: str
+    kind: Kind = "measured"
+    testbed: str
+    workload: str
+    treatment: Treatment
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    round: int
+    position: int
+    attempt: int = 1
+    extra: bool = False
+    started_at: float
+    finished_at: float
+    verdict: Verdict
+    phases: list[Phase] = Field(default_factory=list)
+    metrics: dict[str, Metric] = Field(default_factory=dict)
+    before: Before | None = None
+    flags: list[str] = Field(default_factory=list)
+    samples_file: str | None = None
+    tasks_file: str | None = None
+    provenance: str | None = None
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    @property
+    def warmup(self) -> bool:
+        """Whether the trial only warmed the system up and must not be averaged."""
+        return self.round == 0
+
+
+class ProtocolRecord(Record):
+    """The rules that were fixed before the first trial."""
+
+    rounds: int
+    seed: int
+    warmup: int = 0
+    variation_limit: float = 0.20
+    extra_rounds: int = 0
+    trial_time_limit_s: float
+    retry_invalid: int = 1
+    cache: str = "warm"
+
+
+class StudyRecord(Record):
+    """The question as it was asked, resolved: written once, before the first trial."""
+
+    schema_: str = Field(default=STUDY_SCHEMA, alias="schema")
+    id: str
+    name: str
+    question: str = ""
+    kind: Kind = "measured"
+    testbed: str
+    created_at: float
+    fingerprint: str
+    source_text: str = ""
+    cluster: dict[str, Any] = Field(default_factory=dict)
+    workloads: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    factors: dict[str, list[str]] = Field(default_factory=dict)
+    baseline: dict[str, str] = Field(default_factory=dict)
+    treatments: list[Treatment] = Field(default_factory=list)
+    protocol: ProtocolRecord
+    notes: list[str] = Field(default_factory=list)
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
