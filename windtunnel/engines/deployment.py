@@ -1,0 +1,94 @@
+"""The deployment contract: a running cluster as workloads see it, on whatever testbed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from windtunnel.hosts.base import Host
+from windtunnel.results.record import Phase
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """A finished job: its phase record, all its counters, and its task attempts.
+
+    ``counters`` maps ``GROUP:NAME`` to the job's total. ``tasks`` rows have the columns
+    of the ``tasks`` Parquet file (see ``results/folder.py``).
+    """
+
+    phase: Phase
+    counters: Mapping[str, int]
+    tasks: Sequence[Mapping[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FileStatus:
+    """A file in the cluster's file system: path, bytes, replication."""
+
+    path: str
+    length_bytes: int
+    replication: int
+
+
+class FileSystem(Protocol):
+    """The cluster's file system, for checks and small files (data goes through jobs)."""
+
+    def list(self, path: str) -> list[FileStatus]:
+        """Files directly in a folder; an absent folder is empty."""
+        ...
+
+    def read(self, path: str, limit_bytes: int = 1 << 20) -> bytes:
+        """The first ``limit_bytes`` bytes of a file."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Remove a file or folder; one that is absent is no error."""
+        ...
+
+
+class Deployment(Protocol):
+    """A running cluster."""
+
+    id: str
+    hosts: Sequence[Host]
+    files: FileSystem
+
+    def run_job(
+        self,
+        phase: str,
+        argv: Sequence[str],
+        settings: Mapping[str, str],
+        *,
+        deadline_s: float,
+    ) -> JobRun:
+        """Run a program of the examples jar, or a main class, as one timed phase.
+
+        Parameters
+        ----------
+        phase:
+            Name of the phase that is timed.
+        argv:
+            Main class or program name, then its arguments.
+        settings:
+            Hadoop properties of this job alone.
+        deadline_s:
+            Monotonic time (``time.monotonic()``) at which the job is given up.
+
+        Raises
+        ------
+        TrialInvalidError
+            If the job failed or ran out of time.
+        DeploymentError
+            If a daemon died meanwhile.
+        """
+        ...
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError, naming the daemon, if one has died."""
+        ...
+
+    def processes(self) -> Mapping[str, int]:
+        """Process id of every daemon by its name, for the sampler."""
+        ...

@@ -1,0 +1,69 @@
+"""The host contract: spawn a process, place and read files, drop caches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """A process to start.
+
+    ``name`` is unique within a deployment and is what errors and samples call it;
+    ``log`` receives standard output and error.
+    """
+
+    name: str
+    argv: Sequence[str]
+    log: Path
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+class Process(Protocol):
+    """A started process."""
+
+    name: str
+    pid: int
+    log: Path
+
+    def returncode(self) -> int | None:
+        """Exit code (negative: the signal that ended it), or None while it runs."""
+        ...
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Exit code, or None if it still runs after ``timeout_s`` seconds."""
+        ...
+
+    def kill(self) -> None:
+        """End the process and everything that it started, at once."""
+        ...
+
+
+class Host(Protocol):
+    """One machine as an engine sees it.
+
+    ``name`` is the host's name in the deployment, ``address`` the IP address under which
+    the other hosts reach it, ``root`` a folder of its own that the deployment removes,
+    ``logs`` a folder that is kept.
+    """
+
+    name: str
+    address: str
+    root: Path
+    logs: Path
+
+    def spawn(self, spec: ProcessSpec) -> Process:
+        """Start a process that cannot outlive the program that asked for it."""
+        ...
+
+    def write_text(self, path: Path, text: str) -> None:
+        """Write a file, with its folders."""
+        ...
+
+    def drop_caches(self) -> bool:
+        """Empty the page cache of this host; False where that is not permitted."""
+        ...

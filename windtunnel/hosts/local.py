@@ -1,0 +1,192 @@
+"""This machine as a host: several named hosts may share it, each with a folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import ProcessSpec
+
+
+class LocalProcess:
+    """A process that the supervisor runs for us."""
+
+    def __init__(self, name: str, log: Path, owner: SupervisorClient) -> None:
+        self.name = name
+        self.log = log
+        self.pid = 0
+        self._owner = owner
+        self._returncode: int | None = None
+        self._started = threading.Event()
+        self._ended = threading.Event()
+        self._error = ""
+
+    def returncode(self) -> int | None:
+        """Exit code (negative: the signal that ended it), or None while it runs."""
+        return self._returncode
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Exit code, or None if it still runs after ``timeout_s`` seconds."""
+        self._ended.wait(timeout_s)
+        return self._returncode
+
+    def kill(self) -> None:
+        """End the process and everything that it started, at once."""
+        self._owner.send({"op": "kill", "name": self.name})
+
+    def _mark_ended(self, returncode: int) -> None:
+        self._returncode = returncode
+        self._ended.set()
+
+
+class SupervisorClient:
+    """The program's end of a supervisor process.
+
+    Parameters
+    ----------
+    deployment:
+        Id that all processes carry in their environment.
+    scratch:
+        Folders (with the marker file) that the supervisor removes at the end.
+    log:
+        Where the supervisor's own messages go.
+    """
+
+    def __init__(self, deployment: str, scratch: Sequence[Path], log: Path) -> None:
+        self.processes: dict[str, LocalProcess] = {}
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        with log.open("ab") as errors:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "windtunnel.hosts.supervisor", deployment]
+                + [str(folder) for folder in scratch],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+                text=True,
+            )
+        self.pid = self._child.pid
+        self._reader = threading.Thread(target=self._read_events, daemon=True)
+        self._reader.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the supervisor still runs."""
+        return not self._closed.is_set() and self._child.poll() is None
+
+    def spawn(self, spec: ProcessSpec) -> LocalProcess:
+        """Start a process.
+
+        Raises
+        ------
+        DeploymentError
+            If it cannot be started, or if the supervisor is gone.
+        """
+        process = LocalProcess(spec.name, spec.log, self)
+        self.processes[spec.name] = process
+        spec.log.parent.mkdir(parents=True, exist_ok=True)
+        order = {"op": "spawn", "name": spec.name, "argv": list(spec.argv)}
+        order |= {"env": dict(spec.env), "cwd": str(spec.cwd), "log": str(spec.log)}
+        self.send(order)
+        if not process._started.wait(10) or process._error:
+            raise DeploymentError(
+                f"{spec.name} cannot be started: {process._error or 'the supervisor is silent'}",
+                remedy="see that the program exists and that memory and processes are left.",
+            )
+        return process
+
+    def send(self, order: dict[str, object]) -> None:
+        """Send one order.
+
+        Raises
+        ------
+        DeploymentError
+            If the supervisor is gone, and with it all daemons.
+        """
+        try:
+            with self._lock:
+                assert self._child.stdin is not None
+                self._child.stdin.write(json.dumps(order) + "\n")
+                self._child.stdin.flush()
+        except (BrokenPipeError, ValueError) as error:
+            raise DeploymentError(
+                "the supervisor of the daemons has died, and the daemons with it",
+                remedy="run the same command again: what was measured is kept.",
+            ) from error
+
+    def close(self) -> None:
+        """End all processes, remove the scratch folders, wait until that is done."""
+        with contextlib.suppress(DeploymentError):
+            self.send({"op": "close"})
+        with contextlib.suppress(OSError, ValueError):
+            assert self._child.stdin is not None
+            self._child.stdin.close()
+        try:
+            self._child.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+        self._reader.join(timeout=5)
+        assert self._child.stdout is not None
+        self._child.stdout.close()
+
+    def _read_events(self) -> None:
+        assert self._child.stdout is not None
+        for line in self._child.stdout:
+            event = json.loads(line)
+            process = self.processes.get(event.get("name", ""))
+            if process is None:
+                continue
+            if event["event"] == "spawned":
+                process.pid = event["pid"]
+            elif event["event"] == "failed":
+                process._error = event["error"]
+            else:
+                process._mark_ended(event["returncode"])
+            process._started.set()
+        self._closed.set()
+        for process in self.processes.values():
+            if process.returncode() is None:
+                process._mark_ended(-9)
+            process._started.set()
+
+
+class LocalHost:
+    """This machine under a name and a loopback address of its own."""
+
+    def __init__(
+        self, name: str, address: str, root: Path, logs: Path, supervisor: SupervisorClient
+    ) -> None:
+        self.name = name
+        self.address = address
+        self.root = root
+        self.logs = logs
+        self._supervisor = supervisor
+        root.mkdir(parents=True, exist_ok=True)
+        logs.mkdir(parents=True, exist_ok=True)
+
+    def spawn(self, spec: ProcessSpec) -> LocalProcess:
+        """Start a process that ends, at the latest, when this program does."""
+        return self._supervisor.spawn(spec)
+
+    def write_text(self, path: Path, text: str) -> None:
+        """Write a file, with its folders."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def drop_caches(self) -> bool:
+        """Empty the machine's page cache; False where that is not permitted."""
+        try:
+            os.sync()
+            Path("/proc/sys/vm/drop_caches").write_text("3\n")
+        except OSError:
+            return False
+        return True

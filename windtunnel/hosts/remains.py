@@ -1,0 +1,131 @@
+"""Register of deployments on this machine, and the removal of what a dead one left.
+
+Every deployment has a folder ``STATE/ID`` with ``deployment.json``, written before the
+first process starts. A deployment is *dead* when its owner (process id and start time)
+is gone. Only dead ones are removed, and of them only processes that carry the
+deployment's id in their environment and folders that carry our marker file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import psutil
+
+from windtunnel.errors import ResultsError
+from windtunnel.hosts.supervisor import MARKER, SCRATCH_MARKER, remove_scratch
+
+
+def state_root() -> Path:
+    """Folder of all deployments: ``WINDTUNNEL_STATE`` or the user's state folder."""
+    override = os.environ.get("WINDTUNNEL_STATE")
+    return Path(override) if override else Path(platformdirs.user_state_path("windtunnel"))
+
+
+@dataclass
+class Registration:
+    """A deployment's entry in the register."""
+
+    id: str
+    folder: Path
+
+    @property
+    def scratch(self) -> Path:
+        """Folder for the data of the daemons; removed at the end."""
+        return self.folder / "scratch"
+
+    @classmethod
+    def create(cls, testbed: str) -> Registration:
+        """Register a new deployment owned by this process.
+
+        Raises
+        ------
+        ResultsError
+            If the state folder cannot be written.
+        """
+        entry = cls(id=f"wt-{secrets.token_hex(4)}", folder=Path())
+        entry.folder = state_root() / "deployments" / entry.id
+        try:
+            entry.scratch.mkdir(parents=True)
+            (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
+            me = psutil.Process()
+            entry.update(testbed=testbed, owner=[me.pid, me.create_time()])
+        except OSError as error:
+            raise ResultsError(
+                f"the state folder {entry.folder} cannot be written: {error.strerror}",
+                remedy="free some space, or set WINDTUNNEL_STATE to a folder that you may write.",
+            ) from error
+        return entry
+
+    def update(self, **facts: object) -> None:
+        """Add facts to the entry, atomically."""
+        new = self.folder / "deployment.json.new"
+        new.write_text(json.dumps(self.facts() | {"id": self.id} | facts, indent=1))
+        new.replace(self.folder / "deployment.json")
+
+    def facts(self) -> dict[str, Any]:
+        """All facts of the entry; empty where none can be read."""
+        try:
+            facts: dict[str, Any] = json.loads((self.folder / "deployment.json").read_text())
+        except (OSError, ValueError):
+            return {}
+        return facts
+
+    def owner_alive(self) -> bool:
+        """Whether the process that owns the deployment still runs."""
+        owner = self.facts().get("owner")
+        if not owner:
+            return False
+        with contextlib.suppress(psutil.Error):
+            return abs(psutil.Process(owner[0]).create_time() - owner[1]) < 1.0
+        return False
+
+    def forget(self) -> None:
+        """Remove the entry and its folders."""
+        remove_scratch(self.scratch)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def registered() -> list[Registration]:
+    """All deployments in the register, living and dead."""
+    folder = state_root() / "deployments"
+    if not folder.is_dir():
+        return []
+    return [Registration(id=entry.name, folder=entry) for entry in sorted(folder.glob("wt-*"))]
+
+
+def _marked() -> list[tuple[str, psutil.Process]]:
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            mark = process.environ().get(MARKER)
+            if mark:
+                found.append((mark, process))
+    return found
+
+
+def clean() -> list[str]:
+    """End and remove what dead deployments left; returns a line for each thing removed."""
+    entries = {entry.id: entry for entry in registered()}
+    living = {id_ for id_, entry in entries.items() if entry.owner_alive()}
+    done = []
+    for mark, process in _marked():
+        if mark in entries and mark not in living:
+            with contextlib.suppress(psutil.Error):
+                line = f"ended process {process.pid} ({process.name()}) of {mark}"
+                process.kill()
+                process.wait(5)
+                done.append(line)
+    for id_, entry in entries.items():
+        if id_ not in living:
+            entry.forget()
+            done.append(f"removed the folder of {id_}")
+    return done

@@ -1,0 +1,189 @@
+"""The supervisor: a small process between the program and all daemons of a deployment.
+
+It starts what it is told to start and ends everything when the program that started it
+is gone, however that happened: the kernel closes the pipe on its standard input, it
+reads end-of-file, kills all its descendants and removes the deployment's scratch
+folders. On Linux it is a child subreaper, so that YARN's containers, which detach
+themselves into sessions of their own, are still its descendants; and each daemon asks
+for SIGKILL in case the supervisor itself dies.
+
+Protocol, one JSON object a line. In: ``{"op": "spawn", "name", "argv", "env", "cwd",
+"log"}``, ``{"op": "kill", "name"}``, ``{"op": "close"}``. Out: ``{"event": "spawned",
+"name", "pid"}``, ``{"event": "failed", "name", "error"}``, ``{"event": "exited", "name",
+"returncode"}``, ``{"event": "closed"}``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+MARKER = "WINDTUNNEL_DEPLOYMENT"
+SCRATCH_MARKER = ".windtunnel-scratch"
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+_PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+_KILL_PASSES = 100
+
+
+def _prctl(option: int, value: int) -> None:
+    """Call prctl(2) where there is one; elsewhere (macOS) the marker search must do."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def _die_with_parent() -> None:
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def marked_processes(deployment: str) -> Iterator[psutil.Process]:
+    """Processes whose environment carries the deployment's id, ours excluded."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.pid != os.getpid() and process.environ().get(MARKER) == deployment:
+                yield process
+
+
+def kill_tree(pid: int) -> None:
+    """SIGKILL a process and its descendants, the descendants first."""
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for member in [*process.children(recursive=True), process]:
+            with contextlib.suppress(psutil.Error):
+                member.kill()
+
+
+def remove_scratch(folder: Path) -> None:
+    """Remove a folder that carries our marker file; leave every other folder alone."""
+    if (folder / SCRATCH_MARKER).is_file():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Supervisor:
+    """State of the supervisor process; see the module's docstring for the protocol."""
+
+    def __init__(self, deployment: str, scratch: list[Path]) -> None:
+        self.deployment = deployment
+        self.scratch = scratch
+        self.children: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}
+        self.buffer = b""
+
+    def serve(self) -> None:
+        """Serve until end-of-file, ``close`` or SIGTERM; then leave nothing behind."""
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_read, False)
+        os.set_blocking(wake_write, False)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, _raise_exit)
+        with contextlib.suppress(SystemExit, BrokenPipeError), selectors.DefaultSelector() as wait:
+            wait.register(0, selectors.EVENT_READ)
+            wait.register(wake_read, selectors.EVENT_READ)
+            while True:
+                for key, _ in wait.select(timeout=1.0):
+                    if key.fd == 0:
+                        self._read_orders()
+                    else:
+                        with contextlib.suppress(BlockingIOError):
+                            os.read(wake_read, 4096)
+                self._reap()
+        self._end()
+
+    def _read_orders(self) -> None:
+        data = os.read(0, 65536)
+        if not data:
+            raise SystemExit
+        *lines, self.buffer = (self.buffer + data).split(b"\n")
+        for line in lines:
+            self._obey(json.loads(line))
+
+    def _obey(self, order: dict[str, Any]) -> None:
+        if order["op"] == "spawn":
+            self._spawn(order)
+        elif order["op"] == "kill":
+            for pid, (name, _) in list(self.children.items()):
+                if name == order["name"]:
+                    kill_tree(pid)
+        else:
+            raise SystemExit
+
+    def _spawn(self, order: dict[str, Any]) -> None:
+        env = {**os.environ, **order["env"], MARKER: self.deployment}
+        try:
+            with Path(order["log"]).open("ab") as log:
+                child = subprocess.Popen(
+                    order["argv"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=order["cwd"],
+                    env=env,
+                    start_new_session=True,
+                    preexec_fn=_die_with_parent,
+                )
+        except OSError as error:
+            _say(event="failed", name=order["name"], error=str(error))
+            return
+        self.children[child.pid] = (order["name"], child)
+        _say(event="spawned", name=order["name"], pid=child.pid)
+
+    def _reap(self) -> None:
+        """Collect every ended child, adopted orphans included, and tell of the known ones."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            known = self.children.pop(pid, None)
+            if known is not None:
+                name, child = known
+                child.returncode = os.waitstatus_to_exitcode(status)
+                _say(event="exited", name=name, returncode=child.returncode)
+
+    def _end(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for _ in range(_KILL_PASSES):
+            living = psutil.Process().children(recursive=True)
+            if sys.platform != "linux":
+                living += list(marked_processes(self.deployment))
+            for process in living:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+            with contextlib.suppress(BrokenPipeError, OSError):
+                self._reap()
+            if not living:
+                break
+            time.sleep(0.02)
+        for folder in self.scratch:
+            remove_scratch(folder)
+        with contextlib.suppress(BrokenPipeError, OSError):
+            _say(event="closed")
+
+
+def _raise_exit(*_: object) -> None:
+    raise SystemExit
+
+
+def _say(**event: object) -> None:
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    Supervisor(sys.argv[1], [Path(folder) for folder in sys.argv[2:]]).serve()
