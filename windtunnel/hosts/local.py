@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from windtunnel.errors import DeploymentError
+from windtunnel.hosts import supervisor
 from windtunnel.hosts.base import ProcessSpec
 
 
@@ -65,7 +66,7 @@ class SupervisorClient:
         self._lock = threading.Lock()
         with log.open("ab") as errors:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "windtunnel.hosts.supervisor", deployment]
+                [sys.executable, "-P", supervisor.__file__, deployment]
                 + [str(folder) for folder in scratch],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -1,0 +1,1 @@
+"""Apache Hadoop: artifacts, settings, daemons, clients, job history. The real project."""

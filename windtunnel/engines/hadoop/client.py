@@ -1,0 +1,117 @@
+"""Hadoop's clients: run a job as a timed phase, or any command for the user."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from windtunnel.engines.hadoop.daemons import Daemons, tail
+from windtunnel.errors import TrialInvalidError
+from windtunnel.hosts.base import Host, Process, ProcessSpec
+
+_JOB_ID = re.compile(r"\bjob_\d+_\d+\b")
+_CLIENT_HEAP_MB = 512
+_POLL_S = 0.1
+
+# What ``windtunnel exec`` knows: the first words of a command and the class behind them.
+COMMANDS = {
+    ("hdfs", "dfs"): "org.apache.hadoop.fs.FsShell",
+    ("hdfs", "dfsadmin"): "org.apache.hadoop.hdfs.tools.DFSAdmin",
+    ("hdfs", "fsck"): "org.apache.hadoop.hdfs.tools.DFSck",
+    ("hdfs", "getconf"): "org.apache.hadoop.hdfs.tools.GetConf",
+    ("hdfs", "balancer"): "org.apache.hadoop.hdfs.server.balancer.Balancer",
+    ("hdfs", "ec"): "org.apache.hadoop.hdfs.tools.ECAdmin",
+    ("hadoop", "fs"): "org.apache.hadoop.fs.FsShell",
+    ("hadoop", "jar"): "org.apache.hadoop.util.RunJar",
+    ("hadoop", "version"): "org.apache.hadoop.util.VersionInfo",
+    ("yarn", "application"): "org.apache.hadoop.yarn.client.cli.ApplicationCLI",
+    ("yarn", "node"): "org.apache.hadoop.yarn.client.cli.NodeCLI",
+    ("yarn", "queue"): "org.apache.hadoop.yarn.client.cli.QueueCLI",
+    ("yarn", "logs"): "org.apache.hadoop.yarn.client.cli.LogsCLI",
+    ("yarn", "rmadmin"): "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
+    ("yarn", "jar"): "org.apache.hadoop.util.RunJar",
+    ("mapred", "job"): "org.apache.hadoop.mapred.JobClient",
+    ("mapred", "queue"): "org.apache.hadoop.mapred.JobQueueClient",
+}
+_OWN_FIRST_WORD = {"yarn application": "application", "yarn node": "", "yarn queue": ""}
+
+
+def client_command(daemons: Daemons, main: str, args: Sequence[str]) -> list[str]:
+    """Command line of a Hadoop client against the deployment of ``daemons``."""
+    software = daemons.layout.software
+    return software.command(
+        main,
+        *args,
+        heap_mb=_CLIENT_HEAP_MB,
+        hosts_file=daemons.hosts_file,
+        classpath=[f"{software.client_lib}/*", daemons.client_conf],
+    )
+
+
+def examples_jar(client_lib: Path) -> Path:
+    """The jar with Hadoop's example programs (TeraSort, WordCount, Pi, ...)."""
+    return next(iter(sorted(client_lib.glob("hadoop-mapreduce-examples-*.jar"))))
+
+
+class JobClient:
+    """Runs MapReduce programs on one host of a deployment."""
+
+    def __init__(self, daemons: Daemons, host: Host) -> None:
+        self._daemons = daemons
+        self._host = host
+        self._count = 0
+
+    def run(
+        self,
+        name: str,
+        argv: Sequence[str],
+        settings: Mapping[str, str],
+        deadline_s: float,
+    ) -> tuple[str, float]:
+        """Run a main class to its end; returns its last job's id and the wall seconds.
+
+        Raises
+        ------
+        TrialInvalidError
+            If it fails, submits no job, or is still running at ``deadline_s`` (monotonic).
+        DeploymentError
+            If a daemon dies meanwhile.
+        """
+        self._count += 1
+        log = self._host.logs / "clients" / f"{self._count:04d}-{name}.log"
+        main, *rest = argv
+        options = [f"-D{key}={value}" for key, value in sorted(settings.items())]
+        command = client_command(self._daemons, main, [*options, *rest])
+        began = time.monotonic()
+        spec = ProcessSpec(f"client-{self._count}-{name}", command, log, self._host.root)
+        process = self._host.spawn(spec)
+        code = self._watch(process, name, deadline_s)
+        wall_s = time.monotonic() - began
+        ids = _JOB_ID.findall(log.read_text(errors="replace"))
+        if code != 0:
+            raise TrialInvalidError(f"{name} failed (exit code {code}): {_why(log)}")
+        if not ids:
+            raise TrialInvalidError(f"{name} ended well but submitted no job; log: {log}")
+        return ids[-1], wall_s
+
+    def _watch(self, process: Process, name: str, deadline_s: float) -> int:
+        try:
+            while (code := process.wait(_POLL_S)) is None:
+                self._daemons.check_alive()
+                if time.monotonic() > deadline_s:
+                    raise TrialInvalidError(f"{name} was still running at the trial's time limit")
+        finally:
+            if process.returncode() is None:
+                process.kill()
+                process.wait(5)
+        self._daemons.check_alive()
+        return code
+
+
+def _why(log: Path) -> str:
+    """The line of a client's log that tells most: the last exception or error."""
+    rows = tail(log, 200).splitlines()
+    telling = [row for row in rows if re.search(r"Exception|Error|ERROR|failed", row)]
+    return (telling or rows or ["no output"])[-1].strip()[:300]

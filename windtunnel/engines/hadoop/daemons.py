@@ -1,0 +1,228 @@
+"""Start Hadoop's daemons on hosts, wait until they are ready, watch that they live."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import httpx
+
+from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import Host, Process, ProcessSpec
+
+_TAIL_LINES = 12
+_TAIL_BYTES = 1 << 16
+# Heap of each daemon, MiB: 3 workers and the masters stay below 2.2 GiB resident.
+_HEAP_MB = {"namenode": 256, "resourcemanager": 256, "historyserver": 192}
+_WORKER_HEAP_MB = 160
+_WEBAPPS = ("hdfs", "datanode", "secondary", "static")
+_LOG4J = """\
+log4j.rootLogger=INFO,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+"""
+
+
+def tail(path: Path, lines: int = _TAIL_LINES) -> str:
+    """The last lines of a log; empty where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])
+
+
+class Daemons:
+    """The daemons of one deployment.
+
+    Parameters
+    ----------
+    layout:
+        What runs where.
+    hosts_file:
+        Name table for the JVMs.
+    shared:
+        Folder for what all hosts read (web roots, client settings).
+    """
+
+    def __init__(self, layout: Layout, hosts_file: Path, shared: Path) -> None:
+        self.layout = layout
+        self.hosts_file = hosts_file
+        self.shared = shared
+        self.running: dict[str, Process] = {}
+
+    @property
+    def client_conf(self) -> Path:
+        """Folder with the settings that clients use."""
+        return self.shared / "client-conf"
+
+    def write_settings(self) -> None:
+        """Write every host's and the clients' site files."""
+        for name in _WEBAPPS:
+            (self.shared / "web" / "webapps" / name).mkdir(parents=True, exist_ok=True)
+        for placement in self.layout.placements:
+            host = placement.host
+            self._write_conf(host, host.root / "conf", self.layout.properties(host))
+        self.write_client_settings()
+
+    def write_client_settings(self) -> None:
+        """Write the clients' site files alone (a change of job settings needs no restart)."""
+        host = self.layout.placements[0].host
+        self._write_conf(host, self.client_conf, self.layout.properties())
+
+    def _write_conf(self, host: Host, folder: Path, properties: Mapping[str, str]) -> None:
+        for name, text in site_files(properties, self.layout.software.version).items():
+            host.write_text(folder / name, text)
+        host.write_text(folder / "log4j.properties", _LOG4J)
+
+    def start(self) -> None:
+        """Format the file system and start the daemons; does not wait until they are ready.
+
+        The history server is left to :meth:`wait_ready`: started before the NameNode
+        answers, it would sleep ten seconds before it asks again.
+
+        Raises
+        ------
+        DeploymentError
+            If formatting fails.
+        """
+        namenode = self.layout.host_of("namenode")
+        self._spawn(namenode, "namenode", "-format", "-nonInteractive", suffix="-format")
+        for placement in self.layout.placements:
+            for role in placement.roles:
+                if role in ("resourcemanager", "nodemanager"):
+                    self._spawn(placement.host, role)
+        self._finish_format()
+        for placement in self.layout.placements:
+            for role in placement.roles:
+                if role in ("namenode", "datanode"):
+                    self._spawn(placement.host, role)
+
+    def _finish_format(self) -> None:
+        name = next(key for key in self.running if key.endswith("-format"))
+        process = self.running.pop(name)
+        code = process.wait(60)
+        if code != 0:
+            raise DeploymentError(
+                f"formatting the file system failed (exit code {code})",
+                remedy="read the log; a full disk and an unwritable folder are the usual causes.",
+                log=process.log,
+                tail=tail(process.log),
+            )
+
+    def _spawn(self, host: Host, role: str, *args: str, suffix: str = "") -> None:
+        software = self.layout.software
+        name = f"{role}@{host.name}{suffix}"
+        argv = software.command(
+            MAIN_CLASS[role],
+            *args,
+            heap_mb=_HEAP_MB.get(role, _WORKER_HEAP_MB),
+            hosts_file=self.hosts_file,
+            classpath=[host.root / "conf", self.shared / "web"],
+            options=(f"-Dproc_{role}",),
+        )
+        env = {"JAVA_HOME": str(software.java.parent.parent)}
+        log = host.logs / f"{role}{suffix}.log"
+        self.running[name] = host.spawn(ProcessSpec(name, argv, log, host.root, env))
+
+    def restart(self, name: str) -> None:
+        """Start a daemon that has ended again, under its old name."""
+        role, host_name = name.split("@")
+        host = next(p.host for p in self.layout.placements if p.host.name == host_name)
+        self._spawn(host, role)
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError, naming the daemon with the tail of its log, if one has ended."""
+        for name, process in self.running.items():
+            code = process.returncode()
+            if code is not None:
+                how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+                role, host = name.split("@")
+                raise DeploymentError(
+                    f"the {role} on {host} has died ({how})",
+                    remedy="read the log below; the next run of the same command starts anew.",
+                    log=process.log,
+                    tail=tail(process.log),
+                )
+
+    def wait_ready(self, timeout_s: float, tell: Callable[[str], None] = lambda _: None) -> None:
+        """Wait until HDFS is out of safe mode and every worker is registered, by REST and JMX.
+
+        Raises
+        ------
+        DeploymentError
+            If a daemon dies, or if ``timeout_s`` pass first: says what was still missing.
+        """
+        deadline = time.monotonic() + timeout_s
+        missing = ["all daemons"]
+        with httpx.Client(timeout=2, trust_env=False) as http:
+            while missing:
+                self.check_alive()
+                if time.monotonic() > deadline:
+                    raise DeploymentError(
+                        f"not ready after {timeout_s:.0f} s; still missing: {', '.join(missing)}",
+                        remedy="see the logs; on a slow or loaded machine take fewer workers.",
+                        log=self.layout.placements[0].host.logs,
+                    )
+                missing = self._missing(http)
+                tell(", ".join(missing))
+                if missing:
+                    time.sleep(0.2)
+
+    def _missing(self, http: httpx.Client) -> list[str]:
+        roles = [role for placement in self.layout.placements for role in placement.roles]
+        missing = []
+        live, safe_mode = self._namenode_state(http)
+        if not safe_mode:
+            self._start_history_server()
+        if live < roles.count("datanode"):
+            missing.append(f"{roles.count('datanode') - live} datanodes")
+        if safe_mode:
+            missing.append("HDFS out of safe mode")
+        active = self._active_nodemanagers(http)
+        if active < roles.count("nodemanager"):
+            missing.append(f"{roles.count('nodemanager') - active} nodemanagers")
+        if "historyserver" in roles and not self._history_answers(http):
+            missing.append("the history server")
+        return missing
+
+    def _start_history_server(self) -> None:
+        for placement in self.layout.placements:
+            name = f"historyserver@{placement.host.name}"
+            if "historyserver" in placement.roles and name not in self.running:
+                self._spawn(placement.host, "historyserver")
+
+    def _get(self, http: httpx.Client, prop: str, path: str) -> dict[str, object]:
+        ip, port = self.layout.address(prop)
+        try:
+            answer = http.get(f"http://{ip}:{port}{path}")
+            found: dict[str, object] = answer.json() if answer.is_success else {}
+        except (httpx.HTTPError, ValueError):
+            return {}
+        return found
+
+    def _namenode_state(self, http: httpx.Client) -> tuple[int, bool]:
+        path = "/jmx?qry=Hadoop:service=NameNode,name="
+        beans: dict[str, object] = {}
+        for name in ("NameNodeInfo", "FSNamesystemState"):
+            found = self._get(http, "dfs.namenode.http-address", path + name).get("beans")
+            if isinstance(found, list) and found:
+                beans |= found[0]
+        live = beans.get("NumLiveDataNodes", 0)
+        return (live if isinstance(live, int) else 0), beans.get("Safemode", "unknown") != ""
+
+    def _active_nodemanagers(self, http: httpx.Client) -> int:
+        found = self._get(http, "yarn.resourcemanager.webapp.address", "/ws/v1/cluster/metrics")
+        metrics = found.get("clusterMetrics")
+        return int(metrics["activeNodes"]) if isinstance(metrics, dict) else 0
+
+    def _history_answers(self, http: httpx.Client) -> bool:
+        prop = "mapreduce.jobhistory.webapp.address"
+        return "historyInfo" in self._get(http, prop, "/ws/v1/history/info")

@@ -1,0 +1,250 @@
+"""What the job history knows of a finished job: phases, counters, task attempts.
+
+Job and counters come from the history server's REST interface; the task attempts from
+the job's ``.jhist`` file in HDFS (one read instead of one request a task).
+Sources: MapReduce History Server REST API's, Apache Hadoop documentation; the events'
+schema stands at the head of each ``.jhist`` file.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+
+from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.errors import TrialInvalidError
+from windtunnel.results.record import Metric, Phase
+
+_TASK = "org.apache.hadoop.mapreduce.TaskCounter"
+_JOB = "org.apache.hadoop.mapreduce.JobCounter"
+_FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
+
+# metric -> counter, unit, factor
+_COUNTERS: dict[str, tuple[str, str, float]] = {
+    "cpu_time": (f"{_TASK}:CPU_MILLISECONDS", "s", 1e-3),
+    "gc_time": (f"{_TASK}:GC_TIME_MILLIS", "s", 1e-3),
+    "hdfs_bytes_read": (f"{_FILES}:HDFS_BYTES_READ", "bytes", 1),
+    "hdfs_bytes_written": (f"{_FILES}:HDFS_BYTES_WRITTEN", "bytes", 1),
+    "file_bytes_read": (f"{_FILES}:FILE_BYTES_READ", "bytes", 1),
+    "file_bytes_written": (f"{_FILES}:FILE_BYTES_WRITTEN", "bytes", 1),
+    "spilled_records": (f"{_TASK}:SPILLED_RECORDS", "count", 1),
+    "map_input_records": (f"{_TASK}:MAP_INPUT_RECORDS", "count", 1),
+    "map_output_records": (f"{_TASK}:MAP_OUTPUT_RECORDS", "count", 1),
+    "reduce_output_records": (f"{_TASK}:REDUCE_OUTPUT_RECORDS", "count", 1),
+    "reduce_shuffle_bytes": (f"{_TASK}:REDUCE_SHUFFLE_BYTES", "bytes", 1),
+    "merged_map_outputs": (f"{_TASK}:MERGED_MAP_OUTPUTS", "count", 1),
+    "maps": (f"{_JOB}:TOTAL_LAUNCHED_MAPS", "count", 1),
+    "reduces": (f"{_JOB}:TOTAL_LAUNCHED_REDUCES", "count", 1),
+    "data_local_maps": (f"{_JOB}:DATA_LOCAL_MAPS", "count", 1),
+    "rack_local_maps": (f"{_JOB}:RACK_LOCAL_MAPS", "count", 1),
+    "other_local_maps": (f"{_JOB}:OTHER_LOCAL_MAPS", "count", 1),
+}
+_WAIT_S = 30.0
+_FINISHED = {"MAP_ATTEMPT_FINISHED": "MAP", "REDUCE_ATTEMPT_FINISHED": "REDUCE"}
+_FAILED = {"MAP_ATTEMPT_FAILED", "MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_FAILED"}
+_FAILED |= {"REDUCE_ATTEMPT_KILLED"}
+
+
+class History:
+    """Client of one history server.
+
+    Parameters
+    ----------
+    address:
+        IP address and port of the history server's web server.
+    files:
+        The file system that holds the history files.
+    """
+
+    def __init__(self, address: tuple[str, int], files: WebHdfs) -> None:
+        self._base = f"http://{address[0]}:{address[1]}/ws/v1/history/mapreduce/jobs"
+        self._files = files
+        self._http = httpx.Client(timeout=10, trust_env=False)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def collect(self, phase: str, job_id: str, wall_s: float) -> JobRun:
+        """Everything about one finished job, as one timed phase.
+
+        Parameters
+        ----------
+        wall_s:
+            Seconds from the client's start to its end, as the caller saw them.
+
+        Raises
+        ------
+        TrialInvalidError
+            If the history server does not show the job within 30 s.
+        """
+        job = self._wait_for(job_id)
+        counters = _flatten(self._get(f"/{job_id}/counters").get("jobCounters", {}))
+        tasks = list(self._attempts(job_id, phase))
+        started, finished = job["startTime"] / 1e3, job["finishTime"] / 1e3
+        record = Phase(
+            name=phase,
+            job_id=job_id,
+            started_at=started,
+            finished_at=finished,
+            elapsed_s=finished - started,
+            wall_s=wall_s,
+            metrics=_metrics(counters, tasks, job, wall_s),
+        )
+        return JobRun(phase=record, counters=counters, tasks=tasks)
+
+    def _wait_for(self, job_id: str) -> dict[str, Any]:
+        deadline = time.monotonic() + _WAIT_S
+        while time.monotonic() < deadline:
+            job: dict[str, Any] = self._get(f"/{job_id}").get("job", {})
+            if job.get("finishTime"):
+                return job
+            time.sleep(0.2)
+        raise TrialInvalidError(f"the history server did not show {job_id} within {_WAIT_S:.0f} s")
+
+    def _get(self, path: str) -> dict[str, Any]:
+        try:
+            answer = self._http.get(self._base + path, headers={"Accept": "application/json"})
+            found: dict[str, Any] = answer.json() if answer.is_success else {}
+        except (httpx.HTTPError, ValueError):
+            return {}
+        return found
+
+    def _attempts(self, job_id: str, phase: str) -> Iterator[dict[str, Any]]:
+        text = self._history_file(job_id)
+        return parse_attempts(text, phase) if text else iter(())
+
+    def _history_file(self, job_id: str) -> str:
+        """Text of the job's ``.jhist``, from wherever the history server has put it by now."""
+        found = self._find(job_id, "/tmp/hadoop-yarn/staging/history", depth=6)
+        return self._files.read(found, limit_bytes=1 << 30).decode() if found else ""
+
+    def _find(self, job_id: str, folder: str, depth: int) -> str | None:
+        for file in self._files.list(folder):
+            name = file.path.rsplit("/", 1)[-1]
+            if name.startswith(job_id) and name.endswith(".jhist"):
+                return file.path
+        for below in reversed(self._files.folders(folder)) if depth else ():
+            hit = self._find(job_id, below, depth - 1)
+            if hit:
+                return hit
+        return None
+
+
+def _flatten(counters: Mapping[str, Any]) -> dict[str, int]:
+    """``GROUP:NAME`` -> total, from the REST answer."""
+    flat = {}
+    for group in counters.get("counterGroup", []):
+        for counter in group.get("counter", []):
+            key = f"{group['counterGroupName']}:{counter['name']}"
+            flat[key] = int(counter["totalCounterValue"])
+    return flat
+
+
+def _metrics(
+    counters: Mapping[str, int],
+    tasks: list[dict[str, Any]],
+    job: Mapping[str, Any],
+    wall_s: float,
+) -> dict[str, Metric]:
+    metrics = {
+        name: Metric(value=counters[key] * factor, unit=unit)
+        for name, (key, unit, factor) in _COUNTERS.items()
+        if key in counters
+    }
+    elapsed_s = (job["finishTime"] - job["startTime"]) / 1e3
+    metrics["client_overhead"] = Metric(value=max(0.0, wall_s - elapsed_s), unit="s")
+    for name, key in (("failed_attempts", "failed"), ("killed_attempts", "killed")):
+        count = job.get(f"{key}MapAttempts", 0) + job.get(f"{key}ReduceAttempts", 0)
+        metrics[name] = Metric(value=count, unit="count")
+    metrics["speculative_attempts"] = Metric(value=_speculative(tasks), unit="count")
+    for name, seconds in _task_times(tasks).items():
+        metrics[name] = Metric(value=seconds, unit="s")
+    return metrics
+
+
+def _speculative(tasks: list[dict[str, Any]]) -> int:
+    """Attempts that ran while another attempt of the same task was still running."""
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for row in tasks:
+        if row["started_at"] and row["finished_at"]:
+            spans.setdefault(row["task"], []).append((row["started_at"], row["finished_at"]))
+    count = 0
+    for times in spans.values():
+        times.sort()
+        ends = [end for _, end in times]
+        count += sum(times[i][0] < max(ends[:i]) for i in range(1, len(times)))
+    return count
+
+
+def _task_times(tasks: list[dict[str, Any]]) -> dict[str, float]:
+    """Seconds summed over the successful attempts of each kind of work."""
+    totals = {"map_time": 0.0, "shuffle_time": 0.0, "merge_time": 0.0, "reduce_time": 0.0}
+    for row in tasks:
+        if row["status"] != "SUCCEEDED":
+            continue
+        if row["type"] == "MAP":
+            totals["map_time"] += row["finished_at"] - row["started_at"]
+        else:
+            totals["shuffle_time"] += row["shuffle_finished_at"] - row["started_at"]
+            totals["merge_time"] += row["sort_finished_at"] - row["shuffle_finished_at"]
+            totals["reduce_time"] += row["finished_at"] - row["sort_finished_at"]
+    return totals
+
+
+def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
+    """Task attempts of a ``.jhist`` text (Avro-JSON: a header, the schema, one event a line).
+
+    Yields rows with the columns of the ``tasks`` Parquet file but for ``trial``; events of
+    unknown kinds and a last line that was cut off are passed over.
+    """
+    started: dict[str, dict[str, Any]] = {}
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(entry, dict) or not isinstance(entry.get("event"), dict):
+            continue
+        kind = entry.get("type")
+        event: dict[str, Any] = next(iter(entry["event"].values()))
+        if kind in ("MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED"):
+            started[event["attemptId"]] = event
+        elif kind in _FINISHED or kind in _FAILED:
+            yield _attempt_row(kind, event, started.get(event["attemptId"], {}), phase)
+
+
+def _attempt_row(
+    kind: str, event: dict[str, Any], start: dict[str, Any], phase: str
+) -> dict[str, Any]:
+    began = start.get("startTime")
+    is_map = kind.startswith("MAP")
+    return {
+        "phase": phase,
+        "task": event["taskid"],
+        "attempt": event["attemptId"],
+        "type": "MAP" if is_map else "REDUCE",
+        "status": "SUCCEEDED" if kind in _FINISHED else event.get("status", "FAILED"),
+        "host": event.get("hostname") or start.get("trackerName", ""),
+        "started_at": began / 1e3 if began else None,
+        "finished_at": event["finishTime"] / 1e3,
+        "shuffle_finished_at": _seconds(event.get("shuffleFinishTime")),
+        "sort_finished_at": _seconds(event.get("sortFinishTime")),
+        "locality": _union(start.get("locality")),
+    }
+
+
+def _seconds(value: object) -> float | None:
+    return value / 1e3 if isinstance(value, (int, float)) else None
+
+
+def _union(value: object) -> str | None:
+    """A string out of Avro-JSON's ``{"string": X}`` or ``null``."""
+    if isinstance(value, dict):
+        value = next(iter(value.values()), None)
+    return value if isinstance(value, str) else None

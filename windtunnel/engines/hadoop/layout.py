@@ -1,0 +1,238 @@
+"""From a cluster description to Hadoop's settings: which daemon where, on which ports.
+
+Everything that the testbed must decide (addresses, folders, memory of containers) is
+decided here; settings of the description win over it, each in its own site file.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from windtunnel.cluster import Cluster
+from windtunnel.cluster.settings import site_of
+from windtunnel.engines.hadoop.software import Software
+from windtunnel.hosts.base import Host
+
+MAIN_CLASS = {
+    "namenode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
+    "datanode": "org.apache.hadoop.hdfs.server.datanode.DataNode",
+    "resourcemanager": "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
+    "nodemanager": "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
+    "historyserver": "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",
+}
+
+# property that holds an address -> the role whose host it lies on
+_ADDRESSES = {
+    "dfs.namenode.rpc-address": "namenode",
+    "dfs.namenode.http-address": "namenode",
+    "dfs.datanode.address": "datanode",
+    "dfs.datanode.http.address": "datanode",
+    "dfs.datanode.ipc.address": "datanode",
+    "yarn.resourcemanager.address": "resourcemanager",
+    "yarn.resourcemanager.scheduler.address": "resourcemanager",
+    "yarn.resourcemanager.resource-tracker.address": "resourcemanager",
+    "yarn.resourcemanager.admin.address": "resourcemanager",
+    "yarn.resourcemanager.webapp.address": "resourcemanager",
+    "yarn.nodemanager.address": "nodemanager",
+    "yarn.nodemanager.localizer.address": "nodemanager",
+    "yarn.nodemanager.webapp.address": "nodemanager",
+    "mapreduce.jobhistory.address": "historyserver",
+    "mapreduce.jobhistory.admin.address": "historyserver",
+    "mapreduce.jobhistory.webapp.address": "historyserver",
+}
+_PER_WORKER = ("datanode", "nodemanager")
+
+# What an application master and a stock map or reduce container ask for (mapred-default.xml).
+_MASTER_CONTAINER_MB = 1536
+_TASK_CONTAINER_MB = 1024
+_CONTAINERS_PER_CORE = 2
+
+
+@dataclass
+class Placement:
+    """A host of the deployment with the roles that it plays and the disks that it has."""
+
+    host: Host
+    roles: Sequence[str]
+    disks: int = 1
+
+
+@dataclass
+class Layout:
+    """All that is decided for one deployment.
+
+    ``settings`` are the deployment-wide properties, ``per_host`` those of one host.
+    """
+
+    cluster: Cluster
+    software: Software
+    placements: Sequence[Placement]
+    settings: dict[str, str] = field(default_factory=dict)
+    per_host: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def host_of(self, role: str) -> Host:
+        """The first host that plays a role."""
+        return next(p.host for p in self.placements if role in p.roles)
+
+    def address(self, prop: str, host: Host | None = None) -> tuple[str, int]:
+        """IP address and port behind an address property."""
+        value = self.properties(host)[prop]
+        name, port = value.rsplit(":", 1)
+        known = {p.host.name: p.host.address for p in self.placements}
+        return known.get(name, name), int(port)
+
+    def properties(self, host: Host | None = None) -> dict[str, str]:
+        """Every property that is set, for one host or (None) for clients."""
+        own = {} if host is None else self.per_host.get(host.name, {})
+        user = {name: _text(value) for name, value in self.cluster.settings.items()}
+        return {**self.settings, **own, **user}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def free_ports(count: int) -> list[int]:
+    """``count`` ports that nobody listens on, below Linux's ephemeral range where possible.
+
+    All sockets are held until the last is found, so the ports differ.
+    """
+    held = []
+    try:
+        while len(held) < count:
+            sock = socket.socket()
+            held.append(sock)
+            sock.bind(("", 0))
+        return [sock.getsockname()[1] for sock in held]
+    finally:
+        for sock in held:
+            sock.close()
+
+
+def container_memory_mb(cores: int, memory_bytes: int, workers: int) -> int:
+    """Memory of one NodeManager, in MiB, that loads this machine's cores and not its memory.
+
+    Two stock task containers a core beside one application master, spread over the
+    workers; at most half of the machine's memory; never less than one application master.
+    """
+    wanted = _MASTER_CONTAINER_MB + _CONTAINERS_PER_CORE * cores * _TASK_CONTAINER_MB
+    ceiling = memory_bytes // 2 // (1 << 20)
+    each = math.ceil(min(wanted, ceiling) / workers / 512) * 512
+    return max(each, 2 * _TASK_CONTAINER_MB)
+
+
+def plan_layout(
+    cluster: Cluster,
+    software: Software,
+    placements: Sequence[Placement],
+    *,
+    cores: int,
+    memory_bytes: int,
+    hosts_file: Path,
+) -> Layout:
+    """Decide addresses, folders and memory of every daemon.
+
+    Parameters
+    ----------
+    cores, memory_bytes:
+        Of the machine that all hosts of the deployment share.
+    hosts_file:
+        Name table for the JVMs (system property ``jdk.net.hosts.file``).
+    """
+    layout = Layout(cluster, software, placements)
+    workers = sum("nodemanager" in p.roles for p in placements)
+    layout.settings = _shared_settings(layout, hosts_file, max(workers, 1), cores, memory_bytes)
+    for placement in placements:
+        layout.per_host[placement.host.name] = _host_settings(placement)
+    _assign_addresses(layout)
+    return layout
+
+
+def _shared_settings(
+    layout: Layout, hosts_file: Path, workers: int, cores: int, memory_bytes: int
+) -> dict[str, str]:
+    memory_mb = container_memory_mb(cores, memory_bytes, workers)
+    names = f"-Djdk.net.hosts.file={hosts_file}"
+    classpath = f"{layout.software.lib}/*"
+    storage = layout.cluster.storage
+    settings = {
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.namenode.safemode.extension": "0",
+        "dfs.permissions.superusergroup": "supergroup",
+        "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+        "yarn.nodemanager.vmem-check-enabled": "false",
+        "yarn.nodemanager.resource.memory-mb": str(memory_mb),
+        "yarn.nodemanager.resource.cpu-vcores": str(max(cores, 4)),
+        "yarn.scheduler.minimum-allocation-mb": "256",
+        "yarn.scheduler.maximum-allocation-mb": str(memory_mb),
+        "yarn.nodemanager.disk-health-checker."
+        "max-disk-utilization-per-disk-percentage": "99.5",
+        "yarn.scheduler.capacity.root.queues": "default",
+        "yarn.scheduler.capacity.root.default.capacity": "100",
+        "yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
+        "yarn.application.classpath": classpath,
+        "mapreduce.application.classpath": classpath,
+        "mapreduce.framework.name": "yarn",
+        "mapreduce.admin.map.child.java.opts": names,
+        "mapreduce.admin.reduce.child.java.opts": names,
+        "yarn.app.mapreduce.am.admin-command-opts": names,
+    }
+    if storage is not None and storage.replication is not None:
+        settings["dfs.replication"] = str(storage.replication)
+    if storage is not None and storage.block_size is not None:
+        settings["dfs.blocksize"] = str(int(storage.block_size))
+    return settings
+
+
+def _host_settings(placement: Placement) -> dict[str, str]:
+    host = placement.host
+    own = {"hadoop.tmp.dir": str(host.root / "tmp")}
+    if "namenode" in placement.roles:
+        own["dfs.namenode.name.dir"] = f"file://{host.root}/name"
+    if "datanode" in placement.roles:
+        disks = [f"file://{host.root}/disk-{i + 1}" for i in range(placement.disks)]
+        own["dfs.datanode.data.dir"] = ",".join(disks)
+        own["dfs.datanode.hostname"] = host.name
+    if "nodemanager" in placement.roles:
+        own["yarn.nodemanager.hostname"] = host.name
+        local = [f"{host.root}/disk-{i + 1}-local" for i in range(placement.disks)]
+        own["yarn.nodemanager.local-dirs"] = ",".join(local)
+        own["yarn.nodemanager.log-dirs"] = str(host.logs / "containers")
+    return own
+
+
+def _assign_addresses(layout: Layout) -> None:
+    """Give every address property its host and a free port."""
+    ports = iter(free_ports((len(_ADDRESSES) + 1) * len(layout.placements)))
+    for placement in layout.placements:
+        own = layout.per_host[placement.host.name]
+        for prop, role in _ADDRESSES.items():
+            if role in placement.roles:
+                target = own if role in _PER_WORKER else layout.settings
+                target[prop] = f"{placement.host.name}:{next(ports)}"
+        if "nodemanager" in placement.roles:
+            own["mapreduce.shuffle.port"] = str(next(ports))
+    layout.settings["fs.defaultFS"] = "hdfs://" + layout.settings["dfs.namenode.rpc-address"]
+
+
+def site_files(properties: Mapping[str, str], version: str) -> dict[str, str]:
+    """XML text of each site file by its name, properties sorted."""
+    roots: dict[str, ElementTree.Element] = {}
+    for name in ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml"):
+        roots[name] = ElementTree.Element("configuration")
+    for name, value in sorted(properties.items()):
+        site = site_of(name, version)
+        entry = roots.setdefault(site, ElementTree.Element("configuration"))
+        prop = ElementTree.SubElement(entry, "property")
+        ElementTree.SubElement(prop, "name").text = name
+        ElementTree.SubElement(prop, "value").text = value
+    texts = {}
+    for name, root in roots.items():
+        ElementTree.indent(root)
+        texts[name] = '<?xml version="1.0"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
+    return texts

@@ -1,0 +1,61 @@
+"""The software of a Hadoop deployment: a Java runtime and the jars of one release line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# Hadoop reaches into these packages by reflection (Hadoop 3.5.0 on Java 17 and 25).
+_OPENS = ("java.base/java.lang", "java.base/java.util")
+
+
+@dataclass(frozen=True)
+class Software:
+    """What is needed to start any Hadoop process.
+
+    ``lib`` holds the jars of all daemons, ``client_lib`` those that only clients need
+    (examples, tests). ``version`` is Hadoop's, ``java_version`` the runtime's.
+    """
+
+    java: Path
+    java_version: str
+    lib: Path
+    client_lib: Path
+    version: str
+    class_archive: Path | None = None
+
+    def command(
+        self,
+        main: str,
+        *args: str,
+        heap_mb: int,
+        hosts_file: Path,
+        classpath: Sequence[Path | str],
+        options: tuple[str, ...] = (),
+    ) -> list[str]:
+        """Command line of a JVM that runs ``main``, with the jars of ``lib`` first.
+
+        ``classpath`` comes after them: class-data sharing wants a common beginning.
+
+        C1 only and the serial collector: right for daemons and clients, which are many
+        and mostly wait; the tasks' JVMs are Hadoop's own choice and not touched.
+        """
+        shared = [f"-XX:SharedArchiveFile={self.class_archive}"] if self.class_archive else []
+        opens = [flag for package in _OPENS for flag in ("--add-opens", f"{package}=ALL-UNNAMED")]
+        return [
+            str(self.java),
+            f"-Xmx{heap_mb}m",
+            "-Xss512k",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:-UsePerfData",
+            *shared,
+            *opens,
+            f"-Djdk.net.hosts.file={hosts_file}",
+            *options,
+            "-cp",
+            ":".join([f"{self.lib}/*", *map(str, classpath)]),
+            main,
+            *args,
+        ]

@@ -1,0 +1,98 @@
+"""The cluster's file system over WebHDFS: listings, small reads, removal.
+
+Redirects name DataNodes by their host names in the deployment, which this machine's
+resolver does not know; they are mapped to addresses here.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import httpx
+
+from windtunnel.engines.deployment import FileStatus
+from windtunnel.errors import DeploymentError
+
+
+class WebHdfs:
+    """Client of one NameNode.
+
+    Parameters
+    ----------
+    address:
+        IP address and port of the NameNode's web server.
+    names:
+        Host name in the deployment -> IP address.
+    """
+
+    def __init__(self, address: tuple[str, int], names: Mapping[str, str]) -> None:
+        self._base = f"http://{address[0]}:{address[1]}/webhdfs/v1"
+        self._names = names
+        self._http = httpx.Client(timeout=30, trust_env=False)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def list(self, path: str) -> list[FileStatus]:
+        """Files directly in a folder; an absent folder is empty."""
+        answer = self._ask("GET", path, op="LISTSTATUS")
+        if answer is None:
+            return []
+        entries = answer.json()["FileStatuses"]["FileStatus"]
+        return [
+            FileStatus(f"{path}/{e['pathSuffix']}", int(e["length"]), int(e["replication"]))
+            for e in entries
+            if e["type"] == "FILE"
+        ]
+
+    def folders(self, path: str) -> list[str]:
+        """Folders directly in a folder; an absent folder has none."""
+        answer = self._ask("GET", path, op="LISTSTATUS")
+        if answer is None:
+            return []
+        entries = answer.json()["FileStatuses"]["FileStatus"]
+        return [f"{path}/{e['pathSuffix']}" for e in entries if e["type"] == "DIRECTORY"]
+
+    def read(self, path: str, limit_bytes: int = 1 << 20) -> bytes:
+        """The first ``limit_bytes`` bytes of a file.
+
+        Raises
+        ------
+        DeploymentError
+            If there is no such file.
+        """
+        answer = self._ask("GET", path, op="OPEN", length=str(limit_bytes))
+        if answer is None:
+            raise DeploymentError(f"{path} is not on the cluster's file system")
+        if answer.is_redirect:
+            answer = self._http.get(self._resolve(answer.headers["location"]))
+            answer.raise_for_status()
+        return answer.content
+
+    def delete(self, path: str) -> None:
+        """Remove a file or folder with all that is in it; one that is absent is no error."""
+        self._ask("DELETE", path, op="DELETE", recursive="true")
+
+    def _ask(self, method: str, path: str, **query: str) -> httpx.Response | None:
+        parameters: dict[str, Any] = {"user.name": getpass.getuser(), **query}
+        try:
+            answer = self._http.request(method, self._base + quote(path), params=parameters)
+        except httpx.HTTPError as error:
+            raise DeploymentError(
+                f"the NameNode does not answer at {self._base}: {error}",
+                remedy="see the NameNode's log in the results folder.",
+            ) from error
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            return None
+        if answer.is_error:
+            raise DeploymentError(f"{method} {path} on HDFS: {answer.text[:300]}")
+        return answer
+
+    def _resolve(self, url: str) -> str:
+        parts = urlsplit(url)
+        host = self._names.get(parts.hostname or "", parts.hostname or "")
+        return urlunsplit(parts._replace(netloc=f"{host}:{parts.port}"))
