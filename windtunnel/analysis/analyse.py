@@ -1,0 +1,126 @@
+"""From a results folder to everything that a report shows, in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from windtunnel.analysis.cells import Cell, Key, cells, samples
+from windtunnel.analysis.effects import Effect, effects
+from windtunnel.analysis.evidence import Evidence, Warning_
+from windtunnel.analysis.findings import Finding, answer, findings
+from windtunnel.analysis.limits import Usage, usages
+from windtunnel.analysis.observations import TOTAL, Observation, observe, total_elapsed
+from windtunnel.analysis.warnings import warnings
+from windtunnel.results.folder import Results
+from windtunnel.results.record import StudyRecord, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRow:
+    """One trial in a table or a plot. ``order`` counts from 1 in the order of execution.
+
+    ``elapsed`` maps phase (the total included) to seconds. ``verdict`` is ``valid``,
+    ``invalid`` or ``warm-up``.
+    """
+
+    id: str
+    order: int
+    round: int
+    position: int
+    attempt: int
+    extra: bool
+    workload: str
+    treatment: str
+    verdict: str
+    reason: str
+    started_at: float
+    load_before: float | None
+    elapsed: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A study's numbers, what they say, and what to be careful about.
+
+    ``phases`` maps workload to its phases in order, the total last.
+    """
+
+    study: StudyRecord
+    answer: str
+    findings: list[Finding]
+    cells: list[Cell]
+    effects: list[Effect]
+    usages: list[Usage]
+    trials: list[TrialRow]
+    warnings: list[Warning_]
+    phases: dict[str, list[str]]
+    observations: list[Observation]
+
+    def cell(self, treatment: str, workload: str, phase: str, metric: str) -> Cell | None:
+        """One cell, or None where no valid trial has that number."""
+        return self.by_key.get((treatment, workload, phase, metric))
+
+    @cached_property
+    def by_key(self) -> Mapping[Key, Cell]:
+        """The cells by (treatment, workload, phase, metric)."""
+        return {(c.treatment, c.workload, c.phase, c.metric): c for c in self.cells}
+
+    def treatments(self) -> list[str]:
+        """Ids of the treatments in the study's order; those only seen in trials last."""
+        planned = [treatment.id for treatment in self.study.treatments]
+        return list(dict.fromkeys([*planned, *(trial.treatment for trial in self.trials)]))
+
+
+def analyse(results: Results) -> Analysis:
+    """Analyse a study as far as it ran; an empty one gives an empty analysis."""
+    observations = list(observe(results.trials))
+    table = samples(observations)
+    found_cells = cells(table)
+    found_effects = effects(results.study, table)
+    used = usages(results.trials, results.study.cluster)
+    found = findings(found_effects)
+    return Analysis(
+        study=results.study,
+        answer=answer(results.study, found, found_cells),
+        findings=found,
+        cells=found_cells,
+        effects=found_effects,
+        usages=used,
+        trials=[_row(order, trial) for order, trial in enumerate(results.trials, start=1)],
+        warnings=warnings(Evidence(results, found_cells, used)),
+        phases=_phases(results.trials),
+        observations=observations,
+    )
+
+
+def _phases(trials: Sequence[Trial]) -> dict[str, list[str]]:
+    phases: dict[str, dict[str, None]] = {}
+    for trial in trials:
+        named = phases.setdefault(trial.workload, {})
+        named.update(dict.fromkeys(phase.name for phase in trial.phases))
+    return {workload: [*named, TOTAL] for workload, named in phases.items()}
+
+
+def _row(order: int, trial: Trial) -> TrialRow:
+    elapsed = {phase.name: phase.elapsed_s for phase in trial.phases}
+    total = total_elapsed(trial)
+    if total is not None:
+        elapsed[TOTAL] = total
+    verdict = "valid" if trial.verdict.valid else "invalid"
+    return TrialRow(
+        id=trial.id,
+        order=order,
+        round=trial.round,
+        position=trial.position,
+        attempt=trial.attempt,
+        extra=trial.extra,
+        workload=trial.workload,
+        treatment=trial.treatment.id,
+        verdict="warm-up" if trial.warmup and trial.verdict.valid else verdict,
+        reason=trial.verdict.reason,
+        started_at=trial.started_at,
+        load_before=None if trial.before is None else trial.before.load_1min,
+        elapsed=elapsed,
+    )

@@ -1,0 +1,236 @@
+"""Physical-limit check: rates that a phase reached against what the hardware can do.
+
+The limits come from the cluster description stored with the study. What it does not
+state is unknown, and unknown is said, never taken as "fine" (rule of trust 6). Rates
+are the least that the job's counters imply: what a cache absorbed is not subtracted,
+so a rate above the limit is a cache or a mistake.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Literal
+
+from windtunnel.analysis.observations import counts
+from windtunnel.results.record import Phase, Trial
+
+IDLE_BELOW = 0.30
+"""Below this share of every known limit a phase has "not the bottleneck" (rule 6)."""
+TOLERANCE = 1.05
+"""A rate is above a limit if it passes it by more than 5 %: counters and clocks are not exact."""
+
+State = Literal["above limit", "not the bottleneck", "possible", "unknown"]
+
+_PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_PREFIX |= {f"{p}i": 1024.0**k for k, p in enumerate(("K", "M", "G", "T", "P"), start=1)}
+_QUANTITY = re.compile(r"^\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*([kKMGTP]i?)?([bB])(?:/s|ps)?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What all workers together can do; None where the description does not say.
+
+    ``cores`` is a count, ``memory`` bytes, the others bytes/s. ``network`` is the sum of the
+    workers' NICs in one direction.
+    """
+
+    workers: int | None
+    cores: float | None
+    memory: float | None
+    disk_read: float | None
+    disk_write: float | None
+    network: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Mean use of one resource in one phase over the trials that count.
+
+    ``used`` and ``limit`` are in ``unit``; ``share`` is used / limit, ``peak`` the largest share
+    of one trial.
+    """
+
+    workload: str
+    treatment: str
+    phase: str
+    resource: str
+    unit: str
+    used: float
+    limit: float | None
+    share: float | None
+    peak: float | None
+
+    @property
+    def state(self) -> State:
+        """Verdict on this resource alone."""
+        if self.share is None or self.peak is None:
+            return "unknown"
+        if self.peak > TOLERANCE:
+            return "above limit"
+        return "not the bottleneck" if self.share < IDLE_BELOW else "possible"
+
+
+def capacity(cluster: Mapping[str, Any]) -> Capacity:
+    """The workers' limits from a stored cluster description.
+
+    Host classes are the entries of ``hosts``; workers are those with a role ``worker``,
+    ``datanode`` or ``nodemanager`` or of that name, else all classes. Numbers are taken as
+    bytes, bytes/s; texts such as ``"10 Gb/s"`` or ``"64 GiB"`` are read.
+    """
+    classes = [(c, _count(c)) for c in _workers(cluster)]
+    if not classes:
+        return Capacity(None, None, None, None, None, None)
+    return Capacity(
+        workers=int(sum(count for _, count in classes)),
+        cores=_sum((_cores(c), n) for c, n in classes),
+        memory=_sum((number(c.get("memory")), n) for c, n in classes),
+        disk_read=_sum((_rate(c, "disks", "read"), n) for c, n in classes),
+        disk_write=_sum((_rate(c, "disks", "write"), n) for c, n in classes),
+        network=_sum((_rate(c, "nics", ""), n) for c, n in classes),
+    )
+
+
+def usages(trials: Iterable[Trial], cluster: Mapping[str, Any]) -> list[Usage]:
+    """Use of every resource that the counters show, by workload, treatment and phase."""
+    limits = capacity(cluster)
+    bound = {
+        "CPU": ("cores", limits.cores),
+        "disk read": ("bytes/s", limits.disk_read),
+        "disk write": ("bytes/s", limits.disk_write),
+        "network": ("bytes/s", limits.network),
+    }
+    seen: dict[tuple[str, str, str, str], list[float]] = {}
+    for trial in trials:
+        if not counts(trial):
+            continue
+        for phase in trial.phases:
+            for resource, used in _used(trial, phase, limits.workers):
+                key = (trial.workload, trial.treatment.id, phase.name, resource)
+                seen.setdefault(key, []).append(used)
+    rows = []
+    for (workload, treatment, phase_name, resource), values in seen.items():
+        unit, limit = bound[resource]
+        mean, top = fmean(values), max(values)
+        share, peak = (mean / limit, top / limit) if limit else (None, None)
+        rows.append(
+            Usage(workload, treatment, phase_name, resource, unit, mean, limit, share, peak)
+        )
+    return rows
+
+
+def number(value: Any) -> float | None:
+    """A quantity in bytes or bytes/s: a number as it is, a text with unit; None if neither."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if math.isfinite(value) else None
+    match = _QUANTITY.match(value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    bits = 8 if match[3] == "b" else 1
+    return float(match[1]) * _PREFIX[match[2] or ""] / bits
+
+
+def _used(trial: Trial, phase: Phase, workers: int | None) -> Iterator[tuple[str, float]]:
+    if phase.elapsed_s <= 0:
+        return
+    value = {name: metric.value for name, metric in phase.metrics.items()}
+    copies = _replication(trial, phase.name)
+    volumes = {
+        "CPU": value.get("cpu_time"),
+        "disk read": _add(value.get("hdfs_bytes_read"), value.get("file_bytes_read")),
+        "disk write": _add(
+            _times(value.get("hdfs_bytes_written"), copies), value.get("file_bytes_written")
+        ),
+        "network": _network(value, copies, workers),
+    }
+    for resource, volume in volumes.items():
+        if volume is not None:
+            yield resource, volume / phase.elapsed_s
+
+
+def _network(value: Mapping[str, float], copies: float, workers: int | None) -> float | None:
+    """Shuffle that leaves its host, (N-1)/N of it, and the further replicas of what is written."""
+    shuffle = value.get("reduce_shuffle_bytes")
+    replicas = _times(value.get("hdfs_bytes_written"), copies - 1)
+    away = None if shuffle is None or not workers else shuffle * (workers - 1) / workers
+    return _add(away, replicas)
+
+
+def _replication(trial: Trial, phase: str) -> float:
+    """Copies written: the parameter for input or output, 1 where the trial does not say."""
+    names = ["input_replication"] if phase == "teragen" else ["output_replication"]
+    for name in [*names, "replication"]:
+        copies = trial.parameters.get(name)
+        if isinstance(copies, int | float) and copies >= 1:
+            return float(copies)
+    return 1.0
+
+
+def _workers(cluster: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    hosts = cluster.get("hosts")
+    if not isinstance(hosts, Mapping):
+        return []
+    classes = {n: c for n, c in hosts.items() if isinstance(c, Mapping)}
+    named = [c for name, c in classes.items() if _is_worker(str(name), c)]
+    return named or list(classes.values())
+
+
+def _is_worker(name: str, host: Mapping[str, Any]) -> bool:
+    roles = host.get("roles")
+    words = {str(role).lower() for role in roles} if isinstance(roles, list) else set()
+    return name == "worker" or bool(words & {"worker", "datanode", "nodemanager"})
+
+
+def _count(host: Mapping[str, Any]) -> float:
+    count = host.get("count", 1)
+    return float(count) if isinstance(count, int | float) else 1.0
+
+
+def _cores(host: Mapping[str, Any]) -> float | None:
+    """Hardware threads of one host: counters of CPU time count threads, not cores."""
+    cpu = host.get("cpu")
+    if not isinstance(cpu, Mapping) or not isinstance(cpu.get("cores"), int | float):
+        return None
+    smt = cpu.get("smt")
+    threads = 2.0 if smt is True else float(smt) if isinstance(smt, int | float) and smt else 1.0
+    return float(cpu["cores"]) * float(cpu.get("sockets") or 1) * threads
+
+
+def _rate(host: Mapping[str, Any], part: str, direction: str) -> float | None:
+    """Summed rate of a host's disks or NICs; None if one of them does not state it."""
+    items = host.get(part)
+    if isinstance(items, Mapping):
+        items = [items]
+    if not isinstance(items, list) or not items:
+        return None
+    names = [f"{direction}_rate", f"{direction}_bandwidth", direction, "rate", "bandwidth", "speed"]
+    rates = []
+    for item in items:
+        if not isinstance(item, Mapping):
+            return None
+        found = [number(item[name]) for name in names if name and item.get(name) is not None]
+        rates.append((found[0] if found else None, _count(item)))
+    return _sum(rates)
+
+
+def _sum(parts: Iterable[tuple[float | None, float]]) -> float | None:
+    total = 0.0
+    for value, count in parts:
+        if value is None:
+            return None
+        total += value * count
+    return total
+
+
+def _add(*parts: float | None) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

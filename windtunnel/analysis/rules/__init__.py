@@ -1,0 +1,1 @@
+"""Rules of trust as code: each is a function from evidence to the warnings that it raises."""

@@ -1,0 +1,221 @@
+"""Rules on how the study was run: order, verification, disturbance, settings, drift."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+
+from windtunnel.analysis.evidence import Evidence, Warning_, slot
+from windtunnel.analysis.observations import total_elapsed
+from windtunnel.analysis.stats import two_sided_p
+from windtunnel.analysis.words import listed, percent, plural
+from windtunnel.results.record import Trial
+
+CHANCE = 0.05
+DRIFT_AT_LEAST = 0.03
+"""A trend is reported if it is significant and moves the result by this much over the study."""
+LOAD_MARGIN = 1.0
+"""Runnable processes above the typical load that are always tolerated."""
+MAD_LIMIT = 3.5
+"""Modified z score of an outlier: Iglewicz & Hoaglin (1993), How to detect and handle outliers."""
+
+
+def not_randomised(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 1: treatments run in random interleaved rounds."""
+    trials = [t for t in evidence.results.trials if not t.warmup and t.attempt == 1 and not t.extra]
+    rounds: dict[int, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        rounds[trial.round].append(trial)
+    slots = {slot(t) for t in trials}
+    if not evidence.measured or len(slots) < 2 or len(rounds) < 2:
+        return
+    ran = [slot(t) for t in sorted(trials, key=lambda t: t.started_at)]
+    blocks = 1 + sum(a != b for a, b in pairwise(ran))
+    if blocks == len(slots):
+        yield Warning_(
+            id="order-not-randomised",
+            rule=1,
+            severity="serious",
+            text="all trials of one treatment ran before those of the next: any drift of the "
+            "machine looks like an effect",
+            advice="let 'windtunnel run' order the trials (interleaved rounds, protocol.seed).",
+        )
+        return
+    orders = {
+        tuple(slot(t) for t in sorted(done, key=lambda t: (t.position, t.started_at)))
+        for done in rounds.values()
+        if len(done) == len(slots)
+    }
+    whole = sum(len(done) == len(slots) for done in rounds.values())
+    if len(orders) == 1 and whole > 1:
+        luck = math.exp(-math.lgamma(len(slots) + 1) * (whole - 1))
+        by_chance = f"a random order repeats like this with a chance of {luck:.2g}"
+        yield Warning_(
+            id="order-not-randomised",
+            rule=1,
+            severity="serious" if luck < CHANCE else "note",
+            text=f"every round ran in the same order ({by_chance}): what comes later in a round "
+            "may differ because of its place",
+            advice="use another protocol.seed, or more rounds.",
+        )
+
+
+def invalid_trials(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 5: invalid trials are kept, shown with their reasons and never averaged."""
+    invalid = [t for t in evidence.results.trials if not t.verdict.valid]
+    if not invalid:
+        return
+    reasons = Counter(t.verdict.reason or "no reason recorded" for t in invalid)
+    ran = len(evidence.results.trials)
+    yield Warning_(
+        id="invalid-trials",
+        rule=5,
+        severity="serious" if len(invalid) * 2 >= ran else "caution",
+        text=f"{len(invalid)} of {plural(ran, 'trial')} invalid and left out of every number: "
+        + listed([f"{reason} ({count}x)" for reason, count in reasons.most_common()]),
+        advice="read the reasons; if one treatment fails more than the others, its valid trials "
+        "are a selection and flatter it.",
+    )
+
+
+def unverified(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 5: a trial counts only if its output was verified."""
+    bare = [t.id for t in evidence.counted if t.kind == "measured" and not t.verdict.checks]
+    if bare:
+        yield Warning_(
+            id="unverified",
+            rule=5,
+            severity="serious",
+            text=f"output of {plural(len(bare), 'trial')} was not verified ({listed(bare, 3)})",
+            advice="use a workload that verifies its output; a job that succeeds with empty "
+            "output is fast.",
+        )
+
+
+def load_before(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 8: nothing else may run; load before the start far above that of the other trials."""
+    known = [t for t in evidence.counted if t.before is not None]
+    loads = [t.before.load_1min for t in known if t.before is not None]
+    if len(known) < 3:
+        return
+    typical = median(loads)
+    spread = median(abs(load - typical) for load in loads) / 0.6745
+    bound = typical + max(LOAD_MARGIN, MAD_LIMIT * spread)
+    busy = [(t, load) for t, load in zip(known, loads, strict=True) if load > bound]
+    if busy:
+        names = listed([f"{t.id}: {load:.1f}" for t, load in busy])
+        yield Warning_(
+            id="load-before-start",
+            rule=8,
+            severity="caution",
+            text=f"load before the start was far above the usual {typical:.1f} in {names}",
+            advice="keep the machine free of other work, or put a pause between trials; the "
+            "trials stay in, look at them in the plot.",
+        )
+
+
+def settings_changed(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 8: within a study nothing but the treatment changes; what ran is recorded."""
+    if not evidence.measured:
+        return
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    missing = [t.id for t in evidence.counted if not t.provenance]
+    for trial in evidence.counted:
+        if trial.provenance:
+            found[slot(trial)].add(trial.provenance)
+    mixed = [f"{treatment} / {w}" for (w, treatment), hashes in found.items() if len(hashes) > 1]
+    if mixed:
+        yield Warning_(
+            id="settings-changed",
+            rule=8,
+            severity="serious",
+            text=f"versions, settings or machine changed between trials of {listed(mixed)}",
+            advice="compare the provenance of these trials and run the study again in a new "
+            "folder; do not tune or update within a study.",
+        )
+    if missing:
+        yield Warning_(
+            id="provenance-missing",
+            rule=8,
+            severity="caution",
+            text=f"no provenance for {plural(len(missing), 'trial')} ({listed(missing, 3)})",
+            advice="what ran cannot be checked later; run the study again to have it recorded.",
+        )
+
+
+def drift(evidence: Evidence) -> Iterator[Warning_]:
+    """Rules 1 and 7: a trend over the rounds within the treatments."""
+    slope, p, span = trend(evidence.counted)
+    if p is None or p >= CHANCE or abs(slope * span) < DRIFT_AT_LEAST:
+        return
+    change = math.expm1(slope * span)
+    yield Warning_(
+        id="drift",
+        rule=1,
+        severity="caution",
+        text=f"elapsed time drifts by {percent(change)} from the first round to the last "
+        f"(p = {p:.2g})",
+        advice="add warm-up trials (protocol.warmup) and look for a growing cache, disk or "
+        "temperature; rounds spread the drift over all treatments, it widens the intervals.",
+    )
+
+
+def trend(trials: Sequence[Trial]) -> tuple[float, float | None, float]:
+    """Slope of log(elapsed) per round within slots, its p value, and the span in rounds.
+
+    Both variables are centred within their slot (workload x treatment), so the slope is that
+    of a regression with one constant per slot (Frisch & Waugh 1933), with
+    N - slots - 1 degrees of freedom. p is None where there are too few trials.
+    """
+    groups: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for trial in trials:
+        elapsed = total_elapsed(trial)
+        if elapsed is not None and elapsed > 0:
+            groups[slot(trial)].append((float(trial.round), math.log(elapsed)))
+    centred = [np.asarray(rows) - np.mean(rows, axis=0) for rows in groups.values()]
+    if not centred:
+        return 0.0, None, 0.0
+    x, y = np.concatenate(centred).T
+    rounds = [row[0] for rows in groups.values() for row in rows]
+    span = max(rounds) - min(rounds)
+    df = len(x) - len(groups) - 1
+    if df < 2 or not (sxx := float(x @ x)):
+        return 0.0, None, span
+    slope = float(x @ y) / sxx
+    rest = float(((y - slope * x) ** 2).sum())
+    if rest <= 1e-18:
+        return slope, (0.0 if abs(slope) > 1e-12 else 1.0), span
+    return slope, two_sided_p(slope / math.sqrt(rest / df / sxx), df), span
+
+
+def flagged(evidence: Evidence) -> Iterator[Warning_]:
+    """Flags that the testbed or the workload put on a trial."""
+    flags: dict[str, list[str]] = defaultdict(list)
+    for trial in evidence.results.trials:
+        for flag in trial.flags:
+            flags[flag].append(trial.id)
+    for flag, ids in flags.items():
+        yield Warning_(
+            id="trial-flag",
+            severity="caution",
+            text=f"{flag} ({plural(len(ids), 'trial')}: {listed(ids, 3)})",
+            advice="look at these trials before you rely on their numbers.",
+        )
+
+
+def mixed_kinds(evidence: Evidence) -> Iterator[Warning_]:
+    """Rules 9 and 10: predicted, published and measured numbers are not averaged together."""
+    kinds = sorted({t.kind for t in evidence.counted})
+    if len(kinds) > 1:
+        yield Warning_(
+            id="mixed-kinds",
+            rule=9,
+            severity="serious",
+            text=f"{' and '.join(kinds)} trials are in one study",
+            advice="keep them in folders of their own and compare the folders.",
+        )

@@ -1,0 +1,132 @@
+"""Rules on what hardware can do: limits, bottlenecks, caches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from windtunnel.analysis.evidence import Evidence, Warning_
+from windtunnel.analysis.limits import IDLE_BELOW, Usage, capacity
+from windtunnel.analysis.words import listed, percent, plural, quantity
+
+
+def above_limit(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 6: a rate above what the disks and NICs can do is a cache or a mistake."""
+    for use in evidence.usages:
+        if use.state == "above limit":
+            yield Warning_(
+                id="above-physical-limit",
+                rule=6,
+                severity="serious",
+                text=f"{use.resource} of {use.treatment} / {use.workload} / {use.phase} reached "
+                f"{percent(use.peak, signed=False)} of the limit of "
+                f"{quantity(use.limit, use.unit)}: a cache or a mistake",
+                advice="use data larger than memory or drop caches between trials, and check "
+                "the rates in the cluster description.",
+            )
+
+
+def not_bottleneck(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 6: a phase that stays below 30 % of every known limit is bound by something else."""
+    idle: dict[tuple[str, str, str], list[Usage]] = defaultdict(list)
+    for use in evidence.usages:
+        idle[(use.treatment, use.workload, use.phase)].append(use)
+    names, resources = [], set()
+    for (treatment, workload, phase), group in idle.items():
+        known = [use for use in group if use.share is not None]
+        if known and all(use.state == "not the bottleneck" for use in known):
+            names.append(f"{treatment} / {workload} / {phase}")
+            resources |= {use.resource for use in known}
+    if names:
+        yield Warning_(
+            id="not-the-bottleneck",
+            rule=6,
+            severity="note",
+            text=f"below {percent(IDLE_BELOW, signed=False)} of every known limit "
+            f"({', '.join(sorted(resources))}): {listed(names)}",
+            advice="start-up, waiting or a resource that is not described binds here; more of "
+            "these resources would not help.",
+        )
+
+
+def limits_unknown(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 6: a limit that nobody stated cannot be checked."""
+    unknown = sorted({use.resource for use in evidence.usages if use.limit is None})
+    if unknown and evidence.measured:
+        yield Warning_(
+            id="limits-unknown",
+            rule=6,
+            severity="note",
+            text=f"physical limits not checked, the cluster description does not state them: "
+            f"{', '.join(unknown)}",
+            advice="state the rates of disks and NICs and the cores of the workers in the "
+            "cluster description.",
+        )
+
+
+def cache_state(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 7: cache state is controlled and stated; small data on a warm cache is named so."""
+    if not evidence.measured:
+        return
+    states: dict[str, int] = defaultdict(int)
+    for trial in evidence.counted:
+        states[trial.before.cache_state if trial.before else "unknown"] += 1
+    if states["unknown"]:
+        yield Warning_(
+            id="cache-unknown",
+            rule=7,
+            severity="caution",
+            text=f"the state of the caches before {plural(states['unknown'], 'trial')} is unknown",
+            advice="set protocol.cache, so that it is controlled and stated.",
+        )
+    if len([s for s in states if states[s]]) > 1:
+        yield Warning_(
+            id="cache-mixed",
+            rule=7,
+            severity="serious",
+            text="the trials did not all start with the same state of the caches",
+            advice="run the study again with one cache state for all trials.",
+        )
+    if states["warm"]:
+        yield from _warm(evidence)
+
+
+def _warm(evidence: Evidence) -> Iterator[Warning_]:
+    data, memory = _largest_data(evidence), _memory(evidence)
+    if data is not None and memory is not None and data > memory:
+        return
+    sizes = (
+        "the amount of data or of memory is not known"
+        if data is None or memory is None
+        else f"the data ({quantity(data, 'bytes')}) fits in memory ({quantity(memory, 'bytes')})"
+    )
+    yield Warning_(
+        id="cache-warm",
+        rule=7,
+        severity="note",
+        text=f"caches were warm and {sizes}: disk rates are those of the page cache",
+        advice="for a statement about disks use data larger than memory or drop caches "
+        "(protocol.cache: dropped).",
+    )
+
+
+def _largest_data(evidence: Evidence) -> float | None:
+    """Bytes of the largest phase input or output of any trial that counts."""
+    volumes = [
+        phase.metrics[name].value
+        for trial in evidence.counted
+        for phase in trial.phases
+        for name in ("hdfs_bytes_read", "hdfs_bytes_written")
+        if name in phase.metrics
+    ]
+    return max(volumes, default=None)
+
+
+def _memory(evidence: Evidence) -> float | None:
+    """Memory that can cache: what was free or cache before a trial, else what is described."""
+    seen = [
+        float(max(t.before.memory_available_bytes, t.before.page_cache_bytes))
+        for t in evidence.counted
+        if t.before is not None
+    ]
+    return max(seen) if seen else capacity(evidence.results.study.cluster).memory

@@ -1,0 +1,113 @@
+"""Rules on numbers: how many trials, how much they vary, against what they are compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from windtunnel.analysis.effects import baseline_of
+from windtunnel.analysis.evidence import Evidence, Warning_, cell_name
+from windtunnel.analysis.observations import TOTAL
+from windtunnel.analysis.stats import INDICATIVE_BELOW
+from windtunnel.analysis.words import listed, percent, plural
+
+
+def spread_unknown(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 2: one trial tells nothing about the spread."""
+    single = [c for c in evidence.elapsed_cells() if c.n == 1 and c.phase == TOTAL]
+    if single:
+        names = listed([f"{c.treatment} / {c.workload}" for c in single])
+        yield Warning_(
+            id="spread-unknown",
+            rule=2,
+            severity="serious",
+            text=f"one valid trial only: the spread is unknown ({names})",
+            advice="run at least 3 rounds, better 5; one number cannot show that a "
+            "difference is more than chance.",
+        )
+
+
+def indicative(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 2: with fewer than five trials a result is indicative."""
+    few = [c for c in evidence.elapsed_cells() if 1 < c.n < INDICATIVE_BELOW and c.phase == TOTAL]
+    if few:
+        counts = sorted({c.n for c in few})
+        span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        yield Warning_(
+            id="indicative",
+            rule=2,
+            severity="caution",
+            text=f"{span} valid trials per cell: results are indicative",
+            advice=f"raise protocol.rounds to {INDICATIVE_BELOW} or more and run the same "
+            "command again on this folder: it goes on where it stopped.",
+        )
+
+
+def variation(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 3: the coefficient of variation of a cell passes the limit."""
+    protocol = evidence.results.study.protocol
+    wild = [
+        c for c in evidence.elapsed_cells() if c.cv is not None and c.cv > protocol.variation_limit
+    ]
+    if not wild:
+        return
+    wild.sort(key=lambda c: -(c.cv or 0))
+    names = listed([f"{cell_name(c)}: {percent(c.cv, signed=False)}" for c in wild])
+    used = sum(trial.extra for trial in evidence.results.trials)
+    more = (
+        f"the cap of extra rounds ({protocol.extra_rounds}) was reached after {used} extra "
+        "trials; look for the disturbance (other load, a slow disk, swapping)"
+        if protocol.extra_rounds
+        else "allow extra rounds (protocol.extra_rounds) and look for the disturbance"
+    )
+    yield Warning_(
+        id="variation-limit",
+        rule=3,
+        severity="caution",
+        text=f"elapsed time varies by more than {percent(protocol.variation_limit, signed=False)}"
+        f" (coefficient of variation) in {plural(len(wild), 'cell')}: {names}",
+        advice=f"{more}; do not drop trials because they look odd.",
+    )
+
+
+def no_baseline(evidence: Evidence) -> Iterator[Warning_]:
+    """Rule 4: every effect is against a named baseline."""
+    study = evidence.results.study
+    for factor, levels in study.factors.items():
+        named = study.baseline.get(factor)
+        if len(levels) < 2 or named in levels:
+            continue
+        if named is None:
+            text = (
+                f"no baseline is named for factor {factor}; "
+                f"the first level listed, {baseline_of(study, factor)}, was taken"
+            )
+        else:
+            text = f"the baseline {named} of factor {factor} is none of its levels: no effects"
+        yield Warning_(
+            id="no-baseline",
+            rule=4,
+            severity="caution",
+            text=text,
+            advice=f"name it in the study file: 'baseline: {{{factor}: {levels[0]}}}'.",
+        )
+
+
+def incomplete(evidence: Evidence) -> Iterator[Warning_]:
+    """A cell has fewer valid trials than the protocol asked for."""
+    study = evidence.results.study
+    done = Counter((t.workload, t.treatment.id) for t in evidence.counted)
+    workloads = list(study.workloads) or sorted({t.workload for t in evidence.results.trials})
+    short = [
+        f"{treatment.id} / {workload}: {done[(workload, treatment.id)]} of {study.protocol.rounds}"
+        for treatment in study.treatments
+        for workload in workloads
+        if done[(workload, treatment.id)] < study.protocol.rounds
+    ]
+    if short:
+        yield Warning_(
+            id="incomplete",
+            severity="caution",
+            text=f"fewer valid trials than planned rounds: {listed(short)}",
+            advice="run the same command again on this folder to complete the study.",
+        )

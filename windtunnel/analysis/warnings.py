@@ -1,0 +1,36 @@
+"""The registry of warnings. A new rule is one function in ``rules/`` and one entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from windtunnel.analysis.evidence import SEVERITIES, Evidence, Warning_
+from windtunnel.analysis.rules import conduct, physics, spread
+
+Rule = Callable[[Evidence], Iterator[Warning_]]
+
+RULES: tuple[Rule, ...] = (
+    conduct.not_randomised,
+    spread.spread_unknown,
+    spread.indicative,
+    spread.variation,
+    spread.no_baseline,
+    spread.incomplete,
+    conduct.invalid_trials,
+    conduct.unverified,
+    physics.above_limit,
+    physics.not_bottleneck,
+    physics.limits_unknown,
+    physics.cache_state,
+    conduct.load_before,
+    conduct.settings_changed,
+    conduct.drift,
+    conduct.flagged,
+    conduct.mixed_kinds,
+)
+
+
+def warnings(evidence: Evidence) -> list[Warning_]:
+    """All warnings that the evidence raises, the serious ones first."""
+    raised = [warning for rule in RULES for warning in rule(evidence)]
+    return sorted(raised, key=lambda warning: SEVERITIES.index(warning.severity))

@@ -1,0 +1,81 @@
+"""Numbers as words: one way to write them for the terminal, the page and the findings."""
+
+from __future__ import annotations
+
+import math
+
+_SCALES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def percent(ratio: float | None, *, signed: bool = True) -> str:
+    """``-0.312`` as ``-31 %``; one decimal below 10 %; ``unknown`` for None."""
+    if ratio is None:
+        return "unknown"
+    return f"{_percent(ratio, _decimals(ratio), signed)} %"
+
+
+def percent_interval(low: float | None, high: float | None, near: float | None = None) -> str:
+    """``[-35, -27]`` in percent, with the decimals that suit ``near``; ``unknown`` for None."""
+    if low is None or high is None:
+        return "interval unknown"
+    decimals = _decimals(near if near is not None else min(abs(low), abs(high)))
+    return f"[{_percent(low, decimals, True)}, {_percent(high, decimals, True)}]"
+
+
+def quantity(value: float | None, unit: str, *, signed: bool = False) -> str:
+    """A number with three significant digits and its unit, e.g. ``63.2 s``, ``1.07 GB``."""
+    if value is None:
+        return "unknown"
+    sign = "+" if signed and value > 0 else ""
+    if unit in ("bytes", "bytes/s"):
+        scaled, prefix = _prefix(value)
+        return f"{sign}{digits(scaled)} {prefix}B{unit.removeprefix('bytes')}"
+    if unit == "count":
+        return f"{sign}{digits(value)}" if abs(value) < 10 else f"{sign}{value:,.0f}"
+    if unit == "ratio":
+        return percent(value, signed=signed)
+    return f"{sign}{digits(value)} {unit}".rstrip()
+
+
+def digits(value: float) -> str:
+    """Three significant digits, never in exponent form for everyday sizes."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "unknown"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude >= 6 or magnitude < -4:
+        return f"{value:.3g}"
+    text = f"{value:,.{max(0, 2 - magnitude)}f}"
+    return text
+
+
+def listed(names: list[str], limit: int = 4) -> str:
+    """``a, b, c and 5 more``."""
+    if len(names) <= limit:
+        return ", ".join(names)
+    return f"{', '.join(names[:limit])} and {len(names) - limit} more"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 trial``, ``3 trials``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _decimals(ratio: float) -> int:
+    return 0 if abs(ratio) >= 0.0995 or ratio == 0 else 1
+
+
+def _percent(ratio: float, decimals: int, signed: bool) -> str:
+    if ratio > 99:
+        return ">+9900" if signed else ">9900"
+    text = f"{ratio * 100:.{decimals}f}"
+    zero = float(text) == 0
+    if zero:
+        return f"{0:.{decimals}f}"
+    return f"+{text}" if signed and ratio > 0 else text
+
+
+def _prefix(value: float) -> tuple[float, str]:
+    for factor, prefix in _SCALES:
+        if abs(value) >= factor:
+            return value / factor, prefix
+    return value, ""
