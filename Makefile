@@ -1,0 +1,78 @@
+# make setup   the virtual environment in .venv, Windtunnel in it, Hadoop in the cache
+# make demo    a real TeraSort study on this machine, with its report
+# make test    format, lint, types, all tests (those with real daemons too)
+# make bench   time to ready, overheads, report speed
+#
+# Needs Python 3.11 or newer with venv, and make. Nothing else: no Java, no Hadoop.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint unit bench lock clean
+
+help:
+	@sed -n '/^# make/s/^# //p' Makefile
+
+setup: $(STAMPS)/package
+	@$(BIN)/python -m windtunnel.engines.fetch
+
+demo: setup
+	$(BIN)/windtunnel demo
+
+test: lint
+	$(BIN)/python -m windtunnel.engines.fetch
+	$(BIN)/python -m pytest
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict windtunnel
+
+# the tests without real daemons: seconds instead of minutes
+unit: $(STAMPS)/dev
+	$(BIN)/python -m pytest --ignore=tests/real
+
+bench: setup $(STAMPS)/dev
+	$(BIN)/python -m bench
+
+# pin every dependency anew, with hashes; the file names no registry
+COMPILE := $(BIN)/uv pip compile --quiet --group build --generate-hashes --universal \
+           --python-version 3.11 --no-header --upgrade pyproject.toml
+lock: $(STAMPS)/dev
+	$(COMPILE) -o requirements.lock
+	$(COMPILE) --extra dev -c requirements.lock -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Windtunnel needs Python 3.11 or newer; '$(PYTHON)' is" \
+	       "$$($(PYTHON) --version 2>&1 | head -n 1)." >&2; \
+	  echo "  what to do: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 5; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "'$(PYTHON)' comes without venv, which makes the virtual environment." >&2; \
+	  echo "  what to do: install it (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 5; }
+	@echo "making the virtual environment in $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/locked: requirements.lock $(STAMPS)/venv
+	@echo "installing what requirements.lock names, each file checked against its hash"
+	@$(PIP) install --require-hashes -r requirements.lock
+	@touch $@
+
+$(STAMPS)/package: pyproject.toml $(STAMPS)/locked
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
+	@echo "installing what the tests need, from requirements-dev.lock"
+	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@touch $@
