@@ -1,0 +1,303 @@
+"""The cluster description: hosts, network, storage, software, settings.
+
+Data, never a running thing. Together with workload parameters it is a treatment,
+so whatever a study may vary (VMs per host, external storage, a shaped network, a
+limping disk, a Hadoop setting) has a place here and can be overridden by path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from windtunnel.cluster.complaints import blame
+from windtunnel.cluster.hosts import Count, Guest, HostClass, Name, Part, Role
+from windtunnel.cluster.quantity import ByteSize, Duration, LinkRate
+from windtunnel.cluster.shape import suggest
+
+DEFAULT_REPLICATION = 3  # of HDFS, hdfs-default.xml
+
+
+def _version(value: object) -> object:
+    """Refuse 3.10 read as the number 3.1."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        raise ValueError(f"a version is a text, not a number: write it in quotes, '{value}'")
+    return value
+
+
+def _setting(value: object) -> object:
+    """Only plain values: a nested mapping means that a dotted name was split."""
+    if not isinstance(value, (str, int, float, bool)):
+        raise ValueError(
+            "a setting is a text, a number, true or false under its whole dotted name, "
+            "such as 'mapreduce.task.io.sort.mb: 512'"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a setting must be a finite number")
+    return value
+
+
+Version = Annotated[str, BeforeValidator(_version), Field(min_length=1)]
+Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
+Settings = dict[str, Setting]
+
+
+class Switch(Part):
+    """A switch: ``total_rate`` is what all ports together can pass."""
+
+    model: str | None = None
+    ports: Count | None = None
+    port_rate: LinkRate | None = None
+    total_rate: LinkRate | None = None
+
+
+class Rack(Part):
+    """Hosts behind one switch. ``hosts`` are class names or host names (``worker-2``)."""
+
+    hosts: Annotated[tuple[str, ...], Field(min_length=1)]
+    switch: Switch | None = None
+    uplink: LinkRate | None = None
+    oversubscription: Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)] | None = None
+
+
+class Network(Part):
+    """Racks by name, or ``spread_over`` that many equal racks, hosts dealt in turn.
+
+    ``latency`` is one way between two hosts of a rack; ``uplink`` and ``oversubscription``
+    hold for racks that do not give their own.
+    """
+
+    switch: Switch | None = None
+    racks: dict[Name, Rack] = Field(default_factory=dict)
+    spread_over: Count | None = None
+    uplink: LinkRate | None = None
+    oversubscription: Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)] | None = None
+    latency: Duration | None = None
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Network:
+        if self.racks and self.spread_over is not None:
+            remedy = "keep 'racks' or 'spread_over'"
+            raise blame("racks are both named and dealt out", "spread_over", remedy=remedy)
+        return self
+
+
+class Storage(Part):
+    """Where the data of the workloads lies.
+
+    ``external`` names the host classes of a storage cluster of its own (empty: the data
+    lies on the compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication.
+    """
+
+    kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
+    replication: Count | None = None
+    erasure_code: str | None = None
+    block_size: ByteSize | None = None
+    external: tuple[str, ...] = ()
+    short_circuit: bool | None = None
+
+
+class Software(Part):
+    """Versions. ``hadoop`` is a line ("3.5"), an exact version ("3.5.0") or "unknown"."""
+
+    hadoop: Version = "3.5"
+    distribution: Version | None = None
+    java: Version | None = None
+    os: Version | None = None
+    hypervisor: Version | None = None
+    engines: dict[str, Version] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operating system that plays roles: a host, or a virtual machine of a host."""
+
+    name: str
+    host: str
+    class_name: str
+    index: int
+    roles: tuple[Role, ...]
+    guest: Guest | None = None
+
+
+class Cluster(Part):
+    """A cluster: checked when made, immutable afterwards."""
+
+    name: Annotated[str, Field(min_length=1)]
+    note: str | None = None
+    hosts: Annotated[dict[Name, HostClass], Field(min_length=1)]
+    network: Network | None = None
+    storage: Storage = Storage()
+    software: Software = Software()
+    settings: Settings = Field(default_factory=dict)
+
+    def nodes(self) -> Iterator[Node]:
+        """Every host, or its virtual machines where it has any, in the order of the file."""
+        for class_name, host_class in self.hosts.items():
+            for index in range(host_class.count):
+                yield from _nodes_of(class_name, host_class, index)
+
+    def nodes_with(self, role: Role) -> list[Node]:
+        """The nodes that play ``role``."""
+        return [node for node in self.nodes() if role in node.roles]
+
+    def role_counts(self) -> Counter[str]:
+        """How many nodes play each role."""
+        return Counter(role for node in self.nodes() for role in node.roles)
+
+    @property
+    def replication(self) -> int:
+        """Copies of each block: as given, else HDFS's default of 3 or as many as can be held."""
+        given = self.storage.replication or self.settings.get("dfs.replication")
+        if given is not None and str(given).isdigit():
+            return int(given)
+        holders = self.role_counts()[_HOLDER.get(self.storage.kind, "datanode")]
+        return max(1, min(DEFAULT_REPLICATION, holders))
+
+    def rack_of(self, class_name: str, index: int) -> str | None:
+        """The rack of a host (by class and index from 0); None if there are no racks."""
+        network = self.network
+        if network is None:
+            return None
+        if network.spread_over is not None:
+            before = [name for name in self.hosts if name != class_name]
+            offset = sum(self.hosts[n].count for n in before[: list(self.hosts).index(class_name)])
+            return f"rack-{(offset + index) % network.spread_over + 1}"
+        host = self.hosts[class_name].host_name(class_name, index)
+        named = (n for n, rack in network.racks.items() if {class_name, host} & {*rack.hosts})
+        return next(named, None)
+
+    def plain(self) -> dict[str, Any]:
+        """The description as plain data with units, without what is unknown; reads back equal."""
+        data: dict[str, Any] = _without_empty(self.model_dump(mode="json", exclude_none=True))
+        return data
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the description: equal clusters have equal fingerprints."""
+        text = json.dumps(self.plain(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Cluster:
+        _check_roles(self)
+        _check_storage(self)
+        _check_racks(self)
+        return self
+
+
+def _without_empty(data: Any) -> Any:
+    """``data`` without empty mappings and lists below mappings."""
+    if isinstance(data, dict):
+        pairs = ((key, _without_empty(value)) for key, value in data.items())
+        return {key: value for key, value in pairs if value not in ({}, [])}
+    return [_without_empty(item) for item in data] if isinstance(data, list) else data
+
+
+def _nodes_of(class_name: str, host_class: HostClass, index: int) -> Iterator[Node]:
+    """The node or nodes of one host; the host's extra roles fall to its first VM."""
+    host = host_class.host_name(class_name, index)
+    if not host_class.vms:
+        yield Node(host, host, class_name, index, host_class.roles_of(index))
+    extra = host_class.extra_roles.get(index, ())
+    for guest in host_class.vms:
+        for number in range(guest.count):
+            own = host_class.roles if guest.roles is None else guest.roles
+            roles = tuple(dict.fromkeys((*own, *extra)))
+            extra = ()
+            yield Node(f"{host}-{guest.name}-{number + 1}", host, class_name, index, roles, guest)
+
+
+_HOLDER: dict[str, Role] = {"hdfs": "datanode", "cephfs": "osd"}
+
+
+def _check_roles(cluster: Cluster) -> None:
+    """Every role that another one cannot do without is there."""
+    counts = cluster.role_counts()
+    needed: list[tuple[str, str]] = []
+    if cluster.storage.kind == "hdfs":
+        needed += [("namenode", "storage of kind hdfs"), ("datanode", "storage of kind hdfs")]
+    if cluster.storage.kind == "cephfs":
+        needed += [("mon", "storage of kind cephfs"), ("osd", "storage of kind cephfs")]
+        needed += [("mds", "storage of kind cephfs")]
+    needed += [("resourcemanager", "a nodemanager")] if counts["nodemanager"] else []
+    needed += [("nodemanager", "a resourcemanager")] if counts["resourcemanager"] else []
+    needed += [("hbase-master", "a regionserver")] if counts["regionserver"] else []
+    for role, by in needed:
+        if not counts[role]:
+            raise blame(
+                f"no host has the role '{role}', which {by} needs",
+                "hosts",
+                remedy=f"add '{role}' to the roles of a host class",
+            )
+
+
+def _check_storage(cluster: Cluster) -> None:
+    """Replication fits the hosts that hold data; nothing is said twice differently."""
+    storage, settings = cluster.storage, cluster.settings
+    for position, name in enumerate(storage.external):
+        if name not in cluster.hosts:
+            raise blame(
+                f"unknown host class '{name}'",
+                "storage",
+                "external",
+                position,
+                remedy=suggest(name, cluster.hosts, "host class"),
+            )
+    for key, property_name, value in (
+        ("replication", "dfs.replication", storage.replication),
+        ("block_size", "dfs.blocksize", storage.block_size),
+    ):
+        given = settings.get(property_name)
+        if value is not None and given is not None and str(given) != str(value):
+            raise blame(
+                f"'{property_name}' is {given} here, but 'storage.{key}' says {value}",
+                "settings",
+                property_name,
+                remedy=f"give it once, as storage.{key}",
+            )
+    holder = _HOLDER.get(storage.kind)
+    held = cluster.role_counts()[holder] if holder else 0
+    if holder and cluster.replication > held:
+        in_settings = storage.replication is None
+        loc = ("settings", "dfs.replication") if in_settings else ("storage", "replication")
+        raise blame(
+            f"replication {cluster.replication} needs as many nodes with the role "
+            f"'{holder}'; there {'is' if held == 1 else 'are'} {held}",
+            *loc,
+            remedy=f"lower the replication to {held} or add hosts",
+        )
+
+
+def _check_racks(cluster: Cluster) -> None:
+    """Every host stands in exactly one rack, where racks are named."""
+    if cluster.network is None or not cluster.network.racks:
+        return
+    hosts = {
+        name: [host_class.host_name(name, i) for i in range(host_class.count)]
+        for name, host_class in cluster.hosts.items()
+    }
+    known = [*hosts, *(host for names in hosts.values() for host in names)]
+    known_set = set(known)
+    placed: dict[str, str] = {}
+    for rack_name, rack in cluster.network.racks.items():
+        for position, entry in enumerate(rack.hosts):
+            loc = ("network", "racks", rack_name, "hosts", position)
+            if entry not in known_set:
+                remedy = suggest(entry, known[:50], "host")
+                raise blame(f"unknown host or host class '{entry}'", *loc, remedy=remedy)
+            for host in hosts.get(entry, [entry]):
+                if host in placed:
+                    raise blame(f"host '{host}' already stands in rack '{placed[host]}'", *loc)
+                placed[host] = rack_name
+    for names in hosts.values():
+        for host in names:
+            if host not in placed:
+                remedy = "name every host or its class in one of the racks"
+                raise blame(f"host '{host}' stands in no rack", "network", "racks", remedy=remedy)

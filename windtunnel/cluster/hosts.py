@@ -1,0 +1,238 @@
+"""Hosts by class: CPU, memory, disks, NICs, virtual machines, roles, price and power.
+
+Almost everything may be left out: absent means *unknown*, never a default value.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from windtunnel.cluster.complaints import blame
+from windtunnel.cluster.quantity import (
+    ByteSize,
+    Duration,
+    Fraction,
+    Frequency,
+    LinkRate,
+    Money,
+    Power,
+    Price,
+    Rate,
+)
+
+Role = Literal[
+    "namenode",
+    "secondarynamenode",
+    "journalnode",
+    "datanode",
+    "resourcemanager",
+    "nodemanager",
+    "historyserver",
+    "client",
+    "zookeeper",
+    "hbase-master",
+    "regionserver",
+    "impala-server",
+    "impala-daemon",
+    "spark-master",
+    "spark-worker",
+    "mon",
+    "mgr",
+    "osd",
+    "mds",
+    "rgw",
+    "management",
+]
+
+Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
+Index = Annotated[int, Field(strict=True, ge=0)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$", max_length=40)]
+
+
+class Part(BaseModel):
+    """Base of every part of a description: closed and immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Cpu(Part):
+    """Processors of one host. ``threads_per_core`` is 1 where SMT (Hyper-Threading) is off."""
+
+    model: str | None = None
+    sockets: Count | None = None
+    cores_per_socket: Count | None = None
+    threads_per_core: Annotated[int, Field(strict=True, ge=1, le=8)] | None = None
+    clock: Frequency | None = None
+    turbo: Frequency | None = None
+    tdp: Power | None = None
+
+    @property
+    def cores(self) -> int | None:
+        """Physical cores of the host, if known."""
+        if self.sockets is None or self.cores_per_socket is None:
+            return None
+        return self.sockets * self.cores_per_socket
+
+    @property
+    def threads(self) -> int | None:
+        """Hardware threads of the host, if known."""
+        if self.cores is None or self.threads_per_core is None:
+            return None
+        return self.cores * self.threads_per_core
+
+    @model_validator(mode="after")
+    def _turbo_above_clock(self) -> Cpu:
+        if self.clock is not None and self.turbo is not None and self.turbo < self.clock:
+            raise blame("the turbo clock is below the base clock", "turbo")
+        return self
+
+
+class Disk(Part):
+    """Equal disks of one host. Rates and ``iops`` are of one disk, ``controller_rate`` of all."""
+
+    kind: Literal["hdd", "ssd", "nvme"] | None = None
+    count: Count = 1
+    model: str | None = None
+    use: Literal["data", "os", "metadata", "journal"] = "data"
+    size: ByteSize | None = None
+    read_rate: Rate | None = None
+    write_rate: Rate | None = None
+    iops: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = None
+    rpm: Count | None = None
+    interface: str | None = None
+    layout: Literal["jbod", "raid0", "raid1", "raid5", "raid6", "raid10"] | None = None
+    filesystem: str | None = None
+    controller: str | None = None
+    controller_rate: Rate | None = None
+    write_cache: ByteSize | None = None
+
+
+class Nic(Part):
+    """Equal network ports of one host. ``rate`` is of one port, ``measured_rate`` what it did."""
+
+    rate: LinkRate | None = None
+    count: Count = 1
+    model: str | None = None
+    mtu: Annotated[int, Field(strict=True, ge=576, le=65_535)] | None = None
+    measured_rate: LinkRate | None = None
+
+
+class Guest(Part):
+    """Equal virtual machines of one host. ``disks`` are what each of them sees."""
+
+    name: Name = "vm"
+    count: Count = 1
+    vcpus: Count | None = None
+    memory: ByteSize | None = None
+    disks: tuple[Disk, ...] | None = None
+    roles: tuple[Role, ...] | None = None  # None: the roles of the host
+
+
+class HostPower(Part):
+    """Electrical power of one host."""
+
+    idle: Power | None = None
+    peak: Power | None = None
+
+    @model_validator(mode="after")
+    def _peak_above_idle(self) -> HostPower:
+        if self.idle is not None and self.peak is not None and self.peak < self.idle:
+            raise blame("the peak power is below the idle power", "peak")
+        return self
+
+
+class Degraded(Part):
+    """One part of one host that does less than its class says: a limping disk, a slow port.
+
+    ``host`` counts the hosts of the class from 0, ``index`` the disks or ports of the host
+    from 0 (None: all of them); ``to`` is the share of the rate that is left.
+    """
+
+    host: Index
+    part: Literal["cpu", "disk", "nic"]
+    index: Index | None = None
+    to: Fraction
+    latency: Duration | None = None
+
+
+class HostClass(Part):
+    """``count`` equal hosts: what they are made of and which roles they play.
+
+    ``extra_roles`` gives single hosts (by index from 0) roles beside those of the class:
+    a NameNode on the first worker, for example.
+    """
+
+    count: Count
+    roles: Annotated[tuple[Role, ...], Field(min_length=1)]
+    extra_roles: dict[Annotated[int, Field(ge=0)], tuple[Role, ...]] = Field(default_factory=dict)
+    model: str | None = None
+    cpu: Cpu | None = None
+    memory: ByteSize | None = None
+    disks: tuple[Disk, ...] | None = None
+    nics: tuple[Nic, ...] | None = None
+    vms: tuple[Guest, ...] = ()
+    price: Price | None = None
+    price_parts: dict[str, Price] = Field(default_factory=dict)
+    power: HostPower | None = None
+    degraded: tuple[Degraded, ...] = ()
+
+    @property
+    def host_price(self) -> Money | None:
+        """The price of one host: as given, or the sum of its parts; None if unknown."""
+        parts = list(self.price_parts.values())
+        if self.price is not None or not parts:
+            return self.price
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total
+
+    def host_name(self, class_name: str, index: int) -> str:
+        """``master`` if there is one host of the class, else ``worker-1``, ``worker-2``, ..."""
+        return class_name if self.count == 1 else f"{class_name}-{index + 1}"
+
+    def roles_of(self, index: int) -> tuple[Role, ...]:
+        """The roles of the host number ``index`` (from 0)."""
+        return tuple(dict.fromkeys((*self.roles, *self.extra_roles.get(index, ()))))
+
+    @model_validator(mode="after")
+    def _consistent(self) -> HostClass:
+        for index in self.extra_roles:
+            self._check_host(index, "extra_roles", str(index))
+        for position, entry in enumerate(self.degraded):
+            self._check_host(entry.host, "degraded", position, "host")
+            self._check_part(entry, "degraded", position, "index")
+        if self.price is not None and self.price_parts:
+            remedy = "keep the price of the host or the prices of its parts"
+            raise blame("'price' and 'price_parts' cannot both be given", "price", remedy=remedy)
+        currencies = {price.currency for price in self.price_parts.values()}
+        if len(currencies) > 1:
+            names = " and ".join(sorted(currencies))
+            raise blame(f"prices in {names} cannot be added", "price_parts")
+        names_seen: set[str] = set()
+        for position, guest in enumerate(self.vms):
+            if guest.name in names_seen:
+                raise blame(
+                    f"there are two groups of VMs named '{guest.name}'", "vms", position, "name"
+                )
+            names_seen.add(guest.name)
+        return self
+
+    def _check_host(self, index: int, *loc: str | int) -> None:
+        if index >= self.count:
+            raise blame(
+                f"there is no host {index}: the class has {self.count}, counted from 0", *loc
+            )
+
+    def _check_part(self, entry: Degraded, *loc: str | int) -> None:
+        group = {"disk": self.disks, "nic": self.nics}.get(entry.part)
+        if entry.index is None or group is None:
+            return
+        total = sum(item.count for item in group)
+        if entry.index >= total:
+            raise blame(
+                f"there is no {entry.part} {entry.index}: the host has {total}, counted from 0",
+                *loc,
+            )

@@ -1,0 +1,179 @@
+"""Overriding parts of a description by path: ``hosts.worker.count=5``.
+
+A path is the keys from the top, joined by dots; a number is an index into a list
+(from 0). Where the description holds a mapping from names to plain values, the rest
+of the path is one name, so that ``settings.mapreduce.task.io.sort.mb`` needs no quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+
+from windtunnel.cluster.description import Cluster
+from windtunnel.cluster.shape import Key, dotted, known_keys, members, nearest, types_at
+from windtunnel.cluster.yamlfile import Located, load_text, validate
+from windtunnel.errors import DescriptionError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def parse_assignment(text: str, model: type[BaseModel] = Cluster) -> tuple[str, Any]:
+    """``hosts.worker.count=5`` -> ("hosts.worker.count", 5); the value is read as YAML.
+
+    Where ``model`` wants a text at the path, the value stays as it is written ("3.10").
+
+    Raises
+    ------
+    DescriptionError
+        No ``=``, no path, or a value that is not YAML.
+    """
+    path, equals, value = text.partition("=")
+    path = path.strip()
+    if not equals or not path:
+        raise DescriptionError(
+            f"'{text}' is not an assignment", remedy="write PATH=VALUE: hosts.worker.count=5"
+        )
+    keys: list[Key] = [int(part) if part.isdigit() else part for part in path.split(".")]
+    if types_at(model, keys) == [str]:
+        return path, value.strip()
+    try:
+        return path, load_text(f"value: {value}").data["value"]
+    except DescriptionError as error:
+        raise DescriptionError(
+            f"the value '{value}' cannot be read: {error.message}",
+            key=path,
+            remedy="put the value in quotes",
+        ) from None
+
+
+def split_path(model: type[BaseModel], data: Mapping[str, Any], path: str) -> tuple[Key, ...]:
+    """The keys of ``path`` in ``data``, which is (or will be) a ``model``.
+
+    Raises
+    ------
+    DescriptionError
+        Nothing in ``model`` has this path, or ``data`` has no such host class or list item;
+        the remedy names the nearest path.
+    """
+    parts = path.split(".")
+    keys: tuple[Key, ...] = ()
+    types: list[Any] = [model]
+    here: Any = data
+    for position, part in enumerate(parts):
+        if _maps_names_to_values(types):
+            return (*keys, _name(path, ".".join(parts[position:])))
+        key = _step(path, keys, types, here, part)
+        keys = (*keys, key)
+        types = types_at(model, keys)
+        here = _get(here, key)
+    return keys
+
+
+def override_model(model: M, overrides: Mapping[str, Any]) -> M:
+    """A copy of ``model`` with the values at the paths replaced; None makes a value unknown.
+
+    Raises
+    ------
+    DescriptionError
+        An unknown path, or a result that the checks of the model refuse.
+    """
+    data: dict[str, Any] = model.model_dump(mode="json", exclude_none=True, by_alias=True)
+    for path, value in overrides.items():
+        _set(data, split_path(type(model), data, path), _plain(value))
+    try:
+        return validate(type(model), Located(data))
+    except DescriptionError as error:
+        if not overrides or error.key in overrides:
+            raise
+        changes = ", ".join(f"{path}={value}" for path, value in overrides.items())
+        raise DescriptionError(
+            f"{error.message} (after {changes})", remedy=error.remedy, key=error.key
+        ) from None
+
+
+def apply_overrides(cluster: Cluster, overrides: Mapping[str, Any]) -> Cluster:
+    """The cluster of a treatment: see :func:`override_model`."""
+    return override_model(cluster, overrides)
+
+
+def get_path(model: BaseModel, path: str) -> Any:
+    """The value at ``path`` as plain data with units; None if it is unknown.
+
+    Raises
+    ------
+    DescriptionError
+        An unknown path.
+    """
+    data: Any = model.model_dump(mode="json", exclude_none=True, by_alias=True)
+    for key in split_path(type(model), data, path):
+        data = _get(data, key)
+    return data
+
+
+def _maps_names_to_values(types: list[Any]) -> bool:
+    """Whether these types are a mapping whose values have nothing below them."""
+    for annotation in types:
+        if get_origin(annotation) is dict:
+            below = members(get_args(annotation)[1])
+            return not any(known_keys([t]) or get_origin(t) in (dict, list, tuple) for t in below)
+    return False
+
+
+def _name(path: str, name: str) -> str:
+    if not name or name.startswith(".") or name.endswith("."):
+        raise DescriptionError(f"the path '{path}' ends in no name", key=path)
+    return name
+
+
+def _step(path: str, keys: tuple[Key, ...], types: list[Any], here: Any, part: str) -> Key:
+    """The key that ``part`` means below ``keys``."""
+    known: list[str] = known_keys(types)
+    if any(get_origin(t) in (list, tuple) for t in types):
+        known = [str(i) for i in range(len(here or []))]
+        if part in known:
+            return int(part)
+    elif any(get_origin(t) is dict for t in types):
+        known = [str(key) for key in here or {}]
+    if part in known:
+        return part
+    above = dotted(keys)
+    near = nearest(part, known)
+    if near is not None:
+        remedy = f"did you mean '{dotted((*keys, near))}'? known here: {', '.join(known)}"
+    elif known:
+        remedy = f"known here: {', '.join(known)}"
+    else:
+        remedy = f"'{above}' holds nothing in this description; set it as a whole"
+    where = f" of '{above}'" if above else ""
+    raise DescriptionError(f"'{part}' is no known key{where}", key=path, remedy=remedy)
+
+
+def _get(here: Any, key: Key) -> Any:
+    if isinstance(here, Mapping):
+        return here.get(key)
+    return here[key] if isinstance(here, list) and isinstance(key, int) else None
+
+
+def _set(data: Any, keys: tuple[Key, ...], value: Any) -> None:
+    """Replace the value at ``keys``; mappings that are not there yet are made."""
+    for key in keys[:-1]:
+        if isinstance(data, dict):
+            data = data.setdefault(key, {})
+        else:
+            data = data[key]
+    if value is None and isinstance(data, dict):
+        data.pop(keys[-1], None)
+    else:
+        data[keys[-1]] = value
+
+
+def _plain(value: Any) -> Any:
+    """Parts of a description may be given as models too."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_none=True, by_alias=True)
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

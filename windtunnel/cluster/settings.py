@@ -1,0 +1,146 @@
+"""What is known of Hadoop's properties: their site file, their default, who reads them.
+
+The dictionaries in ``catalogue/hadoop_properties`` come from the default files inside
+Hadoop's own jars (``tools/refresh_hadoop_properties.py``), one per line of Hadoop.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from windtunnel.cluster.shape import nearest
+
+Affected = Literal["client", "hdfs", "yarn", "all"]
+Value = str | int | float | bool
+
+# Families whose members are not listed in a default file; the first match decides.
+_FAMILIES: tuple[tuple[str, str], ...] = (
+    ("yarn.scheduler.capacity.", "capacity-scheduler.xml"),
+    ("security.", "hadoop-policy.xml"),
+    ("hadoop.kms.", "kms-site.xml"),
+    ("httpfs.", "httpfs-site.xml"),
+    ("hbase.", "hbase-site.xml"),
+    ("mapreduce.", "mapred-site.xml"),
+    ("mapred.", "mapred-site.xml"),
+    ("yarn.app.mapreduce.", "mapred-site.xml"),
+    ("yarn.", "yarn-site.xml"),
+    ("dfs.", "hdfs-site.xml"),
+)
+_OTHERWISE = "core-site.xml"
+
+# Names made by users or by programs: nobody can list them, so they are never "unknown".
+_FREE = re.compile(
+    r"(yarn\.scheduler\.capacity|security|hadoop\.kms|httpfs|hbase"
+    r"|mapreduce\.(tera(sort|gen|validate)|randomwriter|randomtextwriter)"
+    r"|hadoop\.proxyuser|fs\.s3a\.bucket|fs\.(abstractfs\.)?[a-z0-9]+\.impl|fs\.ceph|ceph"
+    r"|dfs\.(ha\.namenodes|namenode\.[a-z-]+-address|client\.failover\.proxy\.provider)"
+    r"|yarn\.nodemanager\.aux-services|yarn\.resourcemanager\.[a-z.-]*address"
+    r"|callqueue|ipc\.\d+|io\.compression\.codec|test)(\..+)?"
+)
+
+# Who has to be restarted (all: HDFS and YARN alike); the first match decides.
+_READERS: tuple[tuple[str, Affected], ...] = (
+    (r"mapreduce\.(jobhistory|shuffle)\..*", "yarn"),
+    (r"mapreduce\..*|mapred\..*|yarn\.app\.mapreduce\..*", "client"),
+    (r"dfs\.client\..*|dfs\.(replication|blocksize|stream-buffer-size)", "client"),
+    (r"dfs\.(bytes-per-checksum|checksum\.type|client-write-packet-size)", "client"),
+    (r"dfs\..*", "hdfs"),
+    (r"yarn\.client\..*", "client"),
+    (r"yarn\..*", "yarn"),
+    (r"fs\.s3a\..*", "client"),
+)
+
+
+@dataclass(frozen=True)
+class NonDefault:
+    """A setting that differs from Hadoop's default (None: Hadoop has no default for it)."""
+
+    name: str
+    value: str
+    default: str | None
+    site: str
+
+
+def site_of(name: str, version: str | None = None) -> str:
+    """The site file that a property belongs in, such as ``hdfs-site.xml``."""
+    entry = _properties(_line(version)).get(name)
+    if entry is not None:
+        return entry[0]
+    return next((site for prefix, site in _FAMILIES if name.startswith(prefix)), _OTHERWISE)
+
+
+def default_of(name: str, version: str | None = None) -> str | None:
+    """Hadoop's default of a property, None if it has none."""
+    entry = _properties(_line(version)).get(name)
+    return None if entry is None else entry[1]
+
+
+def affects(name: str) -> Affected:
+    """Who must be restarted to see a new value: nobody but new clients, HDFS, YARN, or all."""
+    found = (who for pattern, who in _READERS if re.fullmatch(pattern, name))
+    return next(found, "all")
+
+
+def unknown_settings(settings: Mapping[str, Value], version: str | None = None) -> list[str]:
+    """One warning per setting that this Hadoop line does not know, with the nearest it knows."""
+    known = _properties(_line(version))
+    warnings = []
+    for name in settings:
+        if name in known or _FREE.fullmatch(name):
+            continue
+        near = _longer(name, known) or nearest(name, known)
+        hint = f"; did you mean '{near}'?" if near else ""
+        warnings.append(f"Hadoop {_line(version)} has no property '{name}'{hint}")
+    return warnings
+
+
+def non_defaults(settings: Mapping[str, Value], version: str | None = None) -> list[NonDefault]:
+    """The settings whose value is not Hadoop's default, sorted by name."""
+    found = []
+    for name in sorted(settings):
+        value, default = text_of(settings[name]), default_of(name, version)
+        if value != default:
+            found.append(NonDefault(name, value, default, site_of(name, version)))
+    return found
+
+
+def text_of(value: Value) -> str:
+    """A setting's value as it stands in a site file."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _longer(name: str, known: Mapping[str, object]) -> str | None:
+    """A known property that ends in ``name``: ``io.sort.mb`` was renamed that way."""
+    found = [other for other in known if other.endswith(f".{name}")]
+    found.sort(key=lambda other: (not other.startswith("mapreduce."), len(other)))
+    return found[0] if found else None
+
+
+def _line(version: str | None) -> str:
+    """The line whose dictionary serves a version; the newest for versions without one."""
+    lines = _lines()
+    wanted = ".".join((version or "").split(".")[:2])
+    return wanted if wanted in lines else lines[-1]
+
+
+@cache
+def _lines() -> list[str]:
+    folder = resources.files("windtunnel.catalogue").joinpath("hadoop_properties")
+    names = [entry.name for entry in folder.iterdir() if entry.name.endswith(".json")]
+    lines = [name.removesuffix(".json") for name in names]
+    return sorted(lines, key=lambda line: [int(part) for part in line.split(".")])
+
+
+@cache
+def _properties(line: str) -> dict[str, tuple[str, str]]:
+    """Property -> (site file, default) of one line of Hadoop."""
+    folder = resources.files("windtunnel.catalogue").joinpath("hadoop_properties")
+    document = json.loads(folder.joinpath(f"{line}.json").read_text(encoding="utf-8"))
+    sites: dict[str, dict[str, str]] = document["sites"]
+    return {n: (site, default) for site, names in sites.items() for n, default in names.items()}
