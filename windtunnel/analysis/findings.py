@@ -87,9 +87,8 @@ def answer(study: StudyRecord, found: Sequence[Finding], cells: Sequence[Cell]) 
     size = percent(abs(e.relative or 0.0), signed=False)
     where = ""
     if first.phase is not None:
-        where = f", mostly in its {first.phase} phase" if first.phase != e.workload else ""
-        where += f" ({first.stage.words} stage)" if first.stage and where else ""
-        where = where or (f", mostly in {first.phase}'s {first.stage.words}" if first.stage else "")
+        where = f", mostly in the {first.phase} phase"
+        where += f" ({first.stage.words} stage)" if first.stage else ""
     more = f"; {len(clear) - 1} more of {len(found)} effects are clear" if len(clear) > 1 else ""
     n = min(e.n, e.n_baseline)
     hint = f"; indicative, n = {n} per cell" if n < INDICATIVE_BELOW else ""
@@ -233,11 +232,8 @@ def _sentence(
     interval = f"{span} (95 %)" if total.ci_low is not None else span
     tail = f" ({'; '.join(caveats)})" if caveats else ""
     if total.distinguishable is False:
-        floor = (
-            f"; the smallest this study could have seen is {percent(total.detectable, signed=False)}"
-            if total.detectable is not None
-            else ""
-        )
+        seen = percent(total.detectable, signed=False)
+        floor = f"; the smallest this study could have seen is {seen}" if total.detectable else ""
         return f"{lead}no difference found, {percent(total.relative)} {interval}{floor}{tail}"
     text = (
         f"{lead}{percent(total.relative)} {interval}, {quantity(total.absolute, 's', signed=True)}"

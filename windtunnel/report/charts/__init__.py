@@ -1,0 +1,36 @@
+"""The registry of fixed charts. A new chart is one module here and one entry in CHARTS.
+
+A chart module is drawn twice, for a wide and for a narrow screen, as static SVG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import altair as alt
+
+from windtunnel.analysis import Analysis
+from windtunnel.report.charts import effects, phases, resources, trials
+
+Drawing = alt.LayerChart | alt.VConcatChart | alt.ConcatChart | alt.Chart
+
+
+@dataclass(frozen=True)
+class ChartEntry:
+    """A chart: how to draw it at a width in px (None: nothing to show) and say it in words."""
+
+    id: str
+    draw: Callable[[Analysis, int], Drawing | None]
+    describe: Callable[[Analysis], str]
+
+
+CHARTS: dict[str, ChartEntry] = {
+    entry.id: entry
+    for entry in (
+        ChartEntry("effects", effects.draw, effects.describe),
+        ChartEntry("resources", resources.draw, resources.describe),
+        ChartEntry("trials", trials.draw, trials.describe),
+        ChartEntry("phases", phases.draw, phases.describe),
+    )
+}

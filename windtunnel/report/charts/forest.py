@@ -1,0 +1,84 @@
+"""A forest plot: one row per effect, a point with its interval, and "no difference" as a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from windtunnel.analysis import Effect
+from windtunnel.analysis.words import percent, percent_interval
+from windtunnel.report.theme import GRID, INK, MUTED, PAPER, TREATMENTS
+
+ROW = 30
+NARROW = 500
+Row = tuple[str, Effect]
+
+
+def forest(rows: Sequence[Row], width: int, title: str) -> alt.LayerChart:
+    """Draw ``rows`` (label, effect) in a picture of about ``width`` px.
+
+    A filled point is an effect whose interval leaves out zero; a hollow one is not clear.
+    Intervals that pass the axis are cut at its end.
+    """
+    narrow = width < NARROW
+    low, high = _domain([effect for _, effect in rows])
+    values = [_value(label, effect, low, high) for label, effect in rows]
+    plot = width - (128 if narrow else 340)
+    y = alt.Y(
+        "label:N",
+        sort=None,
+        title=None,
+        scale=alt.Scale(paddingInner=0, paddingOuter=0.25),
+        axis=alt.Axis(
+            labelColor=INK, labelLimit=104 if narrow else 170, minExtent=104 if narrow else 170
+        ),
+    )
+    axis = alt.Axis(format="+.0%", tickCount=4 if narrow else 7, gridColor=GRID)
+    x = alt.X("relative:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False), axis=axis)
+    base = alt.Chart(alt.Data(values=values)).encode(y=y)
+    zero = alt.Chart(alt.Data(values=[{"z": 0}])).mark_rule(color=MUTED, strokeWidth=1.5)
+    bars = base.mark_rule(strokeWidth=3, strokeCap="round", clip=True).encode(
+        x=alt.X("low:Q"), x2="high:Q", color=alt.Color("ink:N", scale=None)
+    )
+    points = base.mark_point(size=90, strokeWidth=2, opacity=1, filled=False).encode(
+        x=x, stroke=alt.Stroke("ink:N", scale=None), fill=alt.Fill("fill:N", scale=None)
+    )
+    drawn = [zero.encode(x="z:Q"), bars, points]
+    if not narrow:
+        drawn.append(
+            base.mark_text(align="left", x=plot + 14, color=INK).encode(text="words:N")
+        )
+    return alt.layer(*drawn).properties(width=plot, height=ROW * len(values))
+
+
+def _value(label: str, effect: Effect, low: float, high: float) -> dict[str, object]:
+    clear = effect.distinguishable
+    ink = TREATMENTS[1] if clear else MUTED
+    span = percent_interval(effect.ci_low, effect.ci_high, effect.relative)
+    point = effect.relative if effect.relative is not None else 0.0
+    known = effect.ci_low is not None and effect.ci_high is not None
+    return {
+        "label": label,
+        "relative": min(max(point, low), high),
+        "low": max(effect.ci_low, low) if known and effect.ci_low is not None else point,
+        "high": min(effect.ci_high, high) if known and effect.ci_high is not None else point,
+        "ink": ink,
+        "fill": ink if clear else PAPER,
+        "words": _typographic(f"{percent(effect.relative)}  {span}"),
+    }
+
+
+def _domain(effects: Sequence[Effect]) -> tuple[float, float]:
+    """From the smallest to the largest bound with zero inside; wild intervals are cut."""
+    points = [e.relative for e in effects if e.relative is not None]
+    reach = max(3 * max((abs(p) for p in points), default=0.1), 0.1)
+    bounds = [b for e in effects for b in (e.ci_low, e.ci_high) if b is not None]
+    low = max(min([0.0, *points, *bounds]), -reach, -1.0)
+    high = min(max([0.0, *points, *bounds]), reach)
+    margin = 0.06 * (high - low) or 0.05
+    return low - margin, high + margin
+
+
+def _typographic(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,88 @@
+"""Mean elapsed time by treatment, its phases stacked."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.words import quantity
+from windtunnel.report.theme import INK, PAPER, PHASES, colour
+
+BARS_SHOWN = 24
+NARROW = 500
+
+
+def draw(analysis: Analysis, width: int) -> alt.VConcatChart | None:
+    """One group of bars per workload; None where nothing was timed."""
+    groups = []
+    for workload, phases in analysis.phases.items():
+        rows = _rows(analysis, workload, [p for p in phases if p != TOTAL])
+        if rows:
+            bars = _bars(rows, width)
+            groups.append(bars.properties(title=workload) if len(analysis.phases) > 1 else bars)
+    return alt.vconcat(*groups, spacing=26) if groups else None
+
+
+def describe(analysis: Analysis) -> str:
+    """The plot in words: the total of each bar."""
+    totals = [c for c in analysis.cells if c.metric == ELAPSED and c.phase == TOTAL]
+    said = [f"{c.treatment} {quantity(c.mean, c.unit)}" for c in totals[:BARS_SHOWN]]
+    return f"Stacked bars of mean elapsed time by phase. Totals: {', '.join(said)}."
+
+
+def legend(analysis: Analysis) -> list[tuple[str, str]]:
+    """(phase, colour) in the order of the stack; each workload starts anew."""
+    pairs: dict[str, str] = {}
+    for phases in analysis.phases.values():
+        for index, phase in enumerate(p for p in phases if p != TOTAL):
+            pairs.setdefault(phase, colour(PHASES, index))
+    return list(pairs.items())
+
+
+def _rows(analysis: Analysis, workload: str, phases: list[str]) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for treatment in analysis.treatments()[:BARS_SHOWN]:
+        start = 0.0
+        for index, phase in enumerate(phases):
+            cell = analysis.cell(treatment, workload, phase, ELAPSED)
+            if cell is None:
+                continue
+            end = start + cell.mean
+            rows.append(
+                {
+                    "treatment": treatment,
+                    "start": start,
+                    "end": end,
+                    "ink": colour(PHASES, index),
+                    "words": "",
+                }
+            )
+            start = end
+        if start > 0:
+            rows[-1]["words"] = quantity(start, "s")
+    return rows
+
+
+def _bars(rows: list[dict[str, object]], width: int) -> alt.LayerChart:
+    narrow = width < NARROW
+    label = 84 if narrow else 170
+    names = len({row["treatment"] for row in rows})
+    y = alt.Y(
+        "treatment:N",
+        sort=None,
+        title=None,
+        axis=alt.Axis(labelColor=INK, labelLimit=label, minExtent=label),
+    )
+    x = alt.X("start:Q", title="mean elapsed time, s", axis=alt.Axis(tickCount=4 if narrow else 8))
+    base = alt.Chart(alt.Data(values=rows)).encode(y=y)
+    bars = base.mark_bar(height={"band": 0.66}, stroke=PAPER, strokeWidth=1.5).encode(
+        x=x, x2="end:Q", color=alt.Color("ink:N", scale=None)
+    )
+    ends = [row for row in rows if row["words"]]
+    words = (
+        alt.Chart(alt.Data(values=ends))
+        .mark_text(align="left", dx=6, color=INK)
+        .encode(y=y, x=alt.X("end:Q"), text="words:N")
+    )
+    return alt.layer(bars, words).properties(width=width - label - 74, height=38 * names)

@@ -1,0 +1,146 @@
+"""Every single trial as a point, by phase and treatment, from left to right as they ran."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+import altair as alt
+
+from windtunnel.analysis import Analysis, TrialRow
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.words import plural
+from windtunnel.report.theme import ALERT, INK, PAPER, TREATMENTS, colour
+
+BANDS = 24
+"""With more treatments than this the points stand in the order of execution instead."""
+NARROW = 500
+SHAPES = {"valid": "circle", "invalid": "cross", "warm-up": "triangle-up"}
+
+
+def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
+    """One panel per workload and phase; None without timed trials."""
+    panels = [
+        _panel(analysis, workload, phase, _panel_width(analysis, width))
+        for workload, phases in analysis.phases.items()
+        for phase in _shown(phases)
+        if any(t.workload == workload and phase in t.elapsed for t in analysis.trials)
+    ]
+    if not panels:
+        return None
+    return alt.concat(*panels, columns=1 if width < NARROW else 2, spacing=30)
+
+
+def describe(analysis: Analysis) -> str:
+    """The plot in words; the table of trials says the numbers."""
+    verdicts = [t.verdict for t in analysis.trials]
+    return (
+        f"{plural(len(verdicts), 'trial')} as points by phase and treatment: "
+        f"{verdicts.count('valid')} valid, {verdicts.count('invalid')} invalid, "
+        f"{verdicts.count('warm-up')} warm-up. The table of trials below has every number."
+    )
+
+
+def _shown(phases: list[str]) -> list[str]:
+    """The total first; alone if there is one phase only, which is the same."""
+    named = [phase for phase in phases if phase != TOTAL]
+    return [TOTAL, *named] if len(named) > 1 else [TOTAL]
+
+
+def _panel_width(analysis: Analysis, width: int) -> int:
+    return width - 64 if width < NARROW else (width - 30) // 2 - 64
+
+
+def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> alt.LayerChart:
+    names = [t for t in analysis.treatments() if _has(analysis, t, workload, phase)]
+    banded = len(names) <= BANDS
+    trials = [t for t in analysis.trials if t.workload == workload and phase in t.elapsed]
+    points = _points(trials, names, phase, banded)
+    top = len(names) - 0.5 if banded else max(p["x"] for p in points) + 0.5  # type: ignore[operator]
+    axis = (
+        alt.Axis(
+            values=list(range(len(names))),
+            labelExpr=f"{json.dumps(names)}[datum.value]",
+            grid=False,
+            labelColor=INK,
+            labelLimit=110,
+            labelAngle=0 if len(names) <= 4 else -40,
+            labelOverlap=False,
+        )
+        if banded
+        else alt.Axis(grid=False, format="d")
+    )
+    scale = alt.Scale(domain=[-0.5 if banded else 0, top], nice=False)
+    x = alt.X("x:Q", scale=scale, axis=axis, title=None if banded else "order of execution")
+    y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(tickCount=5))
+    dots = (
+        alt.Chart(alt.Data(values=points))
+        .mark_point(size=46 if len(points) < 200 else 16, strokeWidth=1.6, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            stroke=alt.Stroke("ink:N", scale=None),
+            fill=alt.Fill("fill:N", scale=None),
+            shape=alt.Shape("shape:N", scale=None),
+        )
+    )
+    drawn: list[alt.Chart] = [dots]
+    means = _means(analysis, names, workload, phase) if banded else []
+    if means:
+        mean = alt.Chart(alt.Data(values=means)).mark_rule(strokeWidth=1.5, color=INK)
+        drawn.insert(0, mean.encode(x=alt.X("x0:Q"), x2="x1:Q", y="y:Q"))
+        spans = [m for m in means if "low" in m]
+        if spans:
+            bar = alt.Chart(alt.Data(values=spans)).mark_rect(opacity=0.14)
+            fill = alt.Color("ink:N", scale=None)
+            drawn.insert(
+                0, bar.encode(x=alt.X("x0:Q"), x2="x1:Q", y="low:Q", y2="high:Q", color=fill)
+            )
+    head = f"{workload}: {phase}, s" if len(analysis.phases) > 1 else f"{phase}, s"
+    return alt.layer(*drawn).properties(width=width, height=170, title=head)
+
+
+def _has(analysis: Analysis, treatment: str, workload: str, phase: str) -> bool:
+    return any(
+        t.treatment == treatment and t.workload == workload and phase in t.elapsed
+        for t in analysis.trials
+    )
+
+
+def _points(
+    trials: list[TrialRow], names: list[str], phase: str, banded: bool
+) -> list[dict[str, object]]:
+    by_treatment: dict[str, list[TrialRow]] = defaultdict(list)
+    for trial in trials:
+        by_treatment[trial.treatment].append(trial)
+    points: list[dict[str, object]] = []
+    for index, name in enumerate(names):
+        group = by_treatment[name]
+        for place, trial in enumerate(group):
+            offset = (place + 0.5) / len(group) - 0.5
+            ink = ALERT if trial.verdict == "invalid" else colour(TREATMENTS, index)
+            points.append(
+                {
+                    "x": index + 0.6 * offset if banded else trial.order,
+                    "y": trial.elapsed[phase],
+                    "ink": ink,
+                    "fill": ink if trial.verdict == "valid" else PAPER,
+                    "shape": SHAPES[trial.verdict],
+                }
+            )
+    return points
+
+
+def _means(
+    analysis: Analysis, names: list[str], workload: str, phase: str
+) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for index, name in enumerate(names):
+        cell = analysis.cell(name, workload, phase, ELAPSED)
+        if cell is None:
+            continue
+        row: dict[str, object] = {"x0": index - 0.36, "x1": index + 0.36, "y": cell.mean}
+        if cell.ci_low is not None and cell.ci_high is not None:
+            row |= {"low": cell.ci_low, "high": cell.ci_high, "ink": colour(TREATMENTS, index)}
+        rows.append(row)
+    return rows

@@ -1,0 +1,168 @@
+"""The report as one self-contained page: no script from elsewhere, no font, no network."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from windtunnel.analysis import Analysis, Cell, Effect
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
+from windtunnel.report.atomic import write_bytes
+from windtunnel.report.charts import CHARTS, phases, resources
+from windtunnel.report.choose import choose
+from windtunnel.report.inside import look_inside
+from windtunnel.report.svg import svg
+from windtunnel.report.theme import TREATMENTS, colour, dark_rules
+from windtunnel.results.folder import Results
+
+WIDE, NARROW = 900, 326
+ROWS_SHOWN = 1000
+PROVENANCE_SHOWN = 8
+
+_MINUS = re.compile(r"(?<![\w.\]-])-(?=[\d.])")
+
+
+def write_html(analysis: Analysis, results: Results, path: Path) -> None:
+    """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`."""
+    write_bytes(path, render(analysis, results).encode())
+
+
+def render(analysis: Analysis, results: Results) -> str:
+    """The page as HTML text."""
+    loader = PackageLoader("windtunnel.report", "templates")
+    env = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    env.filters |= {
+        "pct": lambda v, signed=True: typographic(percent(v, signed=signed)),
+        "qty": lambda v, unit, signed=False: typographic(quantity(v, unit, signed=signed)),
+        "dig": lambda v: typographic(digits(v)),
+        "minus": typographic,
+        "when": _when,
+    }
+    return env.get_template("report.html.j2").render(**_context(analysis, results))
+
+
+def typographic(text: str) -> str:
+    """Hyphens before digits as minus signs, arrows as arrows."""
+    return _MINUS.sub("\N{MINUS SIGN}", text).replace("->", "\N{RIGHTWARDS ARROW}")
+
+
+def _context(analysis: Analysis, results: Results) -> dict[str, Any]:
+    choices = choose(analysis)
+    insides = look_inside(results, choices)
+    verdicts = Counter(trial.verdict for trial in analysis.trials)
+    return {
+        "a": analysis,
+        "study": analysis.study,
+        "verdicts": verdicts,
+        "plural": plural,
+        "effects": [e for e in analysis.effects if e.metric == ELAPSED][:ROWS_SHOWN],
+        "interval": _interval,
+        "absolute": _absolute,
+        "cells": _cells(analysis),
+        "cell_span": _cell_span,
+        "resource_rows": resources.chosen(analysis),
+        "resource_phase": resources.phase(analysis),
+        "total": TOTAL,
+        "charts": _charts(analysis),
+        "phase_legend": phases.legend(analysis),
+        "treatment_legend": _treatments(analysis),
+        "insides": insides,
+        "inside_all": len(choices) == len(analysis.trials),
+        "inside_data": _embedded([inside.data for inside in insides]),
+        "severities": Counter(w.severity for w in analysis.warnings),
+        "provenance": _provenance(results),
+        "parameters": _parameters(results),
+        "dark_rules": Markup(dark_rules()),
+        "style": Markup(_text("style.css")),
+        "script": Markup(_text("inside.js")),
+        "rows_shown": ROWS_SHOWN,
+    }
+
+
+def _charts(analysis: Analysis) -> dict[str, dict[str, Any]]:
+    drawn = {}
+    for name, entry in CHARTS.items():
+        wide, narrow = entry.draw(analysis, WIDE), entry.draw(analysis, NARROW)
+        if wide is not None and narrow is not None:
+            drawn[name] = {
+                "wide": Markup(svg(wide)),
+                "narrow": Markup(svg(narrow)),
+                "words": typographic(entry.describe(analysis)),
+            }
+    return drawn
+
+
+def _cells(analysis: Analysis) -> list[Cell]:
+    ranks = {(w, p): i for w, ps in analysis.phases.items() for i, p in enumerate(ps)}
+    order = {name: i for i, name in enumerate(analysis.treatments())}
+    rows = [c for c in analysis.cells if c.metric == ELAPSED]
+    rows.sort(key=lambda c: (c.workload, ranks[(c.workload, c.phase)], order[c.treatment]))
+    return rows[:ROWS_SHOWN]
+
+
+def _cell_span(cell: Cell) -> str:
+    if cell.ci_low is None or cell.ci_high is None:
+        return "unknown"
+    return typographic(f"{digits(cell.ci_low)} to {digits(cell.ci_high)}")
+
+
+def _interval(e: Effect) -> str:
+    return typographic(percent_interval(e.ci_low, e.ci_high, e.relative))
+
+
+def _absolute(e: Effect) -> str:
+    text = quantity(e.absolute, e.unit, signed=True)
+    if e.absolute_ci_low is None or e.absolute_ci_high is None:
+        return typographic(text)
+    low, high = (quantity(v, e.unit) for v in (e.absolute_ci_low, e.absolute_ci_high))
+    return typographic(f"{text} [{low}, {high}]")
+
+
+def _treatments(analysis: Analysis) -> list[tuple[str, str]]:
+    names = analysis.treatments()
+    return [(name, colour(TREATMENTS, i)) for i, name in enumerate(names)] if len(names) <= 6 else []
+
+
+def _provenance(results: Results) -> list[dict[str, Any]]:
+    """The stored provenances, each with the trials that it belongs to."""
+    groups: dict[str, list[Any]] = {}
+    for trial in results.trials:
+        if trial.provenance:
+            groups.setdefault(trial.provenance, []).append(trial)
+    rows = []
+    for name, trials in list(groups.items())[:PROVENANCE_SHOWN]:
+        try:
+            text = json.dumps(results.provenance(trials[0]), indent=2, ensure_ascii=False)
+        except (OSError, ValueError) as error:
+            text = f"cannot be read: {error}"
+        rows.append({"id": name, "trials": len(trials), "text": text})
+    return rows
+
+
+def _parameters(results: Results) -> str:
+    study = results.study.model_dump(mode="json", by_alias=True, exclude={"source_text"})
+    return json.dumps(study, indent=2, ensure_ascii=False)
+
+
+def _embedded(data: Any) -> Markup:
+    """JSON that is safe inside a script element."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True)
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _text(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+def _when(epoch: float) -> str:
+    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d %H:%M UTC")

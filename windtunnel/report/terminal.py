@@ -1,0 +1,149 @@
+"""The report on the terminal: the answer first, then effects, cells, trials and warnings."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel.analysis import Analysis, Cell, Effect
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
+
+ROWS_SHOWN = 40
+STYLE = {"serious": "bold red", "caution": "yellow", "note": "cyan"}
+
+
+def print_report(analysis: Analysis, console: Console) -> None:
+    """Print the report. Rich leaves styles out where there is no terminal or NO_COLOR is set."""
+    study = analysis.study
+    counted = sum(trial.verdict == "valid" for trial in analysis.trials)
+    console.print()
+    console.print(Text(analysis.answer, style="bold"))
+    console.print()
+    console.print(
+        Text(
+            f"{study.name}: {plural(len(analysis.trials), 'trial')}, {counted} valid and counted, "
+            f"testbed {study.testbed}, {study.kind}",
+            style="dim",
+        )
+    )
+    for finding in analysis.findings:
+        console.print(Padding(Text(f"- {finding.text}"), (0, 0, 0, 0)))
+    _effects(analysis, console)
+    _cells(analysis, console)
+    _invalid(analysis, console)
+    _warnings(analysis, console)
+
+
+def _effects(analysis: Analysis, console: Console) -> None:
+    rows = [e for e in analysis.effects if e.metric == ELAPSED]
+    if not rows:
+        return
+    table = _table("Effects on elapsed time, against the baseline (95 % intervals)")
+    for name in ("factor", "level", "baseline", "phase"):
+        table.add_column(name, overflow="fold")
+    for name in ("change", "interval", "absolute", "seen from"):
+        table.add_column(name, justify="right")
+    several = len(analysis.phases) > 1
+    for e in rows[:ROWS_SHOWN]:
+        style = "bold" if e.phase == TOTAL else ""
+        table.add_row(
+            e.factor,
+            e.level,
+            e.baseline,
+            f"{e.workload} {e.phase}" if several else e.phase,
+            percent(e.relative),
+            percent_interval(e.ci_low, e.ci_high, e.relative),
+            _absolute(e),
+            percent(e.detectable, signed=False),
+            style=style,
+        )
+    console.print()
+    console.print(table)
+    _more(len(rows), console)
+
+
+def _absolute(e: Effect) -> str:
+    text = quantity(e.absolute, e.unit, signed=True)
+    if e.absolute_ci_low is None or e.absolute_ci_high is None:
+        return text
+    return f"{text} [{digits(e.absolute_ci_low)}, {digits(e.absolute_ci_high)}]"
+
+
+def _cells(analysis: Analysis, console: Console) -> None:
+    rows = [c for c in analysis.cells if c.metric == ELAPSED]
+    if not rows:
+        return
+    table = _table("Elapsed time by phase and treatment")
+    table.add_column("workload phase", overflow="fold")
+    table.add_column("treatment", overflow="fold")
+    for name in ("n", "mean", "95 % interval", "CV"):
+        table.add_column(name, justify="right")
+    order = {name: i for i, name in enumerate(analysis.treatments())}
+    ranks = {(w, p): i for w, ps in analysis.phases.items() for i, p in enumerate(ps)}
+    rows.sort(key=lambda c: (c.workload, ranks[(c.workload, c.phase)], order[c.treatment]))
+    limit = analysis.study.protocol.variation_limit
+    last = None
+    for c in rows[:ROWS_SHOWN]:
+        where = f"{c.workload} {c.phase}"
+        table.add_row(
+            where if where != last else "",
+            c.treatment,
+            f"{c.n}{' *' if c.indicative else ''}",
+            quantity(c.mean, c.unit),
+            _span(c),
+            Text(percent(c.cv, signed=False), style="yellow" if (c.cv or 0) > limit else ""),
+        )
+        last = where
+    console.print()
+    console.print(table)
+    if any(c.indicative for c in rows):
+        console.print(Text("* fewer than 5 trials: indicative", style="dim"))
+    _more(len(rows), console)
+
+
+def _span(c: Cell) -> str:
+    if c.ci_low is None or c.ci_high is None:
+        return "unknown"
+    return f"{digits(c.ci_low)} to {digits(c.ci_high)}"
+
+
+def _invalid(analysis: Analysis, console: Console) -> None:
+    rows = [t for t in analysis.trials if t.verdict == "invalid"]
+    if not rows:
+        return
+    table = _table("Invalid trials: kept, shown, never averaged")
+    table.add_column("trial", overflow="fold")
+    table.add_column("round", justify="right")
+    table.add_column("treatment", overflow="fold")
+    table.add_column("reason", overflow="fold")
+    for t in rows[:ROWS_SHOWN]:
+        table.add_row(Text(t.id), str(t.round), t.treatment, Text(t.reason or "not recorded"))
+    console.print()
+    console.print(table)
+    _more(len(rows), console)
+
+
+def _warnings(analysis: Analysis, console: Console) -> None:
+    console.print()
+    if not analysis.warnings:
+        console.print("No warnings: every rule of trust was kept.")
+        return
+    console.print(Text("Warnings", style="bold"))
+    for warning in analysis.warnings:
+        line = Text(f"{warning.severity}: ", style=STYLE[warning.severity])
+        line.append(warning.text, style="default")
+        console.print(line)
+        console.print(Padding(Text(f"what to do: {warning.advice}", style="dim"), (0, 0, 0, 2)))
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+
+
+def _more(count: int, console: Console) -> None:
+    if count > ROWS_SHOWN:
+        console.print(Text(f"{count - ROWS_SHOWN} more rows: see --json or --html", style="dim"))
