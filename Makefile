@@ -65,7 +65,7 @@ $(STAMPS)/venv:
 
 $(STAMPS)/locked: requirements.lock $(STAMPS)/venv
 	@echo "installing what requirements.lock names, each file checked against its hash"
-	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-compile --require-hashes -r requirements.lock
 	@touch $@
 
 $(STAMPS)/package: pyproject.toml $(STAMPS)/locked
@@ -74,5 +74,5 @@ $(STAMPS)/package: pyproject.toml $(STAMPS)/locked
 
 $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
 	@echo "installing what the tests need, from requirements-dev.lock"
-	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@$(PIP) install --no-deps --no-compile --require-hashes -r requirements-dev.lock
 	@touch $@
