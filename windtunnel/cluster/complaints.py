@@ -20,11 +20,16 @@ _BLAME = "blame"
 
 @dataclass(frozen=True)
 class Complaint:
-    """One thing that is wrong: where, what, and what to do."""
+    """One thing that is wrong: where, what, and what to do.
+
+    ``instead_of`` is the key that an unknown key probably means: if that one is missing
+    as well, there is only one mistake.
+    """
 
     loc: tuple[Key, ...]
     message: str
     remedy: str = ""
+    instead_of: tuple[Key, ...] | None = None
 
 
 def blame(message: str, *loc: Key, remedy: str = "") -> PydanticCustomError:
@@ -40,7 +45,8 @@ def complaints(model: type[BaseModel], data: Any, error: ValidationError) -> lis
         complaint = _complaint(model, data, details)
         if details["type"] != "too_short" or not _below(complaint.loc, found):
             found.setdefault(complaint.loc, complaint)
-    return list(found.values())
+    misspelt = {c.instead_of for c in found.values() if c.instead_of is not None}
+    return [c for c in found.values() if c.loc not in misspelt]
 
 
 def _below(loc: tuple[Key, ...], found: Iterable[tuple[Key, ...]]) -> bool:
@@ -57,7 +63,7 @@ def _complaint(model: type[BaseModel], data: Any, details: ErrorDetails) -> Comp
         return _missing(loc)
     if details["type"] == "extra_forbidden":
         known = known_keys(types_at(model, loc[:-1]))
-        return Complaint(loc, f"unknown key '{loc[-1]}'", suggest(str(loc[-1]), known))
+        return _unknown(loc, known)
     if details["type"] in ("literal_error", "enum"):
         return _not_one_of(loc, str(context["expected"]), details["input"])
     say = _MESSAGES.get(details["type"])
@@ -79,6 +85,13 @@ def _real(loc: tuple[Key, ...], data: Any, *, keep_last: bool) -> tuple[Key, ...
             continue
         path.append(part)
     return tuple(path)
+
+
+def _unknown(loc: tuple[Key, ...], known: list[str]) -> Complaint:
+    word = str(loc[-1])
+    near = nearest(word, known)
+    meant = None if near is None else (*loc[:-1], near)
+    return Complaint(loc, f"unknown key '{word}'", suggest(word, known), meant)
 
 
 def _missing(loc: tuple[Key, ...]) -> Complaint:

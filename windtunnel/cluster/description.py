@@ -93,7 +93,8 @@ class Storage(Part):
     """Where the data of the workloads lies.
 
     ``external`` names the host classes of a storage cluster of its own (empty: the data
-    lies on the compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication.
+    lies on the compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication. ``topology`` is
+    what the file system is told to keep copies apart by: nothing, racks, or hosts (for VMs).
     """
 
     kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
@@ -101,7 +102,8 @@ class Storage(Part):
     erasure_code: str | None = None
     block_size: ByteSize | None = None
     external: tuple[str, ...] = ()
-    short_circuit: bool | None = None
+    short_circuit: Annotated[bool, Field(strict=True)] | None = None
+    topology: Literal["flat", "rack", "host"] | None = None
 
 
 class Software(Part):

@@ -120,13 +120,17 @@ class Nic(Part):
 
 
 class Guest(Part):
-    """Equal virtual machines of one host. ``disks`` are what each of them sees."""
+    """Equal virtual machines of one host. ``disks`` are what each of them sees.
+
+    ``pinned`` to a socket: the VMs are dealt to the sockets and stay there.
+    """
 
     name: Name = "vm"
     count: Count = 1
     vcpus: Count | None = None
     memory: ByteSize | None = None
     disks: tuple[Disk, ...] | None = None
+    pinned: Literal["no", "socket"] | None = None
     roles: tuple[Role, ...] | None = None  # None: the roles of the host
 
 
@@ -165,7 +169,7 @@ class HostClass(Part):
     """
 
     count: Count
-    roles: Annotated[tuple[Role, ...], Field(min_length=1)]
+    roles: tuple[Role, ...] = ()
     extra_roles: dict[Annotated[int, Field(ge=0)], tuple[Role, ...]] = Field(default_factory=dict)
     model: str | None = None
     cpu: Cpu | None = None
@@ -199,6 +203,9 @@ class HostClass(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> HostClass:
+        if not self.roles and not self.extra_roles:
+            remedy = "add a line such as 'roles: [datanode, nodemanager]'"
+            raise blame("a host class needs at least one role", "roles", remedy=remedy)
         for index in self.extra_roles:
             self._check_host(index, "extra_roles", str(index))
         for position, entry in enumerate(self.degraded):

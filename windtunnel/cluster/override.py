@@ -160,10 +160,7 @@ def _get(here: Any, key: Key) -> Any:
 def _set(data: Any, keys: tuple[Key, ...], value: Any) -> None:
     """Replace the value at ``keys``; mappings that are not there yet are made."""
     for key in keys[:-1]:
-        if isinstance(data, dict):
-            data = data.setdefault(key, {})
-        else:
-            data = data[key]
+        data = data.setdefault(key, {}) if isinstance(data, dict) else data[key]
     if value is None and isinstance(data, dict):
         data.pop(keys[-1], None)
     else:

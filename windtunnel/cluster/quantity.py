@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction as Ratio
 from typing import Annotated, Any
 
@@ -95,7 +95,12 @@ class Dimension:
         if best is not None:
             return best[2]
         base = min(shown, key=lambda name: abs(self.units[name] - 1))
-        return f"{_plain(Ratio(value) / self.units[base])} {base}"
+        scaled = Ratio(value) / self.units[base]
+        text = f"{_plain(scaled)} {base}"
+        if parse(text) != value:  # a float of the scaled value has lost the last bit
+            with localcontext(prec=24):
+                text = f"{Decimal(scaled.numerator) / Decimal(scaled.denominator)} {base}"
+        return text
 
     def _rounded(self, value: float, shown: tuple[str, ...], digits: int) -> str:
         """``value`` with ``digits`` significant digits in the largest decimal unit that fits."""
