@@ -59,6 +59,7 @@ def jar_of(folders: list[Path], artifact: str) -> tuple[Path, str]:
 
 
 def main(arguments: list[str]) -> None:
+    """Write the dictionary of the version whose jars lie in the folders."""
     folders = [Path(argument) for argument in arguments]
     sites: dict[str, dict[str, str]] = {}
     seen: set[str] = set()

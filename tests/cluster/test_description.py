@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import jsonschema
 import pytest
 from hypothesis import given
@@ -81,6 +83,13 @@ def test_virtual_machines_stand_for_their_host_and_the_first_has_its_extra_roles
         "worker-1-large-2",
     ]
     assert ["namenode" in n.roles for n in nodes] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_roles_are_counted_as_the_nodes_play_them(name):
+    cluster = load_cluster(name)
+    played = Counter(role for node in cluster.nodes() for role in node.roles)
+    assert cluster.role_counts() == played
 
 
 def test_vms_per_host_is_a_treatment_of_the_native_cluster():

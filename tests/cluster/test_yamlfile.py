@@ -56,7 +56,6 @@ def test_lines_are_those_of_the_file():
         ("", None, "empty"),
         ("# only a comment\n", None, "empty"),
         ("a: \x00", None, "not YAML"),
-        ("a: " + "[" * 450, None, "too deeply"),
     ],
 )
 def test_what_is_not_a_description_is_one_error_with_its_line(text, line, message):
@@ -66,6 +65,11 @@ def test_what_is_not_a_description_is_one_error_with_its_line(text, line, messag
     assert (error.file, error.line) == ("c.yaml", line)
     assert message in error.message
     assert error.remedy
+
+
+def test_a_file_nested_too_deeply_is_an_error_and_no_crash():
+    with pytest.raises(DescriptionError, match="too deeply"):
+        load_text("\n".join(" " * depth + "a:" for depth in range(1200)))
 
 
 def test_aliases_that_multiply_are_stopped():

@@ -93,8 +93,9 @@ class Storage(Part):
     """Where the data of the workloads lies.
 
     ``external`` names the host classes of a storage cluster of its own (empty: the data
-    lies on the compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication. ``topology`` is
-    what the file system is told to keep copies apart by: nothing, racks, or hosts (for VMs).
+    lies on the compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication.
+    ``topology`` is what the file system is told to keep copies apart by: nothing, racks,
+    or hosts (for VMs).
     """
 
     kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
@@ -152,7 +153,10 @@ class Cluster(Part):
 
     def role_counts(self) -> Counter[str]:
         """How many nodes play each role."""
-        return Counter(role for node in self.nodes() for role in node.roles)
+        counts: Counter[str] = Counter()
+        for host_class in self.hosts.values():
+            counts.update(host_class.role_counts())
+        return counts
 
     @property
     def replication(self) -> int:

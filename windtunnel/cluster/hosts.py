@@ -5,6 +5,7 @@ Almost everything may be left out: absent means *unknown*, never a default value
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -200,6 +201,19 @@ class HostClass(Part):
     def roles_of(self, index: int) -> tuple[Role, ...]:
         """The roles of the host number ``index`` (from 0)."""
         return tuple(dict.fromkeys((*self.roles, *self.extra_roles.get(index, ()))))
+
+    def role_counts(self) -> Counter[str]:
+        """How many nodes (hosts, or VMs where there are any) of the class play each role."""
+        groups = [(guest.count, guest.roles) for guest in self.vms] or [(1, None)]
+        counts: Counter[str] = Counter()
+        for number, own in groups:
+            for role in set(self.roles if own is None else own):
+                counts[role] += number * self.count
+        first = groups[0][1]  # extra roles fall to the first VM of their host
+        held = set(self.roles if first is None else first)
+        for extra in self.extra_roles.values():
+            counts.update(set(extra) - held)
+        return counts
 
     @model_validator(mode="after")
     def _consistent(self) -> HostClass:
