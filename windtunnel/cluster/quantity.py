@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction as Ratio
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -327,7 +328,13 @@ def _schema(dimension: Dimension) -> WithJsonSchema:
 
 
 def _text(formatter: Callable[[Any], str]) -> PlainSerializer:
-    return PlainSerializer(formatter, return_type=str, when_used="json-unless-none")
+    """Text in JSON; cached, because overrides print the same quantities again and again."""
+    cached = lru_cache(maxsize=4096)(formatter)
+    return PlainSerializer(
+        lambda value: cached(value),  # noqa: PLW0108 - pydantic cannot inspect a cache
+        return_type=str,
+        when_used="json-unless-none",
+    )
 
 
 ByteSize = Annotated[
