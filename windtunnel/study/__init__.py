@@ -1,0 +1,1 @@
+"""Studies: the question as a file, the plan, the protocol, the runner, the journal."""

@@ -1,0 +1,26 @@
+"""Workloads: what is run. One module each, one registry."""
+
+from __future__ import annotations
+
+from windtunnel.errors import DescriptionError
+from windtunnel.workloads.base import Workload
+from windtunnel.workloads.terasort import TeraSort
+
+WORKLOADS: dict[str, type[Workload]] = {"terasort": TeraSort}
+
+
+def find_workload(name: str) -> type[Workload]:
+    """The workload of a name.
+
+    Raises
+    ------
+    DescriptionError
+        If there is none.
+    """
+    if name not in WORKLOADS:
+        raise DescriptionError(
+            f"there is no workload '{name}'",
+            key="workloads",
+            remedy=f"use one of: {', '.join(WORKLOADS)}.",
+        )
+    return WORKLOADS[name]

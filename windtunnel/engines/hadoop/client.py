@@ -6,36 +6,77 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from windtunnel.engines.hadoop.daemons import Daemons, tail
-from windtunnel.errors import TrialInvalidError
+from windtunnel.engines.hadoop.software import Software
+from windtunnel.errors import TrialInvalidError, UsageError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
 
 _JOB_ID = re.compile(r"\bjob_\d+_\d+\b")
 _CLIENT_HEAP_MB = 512
 _POLL_S = 0.1
 
-# What ``windtunnel exec`` knows: the first words of a command and the class behind them.
-COMMANDS = {
-    ("hdfs", "dfs"): "org.apache.hadoop.fs.FsShell",
-    ("hdfs", "dfsadmin"): "org.apache.hadoop.hdfs.tools.DFSAdmin",
-    ("hdfs", "fsck"): "org.apache.hadoop.hdfs.tools.DFSck",
-    ("hdfs", "getconf"): "org.apache.hadoop.hdfs.tools.GetConf",
-    ("hdfs", "balancer"): "org.apache.hadoop.hdfs.server.balancer.Balancer",
-    ("hdfs", "ec"): "org.apache.hadoop.hdfs.tools.ECAdmin",
-    ("hadoop", "fs"): "org.apache.hadoop.fs.FsShell",
-    ("hadoop", "jar"): "org.apache.hadoop.util.RunJar",
-    ("hadoop", "version"): "org.apache.hadoop.util.VersionInfo",
-    ("yarn", "application"): "org.apache.hadoop.yarn.client.cli.ApplicationCLI",
-    ("yarn", "node"): "org.apache.hadoop.yarn.client.cli.NodeCLI",
-    ("yarn", "queue"): "org.apache.hadoop.yarn.client.cli.QueueCLI",
-    ("yarn", "logs"): "org.apache.hadoop.yarn.client.cli.LogsCLI",
-    ("yarn", "rmadmin"): "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
-    ("yarn", "jar"): "org.apache.hadoop.util.RunJar",
-    ("mapred", "job"): "org.apache.hadoop.mapred.JobClient",
-    ("mapred", "queue"): "org.apache.hadoop.mapred.JobQueueClient",
+# What ``windtunnel exec`` knows: the first words of a command, the class behind them, and
+# words that this class wants to see again.
+COMMANDS: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
+    ("hdfs", "dfs"): ("org.apache.hadoop.fs.FsShell", ()),
+    ("hdfs", "dfsadmin"): ("org.apache.hadoop.hdfs.tools.DFSAdmin", ()),
+    ("hdfs", "fsck"): ("org.apache.hadoop.hdfs.tools.DFSck", ()),
+    ("hdfs", "getconf"): ("org.apache.hadoop.hdfs.tools.GetConf", ()),
+    ("hdfs", "balancer"): ("org.apache.hadoop.hdfs.server.balancer.Balancer", ()),
+    ("hdfs", "ec"): ("org.apache.hadoop.hdfs.tools.ECAdmin", ()),
+    ("hadoop", "fs"): ("org.apache.hadoop.fs.FsShell", ()),
+    ("hadoop", "jar"): ("org.apache.hadoop.util.RunJar", ()),
+    ("hadoop", "version"): ("org.apache.hadoop.util.VersionInfo", ()),
+    ("yarn", "application"): (
+        "org.apache.hadoop.yarn.client.cli.ApplicationCLI",
+        ("application",),
+    ),
+    ("yarn", "app"): ("org.apache.hadoop.yarn.client.cli.ApplicationCLI", ("app",)),
+    ("yarn", "node"): ("org.apache.hadoop.yarn.client.cli.NodeCLI", ()),
+    ("yarn", "queue"): ("org.apache.hadoop.yarn.client.cli.QueueCLI", ()),
+    ("yarn", "logs"): ("org.apache.hadoop.yarn.client.cli.LogsCLI", ()),
+    ("yarn", "rmadmin"): ("org.apache.hadoop.yarn.client.cli.RMAdminCLI", ()),
+    ("yarn", "jar"): ("org.apache.hadoop.util.RunJar", ()),
+    ("mapred", "job"): ("org.apache.hadoop.mapred.JobClient", ()),
+    ("mapred", "queue"): ("org.apache.hadoop.mapred.JobQueueClient", ()),
 }
-_OWN_FIRST_WORD = {"yarn application": "application", "yarn node": "", "yarn queue": ""}
+EXAMPLES = "examples"
+
+
+def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
+    """Command line behind ``hdfs dfs -ls /`` and the like.
+
+    The word ``examples`` in place of a jar stands for Hadoop's examples jar.
+
+    Parameters
+    ----------
+    facts:
+        What a deployment registered about its clients (``software``, ``hosts_file``, ``conf``).
+
+    Raises
+    ------
+    UsageError
+        If the first two words are no known command.
+    """
+    found = COMMANDS.get((words[0], words[1])) if len(words) > 1 else None
+    if found is None:
+        known = ", ".join(" ".join(pair) for pair in COMMANDS)
+        raise UsageError(f"unknown command: {' '.join(words[:2])}", remedy=f"known are: {known}.")
+    software = Software.from_json(facts["software"])
+    main, again = found
+    rest = list(words[2:])
+    if words[1] == "jar" and rest[:1] == [EXAMPLES]:
+        rest[0] = str(examples_jar(software.client_lib))
+    return software.command(
+        main,
+        *again,
+        *rest,
+        heap_mb=_CLIENT_HEAP_MB,
+        hosts_file=Path(facts["hosts_file"]),
+        classpath=[facts["conf"], f"{software.client_lib}/*"],
+    )
 
 
 def client_command(daemons: Daemons, main: str, args: Sequence[str]) -> list[str]:
@@ -46,7 +87,7 @@ def client_command(daemons: Daemons, main: str, args: Sequence[str]) -> list[str
         *args,
         heap_mb=_CLIENT_HEAP_MB,
         hosts_file=daemons.hosts_file,
-        classpath=[f"{software.client_lib}/*", daemons.client_conf],
+        classpath=[daemons.client_conf, f"{software.client_lib}/*"],
     )
 
 
@@ -112,6 +153,6 @@ class JobClient:
 
 def _why(log: Path) -> str:
     """The line of a client's log that tells most: the last exception or error."""
-    rows = tail(log, 200).splitlines()
+    rows = [row for row in tail(log, 200).splitlines() if not row.lstrip().startswith("at ")]
     telling = [row for row in rows if re.search(r"Exception|Error|ERROR|failed", row)]
     return (telling or rows or ["no output"])[-1].strip()[:300]

@@ -122,7 +122,7 @@ class History:
     def _history_file(self, job_id: str) -> str:
         """Text of the job's ``.jhist``, from wherever the history server has put it by now."""
         found = self._find(job_id, "/tmp/hadoop-yarn/staging/history", depth=6)
-        return self._files.read(found, limit_bytes=1 << 30).decode() if found else ""
+        return self._files.read(found, limit_bytes=1 << 30).decode(errors="replace") if found else ""
 
     def _find(self, job_id: str, folder: str, depth: int) -> str | None:
         for file in self._files.list(folder):
@@ -139,11 +139,16 @@ class History:
 def _flatten(counters: Mapping[str, Any]) -> dict[str, int]:
     """``GROUP:NAME`` -> total, from the REST answer."""
     flat = {}
-    for group in counters.get("counterGroup", []):
-        for counter in group.get("counter", []):
+    for group in _many(counters.get("counterGroup")):
+        for counter in _many(group.get("counter")):
             key = f"{group['counterGroupName']}:{counter['name']}"
             flat[key] = int(counter["totalCounterValue"])
     return flat
+
+
+def _many(value: Any) -> list[dict[str, Any]]:
+    """A list; the history server writes a list of one as the one."""
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _metrics(

@@ -7,6 +7,7 @@ decided here; settings of the description win over it, each in its own site file
 from __future__ import annotations
 
 import math
+import random
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from xml.etree import ElementTree
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import site_of
 from windtunnel.engines.hadoop.software import Software
+from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 
 MAIN_CLASS = {
@@ -51,6 +53,7 @@ _PER_WORKER = ("datanode", "nodemanager")
 _MASTER_CONTAINER_MB = 1536
 _TASK_CONTAINER_MB = 1024
 _CONTAINERS_PER_CORE = 2
+_PORTS = range(20000, 32000)
 
 
 @dataclass
@@ -98,20 +101,33 @@ def _text(value: object) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """``count`` ports that nobody listens on, below Linux's ephemeral range where possible.
+    """``count`` ports that nobody listens on, below the range that outgoing connections use.
 
     All sockets are held until the last is found, so the ports differ.
+
+    Raises
+    ------
+    DeploymentError
+        If the machine has not that many left.
     """
-    held = []
+    held: list[socket.socket] = []
     try:
-        while len(held) < count:
+        for port in random.sample(_PORTS, len(_PORTS)):
             sock = socket.socket()
             held.append(sock)
-            sock.bind(("", 0))
-        return [sock.getsockname()[1] for sock in held]
+            try:
+                sock.bind(("", port))
+            except OSError:
+                held.pop().close()
+            if len(held) == count:
+                return [sock.getsockname()[1] for sock in held]
     finally:
         for sock in held:
             sock.close()
+    raise DeploymentError(
+        f"no {count} free ports between {_PORTS.start} and {_PORTS.stop}",
+        remedy="end programs that listen there, such as clusters that are still up.",
+    )
 
 
 def container_memory_mb(cores: int, memory_bytes: int, workers: int) -> int:
@@ -162,6 +178,9 @@ def _shared_settings(
     storage = layout.cluster.storage
     settings = {
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        # Behind one loopback interface every peer seems to be 127.0.0.1: go by names.
+        "dfs.client.use.datanode.hostname": "true",
+        "dfs.datanode.use.datanode.hostname": "true",
         "dfs.namenode.safemode.extension": "0",
         "dfs.permissions.superusergroup": "supergroup",
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
@@ -178,13 +197,15 @@ def _shared_settings(
         "yarn.application.classpath": classpath,
         "mapreduce.application.classpath": classpath,
         "mapreduce.framework.name": "yarn",
+        # Readable task timelines; the default format is binary Avro.
+        "mapreduce.jobhistory.jhist.format": "json",
         "mapreduce.admin.map.child.java.opts": names,
         "mapreduce.admin.reduce.child.java.opts": names,
         "yarn.app.mapreduce.am.admin-command-opts": names,
     }
-    if storage is not None and storage.replication is not None:
+    if storage.replication is not None:
         settings["dfs.replication"] = str(storage.replication)
-    if storage is not None and storage.block_size is not None:
+    if storage.block_size is not None:
         settings["dfs.blocksize"] = str(int(storage.block_size))
     return settings
 

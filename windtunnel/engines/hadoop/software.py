@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 # Hadoop reaches into these packages by reflection (Hadoop 3.5.0 on Java 17 and 25).
@@ -24,6 +24,23 @@ class Software:
     client_lib: Path
     version: str
     class_archive: Path | None = None
+
+    def to_json(self) -> dict[str, str | None]:
+        """Plain data from which :meth:`from_json` makes an equal object."""
+        return {k: None if v is None else str(v) for k, v in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, str | None]) -> Software:
+        """The object that :meth:`to_json` described."""
+        archive = data["class_archive"]
+        return cls(
+            java=Path(data["java"] or ""),
+            java_version=data["java_version"] or "",
+            lib=Path(data["lib"] or ""),
+            client_lib=Path(data["client_lib"] or ""),
+            version=data["version"] or "",
+            class_archive=Path(archive) if archive else None,
+        )
 
     def command(
         self,

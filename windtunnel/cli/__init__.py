@@ -1,0 +1,77 @@
+"""The command line: commands, parsing and printing; the work is done elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+
+import click
+import typer
+
+from windtunnel.cli import about, clusters, studies
+from windtunnel.errors import WindtunnelError
+from windtunnel.hosts.remains import state_root
+
+UNEXPECTED = 70
+
+app = typer.Typer(
+    name="windtunnel",
+    help="Find out what matters in a Hadoop cluster.",
+    epilog="Exit codes: 0 done, 2 usage, 3 bad description, 4 cannot be realised, 5 set-up, "
+    "6 results folder, 7 deployment, 8 study stopped, 9 no space left, 70 unexpected, "
+    "130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (studies, clusters, about):
+    module.register(app)
+
+
+def main() -> None:
+    """Run the command line; every error becomes one message and its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Carry out a command line; returns the exit code."""
+    try:
+        code = app(args=arguments, standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except WindtunnelError as error:
+        print(error.render(), file=sys.stderr)
+        return error.exit_code
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print("interrupted; the same command goes on where it stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except Exception as error:
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    """Report a bug of ours: the traceback goes into a file."""
+    file = state_root() / f"error-{time.strftime('%Y%m%d-%H%M%S')}.txt"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(traceback.format_exception(error)))
+        where = f"the details are in {file}; please report them."
+    except OSError:
+        where = "please report it."
+    print(f"unexpected error: {type(error).__name__}: {error}", file=sys.stderr)
+    print(f"  what to do: this is a fault of Windtunnel's; {where}", file=sys.stderr)
+    return UNEXPECTED
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""``python -m windtunnel.cli``."""
+
+from windtunnel.cli import main
+
+main()

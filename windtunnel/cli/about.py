@@ -1,0 +1,97 @@
+"""``catalogue``, ``doctor``, ``setup``, ``version``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from windtunnel import __version__
+from windtunnel.cli.checkup import checkup
+from windtunnel.cluster import cluster_schema
+from windtunnel.engines.hadoop import lines
+from windtunnel.engines.progress import progress_for
+from windtunnel.errors import UsageError
+from windtunnel.probes.machine import own_commit
+from windtunnel.study.file import StudyFile, catalogue_names, catalogue_text
+from windtunnel.workloads import WORKLOADS
+
+KINDS = {"study": "studies", "cluster": "clusters", "bundle": "bundles"}
+
+catalogue = typer.Typer(
+    help="What ships with the program: studies, clusters, bundles of settings, workloads.",
+    epilog="Example: windtunnel catalogue show study demo",
+    no_args_is_help=True,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(catalogue, name="catalogue")
+    app.command(epilog="Example: windtunnel doctor")(doctor)
+    app.command(epilog="Example: windtunnel setup --hadoop 3.4")(setup)
+    app.command()(version)
+
+
+@catalogue.command(name="list")
+def list_entries() -> None:
+    """List everything in the catalogue."""
+    for kind, folder in KINDS.items():
+        print(f"{kind}: {', '.join(catalogue_names(folder))}")
+    print("workload:")
+    for name, workload in WORKLOADS.items():
+        print(f"  {name}: {workload.summary}")
+
+
+@catalogue.command()
+def show(
+    kind: Annotated[str, typer.Argument(help="study, cluster or bundle.")],
+    name: Annotated[str, typer.Argument(help="Its name.")],
+) -> None:
+    """Print an entry, ready to copy and edit."""
+    if kind not in KINDS:
+        raise UsageError(f"no kind '{kind}'", remedy=f"use one of: {', '.join(KINDS)}.")
+    print(catalogue_text(KINDS[kind], name), end="")
+
+
+@catalogue.command()
+def schema(
+    kind: Annotated[str, typer.Argument(help="study, cluster, or the name of a workload.")],
+) -> None:
+    """Print the JSON Schema of the study file, of clusters or of a workload's parameters."""
+    if kind == "cluster":
+        found = cluster_schema()
+    elif kind == "study":
+        found = StudyFile.model_json_schema()
+    elif kind in WORKLOADS:
+        found = WORKLOADS[kind].parameters_type.model_json_schema()
+    else:
+        known = ", ".join(["study", "cluster", *WORKLOADS])
+        raise UsageError(f"no schema of '{kind}'", remedy=f"use one of: {known}.")
+    print(json.dumps(found, indent=1))
+
+
+def doctor() -> int:
+    """Tell what this machine can and cannot do, and how to mend it."""
+    mark = {True: "yes ", False: "NO  ", None: "note"}
+    found = checkup()
+    for item in found:
+        print(f"{mark[item.good]} {item.what}: {item.detail}")
+        if item.remedy:
+            print(f"       what to do: {item.remedy}")
+    return 4 if any(item.good is False for item in found) else 0
+
+
+def setup(hadoop: Annotated[str, typer.Option(help="Release line: 3.5 or 3.4.")] = "3.5") -> None:
+    """Fetch and verify Hadoop ahead of its first use."""
+    software, artifacts, java = lines.load(hadoop, progress_for(Console(stderr=True)))
+    size = sum(jar.path.stat().st_size for jar in artifacts.jars)
+    print(f"Hadoop {software.version}: {len(artifacts.jars)} jars, {size / 1e6:.0f} MB, verified")
+    print(f"Java {java.version} ({java.source})")
+
+
+def version() -> None:
+    """Print the version and, in a checkout, the commit."""
+    print(f"windtunnel {__version__} ({own_commit()})")

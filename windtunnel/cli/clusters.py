@@ -1,0 +1,128 @@
+"""``up``, ``status``, ``down``, ``exec``, ``clean``: clusters for interactive use."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Annotated, Any
+
+import psutil
+import typer
+from rich.console import Console
+
+from windtunnel.cluster import apply_overrides, load_cluster, parse_assignment
+from windtunnel.engines.artifacts import clear_cache
+from windtunnel.engines.hadoop.client import user_command
+from windtunnel.errors import NotRealisableError, UsageError
+from windtunnel.hosts.remains import Registration, clean as clean_remains
+from windtunnel.hosts.remains import registered
+from windtunnel.testbeds import keeper
+from windtunnel.testbeds.local import LocalTestbed
+
+Id = Annotated[str | None, typer.Option("--id", help="Which cluster, if several are up.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: windtunnel up local-3 --set hosts.worker.count=2")(up)
+    app.command(epilog="Example: windtunnel status")(status)
+    app.command(epilog="Example: windtunnel down")(down)
+    app.command(
+        name="exec",
+        epilog="Example: windtunnel exec -- hdfs dfs -ls /",
+        context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    )(execute)
+    app.command(epilog="Example: windtunnel clean")(clean)
+
+
+def up(
+    cluster: Annotated[str, typer.Argument(help="Cluster file or catalogue name.")] = "local-3",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change the cluster.")
+    ] = None,
+) -> None:
+    """Start a cluster on this machine and keep it up."""
+    console = Console(stderr=True)
+    changes: dict[str, Any] = dict(parse_assignment(change) for change in set_ or [])
+    described = apply_overrides(load_cluster(cluster), changes)
+    testbed = LocalTestbed(Path("logs"), lambda text: None)
+    found = testbed.check(described)
+    if found.impossible:
+        raise NotRealisableError(
+            "; ".join(found.impossible), remedy="change the cluster description."
+        )
+    testbed.prepare(described)
+    with console.status("starting") as line:
+        facts = keeper.start(described, line.update)
+    print(f"{facts['id']} is up: {described.name}")
+    for role, address in facts["endpoints"].items():
+        print(f"  {role:16} {address}")
+    print("  use it:  windtunnel exec -- hdfs dfs -ls /\n  end it:  windtunnel down")
+
+
+def status() -> None:
+    """Show the clusters that this user's runs have on this machine, and what they use."""
+    entries = registered()
+    if not entries:
+        print("no clusters")
+    for entry in entries:
+        facts = entry.facts()
+        if not entry.owner_alive():
+            print(f"{entry.id}: left behind by a run that died; 'windtunnel clean' removes it")
+            continue
+        kind = "interactive" if facts.get("interactive") else "of a running study"
+        print(f"{entry.id}: {facts.get('cluster', 'starting')} ({kind})")
+        for name, pid in facts.get("pids", {}).items():
+            print(f"  {name:28} {_daemon_state(pid)}")
+        for role, address in facts.get("endpoints", {}).items():
+            print(f"  {role:28} {address}")
+
+
+def _daemon_state(pid: int) -> str:
+    try:
+        process = psutil.Process(pid)
+        return f"pid {pid}, {process.memory_info().rss >> 20} MiB resident"
+    except psutil.Error:
+        return f"pid {pid}, DEAD"
+
+
+def down(id_: Id = None) -> None:
+    """End the cluster that 'up' started."""
+    entry = _chosen(id_)
+    keeper.stop(entry)
+    print(f"{entry.id} is down")
+
+
+def execute(
+    command: Annotated[list[str], typer.Argument(help="hdfs, yarn, mapred or hadoop command.")],
+    id_: Id = None,
+) -> int:
+    """Run a real Hadoop client against the cluster that is up ('hadoop jar examples ...' too)."""
+    entry = _chosen(id_)
+    return subprocess.call(user_command(command, entry.facts()["client"]))
+
+
+def _chosen(id_: str | None) -> Registration:
+    entries = [entry for entry in keeper.interactive() if id_ in (None, entry.id)]
+    if not entries:
+        raise UsageError(
+            f"no cluster {id_} is up" if id_ else "no cluster is up",
+            remedy="start one with 'windtunnel up'; 'windtunnel status' shows what there is.",
+        )
+    if len(entries) > 1:
+        raise UsageError(
+            f"{len(entries)} clusters are up: {', '.join(entry.id for entry in entries)}",
+            remedy="say which with --id.",
+        )
+    return entries[0]
+
+
+def clean(
+    cache: Annotated[bool, typer.Option(help="Empty the cache of jars as well.")] = False,
+) -> None:
+    """Remove what dead runs left on this machine, and nothing else."""
+    for line in clean_remains():
+        print(line)
+    if cache:
+        print(f"removed {clear_cache() / 1e6:.0f} MB of jars")
+    print("clean")

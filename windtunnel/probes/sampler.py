@@ -1,0 +1,137 @@
+"""Host samples at 1 Hz while a trial runs: CPU by state, load, memory, disk, network, daemons.
+
+One thread of the program; it measures its own cost, which must stay below 2 % of a core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+PERIOD_S = 1.0
+_CPU_STATES = {"user": "user", "system": "system", "iowait": "iowait", "idle": "idle"}
+_CPU_STATES |= {"steal": "steal"}
+
+Row = tuple[float, str, str, str, float]
+
+SCHEMA = pa.schema(
+    [
+        ("trial", pa.string()),
+        ("t", pa.float64()),
+        ("host", pa.string()),
+        ("metric", pa.string()),
+        ("unit", pa.string()),
+        ("value", pa.float64()),
+    ]
+)
+
+
+class Sampler:
+    """Samples this machine while a ``with`` block runs.
+
+    Parameters
+    ----------
+    processes:
+        Gives the daemons' process ids by name at each sample (daemons may be restarted).
+    host:
+        Name under which the samples stand.
+    """
+
+    def __init__(
+        self, processes: Callable[[], Mapping[str, int]], host: str = "this-machine"
+    ) -> None:
+        self.rows: list[Row] = []
+        self.cpu_s = 0.0
+        self.elapsed_s = 0.0
+        self._processes = processes
+        self._host = host
+        self._known: dict[int, psutil.Process] = {}
+        self._last: dict[str, tuple[float, float]] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="sampler", daemon=True)
+
+    def __enter__(self) -> Sampler:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join(timeout=5)
+
+    @property
+    def cost(self) -> float:
+        """CPU that sampling took, as a share of one core."""
+        return self.cpu_s / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    def _loop(self) -> None:
+        began = time.monotonic()
+        psutil.cpu_times_percent()
+        due = began
+        while True:
+            due += PERIOD_S
+            if self._stop.wait(max(0.0, due - time.monotonic())):
+                break
+            self.rows += self._sample(time.time())
+            self.cpu_s = time.thread_time()
+            self.elapsed_s = time.monotonic() - began
+
+    def _sample(self, now: float) -> Iterator[Row]:
+        for metric, unit, value in self._readings(now):
+            yield now, self._host, metric, unit, value
+
+    def _readings(self, now: float) -> Iterator[tuple[str, str, float]]:
+        cpu = psutil.cpu_times_percent()
+        for state, name in _CPU_STATES.items():
+            if hasattr(cpu, state):
+                yield f"cpu_{name}", "ratio", getattr(cpu, state) / 100.0
+        yield "load_1min", "count", psutil.getloadavg()[0]
+        memory = psutil.virtual_memory()
+        yield "memory_used", "bytes", float(memory.total - memory.available)
+        yield "page_cache", "bytes", float(getattr(memory, "cached", 0))
+        disk = psutil.disk_io_counters()
+        if disk is not None:
+            yield from self._rate("disk_read", disk.read_bytes, now)
+            yield from self._rate("disk_write", disk.write_bytes, now)
+        net = psutil.net_io_counters()
+        yield from self._rate("net_sent", net.bytes_sent, now)
+        yield from self._rate("net_received", net.bytes_recv, now)
+        for name, pid in self._processes().items():
+            with contextlib.suppress(psutil.Error):
+                yield from self._daemon(name, pid, now)
+
+    def _daemon(self, name: str, pid: int, now: float) -> Iterator[tuple[str, str, float]]:
+        process = self._known.get(pid)
+        if process is None:
+            process = self._known[pid] = psutil.Process(pid)
+        with process.oneshot():
+            times = process.cpu_times()
+            rss = process.memory_info().rss
+        for _, _, cores in self._rate(f"cpu:{pid}", times.user + times.system, now):
+            yield f"daemon_cpu:{name}", "cores", cores
+        yield f"daemon_rss:{name}", "bytes", float(rss)
+
+    def _rate(self, name: str, total: float, now: float) -> Iterator[tuple[str, str, float]]:
+        """The growth of a counter per second; nothing at its first reading."""
+        last = self._last.get(name)
+        self._last[name] = (now, total)
+        if last is not None and now > last[0]:
+            yield name, "bytes/s", max(0.0, (total - last[1]) / (now - last[0]))
+
+    def write(self, path: Path, trial: str) -> None:
+        """Store the samples as Parquet (columns: see ``results/folder.py``)."""
+        columns = list(zip(*self.rows, strict=True)) or [()] * 5
+        table = pa.table([pa.array([trial] * len(self.rows)), *map(pa.array, columns)], SCHEMA)
+        pq.write_table(table, path, compression="zstd")

@@ -1,0 +1,155 @@
+"""The study file: a question as YAML. Typed, closed, errors with file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+
+from windtunnel.cluster import Duration, Fraction, Located, load_text, load_yaml, validate
+from windtunnel.errors import DescriptionError
+
+
+class Closed(BaseModel):
+    """Base of the study's types: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Protocol(Closed):
+    """How the trials are run; fixed before the first one."""
+
+    rounds: PositiveInt = Field(3, description="Passes over all treatments in random order.")
+    seed: int = Field(1, description="Seed of the random order.")
+    warmup: int = Field(0, ge=0, description="Passes that come first and are never averaged.")
+    variation_limit: Fraction = Field(
+        "20 %",
+        description="Coefficient of variation above which a cell gets extra rounds.",
+        validate_default=True,
+    )
+    extra_rounds: int = Field(2, ge=0, description="Most extra rounds of the noisy cells.")
+    trial_time_limit: Duration = Field(
+        "30 min", description="A trial that takes longer is invalid.", validate_default=True
+    )
+    retry_invalid: int = Field(
+        1, ge=0, description="How often the slot of an invalid trial is run again."
+    )
+    cache: Literal["warm", "drop"] = Field(
+        "warm", description="Page cache before each phase: left as it is, or dropped (root)."
+    )
+
+
+Overrides = dict[str, Any]
+Levels = list[Any] | dict[str, Overrides]
+
+
+class StudyFile(Closed):
+    """A study: factors x workloads + protocol + baseline."""
+
+    study: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+        description="Name of the study."
+    )
+    question: str = Field("", description="What the study is to find out, in a sentence.")
+    cluster: str = Field(description="Name in the catalogue, or path of a cluster file.")
+    testbed: str = Field("local", description="Where the cluster becomes measurable.")
+    set: Overrides = Field(
+        default_factory=dict, description="Changes of the cluster that all treatments share."
+    )
+    workloads: dict[str, dict[str, Any]] = Field(
+        min_length=1, description="What is run, with its parameters."
+    )
+    factors: dict[str, Levels] = Field(
+        default_factory=dict,
+        description="Path -> list of values, or name -> label -> what that level sets.",
+    )
+    baseline: dict[str, str] = Field(
+        default_factory=dict, description="Level of each factor that effects are counted from."
+    )
+    design: Literal["full-factorial", "one-factor-at-a-time"] = Field(
+        "full-factorial", description="Which combinations of levels become treatments."
+    )
+    protocol: Protocol = Field(default_factory=lambda: Protocol.model_validate({}))
+
+
+def catalogue_names(kind: str) -> list[str]:
+    """Names of the catalogue's entries of a kind: ``studies``, ``clusters``, ``bundles``."""
+    folder = resources.files("windtunnel.catalogue").joinpath(kind)
+    return sorted(e.name.removesuffix(".yaml") for e in folder.iterdir() if e.name.endswith(".yaml"))
+
+
+def catalogue_text(kind: str, name: str) -> str:
+    """Text of a catalogue entry.
+
+    Raises
+    ------
+    DescriptionError
+        If there is none of that name.
+    """
+    names = catalogue_names(kind)
+    if name not in names:
+        raise DescriptionError(
+            f"the catalogue has no '{name}' among its {kind}",
+            remedy=f"it has: {', '.join(names)}.",
+        )
+    return resources.files("windtunnel.catalogue").joinpath(kind, f"{name}.yaml").read_text()
+
+
+def load_study(source: str | Path) -> tuple[StudyFile, Located]:
+    """A study from a file, or from the catalogue by name.
+
+    Raises
+    ------
+    DescriptionError
+        With file, line and key of what is wrong.
+    """
+    if isinstance(source, str) and source in catalogue_names("studies"):
+        located = load_text(catalogue_text("studies", source), f"catalogue:studies/{source}.yaml")
+    else:
+        located = load_yaml(Path(source))
+    return validate(StudyFile, located), located
+
+
+@contextmanager
+def blame(located: Located, *loc: str) -> Iterator[None]:
+    """Give a DescriptionError raised within, if it names no file, the place ``loc``."""
+    try:
+        yield
+    except DescriptionError as error:
+        if error.file is not None:
+            raise
+        message = f"{error.key}: {error.message}" if error.key else error.message
+        raise located.error(message, *loc, remedy=error.remedy) from error
+
+
+def part(located: Located, *loc: str) -> Located:
+    """The part of a file below ``loc``, with its own lines."""
+    data: Any = located.data
+    for key in loc:
+        data = data[key]
+    lines = {k[len(loc) :]: line for k, line in located.lines.items() if k[: len(loc)] == loc}
+    return Located(dict(data or {}), located.name, lines, located.text)
+
+
+class BundleLine(Closed):
+    """One setting of a bundle, with the reason why it is set."""
+
+    value: str | int | float | bool
+    reason: str
+
+
+class Bundle(Closed):
+    """A named, documented set of Hadoop settings."""
+
+    bundle: str
+    about: str
+    settings: dict[str, BundleLine]
+
+
+def load_bundle(name: str) -> Bundle:
+    """A bundle of the catalogue; DescriptionError if there is none of that name."""
+    text = catalogue_text("bundles", name)
+    return validate(Bundle, load_text(text, f"catalogue:bundles/{name}.yaml"))

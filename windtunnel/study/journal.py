@@ -1,0 +1,230 @@
+"""The journal: an append-only results folder that survives ``kill -9`` at any moment.
+
+A trial counts once its JSON file exists under its final name. That file is written last,
+under another name, flushed to disk and renamed; samples and tasks, which it points to,
+are flushed before it. A slot of the plan has one id, so no trial can count twice.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from windtunnel.errors import ResultsError, StorageFullError
+from windtunnel.results.folder import read_study
+from windtunnel.results.record import ProtocolRecord, StudyRecord, Trial
+from windtunnel.study.plan import Plan, Slot
+
+TASKS_SCHEMA = pa.schema(
+    [
+        ("trial", pa.string()),
+        ("phase", pa.string()),
+        ("task", pa.string()),
+        ("attempt", pa.string()),
+        ("type", pa.string()),
+        ("status", pa.string()),
+        ("host", pa.string()),
+        ("started_at", pa.float64()),
+        ("finished_at", pa.float64()),
+        ("shuffle_finished_at", pa.float64()),
+        ("sort_finished_at", pa.float64()),
+        ("locality", pa.string()),
+    ]
+)
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Turn the system's write errors into errors that tell what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFullError(
+                f"no space is left in {folder}",
+                remedy="free some space and run the same command again: it goes on "
+                "where it stopped.",
+            ) from error
+        raise ResultsError(
+            f"{folder} cannot be written: {error.strerror or error}",
+            remedy="give a folder that you may write to with --results DIR.",
+        ) from error
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is whole or absent, whatever happens (fsync, rename, fsync)."""
+    new = path.with_name(path.name + ".new")
+    with new.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+class Journal:
+    """A results folder, open for one study; see :func:`open_journal`."""
+
+    def __init__(self, path: Path, study: StudyRecord) -> None:
+        self.path = path
+        self.study = study
+
+    @property
+    def logs(self) -> Path:
+        """Folder for the logs of daemons and clients."""
+        return self.path / "logs"
+
+    def attempts(self, slot: Slot) -> list[Trial]:
+        """The recorded trials of a slot, in order of their attempts."""
+        files = (self.path / "trials").glob(f"{slot.id}-a*.json")
+        trials = [Trial.model_validate_json(file.read_bytes()) for file in files]
+        return sorted(trials, key=lambda trial: trial.attempt)
+
+    def sample_file(self, trial_id: str) -> Path:
+        """Where the samples of a trial go; write it before :meth:`append`."""
+        return self.path / "samples" / f"{trial_id}.parquet"
+
+    def append(self, trial: Trial, tasks: Sequence[Mapping[str, Any]]) -> None:
+        """Record a trial: durable when this returns, absent if it does not return.
+
+        Raises
+        ------
+        StorageFullError, ResultsError
+            If it cannot be written.
+        """
+        with storage_errors(self.path):
+            if tasks:
+                file = self.path / "tasks" / f"{trial.id}.parquet"
+                rows = [{"trial": trial.id, **row} for row in tasks]
+                pq.write_table(pa.Table.from_pylist(rows, TASKS_SCHEMA), file, compression="zstd")
+                _sync_file(file)
+                trial = trial.model_copy(update={"tasks_file": f"tasks/{file.name}"})
+            samples = self.sample_file(trial.id)
+            if samples.is_file():
+                _sync_file(samples)
+                trial = trial.model_copy(update={"samples_file": f"samples/{samples.name}"})
+            text = trial.model_dump_json(by_alias=True, indent=1)
+            write_atomically(self.path / "trials" / f"{trial.id}.json", text.encode())
+
+    def store_provenance(self, facts: Mapping[str, Any]) -> str:
+        """Store a provenance once; returns the hash that trials point to."""
+        text = json.dumps(facts, sort_keys=True, indent=1)
+        key = hashlib.sha256(text.encode()).hexdigest()[:16]
+        file = self.path / "provenance" / f"{key}.json"
+        if not file.is_file():
+            with storage_errors(self.path):
+                write_atomically(file, text.encode())
+        return key
+
+
+@contextmanager
+def open_journal(path: Path, plan: Plan, notes: Sequence[str] = ()) -> Iterator[Journal]:
+    """Open a results folder for a plan: a new one, or one that holds part of this study.
+
+    Raises
+    ------
+    ResultsError
+        If the folder holds another study, is in use, or cannot be written.
+    StorageFullError
+        If there is no space.
+    """
+    with storage_errors(path):
+        path.mkdir(parents=True, exist_ok=True)
+        strangers = [e.name for e in path.iterdir() if e.name != ".lock"]
+    if strangers and not (path / "study.json").is_file():
+        raise ResultsError(
+            f"{path} holds other files and no study ({', '.join(sorted(strangers)[:3])} ...)",
+            remedy="give a new or empty folder with --results DIR.",
+        )
+    with storage_errors(path):
+        lock = filelock.FileLock(path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except filelock.Timeout:
+            raise ResultsError(
+                f"another run is writing to {path}",
+                remedy="wait until it has ended, or give another folder with --results DIR.",
+            ) from None
+    try:
+        with storage_errors(path):
+            study = _study(path, plan, notes)
+            for name in ("trials", "samples", "tasks", "provenance", "logs"):
+                (path / name).mkdir(exist_ok=True)
+        yield Journal(path, study)
+    finally:
+        lock.release()
+
+
+def _study(path: Path, plan: Plan, notes: Sequence[str]) -> StudyRecord:
+    if (path / "study.json").is_file():
+        study = read_study(path)
+        if study.fingerprint != plan.fingerprint:
+            raise ResultsError(
+                f"{path} holds another study: '{study.name}' with another plan "
+                f"({study.fingerprint[:8]}, this one is {plan.fingerprint[:8]})",
+                remedy="give another folder with --results DIR, or undo the changes to the "
+                "study file (the one that was run is study.yaml in the folder).",
+            )
+        return study
+    study = _new_study(plan, notes)
+    write_atomically(path / "study.yaml", plan.source_text.encode())
+    write_atomically(path / "study.json", study.model_dump_json(by_alias=True, indent=1).encode())
+    return study
+
+
+def _new_study(plan: Plan, notes: Sequence[str]) -> StudyRecord:
+    now = time.time()
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+    protocol = plan.protocol
+    return StudyRecord(
+        schema="windtunnel.study/1",
+        id=f"{plan.name}-{stamp}-{plan.fingerprint[:6]}",
+        name=plan.name,
+        question=plan.question,
+        testbed=plan.testbed,
+        created_at=now,
+        fingerprint=plan.fingerprint,
+        source_text=plan.source_text,
+        cluster=plan.base.model_dump(mode="json"),
+        workloads={name: dict(given) for name, given in plan.workloads.items()},
+        factors={name: list(labels) for name, labels in plan.factors.items()},
+        baseline=dict(plan.baseline),
+        treatments=plan.treatments,
+        protocol=ProtocolRecord(
+            rounds=protocol.rounds,
+            seed=protocol.seed,
+            warmup=protocol.warmup,
+            variation_limit=protocol.variation_limit,
+            extra_rounds=protocol.extra_rounds,
+            trial_time_limit_s=protocol.trial_time_limit,
+            retry_invalid=protocol.retry_invalid,
+            cache=protocol.cache,
+        ),
+        notes=list(notes),
+    )
+
+

@@ -1,0 +1,170 @@
+"""One trial: sample the machine, run the phases, verify, and make the record of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
+from windtunnel.probes.machine import before_trial
+from windtunnel.probes.sampler import Sampler
+from windtunnel.results.record import Before, Metric, Phase, Trial, Verdict
+from windtunnel.study.journal import Journal, storage_errors
+from windtunnel.study.plan import Plan, Slot
+from windtunnel.workloads import Workload
+from windtunnel.workloads.base import Execution
+
+PhaseHook = Callable[[str, Deployment, Execution], None]
+
+
+@dataclass
+class Outcome:
+    """What running a trial's phases gave, whole or up to where it failed.
+
+    ``broken`` says that the deployment must not be used again.
+    """
+
+    verdict: Verdict
+    runs: dict[str, JobRun] = field(default_factory=dict)
+    broken: bool = False
+
+
+def run_trial(
+    plan: Plan,
+    slot: Slot,
+    attempt: int,
+    deployment: Deployment,
+    journal: Journal,
+    *,
+    provenance: str | None = None,
+    on_phase: Callable[[str], None] = lambda _: None,
+    after_phase: PhaseHook | None = None,
+) -> tuple[Trial, bool]:
+    """Run one trial and record it; returns the trial and whether the deployment is broken.
+
+    Parameters
+    ----------
+    provenance:
+        Hash of the stored provenance.
+    on_phase:
+        Told the name of each phase as it starts.
+    after_phase:
+        Called between phases: where tests (and faults) reach into the running cluster.
+    """
+    trial_id = f"{slot.id}-a{attempt}"
+    workload = plan.workload_of(slot.workload, slot.treatment)
+    execution = Execution(
+        folder=f"/windtunnel/trials/{trial_id}",
+        shared="/windtunnel/shared",
+        deadline_s=time.monotonic() + plan.protocol.trial_time_limit,
+    )
+    started_at = time.time()
+    before = _settle(plan, deployment)
+    with Sampler(deployment.processes) as sampler:
+        outcome = _run(workload, deployment, execution, plan, on_phase, after_phase)
+    with storage_errors(journal.path):
+        sampler.write(journal.sample_file(trial_id), trial_id)
+    trial = _record(plan, slot, attempt, journal, started_at, before, outcome)
+    metrics = _trial_metrics(trial, sampler, workload)
+    trial = trial.model_copy(update={"metrics": metrics, "provenance": provenance})
+    tasks = [row for run in outcome.runs.values() for row in run.tasks]
+    journal.append(trial, tasks)
+    return trial, outcome.broken
+
+
+def _settle(plan: Plan, deployment: Deployment) -> Before:
+    state: Literal["warm", "dropped"] = "warm"
+    if plan.protocol.cache == "drop":
+        _drop_caches(deployment)
+        state = "dropped"
+    return before_trial(state)
+
+
+def _drop_caches(deployment: Deployment) -> None:
+    if not all(host.drop_caches() for host in deployment.hosts):
+        raise NotRealisableError(
+            "the page cache cannot be dropped without root",
+            remedy="run as root, or write 'cache: warm' in the study's protocol.",
+        )
+
+
+def _run(
+    workload: Workload,
+    deployment: Deployment,
+    execution: Execution,
+    plan: Plan,
+    on_phase: Callable[[str], None],
+    after_phase: PhaseHook | None,
+) -> Outcome:
+    try:
+        workload.prepare(deployment, execution)
+        for phase in workload.phases():
+            if plan.protocol.cache == "drop":
+                _drop_caches(deployment)
+            on_phase(phase)
+            execution.runs[phase] = workload.run_phase(phase, deployment, execution)
+            if after_phase is not None:
+                after_phase(phase, deployment, execution)
+        verdict = workload.verify(deployment, execution)
+        workload.clean(deployment, execution)
+    except TrialInvalidError as error:
+        # A job that was given up may still hold containers: the next trial gets new daemons.
+        return Outcome(Verdict(valid=False, reason=error.message), execution.runs, broken=True)
+    except DeploymentError as error:
+        reason = error.message if error.log is None else f"{error.message}; log: {error.log}"
+        return Outcome(Verdict(valid=False, reason=reason), execution.runs, broken=True)
+    return Outcome(verdict, execution.runs)
+
+
+def failed_trial(
+    plan: Plan, slot: Slot, attempt: int, journal: Journal, reason: str, started_at: float
+) -> Trial:
+    """Record a trial that could not even start, because its cluster did not come up."""
+    outcome = Outcome(Verdict(valid=False, reason=reason))
+    trial = _record(plan, slot, attempt, journal, started_at, None, outcome)
+    journal.append(trial, [])
+    return trial
+
+
+def _record(
+    plan: Plan,
+    slot: Slot,
+    attempt: int,
+    journal: Journal,
+    started_at: float,
+    before: Before | None,
+    outcome: Outcome,
+) -> Trial:
+    return Trial(
+        schema="windtunnel.trial/1",
+        id=f"{slot.id}-a{attempt}",
+        study_id=journal.study.id,
+        testbed=plan.testbed,
+        workload=slot.workload,
+        treatment=slot.treatment,
+        parameters=plan.parameters_of(slot.workload, slot.treatment),
+        round=slot.round,
+        position=slot.position,
+        attempt=attempt,
+        extra=slot.extra,
+        started_at=started_at,
+        finished_at=time.time(),
+        verdict=outcome.verdict,
+        phases=[run.phase for run in outcome.runs.values()],
+        before=before,
+    )
+
+
+def _trial_metrics(trial: Trial, sampler: Sampler, workload: Workload) -> dict[str, Metric]:
+    """Numbers of the trial as a whole: the harness's own cost, and the size of the data."""
+    wall_s = trial.finished_at - trial.started_at
+    phases_s = sum(phase.elapsed_s for phase in trial.phases)
+    return {
+        "trial_wall": Metric(value=wall_s, unit="s"),
+        "harness_overhead": Metric(value=wall_s - phases_s, unit="s"),
+        "sampler_cpu_share": Metric(value=sampler.cost, unit="ratio"),
+        "data_bytes": Metric(value=workload.data_bytes(), unit="bytes"),
+    }

@@ -1,0 +1,83 @@
+"""The workload contract: parameters, prepare, ordered phases, verify, demands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.results.record import Verdict
+
+
+class Parameters(BaseModel):
+    """Base of all workload parameters: typed, with units, closed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass
+class Execution:
+    """One execution of a workload: where it works, until when, what came of its phases.
+
+    ``folder`` is a folder of its own on the cluster's file system; ``shared`` one for
+    inputs that later trials of the study use again. ``deadline_s`` is monotonic time.
+    """
+
+    folder: str
+    shared: str
+    deadline_s: float
+    runs: dict[str, JobRun] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a phase asks of the cluster as a whole, bytes; replication and shuffle included."""
+
+    disk_read_bytes: float = 0.0
+    disk_write_bytes: float = 0.0
+    network_bytes: float = 0.0
+
+
+class Workload(Protocol):
+    """What is run. One file per workload, one entry in the registry."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    parameters_type: ClassVar[type[Parameters]]
+
+    def __init__(self, parameters: Parameters) -> None: ...
+
+    def phases(self) -> tuple[str, ...]:
+        """Names of the timed phases, in order."""
+        ...
+
+    def check(self, cluster: Cluster) -> list[str]:
+        """Why this workload cannot run on that cluster; empty if it can."""
+        ...
+
+    def data_bytes(self) -> int:
+        """Bytes of the data set, for cache and size rules."""
+        ...
+
+    def demands(self, phase: str, workers: int) -> Demand:
+        """Bytes that a phase moves."""
+        ...
+
+    def prepare(self, deployment: Deployment, execution: Execution) -> None:
+        """Untimed work before the phases."""
+        ...
+
+    def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
+        """Run one phase; raises TrialInvalidError if it fails."""
+        ...
+
+    def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
+        """The verdict, from the data itself."""
+        ...
+
+    def clean(self, deployment: Deployment, execution: Execution) -> None:
+        """Remove what this trial wrote and no later one needs."""
+        ...
