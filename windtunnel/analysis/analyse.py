@@ -67,6 +67,15 @@ class Analysis:
         """The cells by (treatment, workload, phase, metric)."""
         return {(c.treatment, c.workload, c.phase, c.metric): c for c in self.cells}
 
+    @cached_property
+    def ranks(self) -> dict[tuple[str, str], int]:
+        """Place of (workload, phase) in a table: the total first, then the phases in order."""
+        return {
+            (workload, phase): -1 if phase == TOTAL else place
+            for workload, phases in self.phases.items()
+            for place, phase in enumerate(phases)
+        }
+
     def treatments(self) -> list[str]:
         """Ids of the treatments in the study's order; those only seen in trials last."""
         planned = [treatment.id for treatment in self.study.treatments]

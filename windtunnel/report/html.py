@@ -6,9 +6,11 @@ import json
 import re
 from collections import Counter
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -16,7 +18,7 @@ from windtunnel.analysis import Analysis, Cell, Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
 from windtunnel.report.atomic import write_bytes
-from windtunnel.report.charts import CHARTS, phases, resources
+from windtunnel.report.charts import CHARTS, effects, phases, resources
 from windtunnel.report.choose import choose
 from windtunnel.report.inside import look_inside
 from windtunnel.report.svg import svg
@@ -39,7 +41,11 @@ def render(analysis: Analysis, results: Results) -> str:
     """The page as HTML text."""
     loader = PackageLoader("windtunnel.report", "templates")
     env = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     env.filters |= {
         "pct": lambda v, signed=True: typographic(percent(v, signed=signed)),
@@ -65,7 +71,7 @@ def _context(analysis: Analysis, results: Results) -> dict[str, Any]:
         "study": analysis.study,
         "verdicts": verdicts,
         "plural": plural,
-        "effects": [e for e in analysis.effects if e.metric == ELAPSED][:ROWS_SHOWN],
+        "effects": _effects(analysis),
         "interval": _interval,
         "absolute": _absolute,
         "cells": _cells(analysis),
@@ -91,23 +97,32 @@ def _context(analysis: Analysis, results: Results) -> dict[str, Any]:
 
 def _charts(analysis: Analysis) -> dict[str, dict[str, Any]]:
     drawn = {}
-    for name, entry in CHARTS.items():
-        wide, narrow = entry.draw(analysis, WIDE), entry.draw(analysis, NARROW)
-        if wide is not None and narrow is not None:
-            drawn[name] = {
-                "wide": Markup(svg(wide)),
-                "narrow": Markup(svg(narrow)),
-                "words": typographic(entry.describe(analysis)),
-            }
+    with debug_mode(False):  # no check of every point against the schema: it takes seconds
+        for name, entry in CHARTS.items():
+            wide, narrow = entry.draw(analysis, WIDE), entry.draw(analysis, NARROW)
+            if wide is not None and narrow is not None:
+                drawn[name] = {
+                    "wide": Markup(svg(wide)),
+                    "narrow": Markup(svg(narrow)),
+                    "words": typographic(entry.describe(analysis)),
+                }
     return drawn
 
 
-def _cells(analysis: Analysis) -> list[Cell]:
-    ranks = {(w, p): i for w, ps in analysis.phases.items() for i, p in enumerate(ps)}
+def _effects(analysis: Analysis) -> list[tuple[tuple[str, str, str, str], list[Effect]]]:
+    """Effects on elapsed time by factor, level, baseline and workload, each total first."""
+    groups = list(effects.grouped(analysis).items())[: ROWS_SHOWN // 4]
+    return [(key, sorted(group, key=lambda e: e.phase != TOTAL)) for key, group in groups]
+
+
+def _cells(analysis: Analysis) -> list[tuple[tuple[str, str], list[Cell]]]:
+    """Cells of elapsed time by workload and phase, the total first."""
+    ranks = analysis.ranks
     order = {name: i for i, name in enumerate(analysis.treatments())}
     rows = [c for c in analysis.cells if c.metric == ELAPSED]
     rows.sort(key=lambda c: (c.workload, ranks[(c.workload, c.phase)], order[c.treatment]))
-    return rows[:ROWS_SHOWN]
+    grouped = groupby(rows[:ROWS_SHOWN], key=lambda c: (c.workload, c.phase))
+    return [(key, list(group)) for key, group in grouped]
 
 
 def _cell_span(cell: Cell) -> str:
@@ -130,7 +145,9 @@ def _absolute(e: Effect) -> str:
 
 def _treatments(analysis: Analysis) -> list[tuple[str, str]]:
     names = analysis.treatments()
-    return [(name, colour(TREATMENTS, i)) for i, name in enumerate(names)] if len(names) <= 6 else []
+    return (
+        [(name, colour(TREATMENTS, i)) for i, name in enumerate(names)] if len(names) <= 6 else []
+    )
 
 
 def _provenance(results: Results) -> list[dict[str, Any]]:

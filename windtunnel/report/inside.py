@@ -102,7 +102,10 @@ def _inside(
         "lanes": [],
     }
     inside = Inside(id=trial.id, label=_label(choice), data=data)
-    for path, read in ((results.samples_path(trial), _samples), (results.tasks_path(trial), _tasks)):
+    for path, read in (
+        (results.samples_path(trial), _samples),
+        (results.tasks_path(trial), _tasks),
+    ):
         if path is None:
             continue
         try:
@@ -130,7 +133,7 @@ def _samples(db: duckdb.DuckDBPyConnection, path: Path, trial: Trial, inside: In
     rows = db.execute(
         f"""SELECT host, metric, CAST(floor((t - ?) / ?) AS INTEGER) AS slot, avg(value)
         FROM read_parquet(?) WHERE metric IN ({marks}) AND t BETWEEN ? AND ?
-        GROUP BY host, metric, slot ORDER BY host, metric, slot""",  # noqa: S608
+        GROUP BY host, metric, slot ORDER BY host, metric, slot""",
         [trial.started_at, step, str(path), *SERIES, trial.started_at, trial.finished_at],
     ).fetchall()
     hosts = list(dict.fromkeys(row[0] for row in rows))
@@ -182,9 +185,7 @@ def _tasks(db: duckdb.DuckDBPyConnection, path: Path, trial: Trial, inside: Insi
         [str(path)],
     ).fetchall()
     if len(rows) > TASKS_SHOWN:
-        inside.notes.append(
-            f"the {TASKS_SHOWN} longest of {len(rows)} task attempts are drawn"
-        )
+        inside.notes.append(f"the {TASKS_SHOWN} longest of {len(rows)} task attempts are drawn")
         kept = sorted(rows, key=lambda row: -((row[2] or row[1]) - row[1]))[:TASKS_SHOWN]
         drawn = sorted(kept, key=lambda row: (row[0] or "", row[1]))
     else:

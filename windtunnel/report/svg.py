@@ -7,7 +7,7 @@ import re
 
 import vl_convert
 
-from windtunnel.report.charts import Drawing
+from windtunnel.report.charts.parts import Drawing
 from windtunnel.report.theme import CONFIG
 
 _ROOT = re.compile(r"<svg\b[^>]*?viewBox=\"([^\"]+)\"[^>]*>")

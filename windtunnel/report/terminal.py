@@ -39,7 +39,11 @@ def print_report(analysis: Analysis, console: Console) -> None:
 
 
 def _effects(analysis: Analysis, console: Console) -> None:
-    rows = [e for e in analysis.effects if e.metric == ELAPSED]
+    groups: dict[tuple[str, str, str], list[Effect]] = {}
+    for e in analysis.effects:
+        if e.metric == ELAPSED:
+            groups.setdefault((e.factor, e.level, e.workload), []).append(e)
+    rows = [e for group in groups.values() for e in sorted(group, key=lambda e: e.phase != TOTAL)]
     if not rows:
         return
     table = _table("Effects on elapsed time, against the baseline (95 % intervals)")
@@ -83,7 +87,7 @@ def _cells(analysis: Analysis, console: Console) -> None:
     for name in ("n", "mean", "95 % interval", "CV"):
         table.add_column(name, justify="right")
     order = {name: i for i, name in enumerate(analysis.treatments())}
-    ranks = {(w, p): i for w, ps in analysis.phases.items() for i, p in enumerate(ps)}
+    ranks = analysis.ranks
     rows.sort(key=lambda c: (c.workload, ranks[(c.workload, c.phase)], order[c.treatment]))
     limit = analysis.study.protocol.variation_limit
     last = None

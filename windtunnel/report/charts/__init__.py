@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import altair as alt
-
 from windtunnel.analysis import Analysis
 from windtunnel.report.charts import effects, phases, resources, trials
-
-Drawing = alt.LayerChart | alt.VConcatChart | alt.ConcatChart | alt.Chart
+from windtunnel.report.charts.parts import Drawing
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import altair as alt
 
 from windtunnel.analysis import Effect
 from windtunnel.analysis.words import percent, percent_interval
+from windtunnel.report.charts.parts import Layers, data
 from windtunnel.report.theme import GRID, INK, MUTED, PAPER, TREATMENTS
 
 ROW = 30
@@ -15,7 +16,7 @@ NARROW = 500
 Row = tuple[str, Effect]
 
 
-def forest(rows: Sequence[Row], width: int, title: str) -> alt.LayerChart:
+def forest(rows: Sequence[Row], width: int, title: str) -> Layers:
     """Draw ``rows`` (label, effect) in a picture of about ``width`` px.
 
     A filled point is an effect whose interval leaves out zero; a hollow one is not clear.
@@ -24,7 +25,7 @@ def forest(rows: Sequence[Row], width: int, title: str) -> alt.LayerChart:
     narrow = width < NARROW
     low, high = _domain([effect for _, effect in rows])
     values = [_value(label, effect, low, high) for label, effect in rows]
-    plot = width - (128 if narrow else 340)
+    plot = width - (128 if narrow else 380)
     y = alt.Y(
         "label:N",
         sort=None,
@@ -34,10 +35,15 @@ def forest(rows: Sequence[Row], width: int, title: str) -> alt.LayerChart:
             labelColor=INK, labelLimit=104 if narrow else 170, minExtent=104 if narrow else 170
         ),
     )
-    axis = alt.Axis(format="+.0%", tickCount=4 if narrow else 7, gridColor=GRID)
+    decimals = 0 if high - low > 0.08 else 1
+    axis = alt.Axis(
+        labelExpr=f"datum.value ? replace(format(datum.value, '+.{decimals}%'), '%', ' %') : '0'",
+        tickCount=4 if narrow else 7,
+        gridColor=GRID,
+    )
     x = alt.X("relative:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False), axis=axis)
-    base = alt.Chart(alt.Data(values=values)).encode(y=y)
-    zero = alt.Chart(alt.Data(values=[{"z": 0}])).mark_rule(color=MUTED, strokeWidth=1.5)
+    base = alt.Chart(data(values)).encode(y=y)
+    zero = alt.Chart(data([{"z": 0}])).mark_rule(color=MUTED, strokeWidth=1.5)
     bars = base.mark_rule(strokeWidth=3, strokeCap="round", clip=True).encode(
         x=alt.X("low:Q"), x2="high:Q", color=alt.Color("ink:N", scale=None)
     )
@@ -46,9 +52,7 @@ def forest(rows: Sequence[Row], width: int, title: str) -> alt.LayerChart:
     )
     drawn = [zero.encode(x="z:Q"), bars, points]
     if not narrow:
-        drawn.append(
-            base.mark_text(align="left", x=plot + 14, color=INK).encode(text="words:N")
-        )
+        drawn.append(base.mark_text(align="left", x=plot + 14, color=INK).encode(text="words:N"))
     return alt.layer(*drawn).properties(width=plot, height=ROW * len(values))
 
 

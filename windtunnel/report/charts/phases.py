@@ -7,6 +7,7 @@ import altair as alt
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import quantity
+from windtunnel.report.charts.parts import Layers, data
 from windtunnel.report.theme import INK, PAPER, PHASES, colour
 
 BARS_SHOWN = 24
@@ -64,7 +65,7 @@ def _rows(analysis: Analysis, workload: str, phases: list[str]) -> list[dict[str
     return rows
 
 
-def _bars(rows: list[dict[str, object]], width: int) -> alt.LayerChart:
+def _bars(rows: list[dict[str, object]], width: int) -> Layers:
     narrow = width < NARROW
     label = 84 if narrow else 170
     names = len({row["treatment"] for row in rows})
@@ -75,13 +76,13 @@ def _bars(rows: list[dict[str, object]], width: int) -> alt.LayerChart:
         axis=alt.Axis(labelColor=INK, labelLimit=label, minExtent=label),
     )
     x = alt.X("start:Q", title="mean elapsed time, s", axis=alt.Axis(tickCount=4 if narrow else 8))
-    base = alt.Chart(alt.Data(values=rows)).encode(y=y)
+    base = alt.Chart(data(rows)).encode(y=y)
     bars = base.mark_bar(height={"band": 0.66}, stroke=PAPER, strokeWidth=1.5).encode(
         x=x, x2="end:Q", color=alt.Color("ink:N", scale=None)
     )
     ends = [row for row in rows if row["words"]]
     words = (
-        alt.Chart(alt.Data(values=ends))
+        alt.Chart(data(ends))
         .mark_text(align="left", dx=6, color=INK)
         .encode(y=y, x=alt.X("end:Q"), text="words:N")
     )

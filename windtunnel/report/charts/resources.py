@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import altair as alt
-
 from windtunnel.analysis import Analysis, Effect
 from windtunnel.analysis.findings import RESOURCES, STAGES
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.report.charts.forest import forest
+from windtunnel.report.charts.parts import Layers
 
 
-def draw(analysis: Analysis, width: int) -> alt.LayerChart | None:
+def draw(analysis: Analysis, width: int) -> Layers | None:
     """The forest of the first finding's phase; None where nothing but elapsed time is known."""
     rows = chosen(analysis)
     if len(rows) < 2:

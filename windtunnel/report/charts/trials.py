@@ -10,6 +10,7 @@ import altair as alt
 from windtunnel.analysis import Analysis, TrialRow
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import plural
+from windtunnel.report.charts.parts import Layers, data
 from windtunnel.report.theme import ALERT, INK, PAPER, TREATMENTS, colour
 
 BANDS = 24
@@ -51,12 +52,12 @@ def _panel_width(analysis: Analysis, width: int) -> int:
     return width - 64 if width < NARROW else (width - 30) // 2 - 64
 
 
-def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> alt.LayerChart:
+def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> Layers:
     names = [t for t in analysis.treatments() if _has(analysis, t, workload, phase)]
     banded = len(names) <= BANDS
     trials = [t for t in analysis.trials if t.workload == workload and phase in t.elapsed]
     points = _points(trials, names, phase, banded)
-    top = len(names) - 0.5 if banded else max(p["x"] for p in points) + 0.5  # type: ignore[operator]
+    top = len(names) - 0.5 if banded else max(t.order for t in trials) + 0.5
     axis = (
         alt.Axis(
             values=list(range(len(names))),
@@ -72,9 +73,11 @@ def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> alt.Lay
     )
     scale = alt.Scale(domain=[-0.5 if banded else 0, top], nice=False)
     x = alt.X("x:Q", scale=scale, axis=axis, title=None if banded else "order of execution")
-    y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(tickCount=5))
+    y = alt.Y(
+        "y:Q", title=None, scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(tickCount=5)
+    )
     dots = (
-        alt.Chart(alt.Data(values=points))
+        alt.Chart(data(points))
         .mark_point(size=46 if len(points) < 200 else 16, strokeWidth=1.6, opacity=1)
         .encode(
             x=x,
@@ -87,11 +90,11 @@ def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> alt.Lay
     drawn: list[alt.Chart] = [dots]
     means = _means(analysis, names, workload, phase) if banded else []
     if means:
-        mean = alt.Chart(alt.Data(values=means)).mark_rule(strokeWidth=1.5, color=INK)
+        mean = alt.Chart(data(means)).mark_rule(strokeWidth=1.5, color=INK)
         drawn.insert(0, mean.encode(x=alt.X("x0:Q"), x2="x1:Q", y="y:Q"))
         spans = [m for m in means if "low" in m]
         if spans:
-            bar = alt.Chart(alt.Data(values=spans)).mark_rect(opacity=0.14)
+            bar = alt.Chart(data(spans)).mark_rect(opacity=0.14)
             fill = alt.Color("ink:N", scale=None)
             drawn.insert(
                 0, bar.encode(x=alt.X("x0:Q"), x2="x1:Q", y="low:Q", y2="high:Q", color=fill)

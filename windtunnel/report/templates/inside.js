@@ -24,7 +24,7 @@
   function esc(text) {
     return String(text).replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }[c]));
   }
-  function short(v) { return v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2); }
+  function short(v) { return String(v >= 100 ? Math.round(v) : Number(v.toPrecision(3))); }
   function prefixed(v) {
     const steps = [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]];
     for (const [factor, name] of steps) if (v >= factor) return short(v / factor) + name;
@@ -45,7 +45,8 @@
   function panel(spec, y) {
     const data = trial.hosts[host] || {};
     const known = spec.series.filter(s => data[s[0]] && data[s[0]].some(p => p[1] > 0));
-    let out = `<text class="head" x="0" y="${y - 12}">${spec.head}</text>`;
+    const head = box.clientWidth < 500 ? spec.head.split(",")[0] : spec.head;
+    let out = `<text class="head" x="0" y="${y - 12}">${head}</text>`;
     if (!known.length) {
       const any = spec.series.some(s => data[s[0]]);
       return out + `<text x="${left}" y="${y + 20}">${any ? "none" : "not recorded"}</text>`;
@@ -78,7 +79,7 @@
         const line = points.map(p => `${px(p[0])},${py(p[1]).toFixed(1)}`).join(" ");
         out += `<polyline points="${line}" fill="none" stroke-width="1.6" stroke-linejoin="round" style="stroke:var(${colour})"/>`;
       }
-      label += `<tspan dx="10" style="fill:var(${colour})">\u25A0</tspan><tspan dx="4">${words}</tspan>`;
+      label += `<tspan style="fill:var(${colour})">\u00A0\u00A0\u25A0</tspan><tspan>\u00A0${words.replace(/ /g, "\u00A0")}</tspan>`;
     }
     return out + `<text x="${right}" y="${y - 12}" text-anchor="end">${label}</text>`;
   }
