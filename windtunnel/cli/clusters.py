@@ -14,8 +14,8 @@ from windtunnel.cluster import apply_overrides, load_cluster, parse_assignment
 from windtunnel.engines.artifacts import clear_cache
 from windtunnel.engines.hadoop.client import user_command
 from windtunnel.errors import NotRealisableError, UsageError
-from windtunnel.hosts.remains import Registration, clean as clean_remains
-from windtunnel.hosts.remains import registered
+from windtunnel.hosts.remains import Registration, registered
+from windtunnel.hosts.remains import clean as clean_remains
 from windtunnel.testbeds import keeper
 from windtunnel.testbeds.local import LocalTestbed
 

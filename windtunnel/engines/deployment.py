@@ -35,7 +35,7 @@ class FileStatus:
 class FileSystem(Protocol):
     """The cluster's file system, for checks and small files (data goes through jobs)."""
 
-    def list(self, path: str) -> list[FileStatus]:
+    def list_files(self, path: str) -> list[FileStatus]:
         """Files directly in a folder; an absent folder is empty."""
         ...
 
@@ -51,9 +51,20 @@ class FileSystem(Protocol):
 class Deployment(Protocol):
     """A running cluster."""
 
-    id: str
-    hosts: Sequence[Host]
-    files: FileSystem
+    @property
+    def id(self) -> str:
+        """Id of the deployment on this machine."""
+        ...
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        """Its hosts, the masters first."""
+        ...
+
+    @property
+    def files(self) -> FileSystem:
+        """The cluster's file system."""
+        ...
 
     def run_job(
         self,

@@ -94,7 +94,7 @@ class SupervisorClient:
         process = LocalProcess(spec.name, spec.log, self)
         self.processes[spec.name] = process
         spec.log.parent.mkdir(parents=True, exist_ok=True)
-        order = {"op": "spawn", "name": spec.name, "argv": list(spec.argv)}
+        order: dict[str, object] = {"op": "spawn", "name": spec.name, "argv": list(spec.argv)}
         order |= {"env": dict(spec.env), "cwd": str(spec.cwd), "log": str(spec.log)}
         self.send(order)
         if not process._started.wait(10) or process._error:

@@ -85,7 +85,8 @@ class Registration:
         if not owner:
             return False
         with contextlib.suppress(psutil.Error):
-            return abs(psutil.Process(owner[0]).create_time() - owner[1]) < 1.0
+            started = psutil.Process(int(owner[0])).create_time()
+            return abs(started - float(owner[1])) < 1.0
         return False
 
     def forget(self) -> None:

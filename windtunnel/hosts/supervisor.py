@@ -133,7 +133,7 @@ class Supervisor:
                     cwd=order["cwd"],
                     env=env,
                     start_new_session=True,
-                    preexec_fn=_die_with_parent,
+                    preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread
                 )
         except OSError as error:
             _say(event="failed", name=order["name"], error=str(error))

@@ -24,7 +24,7 @@ class Record(BaseModel):
 
 
 class Metric(Record):
-    """One number with its unit (``s``, ``bytes``, ``bytes/s``, ``count``, ``ratio``, ``W``, ...)."""
+    """One number with its unit: ``s``, ``bytes``, ``bytes/s``, ``count``, ``ratio``, ``W`` ..."""
 
     value: float
     unit: str

@@ -78,7 +78,9 @@ class StudyFile(Closed):
 def catalogue_names(kind: str) -> list[str]:
     """Names of the catalogue's entries of a kind: ``studies``, ``clusters``, ``bundles``."""
     folder = resources.files("windtunnel.catalogue").joinpath(kind)
-    return sorted(e.name.removesuffix(".yaml") for e in folder.iterdir() if e.name.endswith(".yaml"))
+    return sorted(
+        e.name.removesuffix(".yaml") for e in folder.iterdir() if e.name.endswith(".yaml")
+    )
 
 
 def catalogue_text(kind: str, name: str) -> str:

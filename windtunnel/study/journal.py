@@ -201,7 +201,6 @@ def _new_study(plan: Plan, notes: Sequence[str]) -> StudyRecord:
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
     protocol = plan.protocol
     return StudyRecord(
-        schema="windtunnel.study/1",
         id=f"{plan.name}-{stamp}-{plan.fingerprint[:6]}",
         name=plan.name,
         question=plan.question,
@@ -226,5 +225,3 @@ def _new_study(plan: Plan, notes: Sequence[str]) -> StudyRecord:
         ),
         notes=list(notes),
     )
-
-

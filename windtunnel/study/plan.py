@@ -17,7 +17,8 @@ from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
 from windtunnel.study.file import Protocol, StudyFile, blame, load_bundle, part
 from windtunnel.testbeds.base import Testbed
-from windtunnel.workloads import Workload, find_workload
+from windtunnel.workloads import find_workload
+from windtunnel.workloads.base import Workload
 
 Combination = dict[str, str]
 
@@ -238,7 +239,9 @@ def _full_factorial(
     levels: Mapping[str, Mapping[str, Any]], baseline: Combination
 ) -> list[Combination]:
     del baseline
-    return [dict(zip(levels, labels, strict=True)) for labels in itertools.product(*levels.values())]
+    return [
+        dict(zip(levels, labels, strict=True)) for labels in itertools.product(*levels.values())
+    ]
 
 
 def _one_factor_at_a_time(

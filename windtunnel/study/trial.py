@@ -11,11 +11,10 @@ from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
 from windtunnel.probes.sampler import Sampler
-from windtunnel.results.record import Before, Metric, Phase, Trial, Verdict
+from windtunnel.results.record import Before, Metric, Trial, Verdict
 from windtunnel.study.journal import Journal, storage_errors
 from windtunnel.study.plan import Plan, Slot
-from windtunnel.workloads import Workload
-from windtunnel.workloads.base import Execution
+from windtunnel.workloads.base import Execution, Workload
 
 PhaseHook = Callable[[str, Deployment, Execution], None]
 
@@ -139,7 +138,6 @@ def _record(
     outcome: Outcome,
 ) -> Trial:
     return Trial(
-        schema="windtunnel.trial/1",
         id=f"{slot.id}-a{attempt}",
         study_id=journal.study.id,
         testbed=plan.testbed,

@@ -84,11 +84,17 @@ def stop(entry: Registration) -> None:
         owner.kill()
 
 
+def _log(text: str) -> None:
+    """A line for the log that ``up`` follows."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def keep(folder: Path) -> int:
     """Deploy, write ``ready.json``, hold until SIGTERM or until a daemon dies."""
     asked_to_end: list[int] = []
     cluster = Cluster.model_validate_json((folder / "cluster.json").read_text())
-    testbed = LocalTestbed(folder / "logs", lambda text: print(f"waiting for {text}", flush=True))
+    testbed = LocalTestbed(folder / "logs", lambda text: _log(f"waiting for {text}"))
     signal.signal(signal.SIGTERM, lambda number, _: asked_to_end.append(number))
     try:
         with testbed.deploy(cluster) as deployment:
@@ -100,7 +106,7 @@ def keep(folder: Path) -> int:
                 time.sleep(_WATCH_S)
                 deployment.check_alive()
     except WindtunnelError as error:
-        print(error.render(), flush=True)
+        _log(error.render())
         return error.exit_code
     return 0
 

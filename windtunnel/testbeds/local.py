@@ -28,6 +28,7 @@ from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.errors import DeploymentError, StorageFullError
+from windtunnel.hosts.base import Host
 from windtunnel.hosts.local import LocalHost, SupervisorClient
 from windtunnel.hosts.remains import Registration
 from windtunnel.testbeds.base import Realisation, Tell
@@ -52,7 +53,7 @@ class LocalDeployment:
             self.id, [self.registration.scratch], self.registration.folder / "supervisor.log"
         )
         self.registration.update(supervisor=self.supervisor.pid, cluster=cluster.name)
-        self.hosts: Sequence[LocalHost] = []
+        self.hosts: Sequence[Host] = []
 
     def start(self, tell: Tell) -> None:
         """Place the hosts, start the daemons, wait until they are ready."""
@@ -97,8 +98,9 @@ class LocalDeployment:
                 last = len(placements) + 1 if sys.platform == "linux" else 1
                 address = f"{network}.{last}" if sys.platform == "linux" else "127.0.0.1"
                 host = LocalHost(name, address, scratch / name, self.logs / name, self.supervisor)
-                disks = sum(disk.count for disk in host_class.disks or []) or 1
-                roles = [role for role in host_class.roles if role in MAIN_CLASS]
+                data = [disk for disk in host_class.disks or () if disk.use == "data"]
+                disks = sum(disk.count for disk in data) or 1
+                roles = [r for r in host_class.roles_of(number - 1) if r in MAIN_CLASS]
                 placements.append(Placement(host, roles, disks))
         table = [f"{p.host.address} {p.host.name}" for p in placements]
         table += ["127.0.0.1 localhost", f"{placements[0].host.address} {socket.gethostname()}"]

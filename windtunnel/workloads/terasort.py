@@ -31,7 +31,7 @@ class TeraSortParameters(Parameters):
     rows: PositiveInt | None = Field(None, description="Data set in rows; instead of size.")
     input_replication: PositiveInt = Field(description="Replicas of each input block.")
     output_replication: PositiveInt = Field(
-        description="Replicas of each output block (Hadoop's own default is 1, not dfs.replication)."
+        description="Replicas of each output block (Hadoop's own default: 1)."
     )
     maps: PositiveInt | None = Field(
         None, description="Map tasks of TeraGen; left out: mapreduce.job.maps decides."
@@ -146,7 +146,7 @@ class TeraSort:
             runs["teragen"] = self._inputs[self._input_key(deployment)]
         report = "".join(
             deployment.files.read(file.path).decode(errors="replace")
-            for file in deployment.files.list(self._report(execution))
+            for file in deployment.files.list_files(self._report(execution))
             if file.length_bytes
         )
         generated = runs["teragen"].counters.get(_CHECKSUM)
@@ -154,8 +154,8 @@ class TeraSort:
             _check_report(report),
             _check_checksum(report, generated),
             *self._check_rows(runs),
-            self._check_files("input", deployment.files.list(self._input(execution))),
-            self._check_files("output", deployment.files.list(self._output(execution))),
+            self._check_files("input", deployment.files.list_files(self._input(execution))),
+            self._check_files("output", deployment.files.list_files(self._output(execution))),
         ]
         failed = [check for check in checks if not check.passed]
         reason = "; ".join(f"{c.name}: expected {c.expected}, got {c.got}" for c in failed)

@@ -122,14 +122,17 @@ class History:
     def _history_file(self, job_id: str) -> str:
         """Text of the job's ``.jhist``, from wherever the history server has put it by now."""
         found = self._find(job_id, "/tmp/hadoop-yarn/staging/history", depth=6)
-        return self._files.read(found, limit_bytes=1 << 30).decode(errors="replace") if found else ""
+        return (
+            self._files.read(found, limit_bytes=1 << 30).decode(errors="replace") if found else ""
+        )
 
     def _find(self, job_id: str, folder: str, depth: int) -> str | None:
-        for file in self._files.list(folder):
+        for file in self._files.list_files(folder):
             name = file.path.rsplit("/", 1)[-1]
             if name.startswith(job_id) and name.endswith(".jhist"):
                 return file.path
-        for below in reversed(self._files.folders(folder)) if depth else ():
+        below_here = self._files.folders(folder) if depth else []
+        for below in reversed(below_here):
             hit = self._find(job_id, below, depth - 1)
             if hit:
                 return hit

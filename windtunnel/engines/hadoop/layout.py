@@ -189,8 +189,7 @@ def _shared_settings(
         "yarn.nodemanager.resource.cpu-vcores": str(max(cores, 4)),
         "yarn.scheduler.minimum-allocation-mb": "256",
         "yarn.scheduler.maximum-allocation-mb": str(memory_mb),
-        "yarn.nodemanager.disk-health-checker."
-        "max-disk-utilization-per-disk-percentage": "99.5",
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
         "yarn.scheduler.capacity.root.queues": "default",
         "yarn.scheduler.capacity.root.default.capacity": "100",
         "yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",

@@ -56,7 +56,9 @@ def load(version: str, progress: Progress | None = None) -> tuple[Software, Arti
     line = line_of(version)
     java = find_java(line.java_minimum, line.java_maximum, needed_by=f"Hadoop {version}")
     artifacts = ensure_shipped(line.lock, progress)
-    exact = next(jar.version for jar in artifacts.jars if jar.path.name.startswith("hadoop-common-"))
+    exact = next(
+        jar.version for jar in artifacts.jars if jar.path.name.startswith("hadoop-common-")
+    )
     software = Software(
         java=java.binary,
         java_version=java.version,

@@ -37,7 +37,7 @@ class WebHdfs:
         """Close the connections."""
         self._http.close()
 
-    def list(self, path: str) -> list[FileStatus]:
+    def list_files(self, path: str) -> list[FileStatus]:
         """Files directly in a folder; an absent folder is empty."""
         answer = self._ask("GET", path, op="LISTSTATUS")
         if answer is None:
