@@ -3,7 +3,7 @@
 from windtunnel.analysis.analyse import Analysis, TrialRow, analyse
 from windtunnel.analysis.cells import Cell
 from windtunnel.analysis.effects import Effect
-from windtunnel.analysis.evidence import Warning_
+from windtunnel.analysis.evidence import ReportWarning
 from windtunnel.analysis.findings import Finding
 
-__all__ = ["Analysis", "Cell", "Effect", "Finding", "TrialRow", "Warning_", "analyse"]
+__all__ = ["Analysis", "Cell", "Effect", "Finding", "ReportWarning", "TrialRow", "analyse"]

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from windtunnel.analysis.cells import Cell, Key, cells, samples
 from windtunnel.analysis.effects import Effect, effects
-from windtunnel.analysis.evidence import Evidence, Warning_
+from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.findings import Finding, answer, findings
 from windtunnel.analysis.limits import Usage, usages
 from windtunnel.analysis.observations import TOTAL, Observation, observe, total_elapsed
@@ -54,7 +54,7 @@ class Analysis:
     effects: list[Effect]
     usages: list[Usage]
     trials: list[TrialRow]
-    warnings: list[Warning_]
+    warnings: list[ReportWarning]
     phases: dict[str, list[str]]
     observations: list[Observation]
 

@@ -18,7 +18,7 @@ SEVERITIES: tuple[Severity, ...] = ("serious", "caution", "note")
 
 
 @dataclass(frozen=True, slots=True)
-class Warning_:
+class ReportWarning:
     """A condition that was met and the advice that fits it.
 
     ``rule`` is the number of the rule of trust in DESIGN.md, None for ours beyond them.

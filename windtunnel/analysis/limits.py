@@ -9,13 +9,13 @@ so a rate above the limit is a cache or a mistake.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
 from windtunnel.analysis.observations import counts
+from windtunnel.cluster.quantity import QuantityError, parse_bytes, parse_rate
 from windtunnel.results.record import Phase, Trial
 
 IDLE_BELOW = 0.30
@@ -24,10 +24,6 @@ TOLERANCE = 1.05
 """A rate is above a limit if it passes it by more than 5 %: counters and clocks are not exact."""
 
 State = Literal["above limit", "not the bottleneck", "possible", "unknown"]
-
-_PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_PREFIX |= {f"{p}i": 1024.0**k for k, p in enumerate(("K", "M", "G", "T", "P"), start=1)}
-_QUANTITY = re.compile(r"^\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*([kKMGTP]i?)?([bB])(?:/s|ps)?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +84,9 @@ def capacity(cluster: Mapping[str, Any]) -> Capacity:
         workers=int(sum(count for _, count in classes)),
         cores=_sum((_cores(c), n) for c, n in classes),
         memory=_sum((number(c.get("memory")), n) for c, n in classes),
-        disk_read=_sum((_rate(c, "disks", "read"), n) for c, n in classes),
-        disk_write=_sum((_rate(c, "disks", "write"), n) for c, n in classes),
-        network=_sum((_rate(c, "nics", ""), n) for c, n in classes),
+        disk_read=_sum((_rate(c, "disks", "read_rate"), n) for c, n in classes),
+        disk_write=_sum((_rate(c, "disks", "write_rate"), n) for c, n in classes),
+        network=_sum((_rate(c, "nics", "rate"), n) for c, n in classes),
     )
 
 
@@ -124,15 +120,16 @@ def usages(trials: Iterable[Trial], cluster: Mapping[str, Any]) -> list[Usage]:
 
 def number(value: Any) -> float | None:
     """A quantity in bytes or bytes/s: a number as it is, a text with unit; None if neither."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
         return float(value) if math.isfinite(value) else None
-    match = _QUANTITY.match(value) if isinstance(value, str) else None
-    if match is None:
-        return None
-    bits = 8 if match[3] == "b" else 1
-    return float(match[1]) * _PREFIX[match[2] or ""] / bits
+    for parse in (parse_rate, parse_bytes):
+        try:
+            return float(parse(value))
+        except QuantityError:
+            continue
+    return None
 
 
 def _used(trial: Trial, phase: Phase, workers: int | None) -> Iterator[tuple[str, float]]:
@@ -182,7 +179,7 @@ def _workers(cluster: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _is_worker(name: str, host: Mapping[str, Any]) -> bool:
     roles = host.get("roles")
-    words = {str(role).lower() for role in roles} if isinstance(roles, list) else set()
+    words = {str(role).lower() for role in roles} if isinstance(roles, list | tuple) else set()
     return name == "worker" or bool(words & {"worker", "datanode", "nodemanager"})
 
 
@@ -194,28 +191,29 @@ def _count(host: Mapping[str, Any]) -> float:
 def _cores(host: Mapping[str, Any]) -> float | None:
     """Hardware threads of one host: counters of CPU time count threads, not cores."""
     cpu = host.get("cpu")
-    if not isinstance(cpu, Mapping) or not isinstance(cpu.get("cores"), int | float):
+    if not isinstance(cpu, Mapping):
         return None
-    smt = cpu.get("smt")
-    threads = 2.0 if smt is True else float(smt) if isinstance(smt, int | float) and smt else 1.0
-    return float(cpu["cores"]) * float(cpu.get("sockets") or 1) * threads
+    sockets, cores = cpu.get("sockets"), cpu.get("cores_per_socket")
+    if not isinstance(sockets, int) or not isinstance(cores, int):
+        return None
+    return float(sockets * cores * (cpu.get("threads_per_core") or 1))
 
 
-def _rate(host: Mapping[str, Any], part: str, direction: str) -> float | None:
-    """Summed rate of a host's disks or NICs; None if one of them does not state it."""
+def _rate(host: Mapping[str, Any], part: str, name: str) -> float | None:
+    """Summed rate of a host's data disks or NICs; None if one of them does not state it."""
     items = host.get(part)
-    if isinstance(items, Mapping):
-        items = [items]
-    if not isinstance(items, list) or not items:
+    if not isinstance(items, Sequence) or not items:
         return None
-    names = [f"{direction}_rate", f"{direction}_bandwidth", direction, "rate", "bandwidth", "speed"]
     rates = []
     for item in items:
         if not isinstance(item, Mapping):
             return None
-        found = [number(item[name]) for name in names if name and item.get(name) is not None]
-        rates.append((found[0] if found else None, _count(item)))
-    return _sum(rates)
+        if item.get("use", "data") != "data":
+            continue
+        rate, cap = number(item.get(name)), number(item.get("controller_rate"))
+        total = None if rate is None else rate * _count(item)
+        rates.append((min(total, cap) if total is not None and cap is not None else total, 1.0))
+    return _sum(rates) if rates else None
 
 
 def _sum(parts: Iterable[tuple[float | None, float]]) -> float | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from windtunnel.analysis.evidence import SEVERITIES, Evidence, Warning_
+from windtunnel.analysis.evidence import SEVERITIES, Evidence, ReportWarning
 from windtunnel.analysis.rules import conduct, physics, spread
 
-Rule = Callable[[Evidence], Iterator[Warning_]]
+Rule = Callable[[Evidence], Iterator[ReportWarning]]
 
 RULES: tuple[Rule, ...] = (
     conduct.not_randomised,
@@ -30,7 +30,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def warnings(evidence: Evidence) -> list[Warning_]:
+def warnings(evidence: Evidence) -> list[ReportWarning]:
     """All warnings that the evidence raises, the serious ones first."""
     raised = [warning for rule in RULES for warning in rule(evidence)]
     return sorted(raised, key=lambda warning: SEVERITIES.index(warning.severity))

@@ -44,8 +44,7 @@ def digits(value: float) -> str:
     magnitude = math.floor(math.log10(abs(value)))
     if magnitude >= 6 or magnitude < -4:
         return f"{value:.3g}"
-    text = f"{value:,.{max(0, 2 - magnitude)}f}"
-    return text
+    return f"{value:,.{max(0, 2 - magnitude)}f}"
 
 
 def listed(names: list[str], limit: int = 4) -> str:

@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 
-from windtunnel.analysis.evidence import Evidence, Warning_, slot
+from windtunnel.analysis.evidence import Evidence, ReportWarning, slot
 from windtunnel.analysis.observations import total_elapsed
 from windtunnel.analysis.stats import two_sided_p
 from windtunnel.analysis.words import listed, percent, plural
@@ -25,7 +25,7 @@ MAD_LIMIT = 3.5
 """Modified z score of an outlier: Iglewicz & Hoaglin (1993), How to detect and handle outliers."""
 
 
-def not_randomised(evidence: Evidence) -> Iterator[Warning_]:
+def not_randomised(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 1: treatments run in random interleaved rounds."""
     trials = [t for t in evidence.results.trials if not t.warmup and t.attempt == 1 and not t.extra]
     rounds: dict[int, list[Trial]] = defaultdict(list)
@@ -37,7 +37,7 @@ def not_randomised(evidence: Evidence) -> Iterator[Warning_]:
     ran = [slot(t) for t in sorted(trials, key=lambda t: t.started_at)]
     blocks = 1 + sum(a != b for a, b in pairwise(ran))
     if blocks == len(slots):
-        yield Warning_(
+        yield ReportWarning(
             id="order-not-randomised",
             rule=1,
             severity="serious",
@@ -55,7 +55,7 @@ def not_randomised(evidence: Evidence) -> Iterator[Warning_]:
     if len(orders) == 1 and whole > 1:
         luck = math.exp(-math.lgamma(len(slots) + 1) * (whole - 1))
         by_chance = f"a random order repeats like this with a chance of {luck:.2g}"
-        yield Warning_(
+        yield ReportWarning(
             id="order-not-randomised",
             rule=1,
             severity="serious" if luck < CHANCE else "note",
@@ -65,14 +65,14 @@ def not_randomised(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def invalid_trials(evidence: Evidence) -> Iterator[Warning_]:
+def invalid_trials(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 5: invalid trials are kept, shown with their reasons and never averaged."""
     invalid = [t for t in evidence.results.trials if not t.verdict.valid]
     if not invalid:
         return
     reasons = Counter(t.verdict.reason or "no reason recorded" for t in invalid)
     ran = len(evidence.results.trials)
-    yield Warning_(
+    yield ReportWarning(
         id="invalid-trials",
         rule=5,
         severity="serious" if len(invalid) * 2 >= ran else "caution",
@@ -83,11 +83,11 @@ def invalid_trials(evidence: Evidence) -> Iterator[Warning_]:
     )
 
 
-def unverified(evidence: Evidence) -> Iterator[Warning_]:
+def unverified(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 5: a trial counts only if its output was verified."""
     bare = [t.id for t in evidence.counted if t.kind == "measured" and not t.verdict.checks]
     if bare:
-        yield Warning_(
+        yield ReportWarning(
             id="unverified",
             rule=5,
             severity="serious",
@@ -97,7 +97,7 @@ def unverified(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def load_before(evidence: Evidence) -> Iterator[Warning_]:
+def load_before(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 8: nothing else may run; load before the start far above that of the other trials."""
     known = [t for t in evidence.counted if t.before is not None]
     loads = [t.before.load_1min for t in known if t.before is not None]
@@ -109,7 +109,7 @@ def load_before(evidence: Evidence) -> Iterator[Warning_]:
     busy = [(t, load) for t, load in zip(known, loads, strict=True) if load > bound]
     if busy:
         names = listed([f"{t.id}: {load:.1f}" for t, load in busy])
-        yield Warning_(
+        yield ReportWarning(
             id="load-before-start",
             rule=8,
             severity="caution",
@@ -119,7 +119,7 @@ def load_before(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def settings_changed(evidence: Evidence) -> Iterator[Warning_]:
+def settings_changed(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 8: within a study nothing but the treatment changes; what ran is recorded."""
     if not evidence.measured:
         return
@@ -130,7 +130,7 @@ def settings_changed(evidence: Evidence) -> Iterator[Warning_]:
             found[slot(trial)].add(trial.provenance)
     mixed = [f"{treatment} / {w}" for (w, treatment), hashes in found.items() if len(hashes) > 1]
     if mixed:
-        yield Warning_(
+        yield ReportWarning(
             id="settings-changed",
             rule=8,
             severity="serious",
@@ -139,7 +139,7 @@ def settings_changed(evidence: Evidence) -> Iterator[Warning_]:
             "folder; do not tune or update within a study.",
         )
     if missing:
-        yield Warning_(
+        yield ReportWarning(
             id="provenance-missing",
             rule=8,
             severity="caution",
@@ -148,13 +148,13 @@ def settings_changed(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def drift(evidence: Evidence) -> Iterator[Warning_]:
+def drift(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rules 1 and 7: a trend over the rounds within the treatments."""
     slope, p, span = trend(evidence.counted)
     if p is None or p >= CHANCE or abs(slope * span) < DRIFT_AT_LEAST:
         return
     change = math.expm1(slope * span)
-    yield Warning_(
+    yield ReportWarning(
         id="drift",
         rule=1,
         severity="caution",
@@ -193,14 +193,14 @@ def trend(trials: Sequence[Trial]) -> tuple[float, float | None, float]:
     return slope, two_sided_p(slope / math.sqrt(rest / df / sxx), df), span
 
 
-def flagged(evidence: Evidence) -> Iterator[Warning_]:
+def flagged(evidence: Evidence) -> Iterator[ReportWarning]:
     """Flags that the testbed or the workload put on a trial."""
     flags: dict[str, list[str]] = defaultdict(list)
     for trial in evidence.results.trials:
         for flag in trial.flags:
             flags[flag].append(trial.id)
     for flag, ids in flags.items():
-        yield Warning_(
+        yield ReportWarning(
             id="trial-flag",
             severity="caution",
             text=f"{flag} ({plural(len(ids), 'trial')}: {listed(ids, 3)})",
@@ -208,11 +208,11 @@ def flagged(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def mixed_kinds(evidence: Evidence) -> Iterator[Warning_]:
+def mixed_kinds(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rules 9 and 10: predicted, published and measured numbers are not averaged together."""
     kinds = sorted({t.kind for t in evidence.counted})
     if len(kinds) > 1:
-        yield Warning_(
+        yield ReportWarning(
             id="mixed-kinds",
             rule=9,
             severity="serious",

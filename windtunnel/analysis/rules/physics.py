@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from windtunnel.analysis.evidence import Evidence, Warning_
+from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.limits import IDLE_BELOW, Usage, capacity
 from windtunnel.analysis.words import listed, percent, plural, quantity
 
 
-def above_limit(evidence: Evidence) -> Iterator[Warning_]:
+def above_limit(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 6: a rate above what the disks and NICs can do is a cache or a mistake."""
     for use in evidence.usages:
         if use.state == "above limit":
-            yield Warning_(
+            yield ReportWarning(
                 id="above-physical-limit",
                 rule=6,
                 severity="serious",
@@ -26,7 +26,7 @@ def above_limit(evidence: Evidence) -> Iterator[Warning_]:
             )
 
 
-def not_bottleneck(evidence: Evidence) -> Iterator[Warning_]:
+def not_bottleneck(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 6: a phase that stays below 30 % of every known limit is bound by something else."""
     idle: dict[tuple[str, str, str], list[Usage]] = defaultdict(list)
     for use in evidence.usages:
@@ -38,7 +38,7 @@ def not_bottleneck(evidence: Evidence) -> Iterator[Warning_]:
             names.append(f"{treatment} / {workload} / {phase}")
             resources |= {use.resource for use in known}
     if names:
-        yield Warning_(
+        yield ReportWarning(
             id="not-the-bottleneck",
             rule=6,
             severity="note",
@@ -49,11 +49,11 @@ def not_bottleneck(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def limits_unknown(evidence: Evidence) -> Iterator[Warning_]:
+def limits_unknown(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 6: a limit that nobody stated cannot be checked."""
     unknown = sorted({use.resource for use in evidence.usages if use.limit is None})
     if unknown and evidence.measured:
-        yield Warning_(
+        yield ReportWarning(
             id="limits-unknown",
             rule=6,
             severity="note",
@@ -64,7 +64,7 @@ def limits_unknown(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def cache_state(evidence: Evidence) -> Iterator[Warning_]:
+def cache_state(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 7: cache state is controlled and stated; small data on a warm cache is named so."""
     if not evidence.measured:
         return
@@ -72,7 +72,7 @@ def cache_state(evidence: Evidence) -> Iterator[Warning_]:
     for trial in evidence.counted:
         states[trial.before.cache_state if trial.before else "unknown"] += 1
     if states["unknown"]:
-        yield Warning_(
+        yield ReportWarning(
             id="cache-unknown",
             rule=7,
             severity="caution",
@@ -80,7 +80,7 @@ def cache_state(evidence: Evidence) -> Iterator[Warning_]:
             advice="set protocol.cache, so that it is controlled and stated.",
         )
     if len([s for s in states if states[s]]) > 1:
-        yield Warning_(
+        yield ReportWarning(
             id="cache-mixed",
             rule=7,
             severity="serious",
@@ -91,7 +91,7 @@ def cache_state(evidence: Evidence) -> Iterator[Warning_]:
         yield from _warm(evidence)
 
 
-def _warm(evidence: Evidence) -> Iterator[Warning_]:
+def _warm(evidence: Evidence) -> Iterator[ReportWarning]:
     data, memory = _largest_data(evidence), _memory(evidence)
     if data is not None and memory is not None and data > memory:
         return
@@ -100,7 +100,7 @@ def _warm(evidence: Evidence) -> Iterator[Warning_]:
         if data is None or memory is None
         else f"the data ({quantity(data, 'bytes')}) fits in memory ({quantity(memory, 'bytes')})"
     )
-    yield Warning_(
+    yield ReportWarning(
         id="cache-warm",
         rule=7,
         severity="note",

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 
 from windtunnel.analysis.effects import baseline_of
-from windtunnel.analysis.evidence import Evidence, Warning_, cell_name
+from windtunnel.analysis.evidence import Evidence, ReportWarning, cell_name
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.stats import INDICATIVE_BELOW
 from windtunnel.analysis.words import listed, percent, plural
 
 
-def spread_unknown(evidence: Evidence) -> Iterator[Warning_]:
+def spread_unknown(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 2: one trial tells nothing about the spread."""
     single = [c for c in evidence.elapsed_cells() if c.n == 1 and c.phase == TOTAL]
     if single:
         names = listed([f"{c.treatment} / {c.workload}" for c in single])
-        yield Warning_(
+        yield ReportWarning(
             id="spread-unknown",
             rule=2,
             severity="serious",
@@ -27,13 +27,13 @@ def spread_unknown(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def indicative(evidence: Evidence) -> Iterator[Warning_]:
+def indicative(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 2: with fewer than five trials a result is indicative."""
     few = [c for c in evidence.elapsed_cells() if 1 < c.n < INDICATIVE_BELOW and c.phase == TOTAL]
     if few:
         counts = sorted({c.n for c in few})
         span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        yield Warning_(
+        yield ReportWarning(
             id="indicative",
             rule=2,
             severity="caution",
@@ -43,7 +43,7 @@ def indicative(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def variation(evidence: Evidence) -> Iterator[Warning_]:
+def variation(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 3: the coefficient of variation of a cell passes the limit."""
     protocol = evidence.results.study.protocol
     wild = [
@@ -60,7 +60,7 @@ def variation(evidence: Evidence) -> Iterator[Warning_]:
         if protocol.extra_rounds
         else "allow extra rounds (protocol.extra_rounds) and look for the disturbance"
     )
-    yield Warning_(
+    yield ReportWarning(
         id="variation-limit",
         rule=3,
         severity="caution",
@@ -70,7 +70,7 @@ def variation(evidence: Evidence) -> Iterator[Warning_]:
     )
 
 
-def no_baseline(evidence: Evidence) -> Iterator[Warning_]:
+def no_baseline(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 4: every effect is against a named baseline."""
     study = evidence.results.study
     for factor, levels in study.factors.items():
@@ -84,7 +84,7 @@ def no_baseline(evidence: Evidence) -> Iterator[Warning_]:
             )
         else:
             text = f"the baseline {named} of factor {factor} is none of its levels: no effects"
-        yield Warning_(
+        yield ReportWarning(
             id="no-baseline",
             rule=4,
             severity="caution",
@@ -93,7 +93,7 @@ def no_baseline(evidence: Evidence) -> Iterator[Warning_]:
         )
 
 
-def incomplete(evidence: Evidence) -> Iterator[Warning_]:
+def incomplete(evidence: Evidence) -> Iterator[ReportWarning]:
     """A cell has fewer valid trials than the protocol asked for."""
     study = evidence.results.study
     done = Counter((t.workload, t.treatment.id) for t in evidence.counted)
@@ -105,7 +105,7 @@ def incomplete(evidence: Evidence) -> Iterator[Warning_]:
         if done[(workload, treatment.id)] < study.protocol.rounds
     ]
     if short:
-        yield Warning_(
+        yield ReportWarning(
             id="incomplete",
             severity="caution",
             text=f"fewer valid trials than planned rounds: {listed(short)}",

@@ -1,0 +1,90 @@
+"""A whole synthetic study with known truth through the analysis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.analysis import Analysis, analyse
+from windtunnel.results.folder import read_results
+
+
+def analysed(path: Path, **plan: object) -> Analysis:
+    made = Plan(**{"write_samples": False, **plan})  # type: ignore[arg-type]
+    return analyse(read_results(study_folder(path, made)))
+
+
+def test_the_true_effect_lies_in_its_interval(tmp_path: Path):
+    a = analysed(tmp_path, trials=20, effect=-0.31, noise=0.03)
+    (e,) = [e for e in a.effects if e.phase == "terasort" and e.metric == "elapsed"]
+    assert e.baseline == "stock"
+    assert e.level == "tuned"
+    assert e.ci_low is not None
+    assert e.ci_high is not None
+    assert e.ci_low < -0.31 < e.ci_high
+    assert e.ci_high < -0.2
+
+
+def test_total_is_the_sum_of_the_phases(tmp_path: Path):
+    a = analysed(tmp_path, trials=6)
+    parts = [a.cell("stock", "terasort", p, "elapsed") for p in a.phases["terasort"]]
+    means = [cell.mean for cell in parts if cell is not None]
+    assert len(means) == 4
+    assert means[3] == pytest.approx(sum(means[:3]))
+
+
+def test_invalid_and_warmup_trials_are_shown_and_not_averaged(tmp_path: Path):
+    def edit(trial):
+        return trial.model_copy(update={"round": trial.round - 1})
+
+    a = analysed(tmp_path, trials=8, invalid=(5,), edit=edit)
+    assert len(a.trials) == 8
+    assert sorted(t.verdict for t in a.trials) == ["invalid"] + ["valid"] * 5 + ["warm-up"] * 2
+    total = [c.n for c in a.cells if c.phase == "total" and c.metric == "elapsed"]
+    assert sum(total) == 5
+
+
+def test_the_finding_names_effect_phase_and_stage(tmp_path: Path):
+    a = analysed(tmp_path, trials=6)
+    (finding,) = a.findings
+    assert finding.phase == "terasort"
+    assert finding.stage is not None
+    assert finding.stage.words == "shuffle"
+    assert "settings stock -> tuned: terasort total -" in finding.text
+    assert "indicative" in finding.text
+    assert "less time" in a.answer
+    assert "terasort" in a.answer
+
+
+def test_no_difference_comes_with_what_could_have_been_seen(tmp_path: Path):
+    a = analysed(tmp_path, trials=10, effect=0.0, noise=0.05, seed=2)
+    assert a.findings[0].distinguishable is False
+    assert "no difference found" in a.findings[0].text
+    assert "smallest this study could have seen" in a.findings[0].text
+    assert a.answer.startswith("No difference found")
+    assert "could not be seen" in a.answer
+
+
+def test_one_trial_each_concludes_nothing(tmp_path: Path):
+    a = analysed(tmp_path, trials=2)
+    assert a.answer.startswith("Nothing can be concluded")
+
+
+def test_a_factorial_compares_matching_cells(tmp_path: Path):
+    a = analysed(tmp_path, trials=20, extra_factors={"workers": ("3", "5")})
+    (tuned,) = [
+        e for e in a.effects if (e.factor, e.phase, e.metric) == ("settings", "terasort", "elapsed")
+    ]
+    assert tuned.matched == 2
+    assert tuned.relative == pytest.approx(-0.31, abs=0.04)
+
+
+def test_an_empty_study_says_so(tmp_path: Path):
+    folder = study_folder(tmp_path, Plan(trials=1, write_samples=False))
+    for file in (folder / "trials").iterdir():
+        file.unlink()
+    a = analyse(read_results(folder))
+    assert "No valid trial" in a.answer
+    assert a.cells == []

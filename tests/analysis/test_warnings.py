@@ -1,0 +1,169 @@
+"""Every rule of trust, broken on purpose, is said in the warnings; kept, it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.analysis import analyse
+from windtunnel.analysis.limits import capacity, number
+from windtunnel.results.folder import Results, read_results
+from windtunnel.results.record import Metric, Trial
+
+GOOD: dict[str, Any] = {"trials": 12, "seed": 4, "noise": 0.02, "write_samples": False}
+SLOW = {
+    "hosts": {
+        "worker": {
+            "count": 3,
+            "roles": ["datanode", "nodemanager"],
+            "cpu": {"sockets": 1, "cores_per_socket": 4, "threads_per_core": 2},
+            "memory": "1 MiB",
+            "disks": [{"count": 1, "read_rate": "1 MB/s", "write_rate": "1 MB/s"}],
+            "nics": [{"rate": "10 Gb/s"}],
+        }
+    }
+}
+FAST = {
+    "hosts": {
+        "worker": {
+            "count": 3,
+            "cpu": {"sockets": 2, "cores_per_socket": 32},
+            "disks": [{"count": 4, "read_rate": "2 GB/s", "write_rate": "2 GB/s"}],
+            "nics": [{"rate": "100 Gb/s"}],
+        }
+    }
+}
+
+
+def results(path: Path, **plan: Any) -> Results:
+    return read_results(study_folder(path, Plan(**{**GOOD, **plan})))
+
+
+def raised(found: Results) -> dict[str, str]:
+    return {w.id: w.severity for w in analyse(found).warnings}
+
+
+def changed(**update: Any) -> Callable[[Trial], Trial]:
+    return lambda trial: trial.model_copy(update=update)
+
+
+def first_only(update: Callable[[Trial], dict[str, Any]]) -> Callable[[Trial], Trial]:
+    return lambda t: t.model_copy(update=update(t)) if t.id == "t00003" else t
+
+
+def quiet(trial: Trial) -> Trial:
+    assert trial.before is not None
+    return trial.model_copy(
+        update={"before": trial.before.model_copy(update={"cache_state": "dropped"})}
+    )
+
+
+def busy(trial: Trial) -> dict[str, Any]:
+    assert trial.before is not None
+    return {"before": trial.before.model_copy(update={"load_1min": 9.0})}
+
+
+def noisy(trial: Trial) -> dict[str, Any]:
+    phases = [p.model_copy(update={"elapsed_s": p.elapsed_s * 3}) for p in trial.phases]
+    return {"phases": phases}
+
+
+def cold(trial: Trial) -> dict[str, Any]:
+    return {"before": quiet(trial).before}
+
+
+def test_a_study_that_keeps_the_rules_raises_nothing(tmp_path: Path):
+    cluster = {"hosts": {"worker": {**FAST["hosts"]["worker"]}}}
+    cluster["hosts"]["worker"]["cpu"] = {"sockets": 1, "cores_per_socket": 1}
+    assert raised(results(tmp_path, edit=quiet, cluster=cluster)) == {}
+
+
+@pytest.mark.parametrize(
+    ("rule", "plan"),
+    [
+        ("spread-unknown", {"trials": 2}),
+        ("indicative", {"trials": 6}),
+        ("variation-limit", {"edit": first_only(noisy)}),
+        ("invalid-trials", {"invalid": (3,)}),
+        ("incomplete", {"invalid": (3,)}),
+        ("above-physical-limit", {"cluster": SLOW}),
+        ("not-the-bottleneck", {"cluster": FAST}),
+        ("limits-unknown", {}),
+        ("cache-warm", {}),
+        ("cache-mixed", {"edit": first_only(cold)}),
+        ("cache-unknown", {"edit": changed(before=None)}),
+        ("load-before-start", {"edit": first_only(busy)}),
+        ("settings-changed", {"edit": first_only(lambda t: {"provenance": "beef"})}),
+        ("provenance-missing", {"edit": changed(provenance=None)}),
+        ("drift", {"drift": 0.03}),
+        ("order-not-randomised", {"shuffled": False}),
+        ("trial-flag", {"edit": first_only(lambda t: {"flags": ["saturated"]})}),
+        ("mixed-kinds", {"edit": first_only(lambda t: {"kind": "predicted"})}),
+    ],
+)
+def test_a_broken_rule_is_said(tmp_path: Path, rule: str, plan: dict[str, Any]):
+    assert rule in raised(results(tmp_path / "broken", **plan))
+    if rule not in {"limits-unknown", "cache-warm"}:
+        assert rule not in raised(results(tmp_path / "kept"))
+
+
+def test_unverified_output_is_said(tmp_path: Path):
+    def edit(trial: Trial) -> Trial:
+        return trial.model_copy(update={"verdict": trial.verdict.model_copy(update={"checks": []})})
+
+    assert raised(results(tmp_path, edit=edit))["unverified"] == "serious"
+
+
+def test_a_missing_baseline_is_said_and_the_first_level_taken(tmp_path: Path):
+    found = results(tmp_path)
+    study = found.study.model_copy(update={"baseline": {}})
+    analysis = analyse(Results(found.path, study, found.trials))
+    assert "no-baseline" in {w.id for w in analysis.warnings}
+    assert {e.baseline for e in analysis.effects} == {"stock"}
+
+
+def test_treatments_in_blocks_are_serious(tmp_path: Path):
+    found = results(tmp_path)
+    blocks = sorted(found.trials, key=lambda t: (t.treatment.id, t.round))
+    moved = [t.model_copy(update={"started_at": float(i)}) for i, t in enumerate(blocks)]
+    ids = raised(Results(found.path, found.study, moved))
+    assert ids["order-not-randomised"] == "serious"
+
+
+def test_every_warning_advises(tmp_path: Path):
+    warnings = analyse(results(tmp_path, trials=6, invalid=(2,), shuffled=False)).warnings
+    assert len(warnings) >= 4
+    assert all(w.advice.strip() and w.text.strip() for w in warnings)
+
+
+def test_capacity_adds_up_workers():
+    limits = capacity(SLOW)
+    assert (limits.workers, limits.cores) == (3, 24.0)
+    assert limits.disk_read == 3e6
+    assert limits.network == 3 * 10e9 / 8
+    assert capacity({}).disk_read is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("10 Gb/s", 1.25e9), ("150 MB/s", 150e6), ("8 GiB", 8 * 1024**3), (5, 5.0), ("fast", None)],
+)
+def test_quantities(text: object, value: float | None):
+    assert number(text) == value
+
+
+def test_a_rate_above_the_disks_is_named_with_the_limit(tmp_path: Path):
+    analysis = analyse(results(tmp_path, cluster=SLOW))
+    (first, *_) = [w for w in analysis.warnings if w.id == "above-physical-limit"]
+    assert "3 MB/s" in first.text or "3.00 MB/s" in first.text
+
+
+def test_metrics_of_the_trial_join_the_total(tmp_path: Path):
+    found = results(tmp_path, edit=changed(metrics={"energy": Metric(value=5.0, unit="Wh")}))
+    cell = analyse(found).cell("stock", "terasort", "total", "energy")
+    assert cell is not None
+    assert cell.mean == 5.0
