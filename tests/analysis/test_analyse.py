@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.words import percent_interval
 from windtunnel.results.folder import read_results
 
 
@@ -88,3 +89,16 @@ def test_an_empty_study_says_so(tmp_path: Path):
     a = analyse(read_results(folder))
     assert "No valid trial" in a.answer
     assert a.cells == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "near", "text"),
+    [
+        (-0.352, -0.268, -0.31, "[-35, -27]"),
+        (-0.1704, -0.1668, -0.169, "[-17.0, -16.7]"),
+        (-0.012, 0.034, 0.011, "[-1.2, +3.4]"),
+        (None, None, 0.1, "interval unknown"),
+    ],
+)
+def test_intervals_in_words(low: float | None, high: float | None, near: float, text: str):
+    assert percent_interval(low, high, near) == text

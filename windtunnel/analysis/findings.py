@@ -104,10 +104,8 @@ def _range(e: Effect) -> str:
     if e.ci_low is None or e.ci_high is None:
         return ""
     low, high = sorted((abs(e.ci_low), abs(e.ci_high)))
-    return (
-        f" (95 % interval {percent(low, signed=False).removesuffix(' %')} to "
-        f"{percent(high, signed=False)})"
-    )
+    bounds = percent_interval(low, high, e.relative).strip("[]").replace("+", "")
+    return f" (95 % interval {bounds.replace(', ', ' to ')} %)"
 
 
 def _plain_answer(study: StudyRecord, cells: Sequence[Cell]) -> str:

@@ -19,6 +19,8 @@ def percent_interval(low: float | None, high: float | None, near: float | None =
     if low is None or high is None:
         return "interval unknown"
     decimals = _decimals(near if near is not None else min(abs(low), abs(high)))
+    if low != high:
+        decimals = max(decimals, _telling_apart(low, high))
     return f"[{_percent(low, decimals, True)}, {_percent(high, decimals, True)}]"
 
 
@@ -57,6 +59,14 @@ def listed(names: list[str], limit: int = 4) -> str:
 def plural(count: int, noun: str) -> str:
     """``1 trial``, ``3 trials``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _telling_apart(low: float, high: float) -> int:
+    """Decimals (at most 2) with which the two percentages read differently."""
+    for decimals in (0, 1):
+        if f"{low:.{decimals + 2}f}" != f"{high:.{decimals + 2}f}":
+            return decimals
+    return 2
 
 
 def _decimals(ratio: float) -> int:

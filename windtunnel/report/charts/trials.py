@@ -66,7 +66,7 @@ def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> Layers:
             labelColor=INK,
             labelLimit=110,
             labelAngle=0 if len(names) <= 4 else -40,
-            labelOverlap=False,
+            labelSeparation=-99,  # no label is dropped
         )
         if banded
         else alt.Axis(grid=False, format="d")
