@@ -31,7 +31,7 @@ def print_report(analysis: Analysis, console: Console) -> None:
         )
     )
     for finding in analysis.findings:
-        console.print(Padding(Text(f"- {finding.text}"), (0, 0, 0, 0)))
+        console.print(Text(f"- {finding.text}"))
     _effects(analysis, console)
     _cells(analysis, console)
     _invalid(analysis, console)
@@ -47,17 +47,15 @@ def _effects(analysis: Analysis, console: Console) -> None:
     if not rows:
         return
     table = _table("Effects on elapsed time, against the baseline (95 % intervals)")
-    for name in ("factor", "level", "baseline", "phase"):
+    for name in ("level : baseline", "phase"):
         table.add_column(name, overflow="fold")
-    for name in ("change", "interval", "absolute", "seen from"):
+    for name in ("change", "interval", "absolute", "detectable"):
         table.add_column(name, justify="right")
     several = len(analysis.phases) > 1
     for e in rows[:ROWS_SHOWN]:
         style = "bold" if e.phase == TOTAL else ""
         table.add_row(
-            e.factor,
-            e.level,
-            e.baseline,
+            Text(f"{e.factor} {e.level} : {e.baseline}"),
             f"{e.workload} {e.phase}" if several else e.phase,
             percent(e.relative),
             percent_interval(e.ci_low, e.ci_high, e.relative),
@@ -95,7 +93,7 @@ def _cells(analysis: Analysis, console: Console) -> None:
         where = f"{c.workload} {c.phase}"
         table.add_row(
             where if where != last else "",
-            c.treatment,
+            Text(c.treatment),
             f"{c.n}{' *' if c.indicative else ''}",
             quantity(c.mean, c.unit),
             _span(c),
@@ -125,7 +123,7 @@ def _invalid(analysis: Analysis, console: Console) -> None:
     table.add_column("treatment", overflow="fold")
     table.add_column("reason", overflow="fold")
     for t in rows[:ROWS_SHOWN]:
-        table.add_row(Text(t.id), str(t.round), t.treatment, Text(t.reason or "not recorded"))
+        table.add_row(Text(t.id), str(t.round), Text(t.treatment), Text(t.reason or "not recorded"))
     console.print()
     console.print(table)
     _more(len(rows), console)
@@ -141,7 +139,9 @@ def _warnings(analysis: Analysis, console: Console) -> None:
         line = Text(f"{warning.severity}: ", style=STYLE[warning.severity])
         line.append(warning.text, style="default")
         console.print(line)
-        console.print(Padding(Text(f"what to do: {warning.advice}", style="dim"), (0, 0, 0, 2)))
+        console.print(
+            Padding(Text(f"what to do: {warning.advice}", style="dim"), (0, 0, 0, 2), expand=False)
+        )
 
 
 def _table(title: str) -> Table:
