@@ -74,7 +74,7 @@ def _run(
     console = Console(stderr=True)
     plan = _load(study, overrides)
     folder = results or DEFAULT_FOLDER / plan.name
-    testbed = _testbed(plan, folder / "logs", console)
+    testbed = _testbed(plan, folder / "logs")
     caveats = check_plan(plan, testbed)
     for caveat in caveats:
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
@@ -117,7 +117,7 @@ def plan(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
     """Show what a study would run, in which order, and what the testbed cannot realise."""
     console = Console()
     found = _load(study, _overrides(set_, hadoop))
-    caveats = check_plan(found, _testbed(found, Path("logs"), console))
+    caveats = check_plan(found, _testbed(found, Path("logs")))
     say = _say(console)
     say(f"study {found.name} on the testbed {found.testbed}, cluster {found.base.name}")
     for treatment in found.treatments:
@@ -143,7 +143,7 @@ def check(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
     """Check a study file without running anything."""
     console = Console()
     found = _load(study, _overrides(set_, hadoop))
-    for caveat in check_plan(found, _testbed(found, Path("logs"), console)):
+    for caveat in check_plan(found, _testbed(found, Path("logs"))):
         _say(console)(f"note: {caveat}")
     print(f"{study}: good; {len(found.treatments)} treatments x {len(found.workloads)} workloads")
 
@@ -178,8 +178,8 @@ def _load(study: str, overrides: dict[str, Any]) -> Plan:
     return make_plan(*load_study(study), overrides)
 
 
-def _testbed(plan: Plan, logs: Path, console: Console) -> Testbed:
-    return find_testbed(plan.testbed)(logs, lambda text: console.print(text, markup=False))
+def _testbed(plan: Plan, logs: Path) -> Testbed:
+    return find_testbed(plan.testbed)(logs, lambda text: None)
 
 
 def _overrides(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,17 @@ from windtunnel.hosts.supervisor import MARKER, SCRATCH_MARKER, remove_scratch
 
 
 def state_root() -> Path:
-    """Folder of all deployments: ``WINDTUNNEL_STATE`` or the user's state folder."""
+    """Folder of all deployments: ``WINDTUNNEL_STATE`` or the user's state folder.
+
+    On macOS the state folder has a space in its name, which Hadoop cannot take: there it
+    lies among the caches.
+    """
     override = os.environ.get("WINDTUNNEL_STATE")
-    return Path(override) if override else Path(platformdirs.user_state_path("windtunnel"))
+    if override:
+        return Path(override).expanduser().absolute()
+    if sys.platform == "darwin":
+        return platformdirs.user_cache_path("windtunnel") / "state"
+    return platformdirs.user_state_path("windtunnel")
 
 
 @dataclass

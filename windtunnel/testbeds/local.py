@@ -16,7 +16,7 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import affects
-from windtunnel.engines.artifacts import ArtifactSet
+from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.hadoop import lines
 from windtunnel.engines.hadoop.client import JobClient
@@ -27,10 +27,10 @@ from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
-from windtunnel.errors import DeploymentError, StorageFullError
+from windtunnel.errors import DeploymentError, NotRealisableError, StorageFullError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.local import LocalHost, SupervisorClient
-from windtunnel.hosts.remains import Registration
+from windtunnel.hosts.remains import Registration, state_root
 from windtunnel.testbeds.base import Realisation, Tell
 
 _READY_LIMIT_S = 120.0
@@ -48,6 +48,8 @@ class LocalDeployment:
         self.software = software
         self.logs = logs
         self.registration = Registration.create("local")
+        logs.mkdir(parents=True, exist_ok=True)
+        (self.registration.folder / "logs").symlink_to(logs, target_is_directory=True)
         self.id = self.registration.id
         self.supervisor = SupervisorClient(
             self.id, [self.registration.scratch], self.registration.folder / "supervisor.log"
@@ -101,7 +103,8 @@ class LocalDeployment:
                 data = [disk for disk in host_class.disks or () if disk.use == "data"]
                 disks = sum(disk.count for disk in data) or 1
                 roles = [r for r in host_class.roles_of(number - 1) if r in MAIN_CLASS]
-                placements.append(Placement(host, roles, disks))
+                containers = self.registration.folder / "logs" / name / "containers"
+                placements.append(Placement(host, roles, containers, disks))
         table = [f"{p.host.address} {p.host.name}" for p in placements]
         table += ["127.0.0.1 localhost", f"{placements[0].host.address} {socket.gethostname()}"]
         names.write_text("\n".join(table) + "\n")
@@ -165,7 +168,7 @@ class LocalTestbed:
     name = "local"
 
     def __init__(self, logs: Path, tell: Tell) -> None:
-        self.logs = logs
+        self.logs = logs.absolute()
         self.tell = tell
         self._software: dict[str, tuple[Software, ArtifactSet, Java]] = {}
         self._deployments = 0
@@ -201,12 +204,14 @@ class LocalTestbed:
 
     def prepare(self, cluster: Cluster) -> None:
         """Find Java, fetch and verify the jars; see that there is room for data."""
+        _refuse_odd_folders()
         version = cluster.software.hadoop
         if version not in self._software:
             from rich.console import Console
 
             self._software[version] = lines.load(version, progress_for(Console(stderr=True)))
-        free = shutil.disk_usage(Path.home()).free
+        there = next(p for p in (state_root(), *state_root().parents) if p.exists())
+        free = shutil.disk_usage(there).free
         if free < _MINIMUM_FREE_DISK_BYTES:
             raise StorageFullError(
                 f"only {free >> 20} MiB are free for the daemons' data",
@@ -268,6 +273,20 @@ class LocalTestbed:
             "settings": dict(sorted(deployment.layout.properties().items())),
             "settings_by_host": deployment.layout.per_host,
         }
+
+
+def _refuse_odd_folders() -> None:
+    """Hadoop's scripts and lists of folders cannot take white space or commas."""
+    for variable, folder in (
+        ("WINDTUNNEL_STATE", state_root()),
+        ("WINDTUNNEL_CACHE", cache_root()),
+    ):
+        if any(c.isspace() or c == "," for c in str(folder)):
+            raise NotRealisableError(
+                f"the folder '{folder}' has white space or a comma in its name, "
+                "which Hadoop cannot take",
+                remedy=f"set {variable} to another folder.",
+            )
 
 
 def client_only(old: Cluster, new: Cluster) -> bool:

@@ -171,8 +171,9 @@ class Daemons:
                         remedy="see the logs; on a slow or loaded machine take fewer workers.",
                         log=self.layout.placements[0].host.logs,
                     )
-                missing = self._missing(http)
-                tell(", ".join(missing))
+                before, missing = missing, self._missing(http)
+                if missing and missing != before:
+                    tell(", ".join(missing))
                 if missing:
                     time.sleep(0.2)
 

@@ -58,10 +58,15 @@ _PORTS = range(20000, 32000)
 
 @dataclass
 class Placement:
-    """A host of the deployment with the roles that it plays and the disks that it has."""
+    """A host of the deployment with the roles that it plays and the disks that it has.
+
+    ``container_logs`` is where its NodeManager keeps the logs of containers: an absolute
+    path without white space (YARN's launch script cannot quote it).
+    """
 
     host: Host
     roles: Sequence[str]
+    container_logs: Path
     disks: int = 1
 
 
@@ -222,7 +227,7 @@ def _host_settings(placement: Placement) -> dict[str, str]:
         own["yarn.nodemanager.hostname"] = host.name
         local = [f"{host.root}/disk-{i + 1}-local" for i in range(placement.disks)]
         own["yarn.nodemanager.local-dirs"] = ",".join(local)
-        own["yarn.nodemanager.log-dirs"] = str(host.logs / "containers")
+        own["yarn.nodemanager.log-dirs"] = str(placement.container_logs)
     return own
 
 

@@ -1,0 +1,65 @@
+"""What the harness adds to a trial, and what the sampler costs.
+
+Run: ``python bench/bench_harness.py [TRIALS]``. A small TeraSort on one worker; overhead is
+the trial's wall time less its phases (job start to job finish), split into the clients'
+own time and the rest.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from windtunnel.cluster import load_text, validate
+from windtunnel.study.file import StudyFile
+from windtunnel.study.journal import open_journal
+from windtunnel.study.plan import make_plan
+from windtunnel.study.trial import run_trial
+from windtunnel.testbeds.local import LocalTestbed
+
+STUDY = """\
+study: harness
+cluster: local-1
+workloads:
+  terasort: {rows: 10000, input_replication: 1, output_replication: 1}
+protocol: {rounds: %d}
+"""
+
+
+def main() -> None:
+    """Run the trials on one deployment and print the medians."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    located = load_text(STUDY % count, "study.yaml")
+    plan = make_plan(validate(StudyFile, located), located)
+    trials = []
+    with tempfile.TemporaryDirectory() as folder:
+        testbed = LocalTestbed(Path(folder) / "logs", lambda text: None)
+        with (
+            open_journal(Path(folder) / "results", plan) as journal,
+            testbed.deploy(plan.base) as deployment,
+        ):
+            for number in range(1, count + 1):
+                slot = plan.round_slots(number)[0]
+                trials.append(run_trial(plan, slot, 1, deployment, journal)[0])
+    valid = [trial for trial in trials if trial.verdict.valid]
+    print(f"{len(valid)} valid trials of {len(trials)}")
+    wall = [trial.metrics["trial_wall"].value for trial in valid]
+    phases = [sum(phase.elapsed_s for phase in trial.phases) for trial in valid]
+    clients = [sum(p.metrics["client_overhead"].value for p in trial.phases) for trial in valid]
+    ours = [w - p - c for w, p, c in zip(wall, phases, clients, strict=True)]
+    sampler = [100 * trial.metrics["sampler_cpu_share"].value for trial in valid]
+    for name, values, unit in (
+        ("trial", wall, "s"),
+        ("phases", phases, "s"),
+        ("clients", clients, "s"),
+        ("harness", ours, "s"),
+        ("sampler", sampler, "% of a core"),
+    ):
+        low, high = min(values), max(values)
+        print(f"{name:9} median {statistics.median(values):6.2f} {unit}  ({low:.2f} to {high:.2f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Seconds until three workers are ready, and what all daemons together hold in memory.
+
+Run: ``python bench/bench_ready.py [TIMES]``. Warm cache. Ready: HDFS out of safe mode,
+every DataNode and NodeManager registered, the history server answering.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from windtunnel.cluster import load_cluster
+from windtunnel.testbeds.local import LocalTestbed
+
+
+def main() -> None:
+    """Deploy the cluster some times and print each time and the medians."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    cluster = load_cluster("local-3")
+    ready, resident, cpu, closing = [], [], [], []
+    with tempfile.TemporaryDirectory() as logs:
+        testbed = LocalTestbed(Path(logs), lambda text: None)
+        testbed.prepare(cluster)
+        for _ in range(times):
+            began = time.perf_counter()
+            with testbed.deploy(cluster) as deployment:
+                ready.append(time.perf_counter() - began)
+                daemons = [psutil.Process(pid) for pid in deployment.processes().values()]
+                resident.append(sum(d.memory_info().rss for d in daemons) / 2**30)
+                cpu.append(sum(sum(d.cpu_times()[:2]) for d in daemons))
+                began = time.perf_counter()
+            closing.append(time.perf_counter() - began)
+    rows = [("ready", ready, "s"), ("resident", resident, "GiB"), ("CPU", cpu, "s")]
+    for name, values, unit in [*rows, ("down", closing, "s")]:
+        low, high = min(values), max(values)
+        print(f"{name:9} median {statistics.median(values):6.2f} {unit}  ({low:.2f} to {high:.2f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Tests with real daemons: small data, the shared cache of jars, a state folder of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.hosts.supervisor import MARKER
+from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
+
+LIMIT_S = 600
+
+TINY_STUDY = """\
+study: tiny
+cluster: local-1
+workloads:
+  terasort: {rows: 20000, input_replication: 1, output_replication: 1}
+protocol: {rounds: %d, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.real)
+
+
+@pytest.fixture(scope="session")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A register of deployments for these tests alone; nothing of it may be left running."""
+    folder = tmp_path_factory.mktemp("state")
+    old = os.environ.get("WINDTUNNEL_STATE")
+    os.environ["WINDTUNNEL_STATE"] = str(folder)
+    yield folder
+    if old is None:
+        del os.environ["WINDTUNNEL_STATE"]
+    else:
+        os.environ["WINDTUNNEL_STATE"] = old
+
+
+@pytest.fixture(scope="session")
+def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalTestbed:
+    return LocalTestbed(tmp_path_factory.mktemp("logs"), lambda text: None)
+
+
+@pytest.fixture(scope="session")
+def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
+    """Two workers, shared by the tests that do not break it."""
+    changes = {"hosts.worker.count": 2, "storage.replication": 2}
+    with testbed.deploy(apply_overrides(load_cluster("local-3"), changes)) as running:
+        yield running
+
+
+@dataclass
+class Cli:
+    """The command line as a user has it, in a process of its own."""
+
+    cwd: Path
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "windtunnel.cli", *words]
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words),
+            cwd=self.cwd,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*words),
+            cwd=self.cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+@pytest.fixture
+def cli(state: Path, tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def wait_for(condition: Callable[[], object], what: str, limit_s: float = 300) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {limit_s} s for {what}"
+        time.sleep(0.1)
+
+
+def remains(state: Path) -> list[str]:
+    """Command lines of all processes that belong to a deployment of this state folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            command = " ".join(process.cmdline())
+            if process.environ().get(MARKER) and str(state) in command:
+                found.append(command[:200])
+        except psutil.Error:
+            continue
+    return found

@@ -1,0 +1,148 @@
+"""``kill -9`` in the middle of TeraSort: of each daemon, and of the runner itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+
+from tests.real.conftest import TINY_STUDY, Cli, remains, wait_for
+from windtunnel.hosts.remains import registered
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Trial
+
+
+def sorts_started(results: Path) -> int:
+    """How many TeraSort jobs were submitted so far, by the clients' logs."""
+    logs = results.glob("logs/*/*/clients/*-terasort.log")
+    return sum("Running job" in log.read_text(errors="replace") for log in logs)
+
+
+def daemon_pid(role: str) -> int:
+    pids = [e.facts().get("pids", {}) for e in registered() if e.owner_alive()]
+    return next(pid for found in pids for name, pid in found.items() if name.startswith(role))
+
+
+def trials(results: Path) -> list[Trial]:
+    return read_results(results).trials
+
+
+def test_each_daemon_and_the_study_goes_on(cli: Cli, state: Path, tmp_path: Path) -> None:
+    """NameNode, DataNode and NodeManager die one after the other; every slot is run again."""
+    (tmp_path / "study.yaml").write_text(TINY_STUDY % 3)
+    results = tmp_path / "results"
+    running = cli.start("run", "study.yaml", "--results", str(results))
+    for number, role in enumerate(("namenode", "datanode", "nodemanager")):
+        # Every slot has two attempts: the first is killed, the second is left in peace.
+        wait_for(lambda n=number: sorts_started(results) == 2 * n + 1, f"sort {2 * number + 1}")
+        os.kill(daemon_pid(role), signal.SIGKILL)
+        wait_for(lambda n=number: len(list(results.glob("trials/*.json"))) > 2 * n, role, 60)
+    output, _ = running.communicate(timeout=300)
+    assert running.returncode == 0, output
+    assert "Traceback" not in output
+
+    invalid = [trial for trial in trials(results) if not trial.verdict.valid]
+    valid = [trial for trial in trials(results) if trial.verdict.valid]
+    assert sorted(trial.round for trial in valid) == [1, 2, 3]
+    reasons = [trial.verdict.reason for trial in invalid]
+    for role, reason in zip(("namenode", "datanode", "nodemanager"), reasons, strict=True):
+        assert f"the {role} on " in reason and "killed by signal 9" in reason
+        assert reason in output
+    assert remains(state) == []
+
+
+def test_the_runner_and_the_study_is_resumed(cli: Cli, state: Path, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(TINY_STUDY % 2)
+    results = tmp_path / "results"
+    words = ("run", "study.yaml", "--results", str(results))
+    running = cli.start(*words)
+    wait_for(lambda: sorts_started(results) == 2, "the second trial's sort")
+    recorded = sorted(results.glob("trials/*.json"))
+    assert len(recorded) == 1
+    first = recorded[0].read_bytes()
+    running.kill()
+    running.communicate(timeout=30)
+    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 10)
+    assert [e for e in registered() if (e.folder / "scratch").exists()] == []
+
+    cleaned = cli("clean")
+    assert cleaned.returncode == 0 and "removed the folder of wt-" in cleaned.stdout
+    assert registered() == []
+
+    again = cli(*words)
+    assert again.returncode == 0, again.stderr
+    assert "going on: 1 of 2 trials are done" in again.stderr
+    assert recorded[0].read_bytes() == first
+    assert [(trial.round, trial.attempt) for trial in trials(results)] == [(1, 1), (2, 1)]
+    assert all(trial.verdict.valid for trial in trials(results))
+
+
+def test_ctrl_c_once_stops_after_the_trial(cli: Cli, state: Path, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(TINY_STUDY % 2)
+    results = tmp_path / "results"
+    words = ("run", "study.yaml", "--results", str(results))
+    running = cli.start(*words)
+    wait_for(lambda: sorts_started(results) == 1, "the first trial's sort")
+    running.send_signal(signal.SIGINT)
+    output, _ = running.communicate(timeout=300)
+    assert running.returncode == 130, output
+    assert "stopping after the current trial" in output
+    assert "stopped after 1 of 2 trials" in output
+    assert remains(state) == []
+    assert [trial.verdict.valid for trial in trials(results)] == [True]
+
+
+def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) -> None:
+    up = cli("up", "local-1")
+    assert up.returncode == 0, up.stdout + up.stderr
+    try:
+        assert "windtunnel exec" in up.stdout
+        (tmp_path / "hello.txt").write_text("hello\n")
+        put = cli("exec", "--", "hdfs", "dfs", "-put", "hello.txt", "/hello.txt")
+        assert put.returncode == 0, put.stderr
+        listing = cli("exec", "--", "hdfs", "dfs", "-ls", "/")
+        assert "/hello.txt" in listing.stdout
+        missing = cli("exec", "--", "hdfs", "dfs", "-cat", "/absent")
+        assert missing.returncode == 1
+        nodes = cli("exec", "--", "yarn", "node", "-list")
+        assert "Total Nodes:1" in nodes.stdout
+        jobs = cli("exec", "--", "mapred", "job", "-list")
+        assert "Total jobs:0" in jobs.stdout
+        pi = cli("exec", "--", "hadoop", "jar", "examples", "pi", "2", "100")
+        assert "Estimated value of Pi is 3.1" in pi.stdout, pi.stderr[-2000:]
+        status = cli("status")
+        assert "interactive" in status.stdout and "DEAD" not in status.stdout
+        assert "wt-" not in cli("clean").stdout
+    finally:
+        down = cli("down")
+    assert down.returncode == 0, down.stderr
+    wait_for(lambda: remains(state) == [], "the end of the daemons", 15)
+    nobody = cli("exec", "--", "hdfs", "dfs", "-ls", "/")
+    assert nobody.returncode == 2 and "no cluster is up" in nobody.stderr
+
+
+def test_a_taken_port_is_named(cli: Cli, state: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        setting = f"settings.dfs.namenode.http-address=127.0.0.1:{port}"
+        up = cli("up", "local-1", "--set", setting)
+    assert up.returncode == 7
+    assert "the namenode on master has died" in up.stderr
+    assert f"Port in use: 127.0.0.1:{port}" in up.stderr
+    assert "Traceback" not in up.stderr
+    assert remains(state) == []
+
+
+def test_the_older_line_runs_a_job(cli: Cli, tmp_path: Path) -> None:
+    study = TINY_STUDY % 1
+    (tmp_path / "study.yaml").write_text(study)
+    done = cli("run", "study.yaml", "--hadoop", "3.4", "--results", "results")
+    assert done.returncode == 0, done.stderr
+    results = read_results(tmp_path / "results")
+    assert [trial.verdict.valid for trial in results.trials] == [True]
+    provenance = json.dumps(results.provenance(results.trials[0])["software"])
+    assert json.loads(provenance)["hadoop"].startswith("3.4.")
