@@ -124,7 +124,7 @@
       const a = scale(start), b = scale(start + length);
       bands += `<rect class="band" x="${a}" y="28" width="${b - a}" height="${bottom - 28}"/>` +
         `<line class="edge" x1="${a}" x2="${a}" y1="20" y2="${bottom}"/>` +
-        `<text x="${a + 4}" y="${b - a > 7 * name.length ? 22 : 22 - 13 * (i % 2)}">${esc(name)}</text>`;
+        `<text x="${Math.min(a + 4, right - 7 * name.length)}" y="${b - a > 7 * name.length ? 22 : 22 - 13 * (i % 2)}">${esc(name)}</text>`;
     });
     let ticks = "";
     const step = nice(trial.span / (width < 500 ? 4 : 8));
