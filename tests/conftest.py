@@ -1,0 +1,64 @@
+"""For all tests: ``tests.support`` is importable, also in child processes; no deadlines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = str(Path(__file__).resolve().parents[1])
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    dict.fromkeys([ROOT, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
+)
+
+# a busy machine is no failure
+settings.register_profile("windtunnel", deadline=None)
+settings.load_profile("windtunnel")
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A register of deployments of this test alone."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("WINDTUNNEL_STATE", str(folder))
+    return folder
+
+
+def _mount(folder: Path, *options: str) -> None:
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("needs root on Linux: it mounts a small file system")
+    command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"this machine lets nobody mount: {done.stderr.strip()}")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    _mount(folder, "size=64k")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.fixture
+def readonly_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system on which nothing can be written, by root neither."""
+    folder = tmp_path / "readonly"
+    folder.mkdir()
+    _mount(folder, "ro")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)

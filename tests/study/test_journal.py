@@ -1,0 +1,352 @@
+"""The journal: atomic, durable, one writer, one study; killed anywhere, it loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.mock import job_run, run_study, toy_plan
+from windtunnel.errors import ResultsError, StorageFullError
+from windtunnel.probes.sampler import Sampler
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Trial, Verdict
+from windtunnel.study.journal import Journal, open_journal
+from windtunnel.study.plan import Plan, Slot
+
+
+def trial_of(journal: Journal, slot: Slot, attempt: int = 1, reason: str = "") -> Trial:
+    return Trial(
+        id=f"{slot.id}-a{attempt}",
+        study_id=journal.study.id,
+        testbed="local",
+        workload=slot.workload,
+        treatment=slot.treatment,
+        round=slot.round,
+        position=slot.position,
+        attempt=attempt,
+        started_at=time.time(),
+        finished_at=time.time(),
+        verdict=Verdict(valid=not reason, reason=reason),
+        phases=[job_run("terasort", 5.0).phase],
+    )
+
+
+def append(journal: Journal, slot: Slot, rows: int = 50) -> None:
+    """One trial with samples and tasks, as ``run_trial`` records it."""
+    trial = trial_of(journal, slot)
+    sampler = Sampler(dict)
+    sampler.rows = [(float(t), "this-machine", "load_1min", "count", 1.0) for t in range(rows)]
+    sampler.write(journal.sample_file(trial.id), trial.id)
+    journal.append(trial, job_run("terasort", 5.0).tasks)
+
+
+def slots_of(plan: Plan) -> list[Slot]:
+    return [slot for r in range(plan.protocol.rounds) for slot in plan.round_slots(r + 1)]
+
+
+def append_all(folder: Path, plan: Plan) -> None:
+    """Bring a folder to its end, wherever it stands."""
+    with open_journal(folder, plan) as journal:
+        for slot in slots_of(plan):
+            if not journal.attempts(slot):
+                append(journal, slot)
+
+
+# -- what is written -------------------------------------------------------------------
+
+
+def test_a_trial_comes_back_as_it_was_appended(tmp_path: Path) -> None:
+    plan = toy_plan()
+    with open_journal(tmp_path / "out", plan) as journal:
+        slot = plan.round_slots(1)[0]
+        append(journal, slot)
+        (found,) = journal.attempts(slot)
+
+    results = read_results(tmp_path / "out")
+    assert results.trials == [found]
+    samples, tasks = results.samples_path(found), results.tasks_path(found)
+    assert samples is not None
+    assert tasks is not None
+    assert pq.read_table(samples).num_rows == 50
+    assert pq.read_table(tasks).column("trial").to_pylist() == [found.id]
+
+
+def test_the_folder_keeps_the_question_as_it_was_written(tmp_path: Path) -> None:
+    plan = toy_plan(seed=5)
+    with open_journal(tmp_path / "out", plan, notes=["a caveat"]):
+        pass
+    study = read_results(tmp_path / "out").study
+
+    assert (tmp_path / "out" / "study.yaml").read_text() == plan.source_text
+    assert study.protocol.seed == 5
+    assert study.notes == ["a caveat"]
+    assert [t.id for t in study.treatments] == ["small", "large"]
+
+
+def test_attempts_are_those_of_the_slot_alone(tmp_path: Path) -> None:
+    """Treatments whose names begin alike are not taken for each other."""
+    plan = toy_plan()
+    slot = plan.round_slots(1)[0]
+    with open_journal(tmp_path / "out", plan) as journal:
+        for name in ("x", "x-all", "x-a1", "x-a"):
+            treatment = slot.treatment.model_copy(update={"id": name})
+            other = Slot(f"r01-terasort-{name}", 1, 1, "terasort", treatment)
+            assert journal.attempts(other) == [], f"before the first trial of {name}"
+            append(journal, other)
+        x = Slot("r01-terasort-x", 1, 1, "terasort", slot.treatment)
+        assert [trial.id for trial in journal.attempts(x)] == ["r01-terasort-x-a1"]
+
+
+def test_attempts_stand_in_their_order(tmp_path: Path) -> None:
+    plan = toy_plan()
+    slot = plan.round_slots(1)[0]
+    with open_journal(tmp_path / "out", plan) as journal:
+        for attempt in (10, 2, 1):
+            journal.append(trial_of(journal, slot, attempt, reason="bad"), [])
+        assert [trial.attempt for trial in journal.attempts(slot)] == [1, 2, 10]
+
+
+def test_provenance_is_stored_once(tmp_path: Path) -> None:
+    with open_journal(tmp_path / "out", toy_plan()) as journal:
+        keys = {journal.store_provenance({"hadoop": "3.5.0"}) for _ in range(3)}
+        keys |= {journal.store_provenance({"hadoop": "3.4.2"})}
+    files = list((tmp_path / "out" / "provenance").iterdir())
+
+    assert {file.stem for file in files} == keys
+    assert len(files) == 2
+
+
+def test_plain_duckdb_opens_a_results_folder(tmp_path: Path) -> None:
+    run_study(tmp_path / "out", toy_plan(rounds=2))
+    with duckdb.connect() as db:
+        rows = db.sql(
+            f"SELECT treatment.id, count(*) FROM '{tmp_path}/out/trials/*.json' "
+            "WHERE verdict.valid GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
+        (samples,) = db.sql(f"SELECT count(*) FROM '{tmp_path}/out/samples/*.parquet'").fetchone()
+
+    assert rows == [("large", 2), ("small", 2)]
+    assert samples >= 0
+
+
+# -- killed at any moment --------------------------------------------------------------
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.support.mock", "tests.study.test_journal"])
+PLAN = {"rounds": 2}
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _append_until_killed(folder: str, moment: int) -> None:
+    """Append a whole study, but die at the ``moment``-th file operation (0: never)."""
+    count = 0
+
+    def dying(real: Callable[..., Any], torn: bool = False) -> Callable[..., Any]:
+        def operation(*args: Any, **named: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count == moment:
+                _die()
+            done = real(*args, **named)
+            if torn:
+                count += 1
+                if count == moment:  # the process dies with half of the file on the disk
+                    path = Path(args[1])
+                    os.truncate(path, path.stat().st_size // 2)
+                    _die()
+            return done
+
+        return operation
+
+    os.fsync = dying(os.fsync)
+    pq.write_table = dying(pq.write_table, torn=True)
+    for name in ("open", "replace", "mkdir"):
+        setattr(Path, name, dying(getattr(Path, name)))
+    append_all(Path(folder), toy_plan(**PLAN))
+
+
+def _in_child(folder: Path, moment: int) -> int:
+    child = CONTEXT.Process(target=_append_until_killed, args=(str(folder), moment))
+    child.start()
+    child.join()
+    code = child.exitcode
+    child.close()
+    assert code is not None
+    return code
+
+
+def assert_whole(folder: Path) -> list[str]:
+    """Every trial that counts is whole, with all that it points to; returns the ids."""
+    if not (folder / "study.json").is_file():
+        return []
+    results = read_results(folder)
+    for trial in results.trials:
+        for path in (results.samples_path(trial), results.tasks_path(trial)):
+            assert path is not None
+            assert pq.read_table(path).num_rows > 0
+    return [trial.id for trial in results.trials]
+
+
+def test_kill_9_at_every_file_operation_never_leaves_half_a_trial(tmp_path: Path) -> None:
+    plan = toy_plan(**PLAN)
+    wanted = sorted(f"{slot.id}-a1" for slot in slots_of(plan))
+    moment, code = 0, -signal.SIGKILL
+    while code == -signal.SIGKILL:
+        moment += 1
+        folder = tmp_path / f"out-{moment}"
+        code = _in_child(folder, moment)
+        kept = assert_whole(folder)
+        append_all(folder, plan)
+        trials = assert_whole(folder)
+        assert sorted(trials) == wanted, f"killed at operation {moment}"
+        assert set(kept) <= set(trials)
+        leftovers = [p.name for p in folder.rglob("*") if p.name.endswith(".new")]
+        assert leftovers == [], f"killed at operation {moment}"
+    assert code == 0
+    assert moment > 40, "the operations of four trials were all tried"
+
+
+def test_a_folder_with_a_torn_trial_still_opens_in_duckdb(tmp_path: Path) -> None:
+    """Half a Parquet file must not lie where ``samples/*.parquet`` finds it."""
+    for moment in range(20, 45):
+        folder = tmp_path / f"out-{moment}"
+        _in_child(folder, moment)
+        for kind in ("samples", "tasks"):
+            for file in folder.glob(f"{kind}/*.parquet"):
+                assert pq.read_table(file).num_rows > 0, f"killed at operation {moment}"
+
+
+def test_kill_9_at_random_moments(tmp_path: Path) -> None:
+    plan = toy_plan(**PLAN)
+    moments = random.Random(1)
+    for number in range(10):
+        folder = tmp_path / f"out-{number}"
+        child = CONTEXT.Process(target=_append_until_killed, args=(str(folder), 0))
+        child.start()
+        while child.is_alive() and len(list(folder.glob("trials/*.json"))) < number // 3:
+            pass
+        time.sleep(moments.uniform(0, 0.02))
+        child.kill()
+        child.join()
+        child.close()
+        kept = assert_whole(folder)
+        append_all(folder, plan)
+        assert len(assert_whole(folder)) == 4
+        assert set(kept) <= set(assert_whole(folder))
+
+
+def test_stale_samples_of_an_interrupted_trial_are_not_given_to_another(tmp_path: Path) -> None:
+    plan = toy_plan()
+    slot = plan.round_slots(1)[0]
+    with open_journal(tmp_path / "out", plan) as journal:
+        (tmp_path / "out" / "samples" / f"{slot.id}-a1.parquet").write_bytes(b"half a file")
+    with open_journal(tmp_path / "out", plan) as journal:
+        journal.append(trial_of(journal, slot, reason="the cluster did not come up"), [])
+        (trial,) = journal.attempts(slot)
+
+    assert trial.samples_file is None
+
+
+# -- folders that cannot be used -------------------------------------------------------
+
+
+def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
+    run_study(tmp_path / "out", toy_plan(seed=1))
+    with pytest.raises(ResultsError, match="holds another study: 'toy'") as caught:
+        run_study(tmp_path / "out", toy_plan(seed=2))
+
+    assert "--results" in caught.value.remedy
+    assert len(read_results(tmp_path / "out").trials) == 4
+
+
+def test_a_second_run_at_the_same_time_is_refused(tmp_path: Path) -> None:
+    with (
+        open_journal(tmp_path / "out", toy_plan()),
+        pytest.raises(ResultsError, match="another run is writing to"),
+        open_journal(tmp_path / "out", toy_plan()),
+    ):
+        pass
+    assert len(run_study(tmp_path / "out", toy_plan())) == 4, "free again afterwards"
+
+
+def test_a_folder_with_foreign_files_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(ResultsError, match=r"other files and no study \(thesis.txt"):
+        run_study(tmp_path, toy_plan())
+
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        run_study(tmp_path / "out", toy_plan())
+
+
+def test_an_empty_folder_is_fine(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert len(run_study(tmp_path / "out", toy_plan())) == 4
+
+
+def test_a_damaged_trial_is_named_before_anything_runs(tmp_path: Path) -> None:
+    run_study(tmp_path / "out", toy_plan())
+    broken = next(iter(sorted((tmp_path / "out" / "trials").iterdir())))
+    broken.write_text(broken.read_text()[:100])
+    with pytest.raises(ResultsError, match=broken.name):
+        run_study(tmp_path / "out", toy_plan())
+
+
+def test_a_study_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    run_study(tmp_path / "out", toy_plan())
+    file = tmp_path / "out" / "study.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"schema": "windtunnel.study/9"}))
+    with pytest.raises(ResultsError, match="this version reads"):
+        run_study(tmp_path / "out", toy_plan())
+
+
+def test_a_read_only_folder_is_refused(readonly_disk: Path) -> None:
+    with pytest.raises(ResultsError, match="cannot be written: Read-only file system"):
+        run_study(readonly_disk / "out", toy_plan())
+
+
+def test_a_full_disk_stops_the_study_which_goes_on_once_there_is_room(small_disk: Path) -> None:
+    folder = small_disk / "out"
+    plan = toy_plan(rounds=4)
+    ballast = small_disk / "ballast"
+    with open_journal(folder, plan):
+        pass
+    with contextlib.suppress(OSError), ballast.open("wb") as file:
+        while True:  # leave a page or two
+            if os.statvfs(small_disk).f_bavail <= 5:
+                break
+            file.write(b"\0" * 4096)
+            file.flush()
+    with pytest.raises(StorageFullError, match="no space is left in") as caught:
+        append_all(folder, plan)
+    assert caught.value.exit_code == 9
+    kept = assert_whole(folder)
+    assert len(kept) < 8
+
+    ballast.unlink()
+    for slot in slots_of(plan)[3:]:
+        plan.treatments.count(slot.treatment)
+    with contextlib.suppress(StorageFullError):
+        append_all(folder, plan)
+    trials = assert_whole(folder)
+    assert len(trials) > len(kept)
+    assert set(kept) <= set(trials)
