@@ -65,6 +65,8 @@ def status() -> None:
     entries = registered()
     if not entries:
         print("no clusters")
+        if why := keeper.last_end():
+            print(f"the last one ended by itself:\n{why}")
     for entry in entries:
         facts = entry.facts()
         if not entry.owner_alive():
@@ -123,6 +125,8 @@ def clean(
     """Remove what dead runs left on this machine, and nothing else."""
     for line in clean_remains():
         print(line)
+    if ended := keeper.forget_ended():
+        print(f"removed the logs of {ended} interactive clusters that are down")
     if cache:
         print(f"removed {clear_cache() / 1e6:.0f} MB of jars")
     print("clean")

@@ -7,6 +7,7 @@ SIGTERM. If it is killed, its supervisor ends the daemons as after every death o
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,18 +19,40 @@ from typing import Any
 import psutil
 
 from windtunnel.cluster import Cluster
-from windtunnel.errors import DeploymentError, WindtunnelError
+from windtunnel.errors import DeploymentError, ResultsError, WindtunnelError
 from windtunnel.hosts.remains import Registration, registered, state_root
 from windtunnel.testbeds.local import LocalTestbed
 
 _START_LIMIT_S = 300.0
 _END_LIMIT_S = 30.0
 _WATCH_S = 1.0
+ENDED = "ended.txt"
 
 
 def interactive() -> list[Registration]:
     """Living clusters that ``up`` started."""
     return [e for e in registered() if e.owner_alive() and e.facts().get("interactive")]
+
+
+def folder_of_all() -> Path:
+    """Folder with a folder for each interactive cluster, oldest first by name."""
+    return state_root() / "interactive"
+
+
+def last_end() -> str:
+    """Why the newest interactive cluster ended by itself; empty if it did not."""
+    folders = sorted(folder_of_all().glob("*"))
+    file = folders[-1] / ENDED if folders else None
+    return file.read_text() if file is not None and file.is_file() else ""
+
+
+def forget_ended() -> int:
+    """Remove the folders (logs) of interactive clusters that are down; returns how many."""
+    kept = {entry.facts().get("logs") for entry in interactive()}
+    ended = [f for f in folder_of_all().glob("*") if str(f / "logs") not in kept]
+    for folder in ended:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(ended)
 
 
 def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
@@ -40,9 +63,15 @@ def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
     DeploymentError
         If it does not come up.
     """
-    folder = state_root() / "interactive" / time.strftime("%Y%m%d-%H%M%S")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "cluster.json").write_text(cluster.model_dump_json())
+    folder = folder_of_all() / time.strftime("%Y%m%d-%H%M%S")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cluster.json").write_text(json.dumps(cluster.plain()))
+    except OSError as error:
+        raise ResultsError(
+            f"{folder} cannot be written: {error.strerror}",
+            remedy="free some space, or set WINDTUNNEL_STATE to a folder that you may write.",
+        ) from error
     log = folder / "keeper.log"
     with log.open("wb") as output:
         keeper = subprocess.Popen(
@@ -93,7 +122,7 @@ def _log(text: str) -> None:
 def keep(folder: Path) -> int:
     """Deploy, write ``ready.json``, hold until SIGTERM or until a daemon dies."""
     asked_to_end: list[int] = []
-    cluster = Cluster.model_validate_json((folder / "cluster.json").read_text())
+    cluster = Cluster.model_validate(json.loads((folder / "cluster.json").read_text()))
     testbed = LocalTestbed(folder / "logs", lambda text: _log(f"waiting for {text}"))
     signal.signal(signal.SIGTERM, lambda number, _: asked_to_end.append(number))
     try:
@@ -107,6 +136,7 @@ def keep(folder: Path) -> int:
                 deployment.check_alive()
     except WindtunnelError as error:
         _log(error.render())
+        (folder / ENDED).write_text(error.render())
         return error.exit_code
     return 0
 

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 from windtunnel.cluster import Cluster
-from windtunnel.cluster.settings import affects
+from windtunnel.cluster.settings import affects, non_defaults
 from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.hadoop import lines
@@ -270,7 +270,10 @@ class LocalTestbed:
                 {"name": jar.name, "version": jar.version, "sha256": jar.sha256}
                 for jar in artifacts.jars
             ],
-            "settings": dict(sorted(deployment.layout.properties().items())),
+            "settings": [
+                vars(setting)
+                for setting in non_defaults(deployment.layout.properties(), software.version)
+            ],
             "settings_by_host": deployment.layout.per_host,
         }
 

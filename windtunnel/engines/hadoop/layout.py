@@ -53,6 +53,7 @@ _PER_WORKER = ("datanode", "nodemanager")
 _MASTER_CONTAINER_MB = 1536
 _TASK_CONTAINER_MB = 1024
 _CONTAINERS_PER_CORE = 2
+_LIGHT_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _PORTS = range(20000, 32000)
 
 
@@ -205,7 +206,10 @@ def _shared_settings(
         "mapreduce.jobhistory.jhist.format": "json",
         "mapreduce.admin.map.child.java.opts": names,
         "mapreduce.admin.reduce.child.java.opts": names,
-        "yarn.app.mapreduce.am.admin-command-opts": names,
+        # The application master is no task: keep it light where all hosts share a machine.
+        "yarn.app.mapreduce.am.admin-command-opts": f"{names} {_LIGHT_JVM}",
+        # Clients only: notice the end of a job sooner than after a second.
+        "mapreduce.client.progressmonitor.pollinterval": "200",
     }
     if storage.replication is not None:
         settings["dfs.replication"] = str(storage.replication)
