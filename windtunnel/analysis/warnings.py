@@ -23,6 +23,7 @@ RULES: tuple[Rule, ...] = (
     physics.limits_unknown,
     physics.cache_state,
     conduct.load_before,
+    conduct.stolen_cpu,
     conduct.settings_changed,
     conduct.drift,
     conduct.flagged,

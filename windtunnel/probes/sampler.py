@@ -76,6 +76,11 @@ class Sampler:
         """CPU that sampling took, as a share of one core."""
         return self.cpu_s / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
+    def mean(self, metric: str) -> float | None:
+        """Mean of a metric over the samples so far; None where there are none."""
+        values = [value for _, _, name, _, value in self.rows if name == metric]
+        return sum(values) / len(values) if values else None
+
     def _loop(self) -> None:
         began = time.monotonic()
         psutil.cpu_times_percent()

@@ -1,16 +1,19 @@
 """The journal: an append-only results folder that survives ``kill -9`` at any moment.
 
 A trial counts once its JSON file exists under its final name. That file is written last,
-under another name, flushed to disk and renamed; samples and tasks, which it points to,
-are flushed before it. A slot of the plan has one id, so no trial can count twice.
+under another name, flushed to disk and renamed; so are samples and tasks, which it points
+to, before it. What an interrupted trial left is removed when the folder is opened again.
+A slot of the plan has one id, so no trial can count twice.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,9 +25,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windtunnel.errors import ResultsError, StorageFullError
-from windtunnel.results.folder import read_study
+from windtunnel.results.folder import read_results, read_study
 from windtunnel.results.record import ProtocolRecord, StudyRecord, Trial
 from windtunnel.study.plan import Plan, Slot
+
+# What a run that was killed as it made the folder leaves beside no study.json.
+_UNFINISHED = {".lock", "study.yaml", "study.yaml.new", "study.json.new"}
 
 TASKS_SCHEMA = pa.schema(
     [
@@ -100,13 +106,14 @@ class Journal:
 
     def attempts(self, slot: Slot) -> list[Trial]:
         """The recorded trials of a slot, in order of their attempts."""
-        files = (self.path / "trials").glob(f"{slot.id}-a*.json")
+        own = re.compile(re.escape(slot.id) + r"-a\d+\.json")
+        files = [file for file in (self.path / "trials").iterdir() if own.fullmatch(file.name)]
         trials = [Trial.model_validate_json(file.read_bytes()) for file in files]
         return sorted(trials, key=lambda trial: trial.attempt)
 
     def sample_file(self, trial_id: str) -> Path:
-        """Where the samples of a trial go; write it before :meth:`append`."""
-        return self.path / "samples" / f"{trial_id}.parquet"
+        """Where to write the samples of a trial; :meth:`append` gives them their final name."""
+        return self.path / "samples" / f"{trial_id}.parquet.new"
 
     def append(self, trial: Trial, tasks: Sequence[Mapping[str, Any]]) -> None:
         """Record a trial: durable when this returns, absent if it does not return.
@@ -120,13 +127,16 @@ class Journal:
             if tasks:
                 file = self.path / "tasks" / f"{trial.id}.parquet"
                 rows = [{"trial": trial.id, **row} for row in tasks]
-                pq.write_table(pa.Table.from_pylist(rows, TASKS_SCHEMA), file, compression="zstd")
-                _sync_file(file)
+                data = io.BytesIO()
+                pq.write_table(pa.Table.from_pylist(rows, TASKS_SCHEMA), data, compression="zstd")
+                write_atomically(file, data.getvalue())
                 trial = trial.model_copy(update={"tasks_file": f"tasks/{file.name}"})
             samples = self.sample_file(trial.id)
             if samples.is_file():
                 _sync_file(samples)
-                trial = trial.model_copy(update={"samples_file": f"samples/{samples.name}"})
+                file = samples.replace(samples.with_suffix(""))
+                _sync_folder(file.parent)
+                trial = trial.model_copy(update={"samples_file": f"samples/{file.name}"})
             text = trial.model_dump_json(by_alias=True, indent=1)
             write_atomically(self.path / "trials" / f"{trial.id}.json", text.encode())
 
@@ -154,7 +164,7 @@ def open_journal(path: Path, plan: Plan, notes: Sequence[str] = ()) -> Iterator[
     """
     with storage_errors(path):
         path.mkdir(parents=True, exist_ok=True)
-        strangers = [e.name for e in path.iterdir() if e.name != ".lock"]
+        strangers = [e.name for e in path.iterdir() if e.name not in _UNFINISHED]
     if strangers and not (path / "study.json").is_file():
         raise ResultsError(
             f"{path} holds other files and no study ({', '.join(sorted(strangers)[:3])} ...)",
@@ -174,9 +184,22 @@ def open_journal(path: Path, plan: Plan, notes: Sequence[str] = ()) -> Iterator[
             study = _study(path, plan, notes)
             for name in ("trials", "samples", "tasks", "provenance", "logs"):
                 (path / name).mkdir(exist_ok=True)
+            read_results(path)  # a damaged trial is named before anything runs
+            _sweep(path)
         yield Journal(path, study)
     finally:
         lock.release()
+
+
+def _sweep(path: Path) -> None:
+    """Remove what belongs to no recorded trial: a run was killed before it could count."""
+    for name in (".", "trials", "samples", "tasks", "provenance"):
+        for file in (path / name).glob("*.new"):
+            file.unlink()
+    for name in ("samples", "tasks"):
+        for file in (path / name).glob("*.parquet"):
+            if not (path / "trials" / f"{file.stem}.json").is_file():
+                file.unlink()
 
 
 def _study(path: Path, plan: Plan, notes: Sequence[str]) -> StudyRecord:

@@ -265,10 +265,12 @@ def _treatment(
     changes: dict[str, Any] = {}
     for name, label in combination.items():
         changes |= levels[name][label]
-    label = "_".join(combination.values()) or "only"
+    labels = list(combination.values())
+    label = "_".join(labels) or "only"
     safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in label)[:60]
-    if safe != label:
-        safe += "-" + hashlib.sha256(label.encode()).hexdigest()[:6]
+    if safe != label or (len(labels) > 1 and label.count("_") >= len(labels)):
+        # also where a label holds the joint: x + y_z and x_y + z are two treatments
+        safe += "-" + hashlib.sha256("\0".join(labels).encode()).hexdigest()[:6]
     return Treatment(id=safe, levels=combination, overrides=changes)
 
 

@@ -160,7 +160,9 @@ def _trial_metrics(trial: Trial, sampler: Sampler, workload: Workload) -> dict[s
     """Numbers of the trial as a whole: the harness's own cost, and the size of the data."""
     wall_s = trial.finished_at - trial.started_at
     phases_s = sum(phase.elapsed_s for phase in trial.phases)
+    shares = {f"{name}_share": sampler.mean(name) for name in ("cpu_idle", "cpu_steal")}
     return {
+        **{name: Metric(value=v, unit="ratio") for name, v in shares.items() if v is not None},
         "trial_wall": Metric(value=wall_s, unit="s"),
         "harness_overhead": Metric(value=wall_s - phases_s, unit="s"),
         "sampler_cpu_share": Metric(value=sampler.cost, unit="ratio"),

@@ -17,6 +17,8 @@ from windtunnel.analysis.words import listed, percent, plural
 from windtunnel.results.record import Trial
 
 CHANCE = 0.05
+STOLEN_AT_MOST = 0.05
+"""Share of the CPU that other guests of the physical machine may take during a trial."""
 DRIFT_AT_LEAST = 0.03
 """A trend is reported if it is significant and moves the result by this much over the study."""
 LOAD_MARGIN = 1.0
@@ -62,6 +64,28 @@ def not_randomised(evidence: Evidence) -> Iterator[ReportWarning]:
             text=f"every round ran in the same order ({by_chance}): what comes later in a round "
             "may differ because of its place",
             advice="use another protocol.seed, or more rounds.",
+        )
+
+
+def stolen_cpu(evidence: Evidence) -> Iterator[ReportWarning]:
+    """Rule 8: on a virtual machine, CPU taken by other guests disturbs what is measured."""
+    shares = {
+        trial.id: trial.metrics["cpu_steal_share"].value
+        for trial in evidence.counted
+        if "cpu_steal_share" in trial.metrics
+    }
+    hit = [name for name, share in shares.items() if share > STOLEN_AT_MOST]
+    if hit:
+        worst = max(shares.values())
+        yield ReportWarning(
+            id="cpu-stolen",
+            rule=8,
+            severity="caution",
+            text=f"other guests of the physical machine took more than "
+            f"{percent(STOLEN_AT_MOST, signed=False)} of the CPU in {plural(len(hit), 'trial')} "
+            f"(at worst {percent(worst, signed=False)})",
+            advice="absolute times of these trials are too long; ratios within a round suffer "
+            "less. Measure on a machine of your own, or add rounds.",
         )
 
 
