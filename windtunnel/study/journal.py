@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -98,6 +97,9 @@ class Journal:
     def __init__(self, path: Path, study: StudyRecord) -> None:
         self.path = path
         self.study = study
+        self._trials: dict[str, list[Trial]] = {}
+        for trial in read_results(path).trials:
+            self._remember(trial)
 
     @property
     def logs(self) -> Path:
@@ -106,10 +108,16 @@ class Journal:
 
     def attempts(self, slot: Slot) -> list[Trial]:
         """The recorded trials of a slot, in order of their attempts."""
-        own = re.compile(re.escape(slot.id) + r"-a\d+\.json")
-        files = [file for file in (self.path / "trials").iterdir() if own.fullmatch(file.name)]
-        trials = [Trial.model_validate_json(file.read_bytes()) for file in files]
-        return sorted(trials, key=lambda trial: trial.attempt)
+        return self._trials.get(slot.id, [])
+
+    def trials(self) -> list[Trial]:
+        """Every recorded trial."""
+        return [trial for attempts in self._trials.values() for trial in attempts]
+
+    def _remember(self, trial: Trial) -> None:
+        attempts = self._trials.setdefault(trial.id.removesuffix(f"-a{trial.attempt}"), [])
+        attempts.append(trial)
+        attempts.sort(key=lambda one: one.attempt)
 
     def sample_file(self, trial_id: str) -> Path:
         """Where to write the samples of a trial; :meth:`append` gives them their final name."""
@@ -139,6 +147,7 @@ class Journal:
                 trial = trial.model_copy(update={"samples_file": f"samples/{file.name}"})
             text = trial.model_dump_json(by_alias=True, indent=1)
             write_atomically(self.path / "trials" / f"{trial.id}.json", text.encode())
+        self._remember(trial)
 
     def store_provenance(self, facts: Mapping[str, Any]) -> str:
         """Store a provenance once; returns the hash that trials point to."""

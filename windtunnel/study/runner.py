@@ -126,8 +126,7 @@ class Runner:
     def _noisy_cells(self, before_round: int) -> list[tuple[str, str]]:
         """Cells whose coefficient of variation, over the rounds so far, passes the limit."""
         cells: dict[tuple[str, str], list[float]] = {}
-        for file in sorted((self.journal.path / "trials").glob("r*.json")):
-            trial = Trial.model_validate_json(file.read_bytes())
+        for trial in self.journal.trials():
             if trial.verdict.valid and 0 < trial.round < before_round:
                 total = sum(phase.elapsed_s for phase in trial.phases)
                 cells.setdefault((trial.workload, trial.treatment.id), []).append(total)
