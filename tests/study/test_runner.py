@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import time
 from collections import Counter
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.forks import Forks
 from tests.support.mock import (
     Diary,
     MockTestbed,
@@ -18,7 +18,6 @@ from tests.support.mock import (
     dies_afterwards,
     job_fails,
     plan_from,
-    run_in_child,
     run_study,
     toy_plan,
     wrong_checksum,
@@ -164,7 +163,7 @@ def three_failures() -> MockTestbed:
 
 
 def test_three_invalid_trials_in_a_row_stop_the_study(tmp_path: Path) -> None:
-    with pytest.raises(StudyStoppedError, match="3 trials in a row.*made-up reason") as caught:
+    with pytest.raises(StudyStoppedError, match=r"3 trials in a row.*made-up reason") as caught:
         run_study(tmp_path / "out", toy_plan(rounds=4), three_failures())
 
     assert caught.value.exit_code == 8
@@ -252,9 +251,7 @@ def test_cells_that_vary_too_much_and_only_those_get_extra_rounds_up_to_the_cap(
 ) -> None:
     diary = Diary()
     plan = toy_plan(rounds=3, extra_rounds=2)
-    trials = run_study(
-        tmp_path / "out", plan, MockTestbed(elapsed_s=large_is_noisy), diary=diary
-    )
+    trials = run_study(tmp_path / "out", plan, MockTestbed(elapsed_s=large_is_noisy), diary=diary)
 
     extra = [trial for trial in trials if trial.extra]
     assert [(trial.round, trial.treatment.id) for trial in extra] == [(4, "large"), (5, "large")]
@@ -336,22 +333,17 @@ def test_ctrl_c_at_once_loses_only_the_running_trial(
 
 
 def test_kill_9_at_random_moments_and_the_exact_number_of_trials_after_it(
-    tmp_path: Path,
+    tmp_path: Path, forks: Forks
 ) -> None:
     """Ten runs of 8 trials, the first killed in its first trial, the last after all of them."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.mock"])
     moments = random.Random(20141121)
     for number in range(10):
         folder = tmp_path / f"out-{number}"
-        child = context.Process(target=run_in_child, args=(str(folder), 0.01))
-        child.start()
-        while child.is_alive() and len(list(folder.glob("trials/*.json"))) < number:
+        child = forks.start("tests.support.mock", "run_in_child", str(folder), 0.01)
+        while child.alive() and len(list(folder.glob("trials/*.json"))) < number:
             time.sleep(0.001)
         time.sleep(moments.uniform(0, 0.05))
         child.kill()
-        child.join()
-        child.close()
         kept = ids(read_results(folder).trials) if (folder / "study.json").is_file() else []
 
         trials = run_study(folder, toy_plan(rounds=4))
