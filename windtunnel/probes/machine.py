@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import subprocess
@@ -59,8 +60,12 @@ def _cpu_model() -> str:
     return platform.processor() or "unknown"
 
 
+@functools.cache
 def own_commit() -> str:
-    """Commit of the checkout that this program runs from, with ``+`` if it was changed."""
+    """Commit of the checkout that this program runs from, with ``+`` if it was changed.
+
+    Asked once: what runs is what was there when the program started.
+    """
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return "unknown (not a checkout)"

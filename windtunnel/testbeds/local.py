@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import shutil
 import socket
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,8 @@ class LocalDeployment:
         )
         self.daemons = Daemons(self.layout, names, scratch / "shared")
         self.daemons.write_settings()
+        placed = {"shared": self.layout.properties(), "by_host": self.layout.per_host}
+        (self.logs / "placement.json").write_text(json.dumps(placed, indent=1))
         self.daemons.start()
         self.daemons.wait_ready(_READY_LIMIT_S, tell)
         addresses = {host.name: host.address for host in self.hosts}
@@ -271,10 +275,9 @@ class LocalTestbed:
                 for jar in artifacts.jars
             ],
             "settings": [
-                vars(setting)
-                for setting in non_defaults(deployment.layout.properties(), software.version)
+                asdict(setting)
+                for setting in non_defaults(deployment.layout.lasting(), software.version)
             ],
-            "settings_by_host": deployment.layout.per_host,
         }
 
 

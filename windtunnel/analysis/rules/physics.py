@@ -106,7 +106,7 @@ def _warm(evidence: Evidence) -> Iterator[ReportWarning]:
         severity="note",
         text=f"caches were warm and {sizes}: disk rates are those of the page cache",
         advice="for a statement about disks use data larger than memory or drop caches "
-        "(protocol.cache: dropped).",
+        "(protocol.cache: drop).",
     )
 
 

@@ -38,8 +38,8 @@ def indicative(evidence: Evidence) -> Iterator[ReportWarning]:
             rule=2,
             severity="caution",
             text=f"{span} valid trials per cell: results are indicative",
-            advice=f"raise protocol.rounds to {INDICATIVE_BELOW} or more and run the same "
-            "command again on this folder: it goes on where it stopped.",
+            advice=f"for a firm statement set protocol.rounds to {INDICATIVE_BELOW} or more and "
+            "run the study into a new folder.",
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ _MASTER_CONTAINER_MB = 1536
 _TASK_CONTAINER_MB = 1024
 _CONTAINERS_PER_CORE = 2
 _LIGHT_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_NAMES_OPTION = re.compile(r"(-Djdk\.net\.hosts\.file=)\S+")
 _PORTS = range(20000, 32000)
 
 
@@ -100,6 +102,17 @@ class Layout:
         own = {} if host is None else self.per_host.get(host.name, {})
         user = {name: _text(value) for name, value in self.cluster.settings.items()}
         return {**self.settings, **own, **user}
+
+    def lasting(self) -> dict[str, str]:
+        """The deployment-wide properties without what differs from one start to the next.
+
+        Addresses are left out; the folder of the jars and the name table become words.
+        """
+        return {
+            name: _NAMES_OPTION.sub(r"\1<names>", value).replace(str(self.software.lib), "<jars>")
+            for name, value in self.properties().items()
+            if name not in _ADDRESSES and name != "fs.defaultFS"
+        }
 
 
 def _text(value: object) -> str:
