@@ -1,0 +1,280 @@
+"""The documents keep their word: commands run, queries answer, links lead somewhere.
+
+Every line of a ``sh`` block stands in :data:`COMMANDS`, the one table that says who runs it.
+A command that is not there fails, and so does an entry that no document shows any more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import typer.main
+from ruamel.yaml import YAML
+
+from tests.support.synthetic import Plan, study_folder
+from tools import generate_docs
+from windtunnel import cli as command_line
+from windtunnel.analysis import analyse
+from windtunnel.cli import app
+from windtunnel.engines.hadoop.client import COMMANDS as HADOOP_COMMANDS
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Trial
+from windtunnel.study.file import catalogue_text, load_study
+from windtunnel.study.plan import make_plan
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+
+HERE = "run here"
+"""In a folder that holds ``my-study.yaml`` (the demo's) and ``my-results`` (made up)."""
+REAL = "starts daemons, or needs some: tests/real runs its like; here it must parse"
+LONG = "the make target must exist; continuous integration runs it"
+FRESH = "test_generated_parts_are_fresh runs it without writing"
+
+COMMANDS: dict[str, str] = {
+    "make demo": LONG,
+    "make test": LONG,
+    "make setup": LONG,
+    "make unit": LONG,
+    "make bench": LONG,
+    "python tools/generate_docs.py": FRESH,
+    "windtunnel --help": HERE,
+    "windtunnel doctor": HERE,
+    "windtunnel demo": REAL,
+    "windtunnel catalogue list": HERE,
+    "windtunnel catalogue show study demo > my-study.yaml": HERE,
+    "windtunnel catalogue show study demo": HERE,
+    "windtunnel catalogue show bundle terasort-tuned": HERE,
+    "windtunnel catalogue schema study": HERE,
+    "windtunnel catalogue schema cluster": HERE,
+    "windtunnel catalogue schema terasort": HERE,
+    "windtunnel plan my-study.yaml": HERE,
+    "windtunnel check my-study.yaml": HERE,
+    "windtunnel plan my-study.yaml --set hosts.worker.count=2 --set storage.replication=2": HERE,
+    "windtunnel run my-study.yaml --results my-results": REAL,
+    "windtunnel run my-study.yaml --results my-results --retry-invalid": REAL,
+    "windtunnel report my-results": HERE,
+    "windtunnel report my-results --html report.html": HERE,
+    "windtunnel report my-results --csv trials.csv": HERE,
+    "windtunnel report my-results --parquet trials.parquet": HERE,
+    "windtunnel report my-results --json > report.json": HERE,
+    'python -c "import duckdb; duckdb.sql(\\"SELECT treatment.id, round, verdict.valid'
+    " FROM 'my-results/trials/*.json' ORDER BY ALL\\\").show()\"": HERE,
+    "windtunnel status": HERE,
+    "windtunnel up": REAL,
+    "windtunnel up local-1": REAL,
+    "windtunnel up local-3 --set hosts.worker.count=2 --set storage.replication=2": REAL,
+    "windtunnel exec -- hdfs dfs -ls /": REAL,
+    "windtunnel exec -- hdfs dfsadmin -report": REAL,
+    "windtunnel exec -- yarn node -list": REAL,
+    "windtunnel exec -- hadoop jar examples pi 2 1000": REAL,
+    "windtunnel down": REAL,
+    "windtunnel clean": HERE,
+    "windtunnel clean --cache": HERE,
+}
+MAY_END_WITH = {"windtunnel doctor": {0, 4}}
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    text = path.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def shown_commands() -> dict[str, str]:
+    """Every command of every ``sh`` block, with the document that shows it."""
+    found = {}
+    for path in DOCUMENTS:
+        for block in blocks(path, "sh"):
+            for line in block.replace("\\\n", " ").splitlines():
+                command = re.sub(r"\s+#\s.*$", "", line).strip()
+                if command and not command.startswith("#"):
+                    found.setdefault(" ".join(command.split()), str(path.relative_to(ROOT)))
+    return found
+
+
+SHOWN = shown_commands()
+
+
+def listed(kind: str) -> list[str]:
+    return [command for command, who in COMMANDS.items() if who == kind]
+
+
+def without_phases(trial: Trial) -> Trial:
+    """An invalid trial whose cluster did not come up."""
+    if trial.verdict.valid:
+        return trial
+    nothing = {"phases": [], "before": None, "samples_file": None, "tasks_file": None}
+    return trial.model_copy(update=nothing)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the documents' commands run: a study, made-up results, the two programs."""
+    path = tmp_path_factory.mktemp("reader")
+    (path / "my-study.yaml").write_text(catalogue_text("studies", "demo"))
+    study_folder(path / "my-results", Plan(trials=8, invalid=(3,), edit=without_phases))
+    programs = path / "programs"
+    programs.mkdir()
+    for name, words in (("windtunnel", "-m windtunnel.cli"), ("python", "")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
+        program.chmod(0o755)
+    return path
+
+
+# --- commands -------------------------------------------------------------------------------
+
+
+def test_every_command_is_accounted_for() -> None:
+    unknown = {command: where for command, where in SHOWN.items() if command not in COMMANDS}
+    assert not unknown, "say in COMMANDS who runs these"
+    assert not COMMANDS.keys() - SHOWN.keys(), "no document shows these any more"
+
+
+@pytest.mark.parametrize("command", listed(HERE))
+def test_a_command_does_what_the_document_says(command: str, folder: Path) -> None:
+    env = {
+        **os.environ,
+        "PATH": f"{folder / 'programs'}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "WINDTUNNEL_STATE": str(folder / "state"),
+        "WINDTUNNEL_CACHE": str(folder / "cache"),
+        "NO_COLOR": "1",
+    }
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode in MAY_END_WITH.get(command, {0}), done.stdout + done.stderr
+    written = re.search(r"(?:>|--html|--csv|--parquet) (\S+)$", command)
+    assert written is None or (folder / written[1]).stat().st_size > 0
+
+
+@pytest.mark.parametrize("command", listed(REAL))
+def test_a_command_for_a_real_cluster_parses(command: str) -> None:
+    words = shlex.split(command)[1:]
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("windtunnel", list(words))
+    name, sub, rest = group.resolve_command(context, words)
+    if name == "exec":
+        asked = rest[rest.index("--") + 1 :]
+        assert tuple(asked[:2]) in HADOOP_COMMANDS
+    sub.make_context(name, list(rest), parent=context)  # raises for an unknown option
+    assert command_line.run([name, "--help"]) == 0
+
+
+@pytest.mark.parametrize("command", listed(LONG))
+def test_a_make_target_exists(command: str) -> None:
+    target = command.split()[1]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(rf"^{target}:", makefile, re.M)
+
+
+# --- examples -------------------------------------------------------------------------------
+
+
+def test_the_queries_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    queries = blocks(ROOT / "docs/results-folder.md", "sql")
+    assert len(queries) == 3
+    by_treatment, samples, slowest = (duckdb.sql(query).fetchall() for query in queries)
+
+    analysis = analyse(read_results(folder / "my-results"))
+    cells = [analysis.cell(name, "terasort", "total", "elapsed") for name in ("stock", "tuned")]
+    expected = [(c.treatment, c.n, c.mean, c.sd) for c in cells if c is not None]
+    assert [row[:2] for row in by_treatment] == [row[:2] for row in expected]
+    for got, wanted in zip(by_treatment, expected, strict=True):
+        assert got[2:] == pytest.approx(wanted[2:])
+    assert {row[1] for row in samples} == {"cpu_user", "cpu_iowait", "disk_write"}
+    assert len(slowest) == 10
+
+
+@pytest.mark.parametrize("name", ["first-study.md", "study-file.md"])
+def test_the_yaml_examples_make_a_plan(name: str, tmp_path: Path) -> None:
+    yaml = YAML(typ="safe", pure=True)
+    for block in blocks(ROOT / "docs" / name, "yaml"):
+        study = yaml.load(catalogue_text("studies", "demo"))
+        study.pop("baseline")
+        study |= yaml.load(block)
+        file = tmp_path / "study.yaml"
+        with file.open("w") as output:
+            yaml.dump(study, output)
+        plan = make_plan(*load_study(file))
+        assert set(plan.factors) == set(study["factors"])
+
+
+# --- content --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", generate_docs.documents(), ids=lambda path: path.name)
+def test_generated_parts_are_fresh(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert generate_docs.fresh(text) == text, "run: python tools/generate_docs.py"
+
+
+def test_every_generated_part_stands_in_a_document() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in generate_docs.documents())
+    assert set(re.findall(r"<!-- generated: ([^>]+) -->", text)) == set(generate_docs.PARTS)
+
+
+def test_every_warning_is_explained() -> None:
+    code = "".join(p.read_text() for p in (ROOT / "windtunnel/analysis/rules").glob("*.py"))
+    text = (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", text, re.M)) == set(
+        re.findall(r'id="(.+?)"', code)
+    )
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors that headings give."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    heads = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith("https://"):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (path.parent / name).resolve() if name else path
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(target)
+    assert not broken
+
+
+HOSTS_NAMED = {"keepachangelog.com", "semver.org", "jdk.net"}  # the last is a Java property's
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_hosts_and_no_paths_of_a_machine(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    hosts = set(re.findall(r"\b(?:[a-z0-9-]+\.)+(?:com|org|net|dev|cloud)\b", text))
+    assert hosts <= HOSTS_NAMED
+    assert not re.findall(r"(?<![\w.}~/*-])/(?:root|home|Users|tmp|work|mnt|opt|var)\b", text)
+
+
+def test_decisions_are_short_and_numbered_without_gaps() -> None:
+    files = sorted((ROOT / "docs/decisions").glob("*.md"))
+    assert [int(file.name[:4]) for file in files] == list(range(1, len(files) + 1))
+    assert all(len(file.read_text().splitlines()) < 25 for file in files)

@@ -1,0 +1,482 @@
+"""Write the generated parts of the user guide from the types and the messages themselves.
+
+    python tools/generate_docs.py           writes them
+    python tools/generate_docs.py --check   says which files are not what it would write
+
+A generated part stands in a document between ``<!-- generated: NAME -->`` and
+``<!-- end of NAME -->``; the rest of the document is written by hand and left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from pydantic import BaseModel, TypeAdapter  # noqa: E402
+
+import windtunnel.cli as command_line  # noqa: E402
+from windtunnel import errors  # noqa: E402
+from windtunnel.cluster import (  # noqa: E402
+    ByteSize,
+    Duration,
+    Fraction,
+    Frequency,
+    LinkRate,
+    Power,
+    Price,
+    Rate,
+    cluster_schema,
+)
+from windtunnel.engines.hadoop.client import COMMANDS  # noqa: E402
+from windtunnel.probes import sampler  # noqa: E402
+from windtunnel.results import record  # noqa: E402
+from windtunnel.study import journal  # noqa: E402
+from windtunnel.study.file import StudyFile, load_study  # noqa: E402
+from windtunnel.study.plan import make_plan  # noqa: E402
+from windtunnel.workloads import WORKLOADS  # noqa: E402
+
+Schema = Mapping[str, Any]
+
+QUANTITIES: dict[str, Any] = {
+    "size": ByteSize,
+    "rate": Rate,
+    "line rate": LinkRate,
+    "frequency": Frequency,
+    "duration": Duration,
+    "power": Power,
+    "price": Price,
+    "share": Fraction,
+}
+
+# What the types' own docstrings leave open, by model and field.
+NOTES: dict[str, dict[str, str]] = {
+    "StudyRecord": {
+        "id": "Name, start and the first digits of the fingerprint",
+        "fingerprint": "SHA-256 of all that decides what is measured",
+        "source_text": "The study file as it was written",
+        "cluster": "The cluster description, quantities as text with units",
+        "factors": "Factor -> labels of its levels",
+        "baseline": "Factor -> level that effects are counted from",
+        "treatments": "Every combination that runs",
+        "notes": "What the testbed could not realise; unknown settings",
+        "created_at": "Epoch seconds",
+    },
+    "Trial": {
+        "id": "Round, workload, treatment, attempt: `r01-terasort-stock-a1`",
+        "parameters": "The workload's parameters, as written",
+        "metrics": "Numbers of the trial as a whole (see below)",
+        "flags": "Remarks of the testbed or workload; the report shows them",
+        "samples_file": "Parquet file of the host samples",
+        "tasks_file": "Parquet file of the task attempts",
+        "provenance": "Name of the file in `provenance/`, without `.json`",
+        "started_at": "Epoch seconds",
+        "finished_at": "Epoch seconds",
+        "before": "State of the machine before the trial; absent if no cluster came up",
+    },
+    "Phase": {"metrics": "From the job's counters and task attempts (see below)"},
+    "Before": {"load_1min": "Load average over one minute", "cpu_idle_share": "0 to 1"},
+    "ProtocolRecord": {"variation_limit": "Ratio: 0.2 is 20 %"},
+    "Check": {"passed": "Whether `got` is what was `expected`"},
+}
+
+COLUMNS = {
+    "trial": "Id of the trial",
+    "t": "Instant, epoch seconds",
+    "host": "Host of the sample or of the attempt",
+    "metric": "Such as `cpu_user`, `disk_write`, `daemon_rss:datanode@worker-1`",
+    "unit": "`ratio`, `count`, `bytes`, `bytes/s`, `cores`",
+    "value": "The number, in `unit`",
+    "phase": "Phase of the trial",
+    "task": "Hadoop's id of the task",
+    "attempt": "Hadoop's id of the attempt",
+    "type": "`MAP` or `REDUCE`",
+    "status": "`SUCCEEDED`, `FAILED` or `KILLED`",
+    "started_at": "Epoch seconds",
+    "finished_at": "Epoch seconds",
+    "shuffle_finished_at": "Epoch seconds; null for maps",
+    "sort_finished_at": "Epoch seconds; null for maps",
+    "locality": "`NODE_LOCAL`, `RACK_LOCAL`, `OFF_SWITCH`; null where Hadoop gives none",
+}
+
+
+# --- tables ---------------------------------------------------------------------------------
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    lines = [list(head)]
+    lines.append(["---"] * len(lines[0]))
+    lines += [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def plain(text: str) -> str:
+    """A docstring's text in Markdown: one paragraph per paragraph, single backquotes."""
+    return "\n\n".join(
+        " ".join(part.split()) for part in inspect.cleandoc(text).replace("``", "`").split("\n\n")
+    )
+
+
+def pattern_of(annotation: Any) -> str:
+    """What tells a quantity in a JSON Schema: its pattern."""
+    schema = TypeAdapter(annotation).json_schema()
+    found = schema.get("pattern") or next(s["pattern"] for s in schema["anyOf"] if "pattern" in s)
+    return str(found)
+
+
+# a line rate has the units of a rate: their patterns are the same, so the examples decide
+def quantity(schema: Schema) -> str | None:
+    """The kind of quantity that a JSON Schema stands for, or None."""
+    for noun, annotation in QUANTITIES.items():
+        whole = TypeAdapter(annotation).json_schema()
+        own = next((s for s in whole.get("anyOf", [whole]) if "pattern" in s), whole)
+        if own["pattern"] == schema.get("pattern") and own["examples"] == schema.get("examples"):
+            return noun
+    return None
+
+
+def type_words(schema: Schema) -> str:
+    """A JSON Schema's type in a few words, with links to quantities and to other tables."""
+    if "$ref" in schema:
+        return model_link(str(schema["$ref"]).rsplit("/", 1)[-1])
+    if (noun := quantity(schema)) is not None:
+        return f"[{noun}](study-file.md#quantities-and-units)"
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "anyOf" in schema:
+        kinds = [type_words(s) for s in schema["anyOf"] if s.get("type") != "null"]
+        if any("quantities" in kind for kind in kinds):
+            kinds = [kind for kind in kinds if not kind.startswith("number")]
+        return " or ".join(dict.fromkeys(kinds))
+    if schema.get("type") == "array":
+        return f"list of {type_words(schema.get('items', {}))}"
+    if schema.get("type") == "object":
+        inner = schema.get("additionalProperties", schema.get("patternProperties"))
+        if isinstance(inner, Mapping):
+            first = inner if "additionalProperties" in schema else next(iter(inner.values()))
+            return f"mapping of names to {type_words(first)}"
+        return "mapping"
+    names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "yes/no"}
+    words = names.get(str(schema.get("type")), "any value")
+    return words + bounds(schema)
+
+
+def bounds(schema: Schema) -> str:
+    """Bounds of a number, for the reader: ``, at least 1``."""
+    if schema.get("exclusiveMinimum") == 0:
+        return ", at least 1" if schema["type"] == "integer" else ", above 0"
+    return f", at least {schema['minimum']}" if schema.get("minimum") is not None else ""
+
+
+def model_link(name: str) -> str:
+    """A link to the table of another type of the same page."""
+    return f"[{name}](#{name.lower()})"
+
+
+def default_words(name: str, field: Schema, required: Iterable[str]) -> str:
+    """``required``, the default, or nothing where a left-out value means unknown."""
+    if name in required:
+        return "required"
+    default = field.get("default")
+    if default in (None, "", {}, []) or isinstance(default, dict):
+        return ""
+    return f"`{json.dumps(default, ensure_ascii=False)}`"
+
+
+def fields(schema: Schema, notes: Mapping[str, str] | None = None) -> str:
+    """The table of a type's fields; without the columns that would be empty."""
+    notes = notes or {}
+    rows = []
+    for name, field in schema["properties"].items():
+        words = notes.get(name) or str(field.get("description", ""))
+        if quantity(field) and words.startswith(("a ", "an ")):
+            words = ""
+        default = default_words(name, field, schema.get("required", ()))
+        rows.append([f"`{name}`", type_words(field), default, plain(words).replace("`[", "[")])
+    head = ["key", "type", "default", "meaning"]
+    if not any(row[3] for row in rows):
+        head, rows = head[:3], [row[:3] for row in rows]
+    return table(head, rows)
+
+
+def section(name: str, schema: Schema, notes: Mapping[str, str] | None = None) -> str:
+    """Heading, docstring and fields of one type."""
+    about = plain(str(schema.get("description", "")))
+    return f"### {name}\n\n{about}\n\n{fields(schema, notes)}".replace("\n\n\n\n", "\n\n")
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+def quantities() -> str:
+    """Every kind of quantity with its units."""
+    rows = []
+    for noun, annotation in QUANTITIES.items():
+        schema = TypeAdapter(annotation).json_schema()
+        own = next((s for s in schema.get("anyOf", [schema]) if "pattern" in s), schema)
+        units = re.search(r"\(([^()]*)\)\\s\*\$$", own["pattern"])
+        names = units.group(1).split("|") if units else ["%"]
+        examples = ", ".join(f"`{text}`" for text in own["examples"])
+        extra = " or a number from 0 to 1, such as `0.2`" if noun == "share" else ""
+        rows.append([noun, examples + extra, " ".join(f"`{name}`" for name in names)])
+    return table(["quantity", "written", "units"], rows)
+
+
+def study_file() -> str:
+    """The study file and its protocol."""
+    schema = StudyFile.model_json_schema()
+    parts = [section("StudyFile", schema)]
+    parts += [section(name, found) for name, found in schema["$defs"].items()]
+    return "\n\n".join(parts)
+
+
+def workload_parameters() -> str:
+    """The parameters of every workload."""
+    parts = []
+    for name, workload in WORKLOADS.items():
+        schema = workload.parameters_type.model_json_schema()
+        parts.append(f"### {name}\n\n{workload.summary}.\n\n{fields(schema)}")
+    return "\n\n".join(parts)
+
+
+def cluster_description() -> str:
+    """The cluster and all its parts, in the order in which a reader meets them."""
+    schema = cluster_schema()
+    parts = schema["$defs"]
+    order = ["HostClass", "Cpu", "Disk", "Nic", "Guest", "HostPower", "Degraded"]
+    order += ["Network", "Rack", "Switch", "Storage", "Software"]
+    names = [*order, *sorted(set(parts) - set(order))]
+    text = [section("Cluster", schema), *(section(name, parts[name]) for name in names)]
+    return "\n\n".join(text)
+
+
+def records(*models: type[BaseModel]) -> str:
+    """Tables of stored records."""
+    parts = []
+    for model in models:
+        schema = model.model_json_schema(by_alias=True)
+        parts.append(section(model.__name__, schema, NOTES.get(model.__name__)))
+    return "\n\n".join(parts)
+
+
+def study_json() -> str:
+    """Types in ``study.json``."""
+    return records(record.StudyRecord, record.ProtocolRecord)
+
+
+def trial_json() -> str:
+    """Types in ``trials/ID.json``."""
+    return records(
+        record.Trial,
+        record.Treatment,
+        record.Verdict,
+        record.Check,
+        record.Phase,
+        record.Metric,
+        record.Before,
+    )
+
+
+def parquet() -> str:
+    """Columns of the Parquet files."""
+    parts = []
+    for title, schema in (("samples", sampler.SCHEMA), ("tasks", journal.TASKS_SCHEMA)):
+        rows = [[f"`{field.name}`", str(field.type), COLUMNS[field.name]] for field in schema]
+        parts.append(f"### {title}/ID.parquet\n\n" + table(["column", "type", "meaning"], rows))
+    return "\n\n".join(parts)
+
+
+def error_classes() -> Iterator[type[errors.WindtunnelError]]:
+    """All classes of ``windtunnel/errors.py`` but the base, by exit code."""
+    found = [
+        member
+        for _, member in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(member, errors.WindtunnelError) and member is not errors.WindtunnelError
+    ]
+    yield from sorted(found, key=lambda member: (member.exit_code, member.__name__))
+
+
+def exit_codes() -> str:
+    """Exit codes with the class, the words that lead the message, and the meaning."""
+    rows = [["0", "", "", "Done."]]
+    for member in error_classes():
+        if member is errors.TrialInvalidError:
+            continue  # never ends a command
+        about = plain(inspect.getdoc(member) or "").split("\n\n")[0]
+        rows.append([str(member.exit_code), f"`{member.title}:`", f"`{member.__name__}`", about])
+    bug = "A fault of Windtunnel's. The traceback is in a file that the message names."
+    rows.append([str(command_line.UNEXPECTED), "`unexpected error:`", "", bug])
+    rows.sort(key=lambda row: int(row[0]))
+    return table(["exit code", "the message begins with", "class", "meaning"], rows)
+
+
+def invalid_trial() -> str:
+    """The one error that ends no command."""
+    return plain(inspect.getdoc(errors.TrialInvalidError) or "")
+
+
+def hadoop_commands() -> str:
+    """What ``windtunnel exec`` knows."""
+    families: dict[str, list[str]] = {}
+    for first, second in COMMANDS:
+        families.setdefault(first, []).append(f"`{second}`")
+    return table(
+        ["command", "followed by"],
+        [[f"`{first}`", ", ".join(seconds)] for first, seconds in families.items()],
+    )
+
+
+# --- messages, provoked and not made up -------------------------------------------------------
+
+MISTAKES: tuple[tuple[str, list[str], tuple[str, str] | None], ...] = (
+    ("A quantity without its unit", ["check", "my-study.yaml"], ("256 MB ", "256 ")),
+    ("A misspelt key", ["check", "my-study.yaml"], ("rounds: 3", "runds: 3")),
+    ("Not YAML", ["check", "my-study.yaml"], ("stock: {}", "stock: {")),
+    (
+        "A baseline that is no level",
+        ["check", "my-study.yaml"],
+        ("settings: stock}", "settings: stok}"),
+    ),
+    (
+        "A cluster that is not in the catalogue",
+        ["check", "my-study.yaml"],
+        ("local-3 ", "local-4 "),
+    ),
+    (
+        "A path that leads nowhere",
+        ["check", "my-study.yaml", "--set", "hosts.wrker.count=5"],
+        None,
+    ),
+    (
+        "More copies than DataNodes",
+        ["check", "my-study.yaml"],
+        ("input_replication: 1", "input_replication: 4"),
+    ),
+    ("A testbed that is not there yet", ["check", "my-study.yaml"], (": local  ", ": scaled  ")),
+    ("A folder that holds no study", ["report", "other-files"], None),
+    (
+        "Results would mix with other files",
+        ["run", "my-study.yaml", "--results", "other-files"],
+        None,
+    ),
+    (
+        "The study file was changed after the first trial",
+        ["run", "my-study.yaml", "--results", "my-results"],
+        ("rounds: 3", "rounds: 5"),
+    ),
+    ("No cluster is up", ["exec", "--", "hdfs", "dfs", "-ls", "/"], None),
+)
+
+
+def messages() -> str:
+    """Typical messages: each mistake is made, and what the program says is written down."""
+    parts = []
+    for title, words, change in MISTAKES:
+        said, code = provoke(words, change)
+        quoted = " ".join(words)
+        lead = f"{title}" + (f" (`{change[1].strip()}`)" if change else "")
+        parts.append(f"**{lead}**: exit code {code}\n\n```text\n$ windtunnel {quoted}\n{said}\n```")
+    return "\n\n".join(parts)
+
+
+def provoke(words: list[str], change: tuple[str, str] | None) -> tuple[str, int]:
+    """Run a command line in a folder of its own; returns what it said, and its exit code.
+
+    Nothing is started: every mistake is found before that.
+    """
+    here, state = Path.cwd(), os.environ.get("WINDTUNNEL_STATE")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        try:
+            os.chdir(folder)
+            os.environ["WINDTUNNEL_STATE"] = str(folder / "state")
+            prepare(folder, change)
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = command_line.run(words)
+        finally:
+            os.chdir(here)
+            os.environ.pop("WINDTUNNEL_STATE", None)
+            if state is not None:
+                os.environ["WINDTUNNEL_STATE"] = state
+    text = (out.getvalue() + err.getvalue()).strip().replace(f"{folder}/", "")
+    return text, code
+
+
+def prepare(folder: Path, change: tuple[str, str] | None) -> None:
+    """A copy of the demo study, its results folder without trials, a folder of other files."""
+    source = ROOT / "windtunnel/catalogue/studies/demo.yaml"
+    text = source.read_text(encoding="utf-8")
+    study = folder / "my-study.yaml"
+    study.write_text(text, encoding="utf-8")
+    (folder / "other-files").mkdir()
+    (folder / "other-files" / "notes.txt").write_text("mine", encoding="utf-8")
+    with journal.open_journal(folder / "my-results", make_plan(*load_study(study))):
+        pass
+    if change is not None:
+        old, new = change
+        if text.count(old) != 1:
+            raise SystemExit(f"demo.yaml holds {text.count(old)} times {old!r}; mend MISTAKES")
+        study.write_text(text.replace(old, new), encoding="utf-8")
+
+
+# --- documents ------------------------------------------------------------------------------
+
+PARTS: dict[str, Callable[[], str]] = {
+    "quantities": quantities,
+    "study file": study_file,
+    "workload parameters": workload_parameters,
+    "cluster description": cluster_description,
+    "study.json": study_json,
+    "trial json": trial_json,
+    "parquet columns": parquet,
+    "exit codes": exit_codes,
+    "invalid trial": invalid_trial,
+    "messages": messages,
+    "hadoop commands": hadoop_commands,
+}
+_PART = re.compile(r"(<!-- generated: (?P<name>[^>]+) -->\n).*?(<!-- end of (?P=name) -->)", re.S)
+
+
+def fresh(text: str) -> str:
+    """A document with its generated parts made anew."""
+    return _PART.sub(lambda m: f"{m[1]}\n{PARTS[m['name']]()}\n\n{m[3]}", text)
+
+
+def documents() -> list[Path]:
+    """Documents with generated parts."""
+    found = sorted((ROOT / "docs").glob("*.md"))
+    return [path for path in found if _PART.search(path.read_text(encoding="utf-8"))]
+
+
+def main() -> int:
+    """Write the documents, or only compare them."""
+    stale = []
+    for path in documents():
+        text = path.read_text(encoding="utf-8")
+        made = fresh(text)
+        if made != text:
+            stale.append(str(path.relative_to(ROOT)))
+            if "--check" not in sys.argv:
+                path.write_text(made, encoding="utf-8")
+    for name in stale:
+        print(f"{name}: {'not fresh' if '--check' in sys.argv else 'written'}")
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
