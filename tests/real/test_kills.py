@@ -146,3 +146,27 @@ def test_the_older_line_runs_a_job(cli: Cli, tmp_path: Path) -> None:
     assert [trial.verdict.valid for trial in results.trials] == [True]
     provenance = json.dumps(results.provenance(results.trials[0])["software"])
     assert json.loads(provenance)["hadoop"].startswith("3.4.")
+
+
+def test_supervisor_and_runner_at_once_and_clean_finds_the_rest(
+    cli: Cli, state: Path, tmp_path: Path
+) -> None:
+    """Daemons end with their supervisor; containers, which detach themselves, are cleaned up."""
+    (tmp_path / "study.yaml").write_text(TINY_STUDY % 1)
+    results = tmp_path / "results"
+    running = cli.start("run", "study.yaml", "--results", str(results))
+    wait_for(lambda: containers(state), "a container")
+    supervisor = next(e.facts()["supervisor"] for e in registered() if e.owner_alive())
+    os.kill(supervisor, signal.SIGSTOP)
+    running.kill()
+    os.kill(supervisor, signal.SIGKILL)
+    running.communicate(timeout=30)
+    assert containers(state), "a container outlives its NodeManager: else this tests nothing"
+    cleaned = cli("clean")
+    assert "ended process" in cleaned.stdout
+    wait_for(lambda: remains(state) == [], "the last process to go", 10)
+    assert registered() == []
+
+
+def containers(state: Path) -> list[str]:
+    return [line for line in remains(state) if "/container_" in line]

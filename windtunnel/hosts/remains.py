@@ -3,7 +3,7 @@
 Every deployment has a folder ``STATE/ID`` with ``deployment.json``, written before the
 first process starts. A deployment is *dead* when its owner (process id and start time)
 is gone. Only dead ones are removed, and of them only processes that carry the
-deployment's id in their environment and folders that carry our marker file.
+deployment's id and folders that carry our marker file.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -23,6 +24,8 @@ import psutil
 
 from windtunnel.errors import ResultsError
 from windtunnel.hosts.supervisor import MARKER, SCRATCH_MARKER, remove_scratch
+
+_IN_SCRATCH = re.compile(r"/deployments/(wt-[0-9a-f]{8})/scratch/")
 
 
 def state_root() -> Path:
@@ -113,11 +116,16 @@ def registered() -> list[Registration]:
 
 
 def _marked() -> list[tuple[str, psutil.Process]]:
+    """Processes of deployments: by their environment, or by a scratch folder in their command.
+
+    YARN starts containers through shells with an environment of their own.
+    """
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            mark = process.environ().get(MARKER)
-            if mark:
+            named = _IN_SCRATCH.search(" ".join(process.cmdline()))
+            mark = named.group(1) if named else process.environ().get(MARKER)
+            if mark and process.pid != os.getpid():
                 found.append((mark, process))
     return found
 

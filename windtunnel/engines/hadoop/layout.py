@@ -20,6 +20,7 @@ from windtunnel.cluster.settings import site_of
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
+from windtunnel.hosts.supervisor import MARKER
 
 MAIN_CLASS = {
     "namenode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
@@ -204,6 +205,8 @@ def _shared_settings(
         "dfs.permissions.superusergroup": "supergroup",
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
         "yarn.nodemanager.vmem-check-enabled": "false",
+        # Containers carry the deployment's id too, so that remains of them can be found.
+        "yarn.nodemanager.env-whitelist": f"JAVA_HOME,PATH,LANG,TZ,{MARKER}",
         "yarn.nodemanager.resource.memory-mb": str(memory_mb),
         "yarn.nodemanager.resource.cpu-vcores": str(max(cores, 4)),
         "yarn.scheduler.minimum-allocation-mb": "256",
