@@ -129,20 +129,21 @@ def plain(text: str) -> str:
     )
 
 
-def pattern_of(annotation: Any) -> str:
-    """What tells a quantity in a JSON Schema: its pattern."""
+def text_schema(annotation: Any) -> Schema:
+    """The JSON Schema of a quantity written as text."""
     schema = TypeAdapter(annotation).json_schema()
-    found = schema.get("pattern") or next(s["pattern"] for s in schema["anyOf"] if "pattern" in s)
-    return str(found)
+    found: Schema = next(s for s in schema.get("anyOf", [schema]) if "pattern" in s)
+    return found
 
 
-# a line rate has the units of a rate: their patterns are the same, so the examples decide
 def quantity(schema: Schema) -> str | None:
-    """The kind of quantity that a JSON Schema stands for, or None."""
+    """The kind of quantity that a JSON Schema stands for, or None.
+
+    A rate and a line rate have the same units; their examples tell them apart.
+    """
     for noun, annotation in QUANTITIES.items():
-        whole = TypeAdapter(annotation).json_schema()
-        own = next((s for s in whole.get("anyOf", [whole]) if "pattern" in s), whole)
-        if own["pattern"] == schema.get("pattern") and own["examples"] == schema.get("examples"):
+        own = text_schema(annotation)
+        if all(own[key] == schema.get(key) for key in ("pattern", "examples")):
             return noun
     return None
 
@@ -226,8 +227,7 @@ def quantities() -> str:
     """Every kind of quantity with its units."""
     rows = []
     for noun, annotation in QUANTITIES.items():
-        schema = TypeAdapter(annotation).json_schema()
-        own = next((s for s in schema.get("anyOf", [schema]) if "pattern" in s), schema)
+        own = text_schema(annotation)
         units = re.search(r"\(([^()]*)\)\\s\*\$$", own["pattern"])
         names = units.group(1).split("|") if units else ["%"]
         examples = ", ".join(f"`{text}`" for text in own["examples"])
@@ -342,43 +342,25 @@ def hadoop_commands() -> str:
 
 # --- messages, provoked and not made up -------------------------------------------------------
 
-MISTAKES: tuple[tuple[str, list[str], tuple[str, str] | None], ...] = (
-    ("A quantity without its unit", ["check", "my-study.yaml"], ("256 MB ", "256 ")),
-    ("A misspelt key", ["check", "my-study.yaml"], ("rounds: 3", "runds: 3")),
-    ("Not YAML", ["check", "my-study.yaml"], ("stock: {}", "stock: {")),
-    (
-        "A baseline that is no level",
-        ["check", "my-study.yaml"],
-        ("settings: stock}", "settings: stok}"),
-    ),
-    (
-        "A cluster that is not in the catalogue",
-        ["check", "my-study.yaml"],
-        ("local-3 ", "local-4 "),
-    ),
-    (
-        "A path that leads nowhere",
-        ["check", "my-study.yaml", "--set", "hosts.wrker.count=5"],
-        None,
-    ),
-    (
-        "More copies than DataNodes",
-        ["check", "my-study.yaml"],
-        ("input_replication: 1", "input_replication: 4"),
-    ),
-    ("A testbed that is not there yet", ["check", "my-study.yaml"], (": local  ", ": scaled  ")),
-    ("A folder that holds no study", ["report", "other-files"], None),
-    (
-        "Results would mix with other files",
-        ["run", "my-study.yaml", "--results", "other-files"],
-        None,
-    ),
+CHECK = "check my-study.yaml"
+# what was done wrong, the command, and what was changed in the study file before it
+MISTAKES: tuple[tuple[str, str, tuple[str, str] | None], ...] = (
+    ("A quantity without its unit", CHECK, ("256 MB ", "256 ")),
+    ("A misspelt key", CHECK, ("rounds: 3", "runds: 3")),
+    ("Not YAML", CHECK, ("stock: {}", "stock: {")),
+    ("A baseline that is no level", CHECK, ("settings: stock}", "settings: stok}")),
+    ("A cluster that is not in the catalogue", CHECK, ("local-3 ", "local-4 ")),
+    ("A path that leads nowhere", f"{CHECK} --set hosts.wrker.count=5", None),
+    ("More copies than DataNodes", CHECK, ("input_replication: 1", "input_replication: 4")),
+    ("A testbed that is not there yet", CHECK, (": local  ", ": scaled  ")),
+    ("A folder that holds no study", "report other-files", None),
+    ("Results would mix with other files", "run my-study.yaml --results other-files", None),
     (
         "The study file was changed after the first trial",
-        ["run", "my-study.yaml", "--results", "my-results"],
+        "run my-study.yaml --results my-results",
         ("rounds: 3", "rounds: 5"),
     ),
-    ("No cluster is up", ["exec", "--", "hdfs", "dfs", "-ls", "/"], None),
+    ("No cluster is up", "exec -- hdfs dfs -ls /", None),
 )
 
 
@@ -386,10 +368,9 @@ def messages() -> str:
     """Typical messages: each mistake is made, and what the program says is written down."""
     parts = []
     for title, words, change in MISTAKES:
-        said, code = provoke(words, change)
-        quoted = " ".join(words)
+        said, code = provoke(words.split(), change)
         lead = f"{title}" + (f" (`{change[1].strip()}`)" if change else "")
-        parts.append(f"**{lead}**: exit code {code}\n\n```text\n$ windtunnel {quoted}\n{said}\n```")
+        parts.append(f"**{lead}**: exit code {code}\n\n```text\n$ windtunnel {words}\n{said}\n```")
     return "\n\n".join(parts)
 
 
