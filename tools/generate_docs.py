@@ -19,7 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -37,6 +37,7 @@ from windtunnel.cluster import (  # noqa: E402
     Power,
     Price,
     Rate,
+    Role,
     cluster_schema,
 )
 from windtunnel.engines.hadoop.client import COMMANDS  # noqa: E402
@@ -48,6 +49,7 @@ from windtunnel.study.plan import make_plan  # noqa: E402
 from windtunnel.workloads import WORKLOADS  # noqa: E402
 
 Schema = Mapping[str, Any]
+ROLES = list(get_args(Role))
 
 QUANTITIES: dict[str, Any] = {
     "size": ByteSize,
@@ -154,6 +156,8 @@ def type_words(schema: Schema) -> str:
         return model_link(str(schema["$ref"]).rsplit("/", 1)[-1])
     if (noun := quantity(schema)) is not None:
         return f"[{noun}](study-file.md#quantities-and-units)"
+    if schema.get("enum") == ROLES:
+        return "[role](#roles)"
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if "const" in schema:
@@ -261,6 +265,7 @@ def cluster_description() -> str:
     order += ["Network", "Rack", "Switch", "Storage", "Software"]
     names = [*order, *sorted(set(parts) - set(order))]
     text = [section("Cluster", schema), *(section(name, parts[name]) for name in names)]
+    text.append("### Roles\n\n" + ", ".join(f"`{role}`" for role in ROLES) + ".")
     return "\n\n".join(text)
 
 
