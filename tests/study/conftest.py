@@ -21,5 +21,5 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks]:
     """Child processes with the journal and the mock testbed already imported."""
-    with start_forks("tests.support.mock", "tests.support.appending") as server:
+    with start_forks("pandas", "tests.support.mock", "tests.support.appending") as server:
         yield server

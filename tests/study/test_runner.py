@@ -79,6 +79,20 @@ def test_a_change_of_job_settings_alone_does_not_deploy_anew(tmp_path: Path) -> 
     assert "job settings changed" in diary.notes
 
 
+def test_an_input_that_is_used_again_is_generated_once_for_each_cluster(tmp_path: Path) -> None:
+    plan = plan_from(
+        "study: toy\ncluster: local-3\nworkloads:\n"
+        "  terasort: {rows: 9, input_replication: 1, output_replication: 1, reuse_input: true}\n"
+        "factors: {settings.dfs.blocksize: [1048576, 2097152]}\nprotocol: {rounds: 3}\n"
+    )
+    testbed = MockTestbed()
+    trials = run_study(tmp_path / "out", plan, testbed)
+
+    assert all(trial.verdict.valid for trial in trials)
+    assert [phase.name for phase in trials[0].phases] == ["terasort", "teravalidate"]
+    assert sum(phase == "teragen" for _, phase, _ in testbed.jobs) == 2
+
+
 def test_a_change_of_the_daemons_deploys_anew(tmp_path: Path) -> None:
     plan = plan_from(
         "study: toy\ncluster: local-3\n"

@@ -11,6 +11,7 @@ count from 1, in the order in which they begin.
 
 from __future__ import annotations
 
+import itertools
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ from windtunnel.testbeds.base import Realisation
 from windtunnel.testbeds.local import client_only
 
 ROWS = 1000
+NUMBERS = itertools.count(1)  # a deployment's id is never used twice
 CHECKSUM = 0x1F3A9C
 _TASK = "org.apache.hadoop.mapreduce.TaskCounter"
 _CHECKSUM = "org.apache.hadoop.examples.terasort.TeraGen$Counters:CHECKSUM"
@@ -117,7 +119,8 @@ class MockDeployment:
     def __init__(self, testbed: MockTestbed, cluster: Cluster, number: int) -> None:
         self.testbed = testbed
         self.cluster = cluster
-        self.id = f"wt-mock-{number}"
+        self.number = number
+        self.id = f"wt-mock-{next(NUMBERS)}"
         self.hosts: Sequence[Any] = []
         self.files = MockFiles()
         self.dead: str | None = None

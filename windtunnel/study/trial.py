@@ -57,7 +57,8 @@ def run_trial(
     workload = plan.workload_of(slot.workload, slot.treatment)
     execution = Execution(
         folder=f"/windtunnel/trials/{trial_id}",
-        shared="/windtunnel/shared",
+        # shared by equal clusters alone: a block size is a property of the input, too
+        shared=f"/windtunnel/shared/{plan.cluster_of(slot.treatment).fingerprint()[:12]}",
         deadline_s=time.monotonic() + plan.protocol.trial_time_limit,
     )
     started_at = time.time()
