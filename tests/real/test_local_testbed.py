@@ -64,7 +64,7 @@ def test_two_testbeds_side_by_side_do_not_meet(
         victim = other.processes()["datanode@worker"]
         os.kill(victim, signal.SIGKILL)
         killed_at = time.monotonic()
-        with pytest.raises(DeploymentError, match="datanode on worker has died .*signal 9"):
+        with pytest.raises(DeploymentError, match=r"datanode on worker has died .*signal 9"):
             while time.monotonic() < killed_at + 2:
                 other.check_alive()
                 time.sleep(0.02)

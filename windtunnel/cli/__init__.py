@@ -6,11 +6,10 @@ import sys
 import time
 import traceback
 
-import click
 import typer
 
 from windtunnel.cli import about, clusters, studies
-from windtunnel.errors import WindtunnelError
+from windtunnel.errors import InterruptedStudyError, UsageError, WindtunnelError
 from windtunnel.hosts.remains import state_root
 
 UNEXPECTED = 70
@@ -44,19 +43,24 @@ def run(arguments: list[str]) -> int:
     except WindtunnelError as error:
         print(error.render(), file=sys.stderr)
         return error.exit_code
-    except click.exceptions.Exit as error:
+    except typer.Exit as error:
         return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        print("interrupted; the same command goes on where it stopped", file=sys.stderr)
-        return 130
+    except typer.TyperException as error:
+        # All but the base class show themselves, with the usage of the command.
+        getattr(error, "show", _nothing)()
+        return UsageError.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return InterruptedStudyError.exit_code
     except BrokenPipeError:
         sys.stderr.close()
         return 0
     except Exception as error:
         return _unexpected(error)
+
+
+def _nothing() -> None:
+    """What an error without words of its own shows."""
 
 
 def _unexpected(error: Exception) -> int:

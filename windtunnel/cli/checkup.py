@@ -14,6 +14,7 @@ from windtunnel.engines.artifacts import cache_root
 from windtunnel.engines.hadoop.lines import LINES
 from windtunnel.engines.java import find_java
 from windtunnel.errors import SetupError
+from windtunnel.hosts.local import DROP_CACHES
 from windtunnel.hosts.remains import registered, state_root
 
 _NEEDED_MEMORY_BYTES = 5 << 30
@@ -78,7 +79,7 @@ def _disk() -> list[Finding]:
 
 
 def _caches() -> list[Finding]:
-    can = os.access("/proc/sys/vm/drop_caches", os.W_OK)
+    can = os.access(DROP_CACHES, os.W_OK)
     remedy = "" if can else "run as root for 'cache: drop'; 'cache: warm' works as it is."
     detail = "the page cache can be dropped" if can else "the page cache cannot be dropped"
     return [Finding("protocol 'cache: drop'", True if can else None, detail, remedy)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import sys
 import time
@@ -18,7 +19,7 @@ from rich.console import Console
 from windtunnel.analysis.analyse import analyse
 from windtunnel.cli.progress import listener_for
 from windtunnel.cluster import parse_assignment
-from windtunnel.errors import UsageError
+from windtunnel.errors import InterruptedStudyError, StudyStoppedError, UsageError
 from windtunnel.report import print_report, to_json, write_csv, write_html, write_parquet
 from windtunnel.results.folder import read_results
 from windtunnel.study.file import load_study
@@ -32,7 +33,8 @@ DEFAULT_FOLDER = Path("windtunnel-results")
 
 Study = Annotated[str, typer.Argument(help="Study file, or the name of one in the catalogue.")]
 Results = Annotated[
-    Path | None, typer.Option("--results", help="Results folder [windtunnel-results/NAME].")
+    Path | None,
+    typer.Option("--results", help="Results folder; left out: windtunnel-results/NAME."),
 ]
 Hadoop = Annotated[str | None, typer.Option(help="Release line of Hadoop: 3.5 or 3.4.")]
 Changes = Annotated[
@@ -78,7 +80,8 @@ def _run(
     caveats = check_plan(plan, testbed)
     for caveat in caveats:
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
-    with open_journal(folder, plan, caveats) as journal:
+    console.print(f"results: {folder}", markup=False, highlight=False, soft_wrap=True)
+    with open_journal(folder, plan, caveats) as journal, _resumable(study, folder):
         for treatment in plan.treatments:
             testbed.prepare(plan.cluster_of(treatment))
         listener = listener_for(console)
@@ -93,6 +96,25 @@ def _run(
     write_html(analysis, found, folder / "report.html")
     print_report(analysis, Console())
     print(f"\nResults: {folder}\nReport:  {folder / 'report.html'}")
+
+
+@contextmanager
+def _resumable(study: str, folder: Path) -> Iterator[None]:
+    """Tell, when a study stops early, with which command it goes on."""
+    how = f"windtunnel run {shlex.quote(study)} --results {shlex.quote(str(folder))}"
+    try:
+        yield
+    except InterruptedStudyError as error:
+        error.remedy = f"{how}   goes on where it stopped."
+        raise
+    except StudyStoppedError as error:
+        error.remedy = f"mend the cause, then: {how} --retry-invalid   (valid trials are kept)."
+        raise
+    except KeyboardInterrupt:
+        raise InterruptedStudyError(
+            "stopped at once; the running trial does not count",
+            remedy=f"{how}   goes on where it stopped.",
+        ) from None
 
 
 @contextmanager
@@ -125,7 +147,7 @@ def plan(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
         mark = "  (baseline)" if treatment.levels == dict(found.baseline) else ""
         say(f"  treatment {treatment.id}: {levels or 'as described'}{mark}")
         for path, value in treatment.overrides.items():
-            say(f"      {path} = {value}")
+            say(f"      {path} = {json.dumps(value)}")
     protocol = found.protocol
     for number in range(1, protocol.rounds + 1):
         order = ", ".join(

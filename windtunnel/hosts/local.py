@@ -15,6 +15,8 @@ from windtunnel.errors import DeploymentError
 from windtunnel.hosts import supervisor
 from windtunnel.hosts.base import ProcessSpec
 
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+
 
 class LocalProcess:
     """A process that the supervisor runs for us."""
@@ -187,7 +189,7 @@ class LocalHost:
         """Empty the machine's page cache; False where that is not permitted."""
         try:
             os.sync()
-            Path("/proc/sys/vm/drop_caches").write_text("3\n")
+            DROP_CACHES.write_text("3\n")
         except OSError:
             return False
         return True

@@ -16,6 +16,7 @@ from windtunnel.cluster.settings import unknown_settings
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
 from windtunnel.study.file import Protocol, StudyFile, blame, load_bundle, part
+from windtunnel.testbeds import find_testbed
 from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads import find_workload
 from windtunnel.workloads.base import Workload
@@ -140,11 +141,14 @@ def make_plan(
         with blame(located, "workloads", name):
             kind = find_workload(name)
         if not _varied(name, file):
-            validate(kind.parameters_type, part(located, "workloads", name))
+            _check_parameters(kind, name, located)
     with blame(located, "cluster"):
         base = load_cluster(_beside(file.cluster, located))
     with blame(located, "set"):
-        base = apply_overrides(base, {**file.set, **(overrides or {})})
+        base = apply_overrides(base, file.set)
+    base = apply_overrides(base, overrides or {})
+    with blame(located, "testbed"):
+        find_testbed(file.testbed)
     levels = {}
     for name, given in file.factors.items():
         with blame(located, "factors", name):
@@ -166,6 +170,14 @@ def make_plan(
     )
     _resolve_all(plan, located)
     return plan
+
+
+def _check_parameters(kind: type[Workload], name: str, located: Located) -> None:
+    try:
+        validate(kind.parameters_type, part(located, "workloads", name))
+    except DescriptionError as error:
+        error.key = ".".join(filter(None, ("workloads", name, error.key)))
+        raise
 
 
 def _varied(workload: str, file: StudyFile) -> bool:
@@ -300,6 +312,8 @@ def check_plan(plan: Plan, testbed: Testbed) -> list[str]:
         If a treatment cannot be realised, with every reason.
     """
     impossible: dict[str, None] = {}
+    if plan.protocol.cache == "drop" and not testbed.can_drop_caches():
+        impossible["protocol.cache: drop needs root on this machine"] = None
     caveats: dict[str, None] = {}
     for treatment in plan.treatments:
         cluster = plan.cluster_of(treatment)
@@ -312,8 +326,8 @@ def check_plan(plan: Plan, testbed: Testbed) -> list[str]:
         caveats |= dict.fromkeys([*found.unrealised, *unknown_settings(cluster.settings)])
     if impossible:
         raise NotRealisableError(
-            f"the testbed '{plan.testbed}' cannot realise this study:\n    - "
+            f"study '{plan.name}' on the testbed '{plan.testbed}':\n    - "
             + "\n    - ".join(impossible),
-            remedy="change the cluster or the parameters, or take another testbed.",
+            remedy="change what the lines above name; 'windtunnel doctor' shows the machine.",
         )
     return list(caveats)

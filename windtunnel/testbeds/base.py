@@ -38,6 +38,10 @@ class Testbed(Protocol):
         """What can and cannot be realised, before anything starts."""
         ...
 
+    def can_drop_caches(self) -> bool:
+        """Whether the hosts' page caches can be emptied."""
+        ...
+
     def prepare(self, cluster: Cluster) -> None:
         """Fetch and verify the software; raises SetupError. Starts nothing."""
         ...

@@ -6,6 +6,7 @@ SIGTERM. If it is killed, its supervisor ends the daemons as after every death o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
@@ -27,6 +28,7 @@ _START_LIMIT_S = 300.0
 _END_LIMIT_S = 30.0
 _WATCH_S = 1.0
 ENDED = "ended.txt"
+KEEPER = "keeper.json"
 
 
 def interactive() -> list[Registration]:
@@ -48,11 +50,19 @@ def last_end() -> str:
 
 def forget_ended() -> int:
     """Remove the folders (logs) of interactive clusters that are down; returns how many."""
-    kept = {entry.facts().get("logs") for entry in interactive()}
-    ended = [f for f in folder_of_all().glob("*") if str(f / "logs") not in kept]
+    ended = [folder for folder in folder_of_all().glob("*") if not _kept(folder)]
     for folder in ended:
         shutil.rmtree(folder, ignore_errors=True)
     return len(ended)
+
+
+def _kept(folder: Path) -> bool:
+    """Whether the keeper of a folder still runs."""
+    try:
+        pid, started = json.loads((folder / KEEPER).read_text())
+        return abs(psutil.Process(int(pid)).create_time() - float(started)) < 1.0
+    except (OSError, ValueError, psutil.Error):
+        return False
 
 
 def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
@@ -81,6 +91,9 @@ def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    with contextlib.suppress(psutil.Error):
+        started = psutil.Process(keeper.pid).create_time()
+        (folder / KEEPER).write_text(json.dumps([keeper.pid, started]))
     deadline = time.monotonic() + _START_LIMIT_S
     told = ""
     while time.monotonic() < deadline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import socket
@@ -31,7 +32,7 @@ from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.errors import DeploymentError, NotRealisableError, StorageFullError
 from windtunnel.hosts.base import Host
-from windtunnel.hosts.local import LocalHost, SupervisorClient
+from windtunnel.hosts.local import DROP_CACHES, LocalHost, SupervisorClient
 from windtunnel.hosts.remains import Registration, state_root
 from windtunnel.testbeds.base import Realisation, Tell
 
@@ -180,7 +181,8 @@ class LocalTestbed:
     def check(self, cluster: Cluster) -> Realisation:
         """What of the description this machine can and cannot realise."""
         impossible, unrealised = [], []
-        workers = sum(c.count for c in cluster.hosts.values() if "nodemanager" in c.roles)
+        roles = cluster.role_counts()
+        workers = roles.get("nodemanager", 0)
         needed = _MASTERS_BYTES + workers * _WORKER_BYTES
         free = psutil.virtual_memory().available
         if needed > free:
@@ -188,9 +190,7 @@ class LocalTestbed:
                 f"{workers} workers need about {needed / 2**30:.1f} GiB for their daemons alone; "
                 f"{free / 2**30:.1f} GiB are free"
             )
-        unknown = {
-            role for c in cluster.hosts.values() for role in c.roles if role not in MAIN_CLASS
-        } - {"client"}
+        unknown = {str(role) for role in roles if role not in MAIN_CLASS} - {"client"}
         if unknown:
             impossible.append(f"no engine for the roles {', '.join(sorted(unknown))}")
         if cluster.storage.kind != "hdfs":
@@ -205,6 +205,10 @@ class LocalTestbed:
         if cluster.network is not None:
             unrealised.append("network: all hosts talk over the loopback interface, unshaped")
         return Realisation(impossible, unrealised)
+
+    def can_drop_caches(self) -> bool:
+        """Whether the machine's page cache can be emptied: root on Linux."""
+        return os.access(DROP_CACHES, os.W_OK)
 
     def prepare(self, cluster: Cluster) -> None:
         """Find Java, fetch and verify the jars; see that there is room for data."""

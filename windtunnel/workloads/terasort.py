@@ -75,8 +75,11 @@ class TeraSort:
         return timed if self.parameters.reuse_input else ("teragen", *timed)
 
     def check(self, cluster: Cluster) -> list[str]:
-        """Replication cannot exceed the number of DataNodes."""
-        datanodes = sum(c.count for c in cluster.hosts.values() if "datanode" in c.roles)
+        """YARN must be there; replication cannot exceed the number of DataNodes."""
+        roles = cluster.role_counts()
+        if not roles.get("nodemanager"):
+            return ["workloads.terasort needs YARN, and the cluster has no nodemanagers"]
+        datanodes = roles.get("datanode", 0)
         wanted = {
             "input_replication": self.parameters.input_replication,
             "output_replication": self.parameters.output_replication,

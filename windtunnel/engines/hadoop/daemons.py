@@ -147,7 +147,7 @@ class Daemons:
                 role, host = name.split("@")
                 raise DeploymentError(
                     f"the {role} on {host} has died ({how})",
-                    remedy="read the log below; the next run of the same command starts anew.",
+                    remedy="see its log; the next deployment starts with new daemons.",
                     log=process.log,
                     tail=tail(process.log),
                 )

@@ -227,8 +227,8 @@ def _shared_settings(
         # Clients only: notice the end of a job sooner than after a second.
         "mapreduce.client.progressmonitor.pollinterval": "200",
     }
-    if storage.replication is not None:
-        settings["dfs.replication"] = str(storage.replication)
+    datanodes = layout.cluster.role_counts().get("datanode", 1)
+    settings["dfs.replication"] = str(storage.replication or min(3, datanodes))
     if storage.block_size is not None:
         settings["dfs.blocksize"] = str(int(storage.block_size))
     return settings
