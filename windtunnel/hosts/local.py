@@ -64,6 +64,7 @@ class SupervisorClient:
 
     def __init__(self, deployment: str, scratch: Sequence[Path], log: Path) -> None:
         self.processes: dict[str, LocalProcess] = {}
+        self._deployment = deployment
         self._closed = threading.Event()
         self._lock = threading.Lock()
         with log.open("ab") as errors:
@@ -137,6 +138,8 @@ class SupervisorClient:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
+        if self._child.returncode != 0:  # it could not end what had left its session
+            supervisor.kill_marked(self._deployment)
         self._reader.join(timeout=5)
         assert self._child.stdout is not None
         self._child.stdout.close()

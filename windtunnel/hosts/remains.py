@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import secrets
 import shutil
 import sys
@@ -23,9 +22,7 @@ import platformdirs
 import psutil
 
 from windtunnel.errors import ResultsError
-from windtunnel.hosts.supervisor import MARKER, SCRATCH_MARKER, remove_scratch
-
-_IN_SCRATCH = re.compile(r"/deployments/(wt-[0-9a-f]{8})/scratch/")
+from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, remove_scratch
 
 
 def state_root() -> Path:
@@ -64,15 +61,18 @@ class Registration:
             If the state folder cannot be written.
         """
         entry = cls(id=f"wt-{secrets.token_hex(4)}", folder=Path())
-        entry.folder = state_root() / "deployments" / entry.id
+        final = state_root() / "deployments" / entry.id
+        # 'clean' must never see an entry without its owner: it is made beside, then renamed
+        entry.folder = final.with_name(f".{entry.id}")
         try:
             entry.scratch.mkdir(parents=True)
             (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
             me = psutil.Process()
             entry.update(testbed=testbed, owner=[me.pid, me.create_time()])
+            entry.folder = entry.folder.rename(final)
         except OSError as error:
             raise ResultsError(
-                f"the state folder {entry.folder} cannot be written: {error.strerror}",
+                f"the state folder {final} cannot be written: {error.strerror}",
                 remedy="free some space, or set WINDTUNNEL_STATE to a folder that you may write.",
             ) from error
         return entry
@@ -86,17 +86,17 @@ class Registration:
     def facts(self) -> dict[str, Any]:
         """All facts of the entry; empty where none can be read."""
         try:
-            facts: dict[str, Any] = json.loads((self.folder / "deployment.json").read_text())
+            facts = json.loads((self.folder / "deployment.json").read_text())
         except (OSError, ValueError):
             return {}
-        return facts
+        return facts if isinstance(facts, dict) else {}
 
     def owner_alive(self) -> bool:
         """Whether the process that owns the deployment still runs."""
         owner = self.facts().get("owner")
         if not owner:
             return False
-        with contextlib.suppress(psutil.Error):
+        with contextlib.suppress(psutil.Error, ValueError, TypeError, LookupError):
             started = psutil.Process(int(owner[0])).create_time()
             return abs(started - float(owner[1])) < 1.0
         return False
@@ -115,27 +115,12 @@ def registered() -> list[Registration]:
     return [Registration(id=entry.name, folder=entry) for entry in sorted(folder.glob("wt-*"))]
 
 
-def _marked() -> list[tuple[str, psutil.Process]]:
-    """Processes of deployments: by their environment, or by a scratch folder in their command.
-
-    YARN starts containers through shells with an environment of their own.
-    """
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            named = _IN_SCRATCH.search(" ".join(process.cmdline()))
-            mark = named.group(1) if named else process.environ().get(MARKER)
-            if mark and process.pid != os.getpid():
-                found.append((mark, process))
-    return found
-
-
 def clean() -> list[str]:
     """End and remove what dead deployments left; returns a line for each thing removed."""
     entries = {entry.id: entry for entry in registered()}
     living = {id_ for id_, entry in entries.items() if entry.owner_alive()}
     done = []
-    for mark, process in _marked():
+    for mark, process in marks():
         if mark in entries and mark not in living:
             with contextlib.suppress(psutil.Error):
                 line = f"ended process {process.pid} ({process.name()}) of {mark}"

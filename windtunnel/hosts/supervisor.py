@@ -19,6 +19,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -37,6 +38,7 @@ SCRATCH_MARKER = ".windtunnel-scratch"
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 _PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _KILL_PASSES = 100
+_IN_SCRATCH = re.compile(r"/deployments/(wt-[0-9a-f]{8})/scratch/")
 
 
 def _prctl(option: int, value: int) -> None:
@@ -49,12 +51,26 @@ def _die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def marked_processes(deployment: str) -> Iterator[psutil.Process]:
-    """Processes whose environment carries the deployment's id, ours excluded."""
+def marks() -> Iterator[tuple[str, psutil.Process]]:
+    """Every process of a deployment with the deployment's id, ours excluded.
+
+    Known by its environment, or by a scratch folder in its command: YARN starts containers
+    through shells with an environment of their own.
+    """
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if process.pid != os.getpid() and process.environ().get(MARKER) == deployment:
-                yield process
+            named = _IN_SCRATCH.search(" ".join(process.cmdline()))
+            mark = named.group(1) if named else process.environ().get(MARKER)
+            if mark and process.pid != os.getpid():
+                yield mark, process
+
+
+def kill_marked(deployment: str) -> None:
+    """SIGKILL whatever belongs to a deployment, however far it has detached itself."""
+    for mark, process in marks():
+        if mark == deployment:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
 
 
 def kill_tree(pid: int) -> None:
@@ -90,7 +106,14 @@ class Supervisor:
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, _raise_exit)
-        with contextlib.suppress(SystemExit, BrokenPipeError), selectors.DefaultSelector() as wait:
+        try:
+            with contextlib.suppress(SystemExit, BrokenPipeError):
+                self._loop(wake_read)
+        finally:  # a fault of ours must not leave anything behind either
+            self._end()
+
+    def _loop(self, wake_read: int) -> None:
+        with selectors.DefaultSelector() as wait:
             wait.register(0, selectors.EVENT_READ)
             wait.register(wake_read, selectors.EVENT_READ)
             while True:
@@ -101,7 +124,6 @@ class Supervisor:
                         with contextlib.suppress(BlockingIOError):
                             os.read(wake_read, 4096)
                 self._reap()
-        self._end()
 
     def _read_orders(self) -> None:
         data = os.read(0, 65536)
@@ -161,7 +183,7 @@ class Supervisor:
         for _ in range(_KILL_PASSES):
             living = psutil.Process().children(recursive=True)
             if sys.platform != "linux":
-                living += list(marked_processes(self.deployment))
+                living += [process for mark, process in marks() if mark == self.deployment]
             for process in living:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
