@@ -38,7 +38,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Carry out a command line; returns the exit code."""
     try:
-        code = app(args=arguments, standalone_mode=False)
+        code = app(args=arguments, standalone_mode=False, prog_name="windtunnel")
         return code if isinstance(code, int) else 0
     except WindtunnelError as error:
         print(error.render(), file=sys.stderr)

