@@ -196,13 +196,20 @@ def _task_times(tasks: list[dict[str, Any]]) -> dict[str, float]:
     for row in tasks:
         if row["status"] != "SUCCEEDED":
             continue
+        began, ended = row["started_at"], row["finished_at"]
         if row["type"] == "MAP":
-            totals["map_time"] += row["finished_at"] - row["started_at"]
+            totals["map_time"] += _between(began, ended)
         else:
-            totals["shuffle_time"] += row["shuffle_finished_at"] - row["started_at"]
-            totals["merge_time"] += row["sort_finished_at"] - row["shuffle_finished_at"]
-            totals["reduce_time"] += row["finished_at"] - row["sort_finished_at"]
+            shuffled, merged = row["shuffle_finished_at"], row["sort_finished_at"]
+            totals["shuffle_time"] += _between(began, shuffled)
+            totals["merge_time"] += _between(shuffled, merged)
+            totals["reduce_time"] += _between(merged, ended)
     return totals
+
+
+def _between(start: float | None, end: float | None) -> float:
+    """Seconds between two instants; none where one of them is not in the history."""
+    return 0.0 if start is None or end is None else end - start
 
 
 def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
@@ -219,12 +226,19 @@ def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
             continue
         if not isinstance(entry, dict) or not isinstance(entry.get("event"), dict):
             continue
-        kind = entry.get("type")
-        event: dict[str, Any] = next(iter(entry["event"].values()))
-        if kind in ("MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED"):
-            started[event["attemptId"]] = event
-        elif kind in _FINISHED or kind in _FAILED:
-            yield _attempt_row(kind, event, started.get(event["attemptId"], {}), phase)
+        kind, event = entry.get("type"), next(iter(entry["event"].values()), None)
+        if not isinstance(kind, str) or not isinstance(event, dict):
+            continue
+        try:
+            if kind in ("MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED"):
+                started[event["attemptId"]] = event
+                continue
+            if kind not in _FINISHED and kind not in _FAILED:
+                continue
+            row = _attempt_row(kind, event, started.get(event["attemptId"], {}), phase)
+        except (KeyError, TypeError):  # not what Hadoop writes: damaged
+            continue
+        yield row
 
 
 def _attempt_row(

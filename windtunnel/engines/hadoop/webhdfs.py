@@ -69,9 +69,17 @@ class WebHdfs:
         if answer is None:
             raise DeploymentError(f"{path} is not on the cluster's file system")
         if answer.is_redirect:
-            answer = self._http.get(self._resolve(answer.headers["location"]))
-            answer.raise_for_status()
+            answer = self._from_datanode(path, self._resolve(answer.headers["location"]))
         return answer.content
+
+    def _from_datanode(self, path: str, url: str) -> httpx.Response:
+        try:
+            answer = self._http.get(url)
+        except httpx.HTTPError as error:
+            raise DeploymentError(f"a DataNode does not give {path}: {error}") from error
+        if answer.is_error:
+            raise DeploymentError(f"a DataNode does not give {path}: {answer.text[:300]}")
+        return answer
 
     def delete(self, path: str) -> None:
         """Remove a file or folder with all that is in it; one that is absent is no error."""
