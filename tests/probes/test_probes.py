@@ -1,0 +1,82 @@
+"""The sampler and the facts about the machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from windtunnel.probes import machine, sampler
+from windtunnel.probes.machine import before_trial, machine_facts
+from windtunnel.probes.sampler import SCHEMA, Sampler
+
+NOBODY = 2**22 + 1  # above every process id
+
+
+def sample(processes: dict[str, int], rounds: int, monkeypatch: pytest.MonkeyPatch) -> Sampler:
+    monkeypatch.setattr(sampler, "PERIOD_S", 0.02)
+    with Sampler(lambda: processes) as made:
+        deadline = time.monotonic() + 60
+        while len({row[0] for row in made.rows}) < rounds:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    return made
+
+
+def test_host_and_daemons_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = sample({"namenode@master": os.getpid()}, 3, monkeypatch)
+    metrics = {row[2] for row in made.rows}
+
+    assert {"cpu_user", "cpu_idle", "load_1min", "memory_used", "net_sent"} <= metrics
+    assert {"daemon_cpu:namenode@master", "daemon_rss:namenode@master"} <= metrics
+    shares = [value for _, _, name, unit, value in made.rows if unit == "ratio"]
+    assert all(0.0 <= value <= 1.0 for value in shares)
+    assert all(value >= 0.0 for *_, value in made.rows)
+    assert made.cost > 0.0
+
+
+def test_a_daemon_that_has_died_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = sample({"datanode@worker-1": NOBODY}, 2, monkeypatch)
+
+    assert not any("daemon" in row[2] for row in made.rows)
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_samples_come_back_from_parquet(tmp_path: Path, count: int) -> None:
+    made = Sampler(dict)
+    made.rows = [(1.5 + i, "this-machine", "load_1min", "count", 0.5) for i in range(count)]
+    made.write(tmp_path / "s.parquet", "r01-terasort-stock-a1")
+    table = pq.read_table(tmp_path / "s.parquet")
+
+    assert table.schema.equals(SCHEMA)
+    assert table.column("t").to_pylist() == [1.5 + i for i in range(count)]
+    assert set(table.column("trial").to_pylist()) <= {"r01-terasort-stock-a1"}
+
+
+def test_the_state_before_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_IDLE_WINDOW_S", 0.01)
+    before = before_trial("warm")
+
+    assert 0.0 <= before.cpu_idle_share <= 1.0
+    assert before.memory_available_bytes > 0
+    assert before.cache_state == "warm"
+
+
+def test_the_machine_is_described() -> None:
+    facts = machine_facts()
+
+    assert facts["cpu_threads"] >= 1
+    assert facts["memory_bytes"] > 1 << 20
+    assert facts["windtunnel"]
+
+
+def test_a_machine_without_git_has_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    machine.own_commit.cache_clear()
+    try:
+        assert machine.own_commit().startswith("unknown")
+    finally:
+        machine.own_commit.cache_clear()

@@ -1,0 +1,83 @@
+"""The testbed ``local``: what it can realise, and what needs new daemons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.errors import DescriptionError
+from windtunnel.testbeds import TESTBEDS, find_testbed
+from windtunnel.testbeds.local import LocalTestbed, client_only
+
+GIB = 1 << 30
+
+
+@pytest.fixture
+def testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalTestbed:
+    memory = SimpleNamespace(available=8 * GIB, total=16 * GIB)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    return LocalTestbed(tmp_path / "logs", lambda text: None)
+
+
+def test_a_small_cluster_is_realised_without_caveat(testbed: LocalTestbed) -> None:
+    found = testbed.check(load_cluster("local-3"))
+
+    assert found.impossible == []
+    assert found.unrealised == []
+
+
+def test_more_workers_than_memory_are_refused_with_numbers(testbed: LocalTestbed) -> None:
+    found = testbed.check(apply_overrides(load_cluster("local-3"), {"hosts.worker.count": 40}))
+
+    assert found.impossible == [
+        "40 workers need about 18.4 GiB for their daemons alone; 8.0 GiB are free"
+    ]
+
+
+def test_hardware_of_the_description_is_a_caveat(testbed: LocalTestbed) -> None:
+    found = testbed.check(apply_overrides(load_cluster("cisco-2014"), {"hosts.worker.count": 3}))
+
+    assert any("CPU, disks and NICs are this machine's" in line for line in found.unrealised)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("vmware-2011-4vm", "virtual machines need"), ("mellanox-2014-cephfs", "'cephfs'")],
+)
+def test_what_it_cannot_do_is_impossible(testbed: LocalTestbed, name: str, says: str) -> None:
+    assert any(says in line for line in testbed.check(load_cluster(name)).impossible)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"settings.mapreduce.task.io.sort.mb": 256}, True),
+        ({"settings.dfs.replication": 2, "storage.replication": None}, True),
+        ({"settings.dfs.blocksize": 1 << 20}, True),
+        ({"settings.yarn.nodemanager.resource.memory-mb": 4096}, False),
+        ({"settings.dfs.namenode.handler.count": 20}, False),
+        ({"settings.io.file.buffer.size": 65536}, False),
+        ({"hosts.worker.count": 4}, False),
+        ({"software.hadoop": "3.4"}, False),
+    ],
+)
+def test_only_settings_of_clients_leave_the_daemons_as_they_are(
+    changes: dict[str, object], expected: bool
+) -> None:
+    cluster = load_cluster("local-3")
+    other = apply_overrides(cluster, changes)
+
+    assert client_only(cluster, other) is expected
+    assert client_only(other, cluster) is expected
+
+
+def test_the_registry_says_what_there_is() -> None:
+    assert all(kind.name == name for name, kind in TESTBEDS.items())
+    with pytest.raises(DescriptionError, match="no testbed 'cloud'") as caught:
+        find_testbed("cloud")
+    assert "local" in caught.value.remedy
