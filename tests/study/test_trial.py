@@ -1,0 +1,85 @@
+"""One trial: its record, its metrics, cache control, and what happens where it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.mock import MockDeployment, MockTestbed, daemon_dies, job_fails, toy_plan
+from windtunnel.errors import NotRealisableError
+from windtunnel.results.record import Trial
+from windtunnel.study.journal import open_journal
+from windtunnel.study.plan import Plan
+from windtunnel.study.trial import run_trial
+
+
+def one_trial(
+    folder: Path, plan: Plan, testbed: MockTestbed, hosts: list[SimpleNamespace] | None = None
+) -> tuple[Trial, bool, list[str], MockDeployment]:
+    """The first trial of a plan: record, whether the deployment is broken, phases told."""
+    slot = plan.round_slots(1)[0]
+    told: list[str] = []
+    with open_journal(folder, plan) as journal, testbed.deploy(plan.base) as deployment:
+        deployment.hosts = hosts or []
+        trial, broken = run_trial(plan, slot, 1, deployment, journal, on_phase=told.append)
+        (recorded,) = journal.attempts(slot)
+    assert recorded.verdict == trial.verdict
+    return recorded, broken, told, deployment
+
+
+def test_the_record_of_a_valid_trial(tmp_path: Path) -> None:
+    plan = toy_plan()
+    trial, broken, told, deployment = one_trial(tmp_path / "out", plan, MockTestbed())
+
+    assert trial.verdict.valid
+    assert not broken
+    assert told == ["teragen", "terasort", "teravalidate"] == [p.name for p in trial.phases]
+    assert trial.parameters == {"rows": 1000, "input_replication": 1, "output_replication": 1}
+    assert trial.metrics["data_bytes"].value == 100_000
+    assert trial.metrics["trial_wall"].value >= 0
+    assert trial.before is not None
+    assert trial.before.cache_state == "warm"
+    assert trial.started_at <= trial.finished_at
+    assert deployment.files.statuses == {}, "the trial's folder is removed"
+
+
+@pytest.mark.parametrize("fault", [job_fails, daemon_dies])
+def test_a_trial_that_fails_keeps_its_phases_and_breaks_the_deployment(
+    tmp_path: Path, fault: object
+) -> None:
+    testbed = MockTestbed(faults={(1, "terasort"): fault})  # type: ignore[dict-item]
+    trial, broken, told, _ = one_trial(tmp_path / "out", toy_plan(), testbed)
+
+    assert not trial.verdict.valid
+    assert broken
+    assert [phase.name for phase in trial.phases] == ["teragen"]
+    assert told == ["teragen", "terasort"]
+    assert trial.tasks_file is not None, "the tasks of the phases that ended are kept"
+
+
+def dropping(plan: Plan) -> Plan:
+    protocol = plan.protocol.model_copy(update={"cache": "drop"})
+    return Plan(**{**plan.__dict__, "protocol": protocol})
+
+
+def test_caches_are_dropped_on_every_host_before_every_phase(tmp_path: Path) -> None:
+    dropped: list[str] = []
+
+    def host(name: str) -> SimpleNamespace:
+        return SimpleNamespace(drop_caches=lambda: dropped.append(name) is None)
+
+    hosts = [host("master"), host("worker")]
+    trial, *_ = one_trial(tmp_path / "out", dropping(toy_plan()), MockTestbed(), hosts)
+
+    assert trial.before is not None
+    assert trial.before.cache_state == "dropped"
+    assert dropped == ["master", "worker"] * 4, "before the trial and each of its three phases"
+
+
+def test_without_the_right_to_drop_caches_the_study_does_not_pretend(tmp_path: Path) -> None:
+    hosts = [SimpleNamespace(drop_caches=lambda: False)]
+    with pytest.raises(NotRealisableError, match="cannot be dropped without root") as caught:
+        one_trial(tmp_path / "out", dropping(toy_plan()), MockTestbed(), hosts)
+    assert "cache: warm" in caught.value.remedy
