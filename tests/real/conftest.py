@@ -22,8 +22,11 @@ LIMIT_S = 600
 TINY_STUDY = """\
 study: tiny
 cluster: local-1
+set:  # as few processes and waits as real jobs can do with
+  settings.mapreduce.job.ubertask.enable: true
+  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
 workloads:
-  terasort: {rows: 20000, input_replication: 1, output_replication: 1}
+  terasort: {rows: 20000, maps: 1, input_replication: 1, output_replication: 1}
 protocol: {rounds: %d, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}
 """
 
@@ -56,7 +59,7 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalTestb
 @pytest.fixture(scope="session")
 def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
     """Two workers, shared by the tests that do not break it."""
-    changes = {"hosts.worker.count": 2, "storage.replication": 2}
+    changes = {"hosts.worker.count": 2}
     with testbed.deploy(apply_overrides(load_cluster("local-3"), changes)) as running:
         yield running
 

@@ -25,6 +25,7 @@ ROWS = 50_000
 STUDY = f"""\
 study: terasort
 cluster: local-3
+set: {{settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100}}
 workloads:
   terasort: {{rows: {ROWS}, input_replication: 2, output_replication: 1, reduces: 2}}
 protocol: {{rounds: 1, trial_time_limit: 5 min}}

@@ -8,6 +8,7 @@ schema stands at the head of each ``.jhist`` file.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ import httpx
 
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
-from windtunnel.errors import TrialInvalidError
+from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.results.record import Metric, Phase
 
 _TASK = "org.apache.hadoop.mapreduce.TaskCounter"
@@ -45,6 +46,7 @@ _COUNTERS: dict[str, tuple[str, str, float]] = {
     "other_local_maps": (f"{_JOB}:OTHER_LOCAL_MAPS", "count", 1),
 }
 _WAIT_S = 30.0
+_HISTORY_FOLDER = "/tmp/hadoop-yarn/staging/history"
 _FINISHED = {"MAP_ATTEMPT_FINISHED": "MAP", "REDUCE_ATTEMPT_FINISHED": "REDUCE"}
 _FAILED = {"MAP_ATTEMPT_FAILED", "MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_FAILED"}
 _FAILED |= {"REDUCE_ATTEMPT_KILLED"}
@@ -120,11 +122,19 @@ class History:
         return parse_attempts(text, phase) if text else iter(())
 
     def _history_file(self, job_id: str) -> str:
-        """Text of the job's ``.jhist``, from wherever the history server has put it by now."""
-        found = self._find(job_id, "/tmp/hadoop-yarn/staging/history", depth=6)
-        return (
-            self._files.read(found, limit_bytes=1 << 30).decode(errors="replace") if found else ""
-        )
+        """Text of the job's ``.jhist``, from wherever the history server has put it by now.
+
+        It may be moved between looking and reading, from the folder of fresh files to the
+        folder of the day; then it is looked for again.
+        """
+        deadline = time.monotonic() + _WAIT_S
+        while time.monotonic() < deadline:
+            found = self._find(job_id, _HISTORY_FOLDER, depth=6)
+            if found:
+                with contextlib.suppress(DeploymentError):
+                    return self._files.read(found, limit_bytes=1 << 30).decode(errors="replace")
+            time.sleep(0.2)
+        return ""
 
     def _find(self, job_id: str, folder: str, depth: int) -> str | None:
         for file in self._files.list_files(folder):

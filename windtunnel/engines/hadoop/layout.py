@@ -205,6 +205,9 @@ def _shared_settings(
         "dfs.permissions.superusergroup": "supergroup",
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
         "yarn.nodemanager.vmem-check-enabled": "false",
+        # A second between heartbeats is noise in an hour's job and a third of these small
+        # ones: start-up has to shrink with the data (docs/decisions/0009).
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
         # Containers carry the deployment's id too, so that remains of them can be found.
         "yarn.nodemanager.env-whitelist": f"JAVA_HOME,PATH,LANG,TZ,{MARKER}",
         "yarn.nodemanager.resource.memory-mb": str(memory_mb),
