@@ -65,7 +65,8 @@ def test_the_runner_and_the_study_is_resumed(cli: Cli, state: Path, tmp_path: Pa
     running.kill()
     running.communicate(timeout=30)
     wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 10)
-    assert [e for e in registered() if (e.folder / "scratch").exists()] == []
+    data = [entry.scratch for entry in registered()]
+    wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 10)
 
     cleaned = cli("clean")
     assert cleaned.returncode == 0 and "removed the folder of wt-" in cleaned.stdout
