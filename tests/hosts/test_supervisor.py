@@ -19,8 +19,8 @@ from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.local import LocalHost, SupervisorClient
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, kill_marked, marks, remove_scratch
 
-# A daemon with a child that leaves its session, as YARN's containers do.
-NEST = "setsid sleep 600 & setsid sh -c 'sleep 600 & wait' & echo started; wait"
+# A daemon with children that leave its session, one of them an orphan, as YARN's containers do.
+NEST = "(setsid sleep 600 &); setsid sh -c 'sleep 600 & wait' & echo started; wait"
 OWNER = """\
 import sys, time
 from pathlib import Path

@@ -241,6 +241,13 @@ def test_a_daemon_that_dies_in_a_trial_leads_to_a_fresh_deployment(tmp_path: Pat
     assert testbed.open == 0
 
 
+def test_a_job_that_failed_leads_to_a_fresh_deployment(tmp_path: Path) -> None:
+    testbed = MockTestbed(faults={(2, "terasort"): job_fails})
+    run_study(tmp_path / "out", toy_plan(rounds=2), testbed)
+
+    assert len(testbed.deployed) == 2, "its containers may still be running"
+
+
 def test_a_daemon_that_dies_between_trials_costs_no_trial(tmp_path: Path) -> None:
     testbed, diary = MockTestbed(faults={(2, "teravalidate"): dies_afterwards}), Diary()
     trials = run_study(tmp_path / "out", toy_plan(rounds=2), testbed, diary=diary)
@@ -279,6 +286,17 @@ def test_a_steady_study_gets_no_extra_rounds(tmp_path: Path) -> None:
 
     assert len(trials) == 6
     assert not any(trial.extra for trial in trials)
+
+
+def test_invalid_and_warm_up_trials_say_nothing_about_the_variation(tmp_path: Path) -> None:
+    def slow_at_first(trial: int, phase: str, cluster: Cluster) -> float:
+        return 100.0 if trial in (1, 2, 3) else 5.0
+
+    bad = {(3, "teravalidate"): wrong_checksum}
+    testbed = MockTestbed(faults=bad, elapsed_s=slow_at_first)
+    plan = toy_plan(rounds=2, warmup=1, extra_rounds=2)
+
+    assert not any(trial.extra for trial in run_study(tmp_path / "out", plan, testbed))
 
 
 def test_extra_rounds_end_once_the_variation_is_below_the_limit(tmp_path: Path) -> None:
