@@ -141,7 +141,7 @@ def test_a_bundle_becomes_its_settings() -> None:
 def test_levels_that_are_numbers_or_truths_are_named_by_their_text() -> None:
     plan = plan_from(HEAD + "factors: {settings.mapreduce.map.speculative: [true, false]}\n")
 
-    assert [t.id for t in plan.treatments] == ["True", "False"]
+    assert [t.id for t in plan.treatments] == ["true", "false"]
 
 
 @given(labels=st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, unique=True))

@@ -54,7 +54,13 @@ class Results:
         path = self._beside(f"provenance/{trial.provenance}.json" if trial.provenance else None)
         if path is None:
             return {}
-        loaded: dict[str, object] = json.loads(path.read_text())
+        try:
+            loaded: dict[str, object] = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise ResultsError(
+                f"{path} cannot be read: {error}",
+                remedy="restore the file from a copy, or move it out of the folder.",
+            ) from error
         return loaded
 
     def _beside(self, name: str | None) -> Path | None:

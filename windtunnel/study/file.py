@@ -8,10 +8,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
 
 from windtunnel.cluster import Duration, Fraction, Located, load_text, load_yaml, validate
 from windtunnel.errors import DescriptionError
+
+
+def label_of(value: object) -> str:
+    """Name of a level: the value as YAML writes it (``true``, ``256``, ``64 MiB``)."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Closed(BaseModel):
@@ -66,7 +71,7 @@ class StudyFile(Closed):
         default_factory=dict,
         description="Path -> list of values, or name -> label -> what that level sets.",
     )
-    baseline: dict[str, str] = Field(
+    baseline: dict[str, Annotated[str, BeforeValidator(label_of)]] = Field(
         default_factory=dict, description="Level of each factor that effects are counted from."
     )
     design: Literal["full-factorial", "one-factor-at-a-time"] = Field(

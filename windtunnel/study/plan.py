@@ -15,7 +15,7 @@ from windtunnel.cluster import Cluster, Located, apply_overrides, load_cluster, 
 from windtunnel.cluster.settings import unknown_settings
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
-from windtunnel.study.file import Protocol, StudyFile, blame, load_bundle, part
+from windtunnel.study.file import Protocol, StudyFile, blame, label_of, load_bundle, part
 from windtunnel.testbeds import find_testbed
 from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads import find_workload
@@ -202,12 +202,12 @@ def _beside(cluster: str, located: Located) -> str:
 def _levels(name: str, given: object) -> dict[str, dict[str, Any]]:
     """Label -> overrides of each level of a factor."""
     if isinstance(given, list):
-        found = {str(value): {name: value} for value in given}
+        found = {label_of(value): {name: value} for value in given}
         if len(found) != len(given):
             raise DescriptionError(f"factor '{name}' has the same level twice")
     else:
         assert isinstance(given, dict)
-        found = {str(label): _expand(changes or {}) for label, changes in given.items()}
+        found = {label_of(label): _expand(changes or {}) for label, changes in given.items()}
     if len(found) < 2:
         raise DescriptionError(
             f"factor '{name}' has {len(found)} level(s)",
