@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 from windtunnel.cluster import apply_overrides, load_cluster
-from windtunnel.hosts.supervisor import MARKER
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 LIMIT_S = 600
@@ -106,12 +105,12 @@ def wait_for(condition: Callable[[], object], what: str, limit_s: float = 300) -
 
 
 def remains(state: Path) -> list[str]:
-    """Command lines of all processes that belong to a deployment of this state folder."""
+    """Command lines of daemons, clients and containers of this state folder's deployments."""
     found = []
     for process in psutil.process_iter():
         try:
             command = " ".join(process.cmdline())
-            if process.environ().get(MARKER) and str(state) in command:
+            if f"{state}/deployments/" in command:
                 found.append(command[:200])
         except psutil.Error:
             continue

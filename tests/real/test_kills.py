@@ -8,7 +8,7 @@ import signal
 import socket
 from pathlib import Path
 
-from tests.real.conftest import TINY_STUDY, Cli, remains, wait_for
+from tests.real.conftest import LIMIT_S, TINY_STUDY, Cli, remains, wait_for
 from windtunnel.hosts.remains import registered
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
@@ -80,19 +80,22 @@ def test_the_runner_and_the_study_is_resumed(cli: Cli, state: Path, tmp_path: Pa
     assert all(trial.verdict.valid for trial in trials(results))
 
 
-def test_ctrl_c_once_stops_after_the_trial(cli: Cli, state: Path, tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text(TINY_STUDY % 2)
+def test_the_demo_and_ctrl_c_stops_it_after_the_trial(
+    cli: Cli, state: Path, tmp_path: Path
+) -> None:
+    """The demo as users run it, but for one trial: all six take minutes."""
     results = tmp_path / "results"
-    words = ("run", "study.yaml", "--results", str(results))
-    running = cli.start(*words)
+    running = cli.start("demo", "--results", str(results))
     wait_for(lambda: sorts_started(results) == 1, "the first trial's sort")
     running.send_signal(signal.SIGINT)
-    output, _ = running.communicate(timeout=300)
+    output, _ = running.communicate(timeout=LIMIT_S)
     assert running.returncode == 130, output
     assert "stopping after the current trial" in output
-    assert "stopped after 1 of 2 trials" in output
+    assert "stopped after 1 of 6 trials" in output
+    assert f"windtunnel run demo --results {results}" in output
     assert remains(state) == []
     assert [trial.verdict.valid for trial in trials(results)] == [True]
+    assert "settings" in cli("report", str(results)).stdout
 
 
 def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) -> None:

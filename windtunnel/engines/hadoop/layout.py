@@ -20,7 +20,6 @@ from windtunnel.cluster.settings import site_of
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
-from windtunnel.hosts.supervisor import MARKER
 
 MAIN_CLASS = {
     "namenode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
@@ -208,8 +207,6 @@ def _shared_settings(
         # A second between heartbeats is noise in an hour's job and a third of these small
         # ones: start-up has to shrink with the data (docs/decisions/0009).
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
-        # Containers carry the deployment's id too, so that remains of them can be found.
-        "yarn.nodemanager.env-whitelist": f"JAVA_HOME,PATH,LANG,TZ,{MARKER}",
         "yarn.nodemanager.resource.memory-mb": str(memory_mb),
         "yarn.nodemanager.resource.cpu-vcores": str(max(cores, 4)),
         "yarn.scheduler.minimum-allocation-mb": "256",
