@@ -329,3 +329,23 @@ FIELDS = st.dictionaries(st.sampled_from(["attemptId", "taskid", "finishTime", "
 @given(kind=KINDS, fields=FIELDS)
 def test_no_event_breaks_the_parser(kind: str, fields: dict[str, Any]) -> None:
     list(parse_attempts(event(kind, "Whatever", **fields), "p"))
+
+
+def test_an_attempt_that_was_killed_before_it_was_placed_ran_nowhere() -> None:
+    attempt = "attempt_1_0001_r_000000_0"
+    start = {"attemptId": attempt, "startTime": 5000, "trackerName": "UNKNOWN"}
+    end = {
+        "attemptId": attempt,
+        "taskid": "task_1_0001_r_000000",
+        "status": "KILLED",
+        "hostname": "UNKNOWN",
+        "finishTime": 6000,
+    }
+    events = [
+        {"type": "REDUCE_ATTEMPT_STARTED", "event": {"started": start}},
+        {"type": "REDUCE_ATTEMPT_KILLED", "event": {"ended": end}},
+    ]
+
+    (row,) = parse_attempts("\n".join(json.dumps(event) for event in events), "sort")
+
+    assert (row["host"], row["started_at"], row["status"]) == ("", None, "KILLED")

@@ -254,7 +254,9 @@ def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
 def _attempt_row(
     kind: str, event: dict[str, Any], start: dict[str, Any], phase: str
 ) -> dict[str, Any]:
-    began = start.get("startTime")
+    host = event.get("hostname") or start.get("trackerName", "")
+    # An attempt that was killed before a container was found for it ran nowhere.
+    host, began = ("", None) if host == "UNKNOWN" else (host, start.get("startTime"))
     is_map = kind.startswith("MAP")
     return {
         "phase": phase,
@@ -262,7 +264,7 @@ def _attempt_row(
         "attempt": event["attemptId"],
         "type": "MAP" if is_map else "REDUCE",
         "status": "SUCCEEDED" if kind in _FINISHED else event.get("status", "FAILED"),
-        "host": event.get("hostname") or start.get("trackerName", ""),
+        "host": host,
         "started_at": began / 1e3 if began else None,
         "finished_at": event["finishTime"] / 1e3,
         "shuffle_finished_at": _seconds(event.get("shuffleFinishTime")),
