@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.effects import Effect
+from windtunnel.analysis.findings import findings
 from windtunnel.analysis.words import percent_interval
 from windtunnel.results.folder import read_results
 
@@ -63,9 +65,64 @@ def test_no_difference_comes_with_what_could_have_been_seen(tmp_path: Path):
     a = analysed(tmp_path, trials=10, effect=0.0, noise=0.05, seed=2)
     assert a.findings[0].distinguishable is False
     assert "no difference found" in a.findings[0].text
-    assert "smallest this study could have seen" in a.findings[0].text
+    assert "may well have been missed (80 % power)" in a.findings[0].text
     assert a.answer.startswith("No difference found")
-    assert "could not be seen" in a.answer
+    assert "may well have been missed (80 % power)" in a.answer
+
+
+def effect(phase: str, absolute: float, *, clear: bool = True) -> Effect:
+    """One second more or less of a baseline of 100 s is 1 %; the interval is made to fit."""
+    ratio = absolute / 100
+    half = abs(ratio) / 2 if clear else abs(ratio) * 2
+    return Effect(
+        factor="settings",
+        level="tuned",
+        baseline="stock",
+        workload="terasort",
+        phase=phase,
+        metric="elapsed",
+        unit="s",
+        n=5,
+        n_baseline=5,
+        matched=1,
+        mean=100 + absolute,
+        mean_baseline=100,
+        absolute=absolute,
+        absolute_ci_low=(ratio - half) * 100,
+        absolute_ci_high=(ratio + half) * 100,
+        relative=ratio,
+        ci_low=ratio - half,
+        ci_high=ratio + half,
+        detectable=1.06,
+    )
+
+
+def test_what_may_have_been_missed_is_said_both_ways():
+    (finding,) = findings([effect("total", -1, clear=False)])
+    assert "differences smaller than about +106 % / -51 % may well have been" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("parts", "clear", "named", "spread"),
+    [
+        ((-1, -12, -7), True, "sort", False),
+        ((-1, -12, -7), False, None, False),
+        ((-6, -10, -4), True, None, True),
+        ((-6, -9, -5), True, None, True),
+        ((5, -24, -1), True, "sort", False),
+    ],
+)
+def test_a_phase_is_named_only_if_most_of_the_change_is_clearly_in_it(
+    parts: tuple[float, ...], clear: bool, named: str | None, spread: bool
+):
+    rows = [effect("total", sum(parts))]
+    rows += [
+        effect(p, x, clear=clear) for p, x in zip(("gen", "sort", "check"), parts, strict=True)
+    ]
+    (finding,) = findings(rows)
+    assert finding.phase == named
+    assert ("of the change is in sort" in finding.text) is (named is not None)
+    assert ("spread over the phases" in finding.text) is spread
 
 
 def test_one_trial_each_concludes_nothing(tmp_path: Path):

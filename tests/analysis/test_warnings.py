@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,30 @@ FAST = {
 }
 
 
-def results(path: Path, **plan: Any) -> Results:
-    return read_results(study_folder(path, Plan(**{**GOOD, **plan})))
+def results(path: Path, testbed: str = "made-up", **plan: Any) -> Results:
+    """A study on a testbed that realises what is described, unless another is named."""
+    found = read_results(study_folder(path, Plan(**{**GOOD, **plan})))
+    study = found.study.model_copy(update={"testbed": testbed})
+    return Results(found.path, study, found.trials)
+
+
+def said(found: Results, rule: str) -> tuple[str, str]:
+    (warning,) = [w for w in analyse(found).warnings if w.id == rule]
+    return warning.text, warning.advice
+
+
+def capped(found: Results, cap: int) -> Results:
+    """The study with another cap of extra rounds."""
+    protocol = found.study.protocol.model_copy(update={"extra_rounds": cap})
+    study = found.study.model_copy(update={"protocol": protocol})
+    return Results(found.path, study, found.trials)
+
+
+def with_threads(found: Results, threads: object) -> Results:
+    """The study with this many threads in the machine of its provenance."""
+    stored = {"machine": {"cpu_threads": threads}}
+    (found.path / "provenance" / "cafe.json").write_text(json.dumps(stored))
+    return found
 
 
 def raised(found: Results) -> dict[str, str]:
@@ -160,6 +183,83 @@ def test_a_rate_above_the_disks_is_named_with_the_limit(tmp_path: Path):
     analysis = analyse(results(tmp_path, cluster=SLOW))
     (first, *_) = [w for w in analysis.warnings if w.id == "above-physical-limit"]
     assert "3 MB/s" in first.text or "3.00 MB/s" in first.text
+
+
+def limits_by_resource(found: Results) -> dict[str, set[float | None]]:
+    seen: dict[str, set[float | None]] = {}
+    for use in analyse(found).usages:
+        seen.setdefault(use.resource, set()).add(use.limit)
+    return seen
+
+
+def test_local_takes_no_limit_from_the_description(tmp_path: Path):
+    found = with_threads(results(tmp_path, testbed="local", cluster=SLOW), 2)
+    nothing: set[float | None] = {None}
+    assert limits_by_resource(found) == {
+        "CPU": {2.0},
+        "disk read": nothing,
+        "disk write": nothing,
+        "network": nothing,
+    }
+    assert "above-physical-limit" not in raised(found)
+    text, advice = said(found, "limits-unknown")
+    assert "on the testbed local all hosts share this machine" in text
+    assert text.endswith("disk read, disk write, network")
+    assert "state the rates" not in advice
+
+
+@pytest.mark.parametrize("threads", [None, "two", 0])
+def test_local_without_threads_in_the_provenance_has_no_limit(tmp_path: Path, threads: object):
+    found = with_threads(results(tmp_path, testbed="local", cluster=FAST), threads)
+    assert limits_by_resource(found)["CPU"] == {None}
+    assert said(found, "limits-unknown")[0].count("CPU") == 1
+    assert "not-the-bottleneck" not in raised(found)
+
+
+def test_local_machines_that_differ_or_cannot_be_read_give_no_limit(tmp_path: Path):
+    plan = {"edit": first_only(lambda t: {"provenance": "beef"})}
+    found = with_threads(results(tmp_path, testbed="local", **plan), 2)
+    other = found.path / "provenance" / "beef.json"
+    other.write_text('{"machine": {"cpu_threads": 4}}')
+    assert limits_by_resource(found)["CPU"] == {None}
+    other.write_text("{")
+    assert limits_by_resource(found)["CPU"] == {2.0}
+
+
+def test_a_predicted_study_keeps_the_described_limits(tmp_path: Path):
+    found = results(tmp_path, testbed="local", cluster=SLOW)
+    study = found.study.model_copy(update={"kind": "predicted"})
+    predicted = Results(found.path, study, found.trials)
+    assert limits_by_resource(predicted)["disk read"] == {3e6}
+
+
+def extra_at(number: int) -> Callable[[Trial], Trial]:
+    """Trials from this round on are extra ones; the first trial of the study is odd."""
+
+    def edit(trial: Trial) -> Trial:
+        odd = first_only(noisy)(trial)
+        return odd.model_copy(update={"extra": trial.round >= number})
+
+    return edit
+
+
+def test_the_cap_is_called_reached_only_after_that_many_extra_trials(tmp_path: Path):
+    found = results(tmp_path, edit=extra_at(6))
+    planned = found.study.protocol.model_copy(update={"rounds": 5})
+    study = found.study.model_copy(update={"protocol": planned})
+    found = Results(found.path, study, found.trials)
+    advice = said(capped(found, 1), "variation-limit")[1]
+    assert "the cap of extra rounds (1) was reached; look for" in advice
+    advice = said(capped(found, 2), "variation-limit")[1]
+    assert "1 of 2), no more were run; run the same command again" in advice
+    assert "reached" not in advice
+
+
+def test_an_unfinished_study_has_not_reached_its_cap(tmp_path: Path):
+    found = results(tmp_path, edit=extra_at(99), invalid=(7,))
+    advice = said(capped(found, 1), "variation-limit")[1]
+    assert "0 of 1), the study is not complete; run the same command again" in advice
+    assert "reached" not in advice
 
 
 def test_metrics_of_the_trial_join_the_total(tmp_path: Path):

@@ -10,7 +10,7 @@ from windtunnel.analysis.cells import Cell, Key, cells, samples
 from windtunnel.analysis.effects import Effect, effects
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.findings import Finding, answer, findings
-from windtunnel.analysis.limits import Usage, usages
+from windtunnel.analysis.limits import Usage, limits_of, usages
 from windtunnel.analysis.observations import TOTAL, Observation, observe, total_elapsed
 from windtunnel.analysis.warnings import warnings
 from windtunnel.results.folder import Results
@@ -88,7 +88,7 @@ def analyse(results: Results) -> Analysis:
     table = samples(observations)
     found_cells = cells(table)
     found_effects = effects(results.study, table)
-    used = usages(results.trials, results.study.cluster)
+    used = usages(results.trials, limits_of(results))
     found = findings(found_effects)
     return Analysis(
         study=results.study,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from windtunnel.analysis.cells import Cell
 from windtunnel.analysis.effects import Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.stats import INDICATIVE_BELOW
+from windtunnel.analysis.stats import INDICATIVE_BELOW, POWER
 from windtunnel.analysis.words import listed, percent, percent_interval, quantity
 from windtunnel.results.record import StudyRecord
 
@@ -33,6 +33,8 @@ RESOURCES = {
 """Metrics that stand for a resource: (words, resource)."""
 
 MOVED_AT_LEAST = 0.05
+MOST = 0.50
+"""A phase is named only if more than this share of the change lies in it."""
 EVIDENCE_SHOWN = 3
 
 
@@ -51,8 +53,9 @@ class Moved:
 class Finding:
     """One statement with its numbers.
 
-    ``distinguishable`` is None where there is no interval. ``phase_share`` is the part of the
-    total's change that lies in ``phase`` (a ratio; above 1 if others moved the other way).
+    ``distinguishable`` is None where there is no interval. ``phase`` holds most of the change and
+    differs clearly itself; else it is None. ``phase_share`` is the part of the total's change
+    that lies in the phase with most of it (a ratio; above 1 if others moved the other way).
     """
 
     text: str
@@ -89,6 +92,8 @@ def answer(study: StudyRecord, found: Sequence[Finding], cells: Sequence[Cell]) 
     if first.phase is not None:
         where = f", mostly in the {first.phase} phase"
         where += f" ({first.stage.words} stage)" if first.stage else ""
+    elif _spread_out(first.phase_share):
+        where = ", spread over the phases"
     more = f"; {len(clear) - 1} more of {len(found)} effects are clear" if len(clear) > 1 else ""
     n = min(e.n, e.n_baseline)
     hint = f"; indicative, n = {n} per cell" if n < INDICATIVE_BELOW else ""
@@ -135,12 +140,26 @@ def _no_answer(found: Sequence[Finding]) -> str:
             "interval."
         )
     seen = [f.effect.detectable for f in found if f.effect.detectable is not None]
-    floor = f"; differences below about {percent(max(seen), signed=False)} could not be seen"
+    floor = f"; {_missed(max(seen))}" if seen else ""
     names = listed([f"{f.effect.factor} {f.effect.level}" for f in found])
     return (
         f"No difference found in elapsed time between {names} and the baseline "
-        f"{first.baseline}{floor if seen else ''}."
+        f"{first.baseline}{floor}."
     )
+
+
+def _missed(detectable: float) -> str:
+    """The smallest detectable change both ways: the detectable ratio r and its mirror, 1 / r."""
+    down = 1 / (1 + detectable) - 1
+    return (
+        f"differences smaller than about {percent(detectable)} / {percent(down)} "
+        f"may well have been missed ({percent(POWER, signed=False)} power)"
+    )
+
+
+def _spread_out(share: float | None) -> bool:
+    """Whether no phase holds most of the change."""
+    return share is not None and share <= MOST
 
 
 def _finding(total: Effect, effects: Sequence[Effect]) -> Finding:
@@ -161,12 +180,13 @@ def _finding(total: Effect, effects: Sequence[Effect]) -> Finding:
 
 
 def _phase(total: Effect, same: Sequence[Effect]) -> tuple[str | None, float | None]:
-    """The phase with the largest part of the change, in the direction of the change."""
+    """The phase that holds most of the change and differs clearly itself, and the largest share."""
     parts = [e for e in same if e.metric == ELAPSED and e.phase != TOTAL]
     if len(parts) < 2 or total.absolute == 0:
         return None, None
     largest = max(parts, key=lambda e: e.absolute / total.absolute)
-    return largest.phase, largest.absolute / total.absolute
+    share = largest.absolute / total.absolute
+    return (largest.phase if share > MOST and largest.distinguishable else None), share
 
 
 def _stage(leading: Effect, within: Sequence[Effect]) -> Moved | None:
@@ -230,8 +250,7 @@ def _sentence(
     interval = f"{span} (95 %)" if total.ci_low is not None else span
     tail = f" ({'; '.join(caveats)})" if caveats else ""
     if total.distinguishable is False:
-        seen = percent(total.detectable, signed=False)
-        floor = f"; the smallest this study could have seen is {seen}" if total.detectable else ""
+        floor = f"; {_missed(total.detectable)}" if total.detectable else ""
         return f"{lead}no difference found, {percent(total.relative)} {interval}{floor}{tail}"
     text = (
         f"{lead}{percent(total.relative)} {interval}, {quantity(total.absolute, 's', signed=True)}"
@@ -239,6 +258,8 @@ def _sentence(
     if phase is not None and share is not None:
         text += f"; {percent(share, signed=False)} of the change is in {phase}"
         text += f", most in its {stage.words} stage" if stage else ""
+    elif _spread_out(share):
+        text += "; the change is spread over the phases"
     if moved:
         text += "; with it " + ", ".join(f"{m.words} {percent(m.relative)}" for m in moved)
     return text + tail

@@ -1,7 +1,8 @@
 """Physical-limit check: rates that a phase reached against what the hardware can do.
 
-The limits come from the cluster description stored with the study. What it does not
-state is unknown, and unknown is said, never taken as "fine" (rule of trust 6). Rates
+The limits come from the cluster description stored with the study; where the testbed does
+not realise the described hardware, from the machine that it ran on. What they do not state
+is unknown, and unknown is said, never taken as "fine" (rule of trust 6). Rates
 are the least that the job's counters imply: what a cache absorbed is not subtracted,
 so a rate above the limit is a cache or a mistake.
 """
@@ -16,7 +17,9 @@ from typing import Any, Literal
 
 from windtunnel.analysis.observations import counts
 from windtunnel.cluster.quantity import QuantityError, parse_bytes, parse_rate
-from windtunnel.results.record import Phase, Trial
+from windtunnel.errors import ResultsError
+from windtunnel.results.folder import Results
+from windtunnel.results.record import Phase, StudyRecord, Trial
 
 IDLE_BELOW = 0.30
 """Below this share of every known limit a phase has "not the bottleneck" (rule 6)."""
@@ -90,9 +93,25 @@ def capacity(cluster: Mapping[str, Any]) -> Capacity:
     )
 
 
-def usages(trials: Iterable[Trial], cluster: Mapping[str, Any]) -> list[Usage]:
+def shares_machine(study: StudyRecord) -> bool:
+    """Whether all hosts shared one machine, so that no described CPU, disk or NIC was real."""
+    return study.kind == "measured" and study.testbed == "local"
+
+
+def limits_of(results: Results) -> Capacity:
+    """What could be used in a study: the description, or the machine that all hosts shared.
+
+    Of a shared machine only the threads are known, if the provenance of the trials that count
+    has them and agrees; its disks were not measured and its network is the loopback.
+    """
+    described = capacity(results.study.cluster)
+    if not shares_machine(results.study):
+        return described
+    return Capacity(described.workers, _machine_threads(results), None, None, None, None)
+
+
+def usages(trials: Iterable[Trial], limits: Capacity) -> list[Usage]:
     """Use of every resource that the counters show, by workload, treatment and phase."""
-    limits = capacity(cluster)
     bound = {
         "CPU": ("cores", limits.cores),
         "disk read": ("bytes/s", limits.disk_read),
@@ -130,6 +149,21 @@ def number(value: Any) -> float | None:
         except QuantityError:
             continue
     return None
+
+
+def _machine_threads(results: Results) -> float | None:
+    """Hardware threads by the provenance; None where none, several or no readable one has it."""
+    stored = {trial.provenance: trial for trial in results.trials if counts(trial)}
+    threads = set()
+    for trial in stored.values():
+        try:
+            machine = results.provenance(trial).get("machine")
+        except ResultsError:
+            continue
+        count = machine.get("cpu_threads") if isinstance(machine, Mapping) else None
+        if isinstance(count, int) and count > 0:
+            threads.add(float(count))
+    return threads.pop() if len(threads) == 1 else None
 
 
 def _used(trial: Trial, phase: Phase, workers: int | None) -> Iterator[tuple[str, float]]:

@@ -6,12 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning
-from windtunnel.analysis.limits import IDLE_BELOW, Usage, capacity
+from windtunnel.analysis.limits import IDLE_BELOW, Usage, limits_of, shares_machine
 from windtunnel.analysis.words import listed, percent, plural, quantity
 
 
 def above_limit(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 6: a rate above what the disks and NICs can do is a cache or a mistake."""
+    check = (
+        "check the counters and the threads of the machine in the provenance."
+        if shares_machine(evidence.results.study)
+        else "use data larger than memory or drop caches between trials, and check "
+        "the rates in the cluster description."
+    )
     for use in evidence.usages:
         if use.state == "above limit":
             yield ReportWarning(
@@ -21,8 +27,7 @@ def above_limit(evidence: Evidence) -> Iterator[ReportWarning]:
                 text=f"{use.resource} of {use.treatment} / {use.workload} / {use.phase} reached "
                 f"{percent(use.peak, signed=False)} of the limit of "
                 f"{quantity(use.limit, use.unit)}: a cache or a mistake",
-                advice="use data larger than memory or drop caches between trials, and check "
-                "the rates in the cluster description.",
+                advice=check,
             )
 
 
@@ -52,16 +57,27 @@ def not_bottleneck(evidence: Evidence) -> Iterator[ReportWarning]:
 def limits_unknown(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 6: a limit that nobody stated cannot be checked."""
     unknown = sorted({use.resource for use in evidence.usages if use.limit is None})
-    if unknown and evidence.measured:
-        yield ReportWarning(
-            id="limits-unknown",
-            rule=6,
-            severity="note",
-            text=f"physical limits not checked, the cluster description does not state them: "
-            f"{', '.join(unknown)}",
-            advice="state the rates of disks and NICs and the cores of the workers in the "
-            "cluster description.",
+    if not unknown or not evidence.measured:
+        return
+    if shares_machine(evidence.results.study):
+        why = "on the testbed local all hosts share this machine"
+        advice = (
+            "read these rates as those of this one machine, not of the hosts in the cluster "
+            "description: its disks and NICs were not what was used."
         )
+    else:
+        why = "the cluster description does not state them"
+        advice = (
+            "state the rates of disks and NICs and the cores of the workers in the cluster "
+            "description."
+        )
+    yield ReportWarning(
+        id="limits-unknown",
+        rule=6,
+        severity="note",
+        text=f"physical limits not checked, {why}: {', '.join(unknown)}",
+        advice=advice,
+    )
 
 
 def cache_state(evidence: Evidence) -> Iterator[ReportWarning]:
@@ -129,4 +145,4 @@ def _memory(evidence: Evidence) -> float | None:
         for t in evidence.counted
         if t.before is not None
     ]
-    return max(seen) if seen else capacity(evidence.results.study.cluster).memory
+    return max(seen) if seen else limits_of(evidence.results).memory

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from windtunnel.analysis.effects import baseline_of
-from windtunnel.analysis.evidence import Evidence, ReportWarning, cell_name
+from windtunnel.analysis.evidence import Evidence, ReportWarning, cell_name, slot
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.stats import INDICATIVE_BELOW
 from windtunnel.analysis.words import listed, percent, plural
@@ -53,13 +53,7 @@ def variation(evidence: Evidence) -> Iterator[ReportWarning]:
         return
     wild.sort(key=lambda c: -(c.cv or 0))
     names = listed([f"{cell_name(c)}: {percent(c.cv, signed=False)}" for c in wild])
-    used = sum(trial.extra for trial in evidence.results.trials)
-    more = (
-        f"the cap of extra rounds ({protocol.extra_rounds}) was reached after {used} extra "
-        "trials; look for the disturbance (other load, a slow disk, swapping)"
-        if protocol.extra_rounds
-        else "allow extra rounds (protocol.extra_rounds) and look for the disturbance"
-    )
+    more = _more_rounds(evidence, list(dict.fromkeys((c.workload, c.treatment) for c in wild)))
     yield ReportWarning(
         id="variation-limit",
         rule=3,
@@ -68,6 +62,30 @@ def variation(evidence: Evidence) -> Iterator[ReportWarning]:
         f" (coefficient of variation) in {plural(len(wild), 'cell')}: {names}",
         advice=f"{more}; do not drop trials because they look odd.",
     )
+
+
+def _more_rounds(evidence: Evidence, wild: list[tuple[str, str]]) -> str:
+    """What extra rounds did, or still can do, for the (workload, treatment) that vary."""
+    cap = evidence.results.study.protocol.extra_rounds
+    disturbance = "look for the disturbance (other load, a slow disk, swapping)"
+    if not cap:
+        return f"allow extra rounds (protocol.extra_rounds) and {disturbance}"
+    extra = {(*slot(trial), trial.round) for trial in evidence.results.trials if trial.extra}
+    used = Counter((workload, treatment) for workload, treatment, _ in extra)
+    capped = [where for where in wild if used[where] >= cap]
+    short = [where for where in wild if used[where] < cap]
+    parts = []
+    if short:
+        ran = [f"{_slot_name(where)}: {used[where]} of {cap}" for where in short]
+        why = "the study is not complete" if _short_slots(evidence) else "no more were run"
+        parts.append(
+            f"not all extra rounds were run ({listed(ran)}), {why}; run the same command again "
+            "on this folder, it runs those that are still needed"
+        )
+    if capped:
+        where = f" for {listed([_slot_name(where) for where in capped])}" if short else ""
+        parts.append(f"the cap of extra rounds ({cap}) was reached{where}; {disturbance}")
+    return "; ".join(parts)
 
 
 def no_baseline(evidence: Evidence) -> Iterator[ReportWarning]:
@@ -95,14 +113,9 @@ def no_baseline(evidence: Evidence) -> Iterator[ReportWarning]:
 
 def incomplete(evidence: Evidence) -> Iterator[ReportWarning]:
     """A cell has fewer valid trials than the protocol asked for."""
-    study = evidence.results.study
-    done = Counter((t.workload, t.treatment.id) for t in evidence.counted)
-    workloads = list(study.workloads) or sorted({t.workload for t in evidence.results.trials})
+    rounds = evidence.results.study.protocol.rounds
     short = [
-        f"{treatment.id} / {workload}: {done[(workload, treatment.id)]} of {study.protocol.rounds}"
-        for treatment in study.treatments
-        for workload in workloads
-        if done[(workload, treatment.id)] < study.protocol.rounds
+        f"{_slot_name(where)}: {done} of {rounds}" for where, done in _short_slots(evidence).items()
     ]
     if short:
         yield ReportWarning(
@@ -111,3 +124,21 @@ def incomplete(evidence: Evidence) -> Iterator[ReportWarning]:
             text=f"fewer valid trials than planned rounds: {listed(short)}",
             advice="run the same command again on this folder to complete the study.",
         )
+
+
+def _short_slots(evidence: Evidence) -> dict[tuple[str, str], int]:
+    """Valid trials of each (workload, treatment) that has fewer than planned rounds."""
+    study = evidence.results.study
+    done = Counter(slot(trial) for trial in evidence.counted)
+    workloads = list(study.workloads) or sorted({t.workload for t in evidence.results.trials})
+    return {
+        (workload, treatment.id): done[(workload, treatment.id)]
+        for treatment in study.treatments
+        for workload in workloads
+        if done[(workload, treatment.id)] < study.protocol.rounds
+    }
+
+
+def _slot_name(where: tuple[str, str]) -> str:
+    workload, treatment = where
+    return f"{treatment} / {workload}"
