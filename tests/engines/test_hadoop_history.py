@@ -180,7 +180,8 @@ def test_a_job_becomes_a_phase_with_times_counters_and_tasks() -> None:
     assert run.phase.started_at == BEGAN / 1e3
     assert run.phase.wall_s == 12.5
     metrics = {name: metric.value for name, metric in run.phase.metrics.items()}
-    assert metrics["client_overhead"] == 2.5
+    assert metrics["client_overhead"] == 2.0
+    assert metrics["master_start"] == 0.5
     assert metrics["cpu_time"] == 4.2
     assert metrics["spilled_records"] == 2_000
     assert metrics["failed_attempts"] == 1
@@ -202,8 +203,25 @@ def test_a_list_of_one_that_is_written_as_the_one_is_read() -> None:
 
 
 @pytest.mark.parametrize("counters", [{}, {"jobCounters": {}}, {"jobCounters": {"id": JOB_ID}}])
-def test_a_job_without_counters_has_none(counters: dict[str, Any]) -> None:
-    assert server({"job": JOB}, counters).collect("p", JOB_ID, 1).counters == {}
+def test_a_job_without_counters_is_an_invalid_trial(
+    counters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_WAIT_S", 0.01)
+
+    with pytest.raises(TrialInvalidError, match="no counters"):
+        server({"job": JOB}, counters).collect("p", JOB_ID, 1)
+
+
+def test_without_its_history_file_task_times_are_unknown_and_not_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(history.History, "_history_file", lambda self, job_id: "")
+
+    run = server({"job": JOB}, COUNTERS).collect("sort", JOB_ID, 1)
+
+    assert "map_time" not in run.phase.metrics
+    assert "speculative_attempts" not in run.phase.metrics
+    assert run.notes == ["sort: no task times, the job's history file was not found"]
 
 
 def test_a_job_that_is_not_there_yet_is_waited_for() -> None:

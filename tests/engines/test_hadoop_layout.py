@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.engines.hadoop.layout import (
-    _ADDRESSES,
+    ADDRESSES,
     Layout,
     Placement,
     container_memory_mb,
@@ -59,7 +59,7 @@ def addresses(layout: Layout) -> list[tuple[str, int]]:
     found = set()
     for placement in layout.placements:
         properties = layout.properties(placement.host)
-        for name, role in _ADDRESSES.items():
+        for name, role in ADDRESSES.items():
             if role in placement.roles:
                 found.add((name, placement.host.name, layout.address(name, placement.host)))
                 assert properties[name].startswith(f"{placement.host.name}:"), name

@@ -252,3 +252,14 @@ def test_changes_from_the_command_line_come_last() -> None:
     plan = make_plan(file, located, {"hosts.worker.count": 2, "storage.replication": 1})
 
     assert plan.base.hosts["worker"].count == 2
+
+
+def test_two_factors_that_set_the_same_path_are_refused() -> None:
+    text = HEAD + (
+        "factors:\n"
+        "  bundle: {stock: {}, tuned: {bundle: terasort-tuned}}\n"
+        "  settings.mapreduce.job.reduces: [1, 4]\n"
+    )
+
+    with pytest.raises(DescriptionError, match="both set 'settings.mapreduce.job.reduces'"):
+        plan_from(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import time
 import traceback
@@ -9,7 +10,13 @@ import traceback
 import typer
 
 from windtunnel.cli import about, clusters, studies
-from windtunnel.errors import InterruptedStudyError, UsageError, WindtunnelError
+from windtunnel.errors import (
+    InterruptedStudyError,
+    ResultsError,
+    StorageFullError,
+    UsageError,
+    WindtunnelError,
+)
 from windtunnel.hosts.remains import state_root
 
 UNEXPECTED = 70
@@ -56,7 +63,23 @@ def run(arguments: list[str]) -> int:
         sys.stderr.close()
         return 0
     except Exception as error:
-        return _unexpected(error)
+        known = _storage(error)
+        if known is None:
+            return _unexpected(error)
+        print(known.render(), file=sys.stderr)
+        return known.exit_code
+
+
+def _storage(error: Exception) -> WindtunnelError | None:
+    """A failed write outside the results folder (logs, state) as an error with a remedy."""
+    if not isinstance(error, OSError) or error.errno is None:
+        return None
+    what = f"{error.filename or 'a file'}: {error.strerror}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFullError(what, remedy="free some space and run the same command again.")
+    if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        return ResultsError(what, remedy="give folders that you may write to.")
+    return None
 
 
 def _nothing() -> None:

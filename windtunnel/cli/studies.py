@@ -56,7 +56,7 @@ def register(app: typer.Typer) -> None:
 def demo(results: Results = None, hadoop: Hadoop = None) -> None:
     """Run the demo study on real Hadoop here: stock against tuned TeraSort, with a report."""
     folder = results or DEFAULT_FOLDER / f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
-    _run("demo", folder, _overrides(None, hadoop), retry_invalid=False)
+    _run("demo", folder, None, hadoop, retry_invalid=False)
 
 
 def run(
@@ -67,21 +67,29 @@ def run(
     retry_invalid: Retry = False,
 ) -> None:
     """Run a study, or go on with one that was stopped, and report it."""
-    _run(study, results, _overrides(set_, hadoop), retry_invalid=retry_invalid)
+    _run(study, results, set_, hadoop, retry_invalid=retry_invalid)
 
 
 def _run(
-    study: str, results: Path | None, overrides: dict[str, Any], *, retry_invalid: bool
+    study: str,
+    results: Path | None,
+    changes: list[str] | None,
+    hadoop: str | None,
+    *,
+    retry_invalid: bool,
 ) -> None:
     console = Console(stderr=True)
-    plan = _load(study, overrides)
+    plan = _load(study, _overrides(changes, hadoop))
     folder = results or DEFAULT_FOLDER / plan.name
+    again = ["windtunnel", "run", study, "--results", str(folder)]
+    again += [word for change in changes or [] for word in ("--set", change)]
+    again += ["--hadoop", hadoop] if hadoop else []
     testbed = _testbed(plan, folder / "logs")
     caveats = check_plan(plan, testbed)
     for caveat in caveats:
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"results: {folder}", markup=False, highlight=False, soft_wrap=True)
-    with open_journal(folder, plan, caveats) as journal, _resumable(study, folder):
+    with open_journal(folder, plan, caveats) as journal, _resumable(shlex.join(again)):
         for treatment in plan.treatments:
             testbed.prepare(plan.cluster_of(treatment))
         listener = listener_for(console)
@@ -99,9 +107,8 @@ def _run(
 
 
 @contextmanager
-def _resumable(study: str, folder: Path) -> Iterator[None]:
+def _resumable(how: str) -> Iterator[None]:
     """Tell, when a study stops early, with which command it goes on."""
-    how = f"windtunnel run {shlex.quote(study)} --results {shlex.quote(str(folder))}"
     try:
         yield
     except InterruptedStudyError as error:
@@ -154,9 +161,11 @@ def plan(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
             f"{slot.workload}/{slot.treatment.id}" for slot in found.round_slots(number)
         )
         say(f"  round {number}: {order}")
-    trials = protocol.rounds * len(found.treatments) * len(found.workloads)
+    passes = protocol.rounds + protocol.warmup
+    trials = passes * len(found.treatments) * len(found.workloads)
     extra = protocol.extra_rounds * len(found.treatments) * len(found.workloads)
-    say(f"  {trials} trials, up to {extra} more where the variation passes the limit")
+    warmup = f" ({protocol.warmup} of {passes} passes warm up)" if protocol.warmup else ""
+    say(f"  {trials} trials{warmup}, up to {extra} more where the variation passes the limit")
     for caveat in caveats:
         say(f"  note: {caveat}")
 

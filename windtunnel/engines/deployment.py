@@ -15,12 +15,14 @@ class JobRun:
     """A finished job: its phase record, all its counters, and its task attempts.
 
     ``counters`` maps ``GROUP:NAME`` to the job's total. ``tasks`` rows have the columns
-    of the ``tasks`` Parquet file (see ``results/folder.py``).
+    of the ``tasks`` Parquet file (see ``results/folder.py``). ``notes`` say what could not be
+    read; the metrics that need it are then left out.
     """
 
     phase: Phase
     counters: Mapping[str, int]
     tasks: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

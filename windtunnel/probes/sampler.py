@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 PERIOD_S = 1.0
 _CPU_STATES = {"user": "user", "system": "system", "iowait": "iowait", "idle": "idle"}
-_CPU_STATES |= {"steal": "steal"}
+_CPU_STATES |= {state: state for state in ("nice", "irq", "softirq", "steal")}
 
 Row = tuple[float, str, str, str, float]
 
@@ -30,7 +30,8 @@ SCHEMA = pa.schema(
         ("metric", pa.string()),
         ("unit", pa.string()),
         ("value", pa.float64()),
-    ]
+    ],
+    metadata={"schema": "windtunnel.samples/1"},
 )
 
 
@@ -49,6 +50,7 @@ class Sampler:
         self, processes: Callable[[], Mapping[str, int]], host: str = "this-machine"
     ) -> None:
         self.rows: list[Row] = []
+        self.failures: list[str] = []
         self.cpu_s = 0.0
         self.elapsed_s = 0.0
         self._processes = processes
@@ -89,7 +91,10 @@ class Sampler:
             due += PERIOD_S
             if self._stop.wait(max(0.0, due - time.monotonic())):
                 break
-            self.rows += self._sample(time.time())
+            try:
+                self.rows += self._sample(time.time())
+            except (OSError, psutil.Error) as error:
+                self.failures.append(str(error))
             self.cpu_s = time.thread_time()
             self.elapsed_s = time.monotonic() - began
 

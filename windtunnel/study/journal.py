@@ -45,7 +45,8 @@ TASKS_SCHEMA = pa.schema(
         ("shuffle_finished_at", pa.float64()),
         ("sort_finished_at", pa.float64()),
         ("locality", pa.string()),
-    ]
+    ],
+    metadata={"schema": "windtunnel.tasks/1"},
 )
 
 
@@ -201,14 +202,18 @@ def open_journal(path: Path, plan: Plan, notes: Sequence[str] = ()) -> Iterator[
 
 
 def _sweep(path: Path) -> None:
-    """Remove what belongs to no recorded trial: a run was killed before it could count."""
+    """Put away what belongs to no recorded trial.
+
+    A run was killed before its trial could count, or somebody moved the trial's file away.
+    """
     for name in (".", "trials", "samples", "tasks", "provenance"):
         for file in (path / name).glob("*.new"):
             file.unlink()
     for name in ("samples", "tasks"):
         for file in (path / name).glob("*.parquet"):
             if not (path / "trials" / f"{file.stem}.json").is_file():
-                file.unlink()
+                (path / "orphans" / name).mkdir(parents=True, exist_ok=True)
+                file.replace(path / "orphans" / name / file.name)
 
 
 def _study(path: Path, plan: Plan, notes: Sequence[str]) -> StudyRecord:

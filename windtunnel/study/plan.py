@@ -153,6 +153,7 @@ def make_plan(
     for name, given in file.factors.items():
         with blame(located, "factors", name):
             levels[name] = _levels(name, given)
+    _refuse_overlap(levels, located)
     baseline = _baseline(file, levels, located)
     chosen = DESIGNS[file.design](levels, baseline)
     treatments = [_treatment(combination, levels) for combination in chosen]
@@ -214,6 +215,23 @@ def _levels(name: str, given: object) -> dict[str, dict[str, Any]]:
             remedy="give at least two, or move the one into 'set'.",
         )
     return found
+
+
+def _refuse_overlap(
+    levels: Mapping[str, Mapping[str, Mapping[str, Any]]], located: Located
+) -> None:
+    """Two factors that set the same path would overwrite each other, and neither be true."""
+    owner: dict[str, str] = {}
+    for name, given in levels.items():
+        for path in dict.fromkeys(path for changes in given.values() for path in changes):
+            if path in owner:
+                raise located.error(
+                    f"the factors '{owner[path]}' and '{name}' both set '{path}'",
+                    "factors",
+                    name,
+                    remedy="let each path be set by one factor only.",
+                )
+            owner[path] = name
 
 
 def _expand(changes: Mapping[str, Any]) -> dict[str, Any]:

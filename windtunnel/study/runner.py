@@ -124,18 +124,21 @@ class Runner:
             self._run_pass(slots)
 
     def _noisy_cells(self, before_round: int) -> list[tuple[str, str]]:
-        """Cells whose coefficient of variation, over the rounds so far, passes the limit."""
-        cells: dict[tuple[str, str], list[float]] = {}
+        """Cells in which a phase, or the total, varies by more than the limit so far."""
+        cells: dict[tuple[str, str, str], list[float]] = {}
         for trial in self.journal.trials():
             if trial.verdict.valid and 0 < trial.round < before_round:
-                total = sum(phase.elapsed_s for phase in trial.phases)
-                cells.setdefault((trial.workload, trial.treatment.id), []).append(total)
+                times = {phase.name: phase.elapsed_s for phase in trial.phases}
+                for name, elapsed_s in (times | {"": sum(times.values())}).items():
+                    key = (trial.workload, trial.treatment.id, name)
+                    cells.setdefault(key, []).append(elapsed_s)
         limit = self.plan.protocol.variation_limit
-        return [
-            cell
-            for cell, times in cells.items()
+        noisy = [
+            (workload, treatment)
+            for (workload, treatment, _), times in cells.items()
             if len(times) > 1 and statistics.stdev(times) / statistics.fmean(times) > limit
         ]
+        return list(dict.fromkeys(noisy))
 
     def _run_slot(self, slot: Slot) -> bool:
         """Run one trial of a slot; returns whether it is valid."""
@@ -145,7 +148,7 @@ class Runner:
                 remedy="run the same command again: it goes on where it stopped.",
             )
         began = time.monotonic()
-        attempt = len(self.journal.attempts(slot)) + 1
+        attempt = max((trial.attempt for trial in self.journal.attempts(slot)), default=0) + 1
         trial = self._attempt(slot, attempt)
         self._durations.append(time.monotonic() - began)
         self._count(trial, slot)

@@ -68,8 +68,12 @@ def run_trial(
     with storage_errors(journal.path):
         sampler.write(journal.sample_file(trial_id), trial_id)
     trial = _record(plan, slot, attempt, journal, started_at, before, outcome)
+    flags = [*trial.flags]
+    if sampler.failures:
+        flags.append(f"{len(sampler.failures)} samples failed: {sampler.failures[0]}")
     metrics = _trial_metrics(trial, sampler, workload)
-    trial = trial.model_copy(update={"metrics": metrics, "provenance": provenance})
+    update = {"metrics": metrics, "provenance": provenance, "flags": flags}
+    trial = trial.model_copy(update=update)
     tasks = [row for run in outcome.runs.values() for row in run.tasks]
     journal.append(trial, tasks)
     return trial, outcome.broken
@@ -109,6 +113,7 @@ def _run(
             if after_phase is not None:
                 after_phase(phase, deployment, execution)
         verdict = workload.verify(deployment, execution)
+        deployment.check_alive()
         workload.clean(deployment, execution)
     except TrialInvalidError as error:
         # A job that was given up may still hold containers: the next trial gets new daemons.
@@ -154,6 +159,7 @@ def _record(
         verdict=outcome.verdict,
         phases=[run.phase for run in outcome.runs.values()],
         before=before,
+        flags=[note for run in outcome.runs.values() for note in run.notes],
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import shutil
 import signal
 import subprocess
@@ -73,7 +74,8 @@ def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
     DeploymentError
         If it does not come up.
     """
-    folder = folder_of_all() / time.strftime("%Y%m%d-%H%M%S")
+    stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    folder = folder_of_all() / stamp
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "cluster.json").write_text(json.dumps(cluster.plain()))
@@ -94,6 +96,16 @@ def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
     with contextlib.suppress(psutil.Error):
         started = psutil.Process(keeper.pid).create_time()
         (folder / KEEPER).write_text(json.dumps([keeper.pid, started]))
+    try:
+        return _wait_ready(keeper, folder, log, tell)
+    except BaseException:
+        keeper.terminate()
+        raise
+
+
+def _wait_ready(
+    keeper: subprocess.Popen[bytes], folder: Path, log: Path, tell: Callable[[str], None]
+) -> dict[str, Any]:
     deadline = time.monotonic() + _START_LIMIT_S
     told = ""
     while time.monotonic() < deadline:
@@ -112,7 +124,6 @@ def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
                 tail="\n".join(lines[-20:]),
             )
         time.sleep(0.1)
-    keeper.terminate()
     raise DeploymentError(f"the cluster was not ready after {_START_LIMIT_S:.0f} s", log=log)
 
 
@@ -151,6 +162,9 @@ def keep(folder: Path) -> int:
         _log(error.render())
         (folder / ENDED).write_text(error.render())
         return error.exit_code
+    except Exception as error:  # a fault of ours: one line for the user, not a traceback
+        _log(f"unexpected error: {type(error).__name__}: {error}")
+        return 70
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -23,10 +24,10 @@ from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.hadoop import lines
 from windtunnel.engines.hadoop.client import JobClient
-from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.daemons import HEAP_MB, Daemons
 from windtunnel.engines.hadoop.history import History
-from windtunnel.engines.hadoop.layout import MAIN_CLASS, Placement, plan_layout
-from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.hadoop.layout import ADDRESSES, MAIN_CLASS, Placement, plan_layout
+from windtunnel.engines.hadoop.software import JVM_OPTIONS, Software
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
@@ -51,14 +52,18 @@ class LocalDeployment:
         self.software = software
         self.logs = logs
         self.registration = Registration.create("local")
-        logs.mkdir(parents=True, exist_ok=True)
-        (self.registration.folder / "logs").symlink_to(logs, target_is_directory=True)
         self.id = self.registration.id
+        self.hosts: Sequence[Host] = []
+
+    def open(self) -> None:
+        """Make the folders and start the supervisor; :meth:`close` undoes it."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        link = self.registration.folder / "logs"
+        link.symlink_to(self.logs, target_is_directory=True)
         self.supervisor = SupervisorClient(
             self.id, [self.registration.scratch], self.registration.folder / "supervisor.log"
         )
-        self.registration.update(supervisor=self.supervisor.pid, cluster=cluster.name)
-        self.hosts: Sequence[Host] = []
+        self.registration.update(supervisor=self.supervisor.pid, cluster=self.cluster.name)
 
     def start(self, tell: Tell) -> None:
         """Place the hosts, start the daemons, wait until they are ready."""
@@ -83,7 +88,7 @@ class LocalDeployment:
         addresses = {host.name: host.address for host in self.hosts}
         self.files = WebHdfs(self.layout.address("dfs.namenode.http-address"), addresses)
         history = self.layout.address("mapreduce.jobhistory.webapp.address")
-        self.history = History(history, self.files)
+        self.history = History(history, self.files, check_alive=self.check_alive)
         self.jobs = JobClient(self.daemons, self.hosts[0])
         self.registration.update(
             endpoints=self.endpoints(),
@@ -152,10 +157,9 @@ class LocalDeployment:
 
     def close(self) -> None:
         """End all processes and remove all that is not a log."""
-        self.supervisor.close()
-        for client in (getattr(self, "files", None), getattr(self, "history", None)):
-            if client is not None:
-                client.close()
+        for part in ("supervisor", "files", "history"):
+            if hasattr(self, part):
+                getattr(self, part).close()
         self.registration.forget()
 
 
@@ -190,6 +194,12 @@ class LocalTestbed:
                 f"{workers} workers need about {needed / 2**30:.1f} GiB for their daemons alone; "
                 f"{free / 2**30:.1f} GiB are free"
             )
+        impossible += [
+            f"exactly one host must have the role {role}"
+            for role in ("namenode", "resourcemanager", "historyserver")
+            if roles.get(role, 0) != 1
+        ]
+        impossible += _odd_addresses(cluster)
         unknown = {str(role) for role in roles if role not in MAIN_CLASS} - {"client"}
         if unknown:
             impossible.append(f"no engine for the roles {', '.join(sorted(unknown))}")
@@ -238,6 +248,7 @@ class LocalTestbed:
         self.prepare(cluster)
         deployment = self._new(cluster)
         try:
+            deployment.open()
             deployment.start(self.tell)
             yield deployment
         finally:
@@ -273,7 +284,8 @@ class LocalTestbed:
         return {
             "hadoop": software.version,
             "java": {"version": java.version, "vendor": java.vendor, "source": java.source},
-            "class_archive_for_daemons": software.class_archive is not None,
+            "class_archive": software.class_archive is not None,
+            "daemon_jvm": {"options": list(JVM_OPTIONS), "heap_mb": HEAP_MB},
             "jars": [
                 {"name": jar.name, "version": jar.version, "sha256": jar.sha256}
                 for jar in artifacts.jars
@@ -283,6 +295,15 @@ class LocalTestbed:
                 for setting in non_defaults(deployment.layout.lasting(), software.version)
             ],
         }
+
+
+def _odd_addresses(cluster: Cluster) -> list[str]:
+    """Addresses in the description's settings that are not HOST:PORT."""
+    return [
+        f"settings.{name}: '{value}' is no address (HOST:PORT)"
+        for name, value in cluster.settings.items()
+        if name in ADDRESSES and not re.fullmatch(r"[^:\s]+:\d{1,5}", str(value))
+    ]
 
 
 def _refuse_odd_folders() -> None:

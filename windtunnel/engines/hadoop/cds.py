@@ -1,11 +1,11 @@
-"""Class-data sharing: one archive of parsed classes for all daemons and clients.
+"""Class-data sharing: one archive of parsed classes for all of Hadoop's JVMs.
 
 Starting nine JVMs that each parse 10,000 classes from 190 jars costs some 60 CPU seconds;
 with the archive about 25. It is made once for a Java runtime and a set of jars
 (``java -Xshare:dump``, JDK Tools Reference, "CDS Archiving") from the list of classes that
 the daemons of Hadoop 3.5.0 load, and it is kept beside the jars. The JVM checks by itself
-that the archive fits and goes on without it where it does not. The tasks' JVMs are
-Hadoop's own and never use it: what is measured is stock.
+that the archive fits and goes on without it where it does not. Containers use it too, at
+every treatment alike (docs/decisions/0010).
 """
 
 from __future__ import annotations
@@ -22,8 +22,13 @@ _DUMP_LIMIT_S = 300
 
 def archive_path(java: Path, java_version: str, lib: Path) -> Path:
     """Where the archive of this Java runtime and these jars lies (it may not exist yet)."""
-    key = hashlib.sha256(f"{java}\0{java_version}\0{lib}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{java}\0{java_version}\0{lib}\0".encode() + _classes()).hexdigest()[:16]
     return lib.parent / f"classes-{key}.jsa"
+
+
+def _classes() -> bytes:
+    """The packed list of classes that daemons, application masters and tasks load."""
+    return resources.files(__package__).joinpath("classlist/hadoop.txt.gz").read_bytes()
 
 
 def ensure_archive(java: Path, java_version: str, lib: Path) -> Path | None:
@@ -41,8 +46,7 @@ def ensure_archive(java: Path, java_version: str, lib: Path) -> Path | None:
     new = target.with_suffix(f".new-{os.getpid()}")
     listed = target.with_suffix(f".list-{os.getpid()}")
     try:
-        packed = resources.files(__package__).joinpath("classlist/daemons.txt.gz").read_bytes()
-        listed.write_bytes(gzip.decompress(packed))
+        listed.write_bytes(gzip.decompress(_classes()))
         done = subprocess.run(
             [
                 str(java),

@@ -15,8 +15,13 @@ from windtunnel.hosts.base import Host, Process, ProcessSpec
 _TAIL_LINES = 12
 _TAIL_BYTES = 1 << 16
 # Heap of each daemon, MiB: 3 workers and the masters stay below 2.2 GiB resident.
-_HEAP_MB = {"namenode": 256, "resourcemanager": 256, "historyserver": 192}
-_WORKER_HEAP_MB = 160
+HEAP_MB = {
+    "namenode": 256,
+    "resourcemanager": 256,
+    "historyserver": 192,
+    "datanode": 160,
+    "nodemanager": 160,
+}
 _WEBAPPS = ("hdfs", "datanode", "secondary", "static")
 _LOG4J = """\
 log4j.rootLogger=INFO,console
@@ -123,7 +128,7 @@ class Daemons:
         argv = software.command(
             MAIN_CLASS[role],
             *args,
-            heap_mb=_HEAP_MB.get(role, _WORKER_HEAP_MB),
+            heap_mb=HEAP_MB[role],
             hosts_file=self.hosts_file,
             classpath=[host.root / "conf", self.shared / "web"],
             options=(f"-Dproc_{role}",),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -46,7 +46,7 @@ _COUNTERS: dict[str, tuple[str, str, float]] = {
     "other_local_maps": (f"{_JOB}:OTHER_LOCAL_MAPS", "count", 1),
 }
 _WAIT_S = 30.0
-_HISTORY_FOLDER = "/tmp/hadoop-yarn/staging/history"
+HISTORY_FOLDER = "/tmp/hadoop-yarn/staging/history"
 _FINISHED = {"MAP_ATTEMPT_FINISHED": "MAP", "REDUCE_ATTEMPT_FINISHED": "REDUCE"}
 _FAILED = {"MAP_ATTEMPT_FAILED", "MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_FAILED"}
 _FAILED |= {"REDUCE_ATTEMPT_KILLED"}
@@ -61,9 +61,21 @@ class History:
         IP address and port of the history server's web server.
     files:
         The file system that holds the history files.
+    folder:
+        Where in it: the part of the path that all history files share.
+    check_alive:
+        Called while waiting; raises if a daemon has died.
     """
 
-    def __init__(self, address: tuple[str, int], files: WebHdfs) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        files: WebHdfs,
+        folder: str = HISTORY_FOLDER,
+        check_alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._folder = folder
+        self._check_alive = check_alive
         self._base = f"http://{address[0]}:{address[1]}/ws/v1/history/mapreduce/jobs"
         self._files = files
         self._http = httpx.Client(timeout=10, trust_env=False)
@@ -86,8 +98,9 @@ class History:
             If the history server does not show the job within 30 s.
         """
         job = self._wait_for(job_id)
-        counters = _flatten(self._get(f"/{job_id}/counters").get("jobCounters", {}))
+        counters = self._counters(job_id)
         tasks = list(self._attempts(job_id, phase))
+        notes = [] if tasks else [f"{phase}: no task times, the job's history file was not found"]
         started, finished = job["startTime"] / 1e3, job["finishTime"] / 1e3
         record = Phase(
             name=phase,
@@ -98,7 +111,20 @@ class History:
             wall_s=wall_s,
             metrics=_metrics(counters, tasks, job, wall_s),
         )
-        return JobRun(phase=record, counters=counters, tasks=tasks)
+        return JobRun(phase=record, counters=counters, tasks=tasks, notes=notes)
+
+    def _counters(self, job_id: str) -> dict[str, int]:
+        deadline = time.monotonic() + _WAIT_S
+        while time.monotonic() < deadline:
+            counters = _flatten(self._get(f"/{job_id}/counters").get("jobCounters", {}))
+            if counters:
+                return counters
+            self._pause()
+        raise TrialInvalidError(f"the history server gave no counters of {job_id}")
+
+    def _pause(self) -> None:
+        self._check_alive()
+        time.sleep(0.2)
 
     def _wait_for(self, job_id: str) -> dict[str, Any]:
         deadline = time.monotonic() + _WAIT_S
@@ -106,7 +132,7 @@ class History:
             job: dict[str, Any] = self._get(f"/{job_id}").get("job", {})
             if job.get("finishTime"):
                 return job
-            time.sleep(0.2)
+            self._pause()
         raise TrialInvalidError(f"the history server did not show {job_id} within {_WAIT_S:.0f} s")
 
     def _get(self, path: str) -> dict[str, Any]:
@@ -129,11 +155,11 @@ class History:
         """
         deadline = time.monotonic() + _WAIT_S
         while time.monotonic() < deadline:
-            found = self._find(job_id, _HISTORY_FOLDER, depth=6)
+            found = self._find(job_id, self._folder, depth=6)
             if found:
                 with contextlib.suppress(DeploymentError):
                     return self._files.read(found, limit_bytes=1 << 30).decode(errors="replace")
-            time.sleep(0.2)
+            self._pause()
         return ""
 
     def _find(self, job_id: str, folder: str, depth: int) -> str | None:
@@ -175,14 +201,17 @@ def _metrics(
         for name, (key, unit, factor) in _COUNTERS.items()
         if key in counters
     }
-    elapsed_s = (job["finishTime"] - job["startTime"]) / 1e3
-    metrics["client_overhead"] = Metric(value=max(0.0, wall_s - elapsed_s), unit="s")
+    submitted = job.get("submitTime") or job["startTime"]
+    seen_s = (job["finishTime"] - submitted) / 1e3
+    metrics["client_overhead"] = Metric(value=max(0.0, wall_s - seen_s), unit="s")
+    metrics["master_start"] = Metric(value=(job["startTime"] - submitted) / 1e3, unit="s")
     for name, key in (("failed_attempts", "failed"), ("killed_attempts", "killed")):
         count = job.get(f"{key}MapAttempts", 0) + job.get(f"{key}ReduceAttempts", 0)
         metrics[name] = Metric(value=count, unit="count")
-    metrics["speculative_attempts"] = Metric(value=_speculative(tasks), unit="count")
-    for name, seconds in _task_times(tasks).items():
-        metrics[name] = Metric(value=seconds, unit="s")
+    if tasks:  # else unknown, which is not 0
+        metrics["speculative_attempts"] = Metric(value=_speculative(tasks), unit="count")
+        for name, seconds in _task_times(tasks).items():
+            metrics[name] = Metric(value=seconds, unit="s")
     return metrics
 
 

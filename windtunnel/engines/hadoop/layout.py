@@ -17,8 +17,9 @@ from xml.etree import ElementTree
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import site_of
+from windtunnel.engines.hadoop.history import HISTORY_FOLDER
 from windtunnel.engines.hadoop.software import Software
-from windtunnel.errors import DeploymentError
+from windtunnel.errors import DeploymentError, DescriptionError
 from windtunnel.hosts.base import Host
 
 MAIN_CLASS = {
@@ -30,7 +31,7 @@ MAIN_CLASS = {
 }
 
 # property that holds an address -> the role whose host it lies on
-_ADDRESSES = {
+ADDRESSES = {
     "dfs.namenode.rpc-address": "namenode",
     "dfs.namenode.http-address": "namenode",
     "dfs.datanode.address": "datanode",
@@ -93,7 +94,11 @@ class Layout:
     def address(self, prop: str, host: Host | None = None) -> tuple[str, int]:
         """IP address and port behind an address property."""
         value = self.properties(host)[prop]
-        name, port = value.rsplit(":", 1)
+        name, _, port = value.rpartition(":")
+        if not name or not port.isdigit():
+            raise DescriptionError(
+                f"'{value}' is no address", key=f"settings.{prop}", remedy="write HOST:PORT."
+            )
         known = {p.host.name: p.host.address for p in self.placements}
         return known.get(name, name), int(port)
 
@@ -109,9 +114,11 @@ class Layout:
         Addresses are left out; the folder of the jars and the name table become words.
         """
         return {
-            name: _NAMES_OPTION.sub(r"\1<names>", value).replace(str(self.software.lib), "<jars>")
+            name: _NAMES_OPTION.sub(r"\1<names>", value)
+            .replace(str(self.software.class_archive), "<class archive>")
+            .replace(str(self.software.lib), "<jars>")
             for name, value in self.properties().items()
-            if name not in _ADDRESSES and name != "fs.defaultFS"
+            if name not in ADDRESSES and name != "fs.defaultFS"
         }
 
 
@@ -193,6 +200,11 @@ def _shared_settings(
 ) -> dict[str, str]:
     memory_mb = container_memory_mb(cores, memory_bytes, workers)
     names = f"-Djdk.net.hosts.file={hosts_file}"
+    if layout.software.class_archive:
+        # The archive wants a class path that begins with the jars; the shell that starts a
+        # container puts the one that YARN made behind them.
+        names += f" -XX:SharedArchiveFile={layout.software.class_archive}"
+        names += f" -cp {layout.software.lib}/*:$CLASSPATH"
     classpath = f"{layout.software.lib}/*"
     storage = layout.cluster.storage
     settings = {
@@ -220,6 +232,8 @@ def _shared_settings(
         "mapreduce.framework.name": "yarn",
         # Readable task timelines; the default format is binary Avro.
         "mapreduce.jobhistory.jhist.format": "json",
+        "mapreduce.jobhistory.done-dir": f"{HISTORY_FOLDER}/done",
+        "mapreduce.jobhistory.intermediate-done-dir": f"{HISTORY_FOLDER}/done_intermediate",
         "mapreduce.admin.map.child.java.opts": names,
         "mapreduce.admin.reduce.child.java.opts": names,
         # The application master is no task: keep it light where all hosts share a machine.
@@ -253,10 +267,10 @@ def _host_settings(placement: Placement) -> dict[str, str]:
 
 def _assign_addresses(layout: Layout) -> None:
     """Give every address property its host and a free port."""
-    ports = iter(free_ports((len(_ADDRESSES) + 1) * len(layout.placements)))
+    ports = iter(free_ports((len(ADDRESSES) + 1) * len(layout.placements)))
     for placement in layout.placements:
         own = layout.per_host[placement.host.name]
-        for prop, role in _ADDRESSES.items():
+        for prop, role in ADDRESSES.items():
             if role in placement.roles:
                 target = own if role in _PER_WORKER else layout.settings
                 target[prop] = f"{placement.host.name}:{next(ports)}"

@@ -9,6 +9,9 @@ from pathlib import Path
 # Hadoop reaches into these packages by reflection (Hadoop 3.5.0 on Java 17 and 25).
 _OPENS = ("java.base/java.lang", "java.base/java.util")
 
+# C1 only and the serial collector: right for daemons and clients, which mostly wait.
+JVM_OPTIONS = ("-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+
 
 @dataclass(frozen=True)
 class Software:
@@ -55,18 +58,14 @@ class Software:
 
         ``classpath`` comes after them: class-data sharing wants a common beginning.
 
-        C1 only and the serial collector: right for daemons and clients, which are many
-        and mostly wait; the tasks' JVMs are Hadoop's own choice and not touched.
+        For daemons and clients; the options of the tasks' JVMs are in ``layout.py``.
         """
         shared = [f"-XX:SharedArchiveFile={self.class_archive}"] if self.class_archive else []
         opens = [flag for package in _OPENS for flag in ("--add-opens", f"{package}=ALL-UNNAMED")]
         return [
             str(self.java),
             f"-Xmx{heap_mb}m",
-            "-Xss512k",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:-UsePerfData",
+            *JVM_OPTIONS,
             *shared,
             *opens,
             f"-Djdk.net.hosts.file={hosts_file}",
