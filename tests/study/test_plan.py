@@ -261,5 +261,5 @@ def test_two_factors_that_set_the_same_path_are_refused() -> None:
         "  settings.mapreduce.job.reduces: [1, 4]\n"
     )
 
-    with pytest.raises(DescriptionError, match="both set 'settings.mapreduce.job.reduces'"):
+    with pytest.raises(DescriptionError, match=r"both set 'settings\.mapreduce\.job\.reduces'"):
         plan_from(text)
