@@ -72,8 +72,9 @@ def test_an_unknown_path_is_answered_with_the_nearest_known(path, message, remed
     ],
 )
 def test_the_result_is_checked_as_a_whole(changes, key, message):
+    copied = apply_overrides(LOCAL, {"storage.replication": 3})
     with pytest.raises(DescriptionError) as caught:
-        apply_overrides(LOCAL, changes)
+        apply_overrides(copied, changes)
     assert caught.value.key == key
     assert message in caught.value.message
 
