@@ -59,12 +59,18 @@ def load(version: str, progress: Progress | None = None) -> tuple[Software, Arti
     exact = next(
         jar.version for jar in artifacts.jars if jar.path.name.startswith("hadoop-common-")
     )
+    archive = ensure_archive(java.binary, java.version, artifacts.lib)
+    if archive is None and progress is not None:
+        progress.note(
+            f"Java {java.version} made no class archive: all of Hadoop's JVMs start slower "
+            f"(the reason, if it gave one, is in {artifacts.root}/*.refused)"
+        )
     software = Software(
         java=java.binary,
         java_version=java.version,
         lib=artifacts.lib,
         client_lib=artifacts.client_lib,
         version=exact,
-        class_archive=ensure_archive(java.binary, java.version, artifacts.lib),
+        class_archive=archive,
     )
     return software, artifacts, java
