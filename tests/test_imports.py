@@ -21,7 +21,7 @@ LAYERS = (
     {"hosts", "results"},
     {"engines", "probes", "model", "audit"},
     {"analysis", "workloads", "testbeds"},
-    {"report", "study"},
+    {"report", "study", "published"},
     {"cli", "__main__"},
 )
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}

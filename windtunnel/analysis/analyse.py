@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar, cast
 
 from windtunnel.analysis.cells import Cell, Key, cells, samples
 from windtunnel.analysis.effects import Effect, effects
@@ -15,6 +16,8 @@ from windtunnel.analysis.observations import TOTAL, Observation, observe, total_
 from windtunnel.analysis.warnings import warnings
 from windtunnel.results.folder import Results
 from windtunnel.results.record import StudyRecord, Trial
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,18 @@ class Analysis:
     warnings: list[ReportWarning]
     phases: dict[str, list[str]]
     observations: list[Observation]
+    results: Results
+    _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, make: Callable[[Analysis], _T]) -> _T:
+        """``make(self)``, worked out at the first call and remembered.
+
+        Sections, charts and the export ask for the same products (a ranking, a fit, tails),
+        some of which take seconds.
+        """
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(_T, self._made[make])
 
     def cell(self, treatment: str, workload: str, phase: str, metric: str) -> Cell | None:
         """One cell, or None where no valid trial has that number."""
@@ -101,6 +116,7 @@ def analyse(results: Results) -> Analysis:
         warnings=warnings(Evidence(results, found_cells, used)),
         phases=_phases(results.trials),
         observations=observations,
+        results=results,
     )
 
 

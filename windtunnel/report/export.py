@@ -14,6 +14,7 @@ import pyarrow.parquet
 
 from windtunnel.analysis import Analysis, Cell, Effect, TrialRow
 from windtunnel.report.atomic import write_bytes
+from windtunnel.report.sections import sections
 
 REPORT_SCHEMA = "windtunnel.report/1"
 
@@ -34,6 +35,7 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
         "trials": [_trial(trial) for trial in analysis.trials],
         "warnings": [asdict(warning) for warning in analysis.warnings],
         "limits": [{**asdict(use), "state": use.state} for use in analysis.usages],
+        **{section.id: section.data for section in sections(analysis)},
     }
     finite: dict[str, Any] = _finite(data)
     return finite

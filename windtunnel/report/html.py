@@ -21,6 +21,7 @@ from windtunnel.report.atomic import write_bytes
 from windtunnel.report.charts import CHARTS, effects, phases, resources
 from windtunnel.report.choose import choose
 from windtunnel.report.inside import look_inside
+from windtunnel.report.sections import sections
 from windtunnel.report.svg import svg
 from windtunnel.report.theme import TREATMENTS, colour, dark_rules
 from windtunnel.results.folder import Results
@@ -80,6 +81,7 @@ def _context(analysis: Analysis, results: Results) -> dict[str, Any]:
         "resource_phase": resources.phase(analysis),
         "total": TOTAL,
         "charts": _charts(analysis),
+        "sections": sections(analysis),
         "phase_legend": phases.legend(analysis),
         "treatment_legend": _treatments(analysis),
         "insides": insides,

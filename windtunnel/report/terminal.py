@@ -11,6 +11,9 @@ from rich.text import Text
 from windtunnel.analysis import Analysis, Cell, Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
+from windtunnel.report.sections import sections
+from windtunnel.report.sections.base import Section
+from windtunnel.report.sections.base import Table as Rows
 
 ROWS_SHOWN = 40
 STYLE = {"serious": "bold red", "caution": "yellow", "note": "cyan"}
@@ -34,6 +37,8 @@ def print_report(analysis: Analysis, console: Console) -> None:
         console.print(Text(f"- {finding.text}"))
     _effects(analysis, console)
     _cells(analysis, console)
+    for section in sections(analysis):
+        _section(section, console)
     _invalid(analysis, console)
     _warnings(analysis, console)
 
@@ -111,6 +116,35 @@ def _span(c: Cell) -> str:
     if c.ci_low is None or c.ci_high is None:
         return "unknown"
     return f"{digits(c.ci_low)} to {digits(c.ci_high)}"
+
+
+def _section(section: Section, console: Console) -> None:
+    console.print()
+    console.print(Text(section.title, style="bold"))
+    if section.lead:
+        console.print(Text(section.lead, style="dim"))
+    for sentence in section.said:
+        console.print(Text(f"- {sentence}"))
+    for table in section.tables:
+        print_table(table, console)
+    if section.hint:
+        console.print(Text(section.hint, style="dim"))
+
+
+def print_table(rows: Rows, console: Console) -> None:
+    """Print a table of finished words, its first rows if it is long."""
+    table = _table(rows.caption)
+    for column in rows.columns:
+        table.add_column(
+            column.name, justify="right" if column.numeric else "left", overflow="fold"
+        )
+    for place, row in enumerate(rows.rows[:ROWS_SHOWN]):
+        table.add_row(*map(Text, row), style="bold" if place in rows.strong else "")
+    console.print()
+    console.print(table)
+    if rows.hint:
+        console.print(Text(rows.hint, style="dim"))
+    _more(len(rows.rows), console)
 
 
 def _invalid(analysis: Analysis, console: Console) -> None:

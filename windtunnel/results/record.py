@@ -92,6 +92,8 @@ class Trial(Record):
     ``round`` counts from 1 (0 = warm-up, never averaged); ``position`` is the place in
     the round's random order; ``attempt`` counts repetitions of the same slot after an
     invalid trial, from 1. ``extra`` marks a trial that the variation limit asked for.
+    ``deployment`` counts, from 1, the starts of the cluster within the study: trials of one
+    deployment are nested in it. ``power_source`` names where power samples came from.
     """
 
     schema_: str = Field(default=TRIAL_SCHEMA, alias="schema")
@@ -109,8 +111,10 @@ class Trial(Record):
     started_at: float
     finished_at: float
     verdict: Verdict
+    deployment: int | None = None
     phases: list[Phase] = Field(default_factory=list)
     metrics: dict[str, Metric] = Field(default_factory=dict)
+    power_source: str | None = None
     before: Before | None = None
     flags: list[str] = Field(default_factory=list)
     samples_file: str | None = None
@@ -136,10 +140,34 @@ class ProtocolRecord(Record):
     trial_time_limit_s: float
     retry_invalid: int = 1
     cache: str = "warm"
+    preset: str | None = None
+    restart: str = "never"
+    retest: str = "noisy cells"
+    pause_s: float = 0.0
+    invalidate: dict[str, float] = Field(default_factory=dict)
+    detect: float | None = None
+    power: float = 0.80
+    pilot_rounds: int | None = None
+    max_rounds: int | None = None
+
+
+class DesignRecord(Record):
+    """Which combinations of levels became treatments, and what that choice cannot tell apart.
+
+    ``options`` are those of the design (``resolution``, ``generators`` ...). ``confounded``
+    holds a line for each group of effects that the design cannot separate.
+    """
+
+    kind: str = "full-factorial"
+    options: dict[str, Any] = Field(default_factory=dict)
+    confounded: list[str] = Field(default_factory=list)
 
 
 class StudyRecord(Record):
-    """The question as it was asked, resolved: written once, before the first trial."""
+    """The question as it was asked, resolved: written once, before the first trial.
+
+    ``sources`` names the documents or files of results that Windtunnel did not measure.
+    """
 
     schema_: str = Field(default=STUDY_SCHEMA, alias="schema")
     id: str
@@ -155,7 +183,9 @@ class StudyRecord(Record):
     factors: dict[str, list[str]] = Field(default_factory=dict)
     baseline: dict[str, str] = Field(default_factory=dict)
     treatments: list[Treatment] = Field(default_factory=list)
+    design: DesignRecord = Field(default_factory=DesignRecord)
     protocol: ProtocolRecord
     notes: list[str] = Field(default_factory=list)
+    sources: list[str] = Field(default_factory=list)
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)

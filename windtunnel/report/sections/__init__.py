@@ -1,0 +1,21 @@
+"""The registry of sections. A new section is one module here and one entry in SECTIONS.
+
+A section is made from an analysis, or is None where the study has nothing of its kind.
+"""
+
+from __future__ import annotations
+
+from windtunnel.analysis import Analysis
+from windtunnel.report.sections.base import Maker, Section
+
+SECTIONS: tuple[Maker, ...] = ()
+
+
+def sections(analysis: Analysis) -> list[Section]:
+    """The sections that this study has, in the order of the report."""
+    return analysis.once(_sections)
+
+
+def _sections(analysis: Analysis) -> list[Section]:
+    made = (make(analysis) for make in SECTIONS)
+    return [section for section in made if section is not None]
