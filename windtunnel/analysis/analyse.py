@@ -9,10 +9,12 @@ from typing import Any, TypeVar, cast
 
 from windtunnel.analysis.cells import Cell, Key, cells, samples
 from windtunnel.analysis.effects import Effect, effects
+from windtunnel.analysis.energy import with_energy
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.findings import Finding, answer, findings
 from windtunnel.analysis.limits import Usage, limits_of, usages
 from windtunnel.analysis.observations import TOTAL, Observation, observe, total_elapsed
+from windtunnel.analysis.tariff import Tariff
 from windtunnel.analysis.warnings import warnings
 from windtunnel.results.folder import Results
 from windtunnel.results.record import StudyRecord, Trial
@@ -61,6 +63,7 @@ class Analysis:
     phases: dict[str, list[str]]
     observations: list[Observation]
     results: Results
+    tariff: Tariff = field(default_factory=Tariff)
     _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, make: Callable[[Analysis], _T]) -> _T:
@@ -97,8 +100,12 @@ class Analysis:
         return list(dict.fromkeys([*planned, *(trial.treatment for trial in self.trials)]))
 
 
-def analyse(results: Results) -> Analysis:
-    """Analyse a study as far as it ran; an empty one gives an empty analysis."""
+def analyse(results: Results, tariff: Tariff | None = None) -> Analysis:
+    """Analyse a study as far as it ran; an empty one gives an empty analysis.
+
+    ``tariff`` is what costs assume, if not the usual; nothing else depends on it.
+    """
+    results = with_energy(results)
     observations = list(observe(results.trials))
     table = samples(observations)
     found_cells = cells(table)
@@ -117,6 +124,7 @@ def analyse(results: Results) -> Analysis:
         phases=_phases(results.trials),
         observations=observations,
         results=results,
+        tariff=tariff or Tariff(),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from windtunnel.analysis.evidence import SEVERITIES, Evidence, ReportWarning
-from windtunnel.analysis.rules import conduct, physics, spread
+from windtunnel.analysis.rules import conduct, physics, power, spread
 
 Rule = Callable[[Evidence], Iterator[ReportWarning]]
 
@@ -28,6 +28,9 @@ RULES: tuple[Rule, ...] = (
     conduct.drift,
     conduct.flagged,
     conduct.mixed_kinds,
+    power.energy_mixed,
+    power.energy_scope,
+    power.energy_unnamed,
 )
 
 

@@ -1,4 +1,5 @@
-"""Host samples at 1 Hz while a trial runs: CPU by state, load, memory, disk, network, daemons.
+"""Host samples at 1 Hz while a trial runs: CPU by state, load, memory, disk, network, daemons,
+and power where the machine tells it.
 
 One thread of the program; it measures its own cost, which must stay below 2 % of a core.
 """
@@ -15,6 +16,8 @@ from types import TracebackType
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from windtunnel.probes.power import live_readers
 
 PERIOD_S = 1.0
 _CPU_STATES = {"user": "user", "system": "system", "iowait": "iowait", "idle": "idle"}
@@ -55,6 +58,7 @@ class Sampler:
         self.elapsed_s = 0.0
         self._processes = processes
         self._host = host
+        self._power = live_readers()
         self._known: dict[int, psutil.Process] = {}
         self._last: dict[str, tuple[float, float]] = {}
         self._stop = threading.Event()
@@ -72,6 +76,13 @@ class Sampler:
     ) -> None:
         self._stop.set()
         self._thread.join(timeout=5)
+
+    @property
+    def power_source(self) -> str | None:
+        """Where the samples of power came from and what they cover; None without any."""
+        if not any(name.startswith("power:") for _, _, name, _, _ in self.rows):
+            return None
+        return "; ".join(reader.source for reader in self._power)
 
     @property
     def cost(self) -> float:
@@ -121,6 +132,9 @@ class Sampler:
         for name, pid in self._processes().items():
             with contextlib.suppress(psutil.Error):
                 yield from self._daemon(name, pid, now)
+        for reader in self._power:
+            for domain, watts in reader.sample(now):
+                yield f"power:{domain}", "W", watts
 
     def _daemon(self, name: str, pid: int, now: float) -> Iterator[tuple[str, str, float]]:
         process = self._known.get(pid)

@@ -73,6 +73,7 @@ def run_trial(
         flags.append(f"{len(sampler.failures)} samples failed: {sampler.failures[0]}")
     metrics = _trial_metrics(trial, sampler, workload)
     update = {"metrics": metrics, "provenance": provenance, "flags": flags}
+    update["power_source"] = sampler.power_source
     trial = trial.model_copy(update=update)
     tasks = [row for run in outcome.runs.values() for row in run.tasks]
     journal.append(trial, tasks)

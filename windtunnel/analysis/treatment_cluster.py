@@ -1,0 +1,35 @@
+"""The cluster of a treatment, from what a study stored: its description and the overrides."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import ValidationError
+
+from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.errors import DescriptionError
+from windtunnel.results.record import StudyRecord, Treatment
+
+
+class ClusterOf:
+    """Makes the clusters of a study's treatments, each once."""
+
+    def __init__(self, study: StudyRecord) -> None:
+        self._made: dict[str, Cluster | None] = {}
+        try:
+            self._base = Cluster.model_validate(study.cluster) if study.cluster else None
+        except ValidationError:
+            self._base = None  # published studies may lack what a cluster needs to run
+
+    def of(self, treatment: Treatment) -> Cluster | None:
+        """The concrete description; None where the study has none, or none that holds."""
+        own = {k: v for k, v in treatment.overrides.items() if not k.startswith("workloads.")}
+        if self._base is None or not own:
+            return self._base
+        key = json.dumps(own, sort_keys=True, default=str)
+        if key not in self._made:
+            try:
+                self._made[key] = apply_overrides(self._base, own)
+            except DescriptionError:
+                self._made[key] = None
+        return self._made[key]
