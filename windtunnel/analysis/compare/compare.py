@@ -1,0 +1,307 @@
+"""From results folders to verdicts: better, worse, not distinguishable, or refused.
+
+The first folder is the reference; each other one is compared with it. The family of the
+correction for many comparisons (Holm [1]_) is the total elapsed time of every matched workload
+and treatment, over all pairs of folders that are compared. Phases and other metrics are judged
+without correction and called hints.
+
+References
+----------
+.. [1] Holm, S. (1979). A simple sequentially rejective multiple test procedure.
+   Scandinavian Journal of Statistics 6, 65-70.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from statsmodels.stats.multitest import multipletests
+
+from windtunnel.analysis.compare.differences import Difference, differences
+from windtunnel.analysis.compare.directions import Direction, direction_of
+from windtunnel.analysis.compare.matching import (
+    Match,
+    Matched,
+    Side,
+    Where,
+    match,
+    shared,
+    side_of,
+    unmatched,
+)
+from windtunnel.analysis.compare.noise import Basis, Estimate, Points, estimate, predict
+from windtunnel.analysis.compare.refusals import Pairing, Refusal, refusals
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.stats import CONFIDENCE, INDICATIVE_BELOW
+from windtunnel.results.folder import Results
+
+Verdict = Literal["better", "worse", "differs", "not distinguishable", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class CellComparison:
+    """One phase and metric of one matched workload and treatment, other against reference.
+
+    ``ratio`` is other / reference (geometric means; a trend common to both folders taken out
+    where they are interleaved), with its 95 % interval ``low`` .. ``high``. ``p_adjusted`` is
+    Holm's for the family of ``primary`` comparisons, None for hints. ``detectable`` is the
+    smallest relative increase that would be seen with 80 % power: for a primary comparison at
+    the level of Holm's first step, for elapsed times of phases without correction, else None.
+    ``verdict`` is ``unknown`` where the spread is, or where a value is not positive.
+    """
+
+    workload: str
+    treatment: str
+    phase: str
+    metric: str
+    unit: str
+    direction: Direction | None
+    n_reference: int
+    n_other: int
+    mean_reference: float
+    mean_other: float
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_adjusted: float | None
+    detectable: float | None
+    basis: Basis | None
+    nested: bool
+    verdict: Verdict
+    estimate: Estimate | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def primary(self) -> bool:
+        """Whether it belongs to the family that is corrected for."""
+        return self.metric == ELAPSED and self.phase == TOTAL
+
+    @property
+    def indicative(self) -> bool:
+        """Whether one of the cells has too few trials for more than an indication."""
+        return min(self.n_reference, self.n_other) < INDICATIVE_BELOW
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One folder against the reference. No cells if it is refused."""
+
+    other: str
+    cells: list[CellComparison]
+    unmatched: list[str]
+    differences: list[Difference]
+    refusals: list[Refusal]
+
+    @property
+    def refused(self) -> list[Refusal]:
+        """The reasons that were not allowed."""
+        return [refusal for refusal in self.refusals if not refusal.allowed]
+
+    @property
+    def totals(self) -> list[CellComparison]:
+        """The primary comparisons."""
+        return [cell for cell in self.cells if cell.primary]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All folders against the reference; with ``history`` several earlier ones are it."""
+
+    reference: str
+    pairs: list[Pair]
+    family: int
+    history: tuple[str, ...] = ()
+
+    @property
+    def worse(self) -> list[CellComparison]:
+        """The primary comparisons that are worse."""
+        return [c for pair in self.pairs for c in pair.totals if c.verdict == "worse"]
+
+    @property
+    def refused(self) -> list[Pair]:
+        """The folders that must not be compared with the reference."""
+        return [pair for pair in self.pairs if pair.refused]
+
+
+Named = tuple[str, Results]
+"""A folder as the user named it, and what it holds."""
+
+
+def compare(
+    folders: Sequence[Named],
+    *,
+    by: Match = "treatment",
+    allowed: Sequence[str] = (),
+    history: bool = False,
+) -> Comparison:
+    """Compare at least two folders, the first being the reference.
+
+    With ``history`` all but the last are earlier runs of the same thing (at least two), and
+    the last one is judged by how much they differ among themselves.
+    """
+    sides = [side_of(name, results) for name, results in folders]
+    if history:
+        return _against_history(sides, by, allowed)
+    first = sides[0]
+    pairs = []
+    for side in sides[1:]:
+        pairing = _pairing(first, side, by)
+        found = refusals(pairing, allowed)
+        cells = [] if _stops(found) else _cells(pairing)
+        pairs.append(_pair(pairing, found, cells))
+    return _corrected(Comparison(first.name, pairs, 0))
+
+
+def _against_history(sides: Sequence[Side], by: Match, allowed: Sequence[str]) -> Comparison:
+    """The last folder against the earlier ones; each earlier one must be comparable with it."""
+    *earlier, new = sides
+    names = tuple(side.name for side in earlier)
+    pairings = [_pairing(side, new, by) for side in earlier]
+    found: dict[str, Refusal] = {}
+    for pairing in pairings:
+        for refusal in refusals(pairing, allowed):
+            text = f"{pairing.a.name}: {refusal.text}"
+            found.setdefault(refusal.id, replace(refusal, text=text))
+    reasons = list(found.values())
+    last = pairings[-1]
+    cells = [] if _stops(reasons) else _history_cells(pairings)
+    pair = _pair(last, reasons, cells)
+    return _corrected(Comparison(f"{len(earlier)} earlier runs", [pair], 0, names))
+
+
+def _pairing(a: Side, b: Side, by: Match) -> Pairing:
+    matched = match(a, b, by)
+    return Pairing(a, b, matched, differences(a, b, matched))
+
+
+def _pair(pairing: Pairing, found: list[Refusal], cells: list[CellComparison]) -> Pair:
+    lonely = unmatched(pairing.a, pairing.b, pairing.matched)
+    return Pair(pairing.b.name, cells, lonely, list(pairing.differences), found)
+
+
+def _stops(found: Sequence[Refusal]) -> bool:
+    return any(not refusal.allowed for refusal in found)
+
+
+def _cells(p: Pairing) -> list[CellComparison]:
+    return [_cell(p, m, where) for m in p.matched for where in shared(p.a, p.b, m)]
+
+
+def _cell(p: Pairing, m: Matched, where: Where) -> CellComparison:
+    a, b = p.a.table[(m.treatment, where)].values, p.b.table[(m.other, where)].values
+    unit = p.a.table[(m.treatment, where)].unit
+    found = None
+    if all(value > 0 for value in (*a, *b)):
+        found = estimate(
+            p.a.points(m.treatment, where),
+            p.b.points(m.other, where),
+            p.a.beside(m.treatment, where),
+            p.b.beside(m.other, where),
+        )
+    return _told(m, where, unit, (a, b), found)
+
+
+def _history_cells(pairings: Sequence[Pairing]) -> list[CellComparison]:
+    """The cells that the new folder shares with at least two earlier ones."""
+    new = pairings[-1].b
+    found: dict[tuple[str, Where], list[tuple[Points, list[float]]]] = {}
+    places: dict[tuple[str, Where], Matched] = {}
+    for p in pairings:
+        for m in p.matched:
+            for where in shared(p.a, p.b, m):
+                values = p.a.table[(m.treatment, where)].values
+                if all(value > 0 for value in values):
+                    key = (m.other, where)
+                    found.setdefault(key, []).append((p.a.points(m.treatment, where), values))
+                    places[key] = m
+    rows = []
+    for (treatment, where), earlier in found.items():
+        sample = new.table[(treatment, where)]
+        if len(earlier) < 2 or any(value <= 0 for value in sample.values):
+            continue
+        guess = predict(new.points(treatment, where), [points for points, _ in earlier])
+        before = [value for _, values in earlier for value in values]
+        m = places[(treatment, where)]
+        rows.append(_told(m, where, sample.unit, (before, sample.values), guess))
+    return rows
+
+
+def _told(
+    m: Matched,
+    where: Where,
+    unit: str,
+    values: tuple[Sequence[float], Sequence[float]],
+    found: Estimate | None,
+) -> CellComparison:
+    """The numbers of one comparison; the verdict before any correction."""
+    a, b = values
+    workload, phase, metric = where
+    direction = direction_of(metric, unit)
+    span = None if found is None else found.interval()
+    p = None if found is None else found.p()
+    hint = found is not None and metric == ELAPSED and phase != TOTAL
+    return CellComparison(
+        workload=workload,
+        treatment=m.label,
+        phase=phase,
+        metric=metric,
+        unit=unit,
+        direction=direction,
+        n_reference=len(a),
+        n_other=len(b),
+        mean_reference=sum(a) / len(a),
+        mean_other=sum(b) / len(b),
+        ratio=None if found is None else _exp(found.log),
+        low=None if span is None else _exp(span[0]),
+        high=None if span is None else _exp(span[1]),
+        p=p,
+        p_adjusted=None,
+        detectable=_detectable(found, 1) if hint else None,
+        basis=None if found is None else found.basis,
+        nested=found is not None and found.nested,
+        verdict=_verdict(p, None if found is None else found.log, direction),
+        estimate=found,
+    )
+
+
+def _detectable(found: Estimate | None, family: int) -> float | None:
+    """The smallest relative increase seen with 80 % power, at Holm's first step."""
+    seen = None if found is None else found.detectable(1 - (1 - CONFIDENCE) / family)
+    return None if seen is None else _exp(seen) - 1
+
+
+def _verdict(p: float | None, log: float | None, direction: Direction | None) -> Verdict:
+    if p is None or log is None:
+        return "unknown"
+    if p > 1 - CONFIDENCE:
+        return "not distinguishable"
+    if direction is None:
+        return "differs"
+    return "better" if (log < 0) == (direction == "less") else "worse"
+
+
+def _corrected(comparison: Comparison) -> Comparison:
+    """Holm's correction over the primary comparisons of all pairs."""
+    known = [c.p for pair in comparison.pairs for c in pair.totals if c.p is not None]
+    if not known:
+        return comparison
+    adjusted = iter(multipletests(known, alpha=1 - CONFIDENCE, method="holm")[1])
+
+    def correct(c: CellComparison) -> CellComparison:
+        if not c.primary or c.p is None or c.ratio is None:
+            return c
+        p = float(next(adjusted))
+        verdict = _verdict(p, math.log(c.ratio), c.direction)
+        seen = _detectable(c.estimate, len(known))
+        return replace(c, p_adjusted=p, verdict=verdict, detectable=seen)
+
+    pairs = [replace(pair, cells=[correct(c) for c in pair.cells]) for pair in comparison.pairs]
+    return replace(comparison, pairs=pairs, family=len(known))
+
+
+def _exp(log: float) -> float:
+    """exp, finite: with two trials an interval can exceed what a float holds."""
+    return math.exp(max(-700.0, min(700.0, log)))

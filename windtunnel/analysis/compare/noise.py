@@ -1,0 +1,241 @@
+"""How sure a difference between two results folders is, drift between them included.
+
+Trials of one folder share a session: one machine in one state. What moves between two
+sessions is not in the spread within either. Three situations, by the times of the trials:
+
+- **interleaved**: the folders ran at the same time. A drift hits both alike; the trend that
+  they share is taken out (analysis of covariance), which costs almost nothing.
+- **back to back**: the drift may have gone on from one folder into the next. The verdict must
+  hold twice: with the drift of each folder added to the uncertainty, and with the common trend
+  taken out. The interval is the hull of both.
+- **apart**: nothing links the two sessions. The drift of each folder is added to the
+  uncertainty; a shift of another kind cannot be seen, and a caveat says so.
+
+The drift that a folder shows over its span, D, is added as the variance of a start at a random
+point of such a ramp, D^2 / 12 per folder. D is the estimated one, its own error included, so
+the term is too large rather than too small. Taking a trend out never narrows an interval
+except for interleaved folders, where it is common to both by design.
+
+Where folders hold several deployments, the deployment is the unit: trials of one deployment
+share its start (a nested design; means of deployments, Welch).
+
+All values are natural logarithms, times are seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from windtunnel.analysis.stats import CONFIDENCE, POWER, Contrast, contrast, two_sided_p
+
+Basis = Literal["interleaved", "back to back", "apart", "untimed", "history"]
+
+INTERLEAVED_WITHIN = 0.25
+"""Folders ran at the same time if their middles are this share of their span apart, or less."""
+NEAR_WITHIN = 2.0
+"""A drift may have gone on between folders whose middles are at most this many spans apart."""
+NESTED_FROM = 2
+"""Deployments per folder from which the deployment is the unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The trials of one cell: logarithms, with start times (s) and deployments if known."""
+
+    logs: tuple[float, ...]
+    times: tuple[float, ...] = ()
+    deployments: tuple[int | None, ...] = ()
+
+    @property
+    def span(self) -> float:
+        """Time from the first start to the last, stretched to whole trials; 0 if not timed."""
+        n = len(self.times)
+        return (max(self.times) - min(self.times)) * n / (n - 1) if n > 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """log(other / reference). All of ``contrasts`` must agree for a verdict."""
+
+    contrasts: tuple[Contrast, ...]
+    basis: Basis
+    nested: bool = False
+
+    @property
+    def log(self) -> float:
+        """The estimate: that of the first contrast."""
+        return self.contrasts[0].estimate
+
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
+        """Hull of the intervals, or None where a spread is unknown."""
+        spans = [c.interval(confidence) for c in self.contrasts]
+        known = [span for span in spans if span is not None]
+        if len(known) < len(spans):
+            return None
+        return min(low for low, _ in known), max(high for _, high in known)
+
+    def p(self) -> float | None:
+        """p value of "no difference": the largest, and 1 if the contrasts point apart."""
+        found = [_p(c) for c in self.contrasts]
+        known = [p for p in found if p is not None]
+        if len(known) < len(found):
+            return None
+        signs = {math.copysign(1, c.estimate) for c in self.contrasts if c.estimate}
+        return 1.0 if len(signs) > 1 else max(known)
+
+    def detectable(self, confidence: float = CONFIDENCE, power: float = POWER) -> float | None:
+        """The smallest true difference of logarithms that would be seen with this power."""
+        found = [c.detectable(confidence, power) for c in self.contrasts]
+        known = [value for value in found if value is not None]
+        return max(known) if len(known) == len(found) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A common slope (per s) of several series, each with a level of its own.
+
+    ``sxx`` is the sum of squares of the centred times, ``rest`` that of the residuals,
+    ``df`` the residual degrees of freedom.
+    """
+
+    slope: float
+    sxx: float
+    rest: float
+    df: int
+
+
+def estimate(
+    a: Points,
+    b: Points,
+    beside_a: Sequence[Points] = (),
+    beside_b: Sequence[Points] = (),
+) -> Estimate:
+    """Difference of means ``b - a`` of two cells of at least one trial each.
+
+    ``beside_a`` and ``beside_b`` are the other treatments of the same workload, phase and
+    metric in the two folders: they help to see the drift.
+    """
+    nested = all(len(set(p.deployments) - {None}) >= NESTED_FROM for p in (a, b))
+    if nested:
+        a, b, beside_a, beside_b = _units(a), _units(b), *map(_all_units, (beside_a, beside_b))
+    plain = contrast([(1.0, b.logs), (-1.0, a.logs)])
+    if plain.se is None or not a.times or not b.times:
+        return Estimate((plain,), "untimed", nested)
+    trend_a, trend_b = trend([a, *beside_a]), trend([b, *beside_b])
+    if trend_a is None or trend_b is None:
+        return Estimate((plain,), "untimed", nested)
+    inflated = _inflated(plain, trend_a.slope * a.span, trend_b.slope * b.span)
+    gap = fmean(b.times) - fmean(a.times)
+    span = (a.span + b.span) / 2
+    if abs(gap) > NEAR_WITHIN * span:
+        return Estimate((inflated,), "apart", nested)
+    common = trend([a, *beside_a, b, *beside_b])
+    if common is None or common.df < 1:
+        return Estimate((inflated,), "apart", nested)
+    carried = _carried(plain, a, b, common, gap)
+    if abs(gap) <= INTERLEAVED_WITHIN * span:
+        return Estimate((carried,), "interleaved", nested)
+    return Estimate((inflated, carried), "back to back", nested)
+
+
+def predict(new: Points, earlier: Sequence[Points]) -> Estimate:
+    """The mean of a new folder against those of at least two earlier ones.
+
+    Noise is the spread of the folders' means: a prediction interval for one more folder,
+    Student's t with ``len(earlier) - 1`` degrees of freedom. If the new folder holds fewer
+    trials than the earlier ones, the larger error of its mean is added. Here the interval is
+    of ``new - earlier``, as for :func:`estimate`.
+    """
+    means = [fmean(points.logs) for points in earlier]
+    over_folders = contrast([(1.0, means)])
+    distance = fmean(new.logs) - over_folders.estimate
+    if over_folders.se is None or over_folders.df is None:
+        return Estimate((Contrast(distance, None, None),), "history")
+    k = len(means)
+    between = over_folders.se**2 * k
+    spread = [(_squares(p.logs), len(p.logs)) for p in earlier if len(p.logs) > 1]
+    within = sum(s for s, _ in spread) / max(1, sum(n - 1 for _, n in spread))
+    fewer = within * (1 / len(new.logs) - fmean(1 / len(p.logs) for p in earlier))
+    se = math.sqrt(between * (1 + 1 / k) + max(0.0, fewer))
+    return Estimate((Contrast(distance, se, over_folders.df),), "history")
+
+
+def trend(series: Sequence[Points]) -> Trend | None:
+    """The common slope over time; None where the times do not differ."""
+    sxx = sxy = syy = 0.0
+    count = groups = 0
+    for points in series:
+        if len(points.times) < 2:
+            continue
+        t, y = fmean(points.times), fmean(points.logs)
+        for time, log in zip(points.times, points.logs, strict=True):
+            sxx += (time - t) ** 2
+            sxy += (time - t) * (log - y)
+            syy += (log - y) ** 2
+        count += len(points.times)
+        groups += 1
+    if sxx == 0:
+        return None
+    slope = sxy / sxx
+    return Trend(slope, sxx, max(0.0, syy - slope * sxy), count - groups - 1)
+
+
+def _inflated(plain: Contrast, drift_a: float, drift_b: float) -> Contrast:
+    """Welch's contrast with the drift of both folders in its standard error."""
+    assert plain.se is not None
+    added = (drift_a**2 + drift_b**2) / 12
+    return Contrast(plain.estimate, math.sqrt(plain.se**2 + added), plain.df)
+
+
+def _carried(plain: Contrast, a: Points, b: Points, common: Trend, gap: float) -> Contrast:
+    """The contrast as if the common trend had gone on over ``gap`` seconds.
+
+    Each cell keeps a variance of its own (Welch); that of the slope is pooled over all series.
+    """
+    left = common.df / (common.df + 1)  # the slope took its share of a degree of freedom
+    parts = [
+        (_squares(p.logs, p.times, common.slope) / ((n - 1) * left) / n, (n - 1) * left)
+        for p in (a, b)
+        if (n := len(p.logs)) > 1
+    ]
+    parts.append((gap**2 * common.rest / common.df / common.sxx, float(common.df)))
+    variance = sum(v for v, _ in parts)
+    spread = sum(v**2 / df for v, df in parts)
+    estimate = plain.estimate - common.slope * gap
+    if variance <= 0 or spread <= 0:
+        return Contrast(estimate, 0.0, float(common.df))
+    return Contrast(estimate, math.sqrt(variance), variance**2 / spread)
+
+
+def _squares(logs: Sequence[float], times: Sequence[float] = (), slope: float = 0.0) -> float:
+    """Sum of squares about the mean, after taking a slope out."""
+    rest = [y - slope * t for y, t in zip(logs, times, strict=True)] if times else list(logs)
+    mean = fmean(rest)
+    return sum((value - mean) ** 2 for value in rest)
+
+
+def _units(points: Points) -> Points:
+    """The means of the deployments as points."""
+    groups: dict[int | None, list[int]] = {}
+    for place, deployment in enumerate(points.deployments):
+        groups.setdefault(deployment, []).append(place)
+    places = list(groups.values())
+    logs = tuple(fmean(points.logs[i] for i in group) for group in places)
+    times = tuple(fmean(points.times[i] for i in group) for group in places)
+    return Points(logs, times if points.times else ())
+
+
+def _all_units(series: Sequence[Points]) -> list[Points]:
+    return [_units(points) if points.deployments else points for points in series]
+
+
+def _p(c: Contrast) -> float | None:
+    if c.se is None or c.df is None:
+        return None
+    if c.se == 0:
+        return 1.0 if c.estimate == 0 else 0.0
+    return two_sided_p(c.estimate / c.se, c.df)
