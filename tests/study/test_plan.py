@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.support.mock import MockTestbed, plan_from, toy_plan
 from windtunnel.cluster import Cluster
 from windtunnel.errors import DescriptionError, NotRealisableError
+from windtunnel.study.check import check_plan
 from windtunnel.study.file import catalogue_names, load_study
-from windtunnel.study.plan import Plan, check_plan, make_plan
+from windtunnel.study.plan import Plan, make_plan
 from windtunnel.testbeds.base import Realisation
 
 HEAD = """\
@@ -146,10 +147,10 @@ def test_levels_that_are_numbers_or_truths_are_named_by_their_text() -> None:
 
 @given(labels=st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, unique=True))
 def test_whatever_a_level_is_called_its_id_is_a_file_name_of_its_own(labels: list[str]) -> None:
-    from windtunnel.study.plan import _treatment
+    from windtunnel.study.factors import treatment_of
 
     levels: dict[str, dict[str, Any]] = {"f": {label: {} for label in labels}}
-    found = [_treatment({"f": label}, levels).id for label in labels]
+    found = [treatment_of({"f": label}, levels).id for label in labels]
 
     assert len(set(found)) == len(found)
     assert all("/" not in name and len(name) < 80 for name in found)

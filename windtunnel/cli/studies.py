@@ -22,9 +22,10 @@ from windtunnel.cluster import parse_assignment
 from windtunnel.errors import InterruptedStudyError, StudyStoppedError, UsageError
 from windtunnel.report import print_report, to_json, write_csv, write_html, write_parquet
 from windtunnel.results.folder import read_results
+from windtunnel.study.check import check_plan
 from windtunnel.study.file import load_study
 from windtunnel.study.journal import open_journal
-from windtunnel.study.plan import Plan, check_plan, make_plan
+from windtunnel.study.plan import Plan, make_plan
 from windtunnel.study.runner import Runner
 from windtunnel.testbeds import find_testbed
 from windtunnel.testbeds.base import Testbed

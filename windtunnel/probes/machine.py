@@ -8,17 +8,17 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import psutil
 
 from windtunnel import __version__
-from windtunnel.results.record import Before
+from windtunnel.results.record import Before, CacheState
 
 _IDLE_WINDOW_S = 0.5
 
 
-def before_trial(cache_state: Literal["warm", "dropped", "unknown"]) -> Before:
+def before_trial(cache_state: CacheState) -> Before:
     """Load, free memory, page cache and idle share (over half a second) right now."""
     memory = psutil.virtual_memory()
     idle = psutil.cpu_times_percent(interval=_IDLE_WINDOW_S).idle / 100.0

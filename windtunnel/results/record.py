@@ -15,6 +15,7 @@ TRIAL_SCHEMA = "windtunnel.trial/1"
 STUDY_SCHEMA = "windtunnel.study/1"
 
 Kind = Literal["measured", "predicted", "published"]
+CacheState = Literal["warm", "dropped", "larger than memory", "unknown"]
 
 
 class Record(BaseModel):
@@ -83,7 +84,7 @@ class Before(Record):
     memory_available_bytes: int
     page_cache_bytes: int
     cpu_idle_share: float
-    cache_state: Literal["warm", "dropped", "unknown"]
+    cache_state: CacheState
 
 
 class Trial(Record):

@@ -6,46 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
+from pydantic import BeforeValidator, Field
 
-from windtunnel.cluster import Duration, Fraction, Located, load_text, load_yaml, validate
+from windtunnel.cluster import Located, load_text, load_yaml, validate
 from windtunnel.errors import DescriptionError
+from windtunnel.study.closed import Closed
+from windtunnel.study.designs import Design
+from windtunnel.study.protocol import Protocol
 
 
 def label_of(value: object) -> str:
     """Name of a level: the value as YAML writes it (``true``, ``256``, ``64 MiB``)."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-class Closed(BaseModel):
-    """Base of the study's types: an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Protocol(Closed):
-    """How the trials are run; fixed before the first one."""
-
-    rounds: PositiveInt = Field(3, description="Passes over all treatments in random order.")
-    seed: int = Field(1, description="Seed of the random order.")
-    warmup: int = Field(0, ge=0, description="Passes that come first and are never averaged.")
-    variation_limit: Fraction = Field(
-        "20 %",
-        description="Coefficient of variation above which a cell gets extra rounds.",
-        validate_default=True,
-    )
-    extra_rounds: int = Field(2, ge=0, description="Most extra rounds of the noisy cells.")
-    trial_time_limit: Duration = Field(
-        "30 min", description="A trial that takes longer is invalid.", validate_default=True
-    )
-    retry_invalid: int = Field(
-        1, ge=0, description="How often the slot of an invalid trial is run again."
-    )
-    cache: Literal["warm", "drop"] = Field(
-        "warm", description="Page cache before each phase: left as it is, or dropped (root)."
-    )
 
 
 Overrides = dict[str, Any]
@@ -74,10 +48,16 @@ class StudyFile(Closed):
     baseline: dict[str, Annotated[str, BeforeValidator(label_of)]] = Field(
         default_factory=dict, description="Level of each factor that effects are counted from."
     )
-    design: Literal["full-factorial", "one-factor-at-a-time"] = Field(
-        "full-factorial", description="Which combinations of levels become treatments."
+    design: Design = Field(
+        "full-factorial",
+        description="Which combinations of levels become treatments: a name, or "
+        "{kind: NAME, ...} with the design's options.",
+        validate_default=True,
     )
-    protocol: Protocol = Field(default_factory=lambda: Protocol.model_validate({}))
+    protocol: Protocol = Field(
+        default_factory=lambda: Protocol.model_validate({}),
+        description="How the trials are run.",
+    )
 
 
 def catalogue_names(kind: str) -> list[str]:

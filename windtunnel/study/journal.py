@@ -24,8 +24,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windtunnel.errors import ResultsError, StorageFullError
+from windtunnel.results.decision import DECISION_FILE, DecisionRecord, read_decision
 from windtunnel.results.folder import read_results, read_study
-from windtunnel.results.record import ProtocolRecord, StudyRecord, Trial
+from windtunnel.results.record import StudyRecord, Trial
 from windtunnel.study.plan import Plan, Slot
 
 # What a run that was killed as it made the folder leaves beside no study.json.
@@ -42,9 +43,18 @@ TASKS_SCHEMA = pa.schema(
         ("host", pa.string()),
         ("started_at", pa.float64()),
         ("finished_at", pa.float64()),
+        ("map_finished_at", pa.float64()),
         ("shuffle_finished_at", pa.float64()),
         ("sort_finished_at", pa.float64()),
         ("locality", pa.string()),
+        ("speculative", pa.bool_()),
+        ("input_records", pa.float64()),
+        ("input_bytes", pa.float64()),
+        ("output_records", pa.float64()),
+        ("output_bytes", pa.float64()),
+        ("spilled_records", pa.float64()),
+        ("cpu_time", pa.float64()),
+        ("gc_time", pa.float64()),
     ],
     metadata={"schema": "windtunnel.tasks/1"},
 )
@@ -99,8 +109,17 @@ class Journal:
         self.path = path
         self.study = study
         self._trials: dict[str, list[Trial]] = {}
+        self.decision = read_decision(path)
         for trial in read_results(path).trials:
             self._remember(trial)
+
+    def decide(self, decision: DecisionRecord) -> None:
+        """Record the decision on the number of rounds: once, durable when this returns."""
+        assert self.decision is None, "a study decides once"
+        with storage_errors(self.path):
+            text = decision.model_dump_json(by_alias=True, indent=1)
+            write_atomically(self.path / DECISION_FILE, text.encode())
+        self.decision = decision
 
     @property
     def logs(self) -> Path:
@@ -195,6 +214,7 @@ def open_journal(path: Path, plan: Plan, notes: Sequence[str] = ()) -> Iterator[
             for name in ("trials", "samples", "tasks", "provenance", "logs"):
                 (path / name).mkdir(exist_ok=True)
             read_results(path)  # a damaged trial is named before anything runs
+            read_decision(path)
             _sweep(path)
         yield Journal(path, study)
     finally:
@@ -236,7 +256,6 @@ def _study(path: Path, plan: Plan, notes: Sequence[str]) -> StudyRecord:
 def _new_study(plan: Plan, notes: Sequence[str]) -> StudyRecord:
     now = time.time()
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
-    protocol = plan.protocol
     return StudyRecord(
         id=f"{plan.name}-{stamp}-{plan.fingerprint[:6]}",
         name=plan.name,
@@ -250,15 +269,7 @@ def _new_study(plan: Plan, notes: Sequence[str]) -> StudyRecord:
         factors={name: list(labels) for name, labels in plan.factors.items()},
         baseline=dict(plan.baseline),
         treatments=plan.treatments,
-        protocol=ProtocolRecord(
-            rounds=protocol.rounds,
-            seed=protocol.seed,
-            warmup=protocol.warmup,
-            variation_limit=protocol.variation_limit,
-            extra_rounds=protocol.extra_rounds,
-            trial_time_limit_s=protocol.trial_time_limit,
-            retry_invalid=protocol.retry_invalid,
-            cache=protocol.cache,
-        ),
+        design=plan.design,
+        protocol=plan.protocol.to_record(),
         notes=list(notes),
     )

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from windtunnel.cluster import Cluster, Located, apply_overrides, load_cluster, validate
-from windtunnel.cluster.settings import unknown_settings
-from windtunnel.errors import DescriptionError, NotRealisableError
-from windtunnel.results.record import Treatment
-from windtunnel.study.file import Protocol, StudyFile, blame, label_of, load_bundle, part
+from windtunnel.errors import DescriptionError
+from windtunnel.results.record import DesignRecord, Treatment
+from windtunnel.study.covering import covering
+from windtunnel.study.designs import Combination, Options
+from windtunnel.study.factors import Levels, baseline_of, levels_of, treatment_of
+from windtunnel.study.file import StudyFile, blame, part
+from windtunnel.study.protocol import Protocol
 from windtunnel.testbeds import find_testbed
-from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads import find_workload
 from windtunnel.workloads.base import Workload
 
-Combination = dict[str, str]
+_WORKLOADS = "workloads."
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,21 @@ class Plan:
     treatments: list[Treatment]
     protocol: Protocol
     source_text: str
+    design: DesignRecord = field(default_factory=DesignRecord)
 
     def cluster_of(self, treatment: Treatment) -> Cluster:
         """The concrete cluster description of a treatment."""
-        own = {k: v for k, v in treatment.overrides.items() if not k.startswith("workloads.")}
+        own = cluster_changes(treatment)
         return apply_overrides(self.base, own) if own else self.base
+
+    def clusters(self, treatments: Iterable[Treatment]) -> Iterator[Cluster]:
+        """The clusters of treatments, each different one once."""
+        seen = set()
+        for treatment in treatments:
+            key = key_of(cluster_changes(treatment))
+            if key not in seen:
+                seen.add(key)
+                yield self.cluster_of(treatment)
 
     def workload_of(self, name: str, treatment: Treatment) -> Workload:
         """The workload with the parameters of a treatment."""
@@ -65,7 +76,7 @@ class Plan:
 
     def parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
         """Parameters of a workload at a treatment, as they were written."""
-        lead = f"workloads.{name}."
+        lead = f"{_WORKLOADS}{name}."
         own = {
             path.removeprefix(lead): value
             for path, value in treatment.overrides.items()
@@ -81,8 +92,8 @@ class Plan:
         """The slots of the ``number``-th warm-up pass."""
         return self._ordered(f"w{number:02d}", 0, self._cells())
 
-    def extra_slots(self, number: int, cells: list[tuple[str, str]]) -> list[Slot]:
-        """The slots of an extra round, for noisy cells (workload, treatment id) alone."""
+    def extra_slots(self, number: int, cells: Collection[tuple[str, str]]) -> list[Slot]:
+        """The slots of an extra round, for some cells (workload, treatment id) alone."""
         wanted = [cell for cell in self._cells() if (cell[0], cell[1].id) in cells]
         return self._ordered(f"r{number:02d}", number, wanted, extra=True)
 
@@ -114,6 +125,16 @@ class Plan:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def cluster_changes(treatment: Treatment) -> dict[str, Any]:
+    """What a treatment changes of the cluster: path -> value."""
+    return {k: v for k, v in treatment.overrides.items() if not k.startswith(_WORKLOADS)}
+
+
+def key_of(changes: Mapping[str, Any]) -> str:
+    """A text that is the same for the same changes."""
+    return json.dumps(changes, sort_keys=True, default=str)
+
+
 def make_workload(name: str, parameters: Mapping[str, Any]) -> Workload:
     """A workload from its parameters as written; DescriptionError names the wrong one."""
     kind = find_workload(name)
@@ -127,6 +148,9 @@ def make_plan(
 ) -> Plan:
     """Resolve a study file.
 
+    Of many treatments only a covering selection is built here (see ``covering.py``);
+    ``check_plan`` can look at all.
+
     Parameters
     ----------
     overrides:
@@ -135,7 +159,8 @@ def make_plan(
     Raises
     ------
     DescriptionError
-        For an unknown cluster, path, level, bundle, workload or parameter.
+        For an unknown cluster, path, level, bundle, workload or parameter, or factors that
+        do not suit the design.
     """
     for name in file.workloads:
         with blame(located, "workloads", name):
@@ -149,14 +174,10 @@ def make_plan(
     base = apply_overrides(base, overrides or {})
     with blame(located, "testbed"):
         find_testbed(file.testbed)
-    levels = {}
-    for name, given in file.factors.items():
-        with blame(located, "factors", name):
-            levels[name] = _levels(name, given)
-    _refuse_overlap(levels, located)
-    baseline = _baseline(file, levels, located)
-    chosen = DESIGNS[file.design](levels, baseline)
-    treatments = [_treatment(combination, levels) for combination in chosen]
+    levels = levels_of(file, located)
+    baseline = baseline_of(file, levels, located)
+    with blame(located, "design"):
+        chosen, design = _apply(file.design, levels, baseline)
     plan = Plan(
         name=file.study,
         question=file.question,
@@ -165,12 +186,30 @@ def make_plan(
         workloads=file.workloads,
         factors={name: list(given) for name, given in levels.items()},
         baseline=baseline,
-        treatments=treatments,
+        treatments=[treatment_of(combination, levels) for combination in chosen],
         protocol=file.protocol,
         source_text=located.text,
+        design=design,
     )
-    _resolve_all(plan, located)
+    _resolve(plan, levels, located)
     return plan
+
+
+def _apply(
+    design: Options, levels: Levels, baseline: Combination
+) -> tuple[list[Combination], DesignRecord]:
+    """The treatments of a design, and what they cannot tell apart."""
+    labels = {name: list(given) for name, given in levels.items()}
+    chosen = design.combinations(labels, baseline)
+    # signs are counted from the baseline
+    turned = {
+        name: [baseline[name], *(label for label in given if label != baseline[name])]
+        for name, given in labels.items()
+    }
+    record = DesignRecord(
+        kind=design.kind, options=design.to_record(), confounded=design.confounded(turned, chosen)
+    )
+    return chosen, record
 
 
 def _check_parameters(kind: type[Workload], name: str, located: Located) -> None:
@@ -185,7 +224,7 @@ def _varied(workload: str, file: StudyFile) -> bool:
     """Whether a factor sets parameters of the workload (which alone need not be complete)."""
     levels = [level for given in file.factors.values() for level in _each(given)]
     paths = [*file.factors, *(path for level in levels for path in level)]
-    return any(path.startswith(f"workloads.{workload}.") for path in paths)
+    return any(path.startswith(f"{_WORKLOADS}{workload}.") for path in paths)
 
 
 def _each(given: object) -> list[Mapping[str, Any]]:
@@ -200,152 +239,23 @@ def _beside(cluster: str, located: Located) -> str:
     return str(beside) if beside.exists() else cluster
 
 
-def _levels(name: str, given: object) -> dict[str, dict[str, Any]]:
-    """Label -> overrides of each level of a factor."""
-    if isinstance(given, list):
-        found = {label_of(value): {name: value} for value in given}
-        if len(found) != len(given):
-            raise DescriptionError(f"factor '{name}' has the same level twice")
-    else:
-        assert isinstance(given, dict)
-        found = {label_of(label): _expand(changes or {}) for label, changes in given.items()}
-    if len(found) < 2:
-        raise DescriptionError(
-            f"factor '{name}' has {len(found)} level(s)",
-            remedy="give at least two, or move the one into 'set'.",
-        )
-    return found
-
-
-def _refuse_overlap(
-    levels: Mapping[str, Mapping[str, Mapping[str, Any]]], located: Located
-) -> None:
-    """Two factors that set the same path would overwrite each other, and neither be true."""
-    owner: dict[str, str] = {}
-    for name, given in levels.items():
-        for path in dict.fromkeys(path for changes in given.values() for path in changes):
-            if path in owner:
-                raise located.error(
-                    f"the factors '{owner[path]}' and '{name}' both set '{path}'",
-                    "factors",
-                    name,
-                    remedy="let each path be set by one factor only.",
-                )
-            owner[path] = name
-
-
-def _expand(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace ``bundle: NAME`` by the bundle's settings."""
-    expanded: dict[str, Any] = {}
-    for path, value in changes.items():
-        if path == "bundle":
-            lines = load_bundle(str(value)).settings
-            expanded |= {f"settings.{name}": line.value for name, line in lines.items()}
-        else:
-            expanded[path] = value
-    return expanded
-
-
-def _baseline(
-    file: StudyFile, levels: Mapping[str, Mapping[str, Any]], located: Located
-) -> Combination:
-    """The named baseline; a factor that is not named takes its first level."""
-    for name, label in file.baseline.items():
-        with blame(located, "baseline", name):
-            if name not in levels:
+def _resolve(plan: Plan, levels: Levels, located: Located) -> None:
+    """Build clusters and workloads once, so that a wrong path or value is found now."""
+    with blame(located, "factors"):
+        for path in (path for given in levels.values() for one in given.values() for path in one):
+            name = path.split(".")[1] if path.startswith(_WORKLOADS) else None
+            if name is not None and name not in plan.workloads:
                 raise DescriptionError(
-                    f"the baseline names '{name}', which is no factor",
-                    remedy=f"the factors are: {', '.join(levels) or 'none'}.",
+                    f"the path '{path}' names no workload of this study",
+                    remedy=f"the workloads are: {', '.join(plan.workloads)}.",
                 )
-            if label not in levels[name]:
-                raise DescriptionError(
-                    f"factor '{name}' has no level '{label}'",
-                    remedy=f"its levels are: {', '.join(levels[name])}.",
-                )
-    return {name: file.baseline.get(name, next(iter(given))) for name, given in levels.items()}
-
-
-def _full_factorial(
-    levels: Mapping[str, Mapping[str, Any]], baseline: Combination
-) -> list[Combination]:
-    del baseline
-    return [
-        dict(zip(levels, labels, strict=True)) for labels in itertools.product(*levels.values())
-    ]
-
-
-def _one_factor_at_a_time(
-    levels: Mapping[str, Mapping[str, Any]], baseline: Combination
-) -> list[Combination]:
-    combinations = [dict(baseline)]
-    for name, given in levels.items():
-        combinations += [baseline | {name: label} for label in given if label != baseline[name]]
-    return combinations
-
-
-DESIGNS: dict[str, Callable[[Mapping[str, Mapping[str, Any]], Combination], list[Combination]]] = {
-    "full-factorial": _full_factorial,
-    "one-factor-at-a-time": _one_factor_at_a_time,
-}
-
-
-def _treatment(
-    combination: Combination, levels: Mapping[str, Mapping[str, Mapping[str, Any]]]
-) -> Treatment:
-    changes: dict[str, Any] = {}
-    for name, label in combination.items():
-        changes |= levels[name][label]
-    labels = list(combination.values())
-    label = "_".join(labels) or "only"
-    safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in label)[:60]
-    if safe != label or (len(labels) > 1 and label.count("_") >= len(labels)):
-        # also where a label holds the joint: x + y_z and x_y + z are two treatments
-        safe += "-" + hashlib.sha256("\0".join(labels).encode()).hexdigest()[:6]
-    return Treatment(id=safe, levels=combination, overrides=changes)
-
-
-def _resolve_all(plan: Plan, located: Located) -> None:
-    """Build every cluster and workload once, so that a wrong path is found now."""
-    for treatment in plan.treatments:
-        with blame(located, "factors"):
-            for path in treatment.overrides:
-                name = path.split(".")[1] if path.startswith("workloads.") else None
-                if name is not None and name not in plan.workloads:
-                    raise DescriptionError(
-                        f"the path '{path}' names no workload of this study",
-                        remedy=f"the workloads are: {', '.join(plan.workloads)}.",
-                    )
-            plan.cluster_of(treatment)
-        for name in plan.workloads:
-            with blame(located, "workloads", name):
-                plan.workload_of(name, treatment)
-
-
-def check_plan(plan: Plan, testbed: Testbed) -> list[str]:
-    """Hold the plan against the testbed; returns the caveats.
-
-    Raises
-    ------
-    NotRealisableError
-        If a treatment cannot be realised, with every reason.
-    """
-    impossible: dict[str, None] = {}
-    if plan.protocol.cache == "drop" and not testbed.can_drop_caches():
-        impossible["protocol.cache: drop needs root on this machine"] = None
-    caveats: dict[str, None] = {}
-    for treatment in plan.treatments:
-        cluster = plan.cluster_of(treatment)
-        found = testbed.check(cluster)
-        problems = list(found.impossible)
-        for name in plan.workloads:
-            problems += plan.workload_of(name, treatment).check(cluster)
-        lead = f"treatment {treatment.id}: " if len(plan.treatments) > 1 else ""
-        impossible |= dict.fromkeys(lead + problem for problem in problems)
-        caveats |= dict.fromkeys([*found.unrealised, *unknown_settings(cluster.settings)])
-    if impossible:
-        raise NotRealisableError(
-            f"study '{plan.name}' on the testbed '{plan.testbed}':\n    - "
-            + "\n    - ".join(impossible),
-            remedy="change what the lines above name; 'windtunnel doctor' shows the machine.",
-        )
-    return list(caveats)
+        looked_at = covering(plan.treatments)
+        for _ in plan.clusters(looked_at):
+            pass
+    for name in plan.workloads:
+        with blame(located, "workloads", name):
+            for parameters in {
+                key_of(found): found
+                for found in (plan.parameters_of(name, treatment) for treatment in looked_at)
+            }.values():
+                make_workload(name, parameters)

@@ -12,13 +12,18 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
 from windtunnel.errors import DeploymentError, InterruptedStudyError, StudyStoppedError
 from windtunnel.probes.machine import machine_facts
+from windtunnel.results.decision import DecisionRecord
 from windtunnel.results.record import Trial
 from windtunnel.study.journal import Journal
 from windtunnel.study.plan import Plan, Slot
+from windtunnel.study.retest import extra_passes
+from windtunnel.study.sample_size import decide
 from windtunnel.study.trial import PhaseHook, failed_trial, run_trial
 from windtunnel.testbeds.base import Testbed
 
 _INVALID_IN_A_ROW = 3
+_NONE_RUNS = "none is running"
+_PAUSE_STEP_S = 0.2
 
 
 class Listener(Contract):
@@ -53,6 +58,8 @@ class Listener(Contract):
 class Runner:
     """Runs a plan into a journal on a testbed.
 
+    With ``pilot`` the runner stops after the pilot (the first round, if the protocol names
+    none); without it the study goes on from there.
     ``stop_requested`` may be set at any time (from a signal handler): the running trial is
     finished, then :class:`InterruptedStudyError` is raised.
     """
@@ -62,10 +69,13 @@ class Runner:
     testbed: Testbed
     listener: Listener
     retry_invalid: bool = False
+    pilot: bool = False
     after_phase: PhaseHook | None = None
     stop_requested: bool = False
     _stack: ExitStack = field(default_factory=ExitStack)
     _deployment: Deployment | None = None
+    _deployments: int = 0
+    _why: str = _NONE_RUNS
     _invalid_in_a_row: int = 0
     _durations: list[float] = field(default_factory=list)
     _done: int = 0
@@ -81,15 +91,39 @@ class Runner:
         InterruptedStudyError
             If a stop was requested.
         """
+        self._deployments = max((t.deployment or 0 for t in self.journal.trials()), default=0)
+        rounds = self._rounds_known()
         passes = [self.plan.warmup_slots(i + 1) for i in range(self.plan.protocol.warmup)]
-        passes += [self.plan.round_slots(i + 1) for i in range(self.plan.protocol.rounds)]
+        passes += [self.plan.round_slots(i + 1) for i in range(rounds)]
         self._total = sum(len(slots) for slots in passes)
         self._done = sum(not self._open(slot) for slots in passes for slot in slots)
         self.listener.started(self._done, self._total)
         with self._stack:
             for slots in passes:
                 self._run_pass(slots)
-            self._run_extra_rounds()
+            if self.plan.protocol.detect is not None:
+                decided = self._decide().rounds
+                for number in range(rounds + 1, 1 if self.pilot else decided + 1):
+                    self._add_pass(self.plan.round_slots(number))
+                rounds = decided
+            if not self.pilot:
+                self._run_extra_rounds(rounds)
+
+    def _rounds_known(self) -> int:
+        """Rounds that are certain now: those of the pilot until its decision is made."""
+        protocol = self.plan.protocol
+        if self.pilot:
+            return protocol.pilot_rounds or 1
+        return self.journal.decision.rounds if self.journal.decision else protocol.rounds
+
+    def _decide(self) -> DecisionRecord:
+        """The decision on the number of rounds: the one of the journal, or made now, once."""
+        if self.journal.decision is None:
+            trials = self.journal.trials()
+            self.journal.decide(decide(self.plan, self.journal.study.id, trials))
+        assert self.journal.decision is not None
+        self.listener.note(self.journal.decision.text)
+        return self.journal.decision
 
     def _open(self, slot: Slot) -> bool:
         """Whether a slot still needs a trial."""
@@ -101,6 +135,8 @@ class Runner:
     def _run_pass(self, slots: list[Slot]) -> None:
         """Run the open slots; those that came out invalid again at the end of the pass."""
         pending = [slot for slot in slots if self._open(slot)]
+        if pending and self.plan.protocol.restart == "round":
+            self._drop_deployment("the protocol starts it anew before each round")
         for _ in range(1 + max(self.plan.protocol.retry_invalid, int(self.retry_invalid))):
             again = [slot for slot in pending if not self._run_slot(slot)]
             pending = [slot for slot in again if self._may_repeat(slot)]
@@ -108,45 +144,23 @@ class Runner:
     def _may_repeat(self, slot: Slot) -> bool:
         return len(self.journal.attempts(slot)) <= self.plan.protocol.retry_invalid
 
-    def _run_extra_rounds(self) -> None:
-        rounds = self.plan.protocol.rounds
-        for number in range(rounds + 1, rounds + 1 + self.plan.protocol.extra_rounds):
-            noisy = self._noisy_cells(number)
-            if not noisy:
-                return
-            slots = self.plan.extra_slots(number, noisy)
-            pending = [slot for slot in slots if self._open(slot)]
-            if pending:
-                names = ", ".join(f"{workload} {treatment}" for workload, treatment in noisy)
-                self.listener.note(f"variation above the limit: one more round of {names}")
-            self._total += len(slots)
-            self._done += len(slots) - len(pending)
-            self._run_pass(slots)
+    def _add_pass(self, slots: list[Slot]) -> None:
+        """Run a pass that the study grew by."""
+        self._total += len(slots)
+        self._done += sum(not self._open(slot) for slot in slots)
+        self._run_pass(slots)
 
-    def _noisy_cells(self, before_round: int) -> list[tuple[str, str]]:
-        """Cells in which a phase, or the total, varies by more than the limit so far."""
-        cells: dict[tuple[str, str, str], list[float]] = {}
-        for trial in self.journal.trials():
-            if trial.verdict.valid and 0 < trial.round < before_round:
-                times = {phase.name: phase.elapsed_s for phase in trial.phases}
-                for name, elapsed_s in (times | {"": sum(times.values())}).items():
-                    key = (trial.workload, trial.treatment.id, name)
-                    cells.setdefault(key, []).append(elapsed_s)
-        limit = self.plan.protocol.variation_limit
-        noisy = [
-            (workload, treatment)
-            for (workload, treatment, _), times in cells.items()
-            if len(times) > 1 and statistics.stdev(times) / statistics.fmean(times) > limit
-        ]
-        return list(dict.fromkeys(noisy))
+    def _run_extra_rounds(self, rounds: int) -> None:
+        for number, cells in extra_passes(self.plan.protocol, rounds, self.journal.trials):
+            slots = self.plan.extra_slots(number, cells)
+            if any(self._open(slot) for slot in slots):
+                names = ", ".join(f"{workload} {treatment}" for workload, treatment in cells)
+                self.listener.note(f"variation above the limit: one more round of {names}")
+            self._add_pass(slots)
 
     def _run_slot(self, slot: Slot) -> bool:
         """Run one trial of a slot; returns whether it is valid."""
-        if self.stop_requested:
-            raise InterruptedStudyError(
-                f"stopped after {self._done} of {self._total} trials, as asked",
-                remedy="run the same command again: it goes on where it stopped.",
-            )
+        self._stop_if_asked()
         began = time.monotonic()
         attempt = max((trial.attempt for trial in self.journal.attempts(slot)), default=0) + 1
         trial = self._attempt(slot, attempt)
@@ -154,15 +168,34 @@ class Runner:
         self._count(trial, slot)
         return trial.verdict.valid
 
+    def _stop_if_asked(self) -> None:
+        if self.stop_requested:
+            raise InterruptedStudyError(
+                f"stopped after {self._done} of {self._total} trials, as asked",
+                remedy="run the same command again: it goes on where it stopped.",
+            )
+
+    def _pause(self) -> None:
+        """Let the machine settle: after a trial of this run, with the next cluster ready."""
+        until = time.monotonic() + (self.plan.protocol.pause if self._durations else 0.0)
+        while (left_s := until - time.monotonic()) > 0:
+            self._stop_if_asked()
+            time.sleep(min(left_s, _PAUSE_STEP_S))
+
     def _attempt(self, slot: Slot, attempt: int) -> Trial:
         started_at = time.time()
+        if self.plan.protocol.restart == "trial":
+            self._drop_deployment("the protocol starts it anew before each trial")
         try:
             deployment = self._deployment_for(self.plan.cluster_of(slot.treatment))
         except DeploymentError as error:
-            self._drop_deployment()
+            self._drop_deployment(_NONE_RUNS)
             log = f"; log: {error.log}" if error.log else ""
             reason = f"the cluster did not come up: {error.message}{log}"
-            return failed_trial(self.plan, slot, attempt, self.journal, reason, started_at)
+            return failed_trial(
+                self.plan, slot, attempt, self.journal, reason, started_at, self._deployments
+            )
+        self._pause()
         self.listener.trial_started(slot, attempt)
         provenance = {"machine": machine_facts(), "software": self.testbed.provenance(deployment)}
         trial, broken = run_trial(
@@ -171,12 +204,13 @@ class Runner:
             attempt,
             deployment,
             self.journal,
+            number=self._deployments,
             provenance=self.journal.store_provenance(provenance),
             on_phase=self.listener.phase,
             after_phase=self.after_phase,
         )
         if broken:
-            self._drop_deployment()
+            self._drop_deployment(_NONE_RUNS)
         return trial
 
     def _count(self, trial: Trial, slot: Slot) -> None:
@@ -203,14 +237,15 @@ class Runner:
                     self.listener.note(line)
                 return self._deployment
             except DeploymentError as error:
-                self._drop_deployment()
-                why = error.message
-        else:
-            why = "none is running"
-        self.listener.deploying(cluster, why)
+                self._drop_deployment(error.message)
+        self.listener.deploying(cluster, self._why)
+        self._deployments += 1
         self._deployment = self._stack.enter_context(self.testbed.deploy(cluster))
+        self._why = _NONE_RUNS
         return self._deployment
 
-    def _drop_deployment(self) -> None:
+    def _drop_deployment(self, why: str) -> None:
+        """Close what runs; ``why`` is told when the next one starts."""
+        self._why = why if self._deployment is not None else self._why
         self._deployment = None
         self._stack.close()

@@ -5,16 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
 
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
 from windtunnel.probes.sampler import Sampler
-from windtunnel.results.record import Before, Metric, Trial, Verdict
+from windtunnel.results.record import Before, CacheState, Metric, Trial, Verdict
+from windtunnel.study.invalidate import judged
 from windtunnel.study.journal import Journal, storage_errors
 from windtunnel.study.plan import Plan, Slot
 from windtunnel.workloads.base import Execution, Workload
+
+_CACHE_STATES: dict[str, CacheState] = {
+    "warm": "warm",
+    "drop": "dropped",
+    "larger-than-memory": "larger than memory",
+}
 
 PhaseHook = Callable[[str, Deployment, Execution], None]
 
@@ -38,6 +44,7 @@ def run_trial(
     deployment: Deployment,
     journal: Journal,
     *,
+    number: int | None = None,
     provenance: str | None = None,
     on_phase: Callable[[str], None] = lambda _: None,
     after_phase: PhaseHook | None = None,
@@ -46,6 +53,8 @@ def run_trial(
 
     Parameters
     ----------
+    number:
+        Number of the deployment within the study, counted from 1.
     provenance:
         Hash of the stored provenance.
     on_phase:
@@ -74,18 +83,17 @@ def run_trial(
     metrics = _trial_metrics(trial, sampler, workload)
     update = {"metrics": metrics, "provenance": provenance, "flags": flags}
     update["power_source"] = sampler.power_source
-    trial = trial.model_copy(update=update)
+    trial = trial.model_copy(update={**update, "deployment": number})
+    trial = judged(trial, plan.protocol.invalidate.rules())
     tasks = [row for run in outcome.runs.values() for row in run.tasks]
     journal.append(trial, tasks)
     return trial, outcome.broken
 
 
 def _settle(plan: Plan, deployment: Deployment) -> Before:
-    state: Literal["warm", "dropped"] = "warm"
     if plan.protocol.cache == "drop":
         _drop_caches(deployment)
-        state = "dropped"
-    return before_trial(state)
+    return before_trial(_CACHE_STATES[plan.protocol.cache])
 
 
 def _drop_caches(deployment: Deployment) -> None:
@@ -126,11 +134,18 @@ def _run(
 
 
 def failed_trial(
-    plan: Plan, slot: Slot, attempt: int, journal: Journal, reason: str, started_at: float
+    plan: Plan,
+    slot: Slot,
+    attempt: int,
+    journal: Journal,
+    reason: str,
+    started_at: float,
+    number: int | None = None,
 ) -> Trial:
     """Record a trial that could not even start, because its cluster did not come up."""
     outcome = Outcome(Verdict(valid=False, reason=reason))
     trial = _record(plan, slot, attempt, journal, started_at, None, outcome)
+    trial = trial.model_copy(update={"deployment": number})
     journal.append(trial, [])
     return trial
 

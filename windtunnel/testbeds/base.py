@@ -42,6 +42,10 @@ class Testbed(Protocol):
         """Whether the hosts' page caches can be emptied."""
         ...
 
+    def cache_bytes(self) -> int:
+        """Memory that could hold data in page caches: larger data cannot be cached."""
+        ...
+
     def prepare(self, cluster: Cluster) -> None:
         """Fetch and verify the software; raises SetupError. Starts nothing."""
         ...

@@ -220,6 +220,10 @@ class LocalTestbed:
         """Whether the machine's page cache can be emptied: root on Linux."""
         return os.access(DROP_CACHES, os.W_OK)
 
+    def cache_bytes(self) -> int:
+        """All memory of this machine, which all hosts share."""
+        return psutil.virtual_memory().total
+
     def prepare(self, cluster: Cluster) -> None:
         """Find Java, fetch and verify the jars; see that there is room for data."""
         _refuse_odd_folders()

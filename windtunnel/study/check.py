@@ -1,0 +1,105 @@
+"""Hold a plan against the testbed and the workloads, before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windtunnel.cluster import Cluster, format_bytes
+from windtunnel.cluster.settings import unknown_settings
+from windtunnel.errors import DescriptionError, NotRealisableError
+from windtunnel.results.record import Treatment
+from windtunnel.study.covering import covering
+from windtunnel.study.plan import Plan, cluster_changes, key_of, make_workload
+from windtunnel.testbeds.base import Testbed
+from windtunnel.workloads.base import Workload
+
+_LISTED = 20  # reasons shown one by one
+
+
+def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]:
+    """Hold the plan against the testbed; returns the caveats.
+
+    Parameters
+    ----------
+    every:
+        Look at every treatment; else, if they are many, at a selection that holds every pair
+        of levels.
+
+    Raises
+    ------
+    NotRealisableError
+        If a treatment cannot be realised, with the reasons.
+    DescriptionError
+        If a treatment is no cluster description.
+    """
+    look = _Look(plan, testbed)
+    treatments = plan.treatments if every else covering(plan.treatments)
+    impossible: dict[str, None] = {}
+    if plan.protocol.cache == "drop" and not testbed.can_drop_caches():
+        impossible["protocol.cache: drop needs root on this machine"] = None
+    caveats: dict[str, None] = {}
+    for treatment in treatments:
+        lead = f"treatment {treatment.id}: " if len(plan.treatments) > 1 else ""
+        impossible |= dict.fromkeys(lead + problem for problem in look.problems(treatment))
+    caveats |= dict.fromkeys(look.caveats)
+    if impossible:
+        shown = list(impossible)[:_LISTED]
+        if len(impossible) > _LISTED:
+            shown.append(f"and {len(impossible) - _LISTED} more")
+        raise NotRealisableError(
+            f"study '{plan.name}' on the testbed '{plan.testbed}':\n    - "
+            + "\n    - ".join(shown),
+            remedy="change what the lines above name; 'windtunnel doctor' shows the machine.",
+        )
+    return list(caveats)
+
+
+class _Look:
+    """Looks at each different cluster, workload and pair of both once."""
+
+    def __init__(self, plan: Plan, testbed: Testbed) -> None:
+        self.plan = plan
+        self.testbed = testbed
+        self.caveats: list[str] = []
+        self._clusters: dict[str, tuple[Cluster, list[str]]] = {}
+        self._workloads: dict[tuple[str, str], Workload] = {}
+        self._pairs: dict[tuple[str, str, str], list[str]] = {}
+
+    def problems(self, treatment: Treatment) -> Iterator[str]:
+        """Why a treatment cannot be realised."""
+        cluster_key = key_of(cluster_changes(treatment))
+        cluster, impossible = self._cluster(cluster_key, treatment)
+        yield from impossible
+        for name in self.plan.workloads:
+            parameters = self.plan.parameters_of(name, treatment)
+            key = (cluster_key, name, key_of(parameters))
+            if key not in self._pairs:
+                workload = self._workloads.get(key[1:]) or make_workload(name, parameters)
+                self._workloads[key[1:]] = workload
+                self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
+            yield from self._pairs[key]
+
+    def _cluster(self, key: str, treatment: Treatment) -> tuple[Cluster, list[str]]:
+        if key not in self._clusters:
+            try:
+                cluster = self.plan.cluster_of(treatment)
+            except DescriptionError as error:
+                error.message = f"treatment {treatment.id}: {error.message}"
+                raise
+            found = self.testbed.check(cluster)
+            self.caveats += [*found.unrealised, *unknown_settings(cluster.settings)]
+            self._clusters[key] = cluster, found.impossible
+        return self._clusters[key]
+
+    def _fits_in_cache(self, workload: Workload) -> list[str]:
+        """``cache: larger-than-memory`` is a promise that must be true."""
+        if self.plan.protocol.cache != "larger-than-memory":
+            return []
+        data, memory = workload.data_bytes(), self.testbed.cache_bytes()
+        if data > memory:
+            return []
+        return [
+            f"protocol.cache is larger-than-memory, but the data of {workload.name} "
+            f"({format_bytes(data)}) fits in the memory that can cache it "
+            f"({memory / 2**30:.1f} GiB)"
+        ]

@@ -1,0 +1,11 @@
+"""The base of all types of the study file."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Closed(BaseModel):
+    """Base of the study's types: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,0 +1,87 @@
+"""The contract of a design: its options, its treatments, what it cannot tell apart."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windtunnel.errors import DescriptionError
+from windtunnel.study.closed import Closed
+
+Combination = dict[str, str]
+"""Factor -> label of its level."""
+Labels = Mapping[str, Sequence[str]]
+"""Factor -> labels of all its levels."""
+Signs = NDArray[np.float64]
+"""Runs x factors, -1 for the baseline level and +1 for the other one."""
+
+
+class Options(Closed):
+    """Base of the options of a design; ``kind`` is its name in the study file."""
+
+    kind: str
+
+    @abstractmethod
+    def combinations(self, labels: Labels, baseline: Combination) -> list[Combination]:
+        """The treatments; raises DescriptionError if the factors do not suit the design."""
+
+    @abstractmethod
+    def confounded(self, labels: Labels, chosen: Sequence[Combination]) -> list[str]:
+        """A line for each group of effects that these treatments cannot separate."""
+
+    def to_record(self) -> dict[str, Any]:
+        """The options that were given."""
+        return self.model_dump(mode="json", exclude={"kind"}, exclude_none=True)
+
+
+def two_levels(kind: str, labels: Labels, baseline: Combination) -> list[tuple[str, str, str]]:
+    """(factor, baseline level, other level) of each factor.
+
+    Raises
+    ------
+    DescriptionError
+        If a factor has another number of levels.
+    """
+    found = []
+    for name, given in labels.items():
+        if len(given) != 2:
+            raise DescriptionError(
+                f"the factor '{name}' has {len(given)} levels, and the design {kind} takes "
+                "factors of two levels only",
+                remedy="keep the two levels that lie farthest apart, or use the design "
+                "full-factorial or one-factor-at-a-time.",
+            )
+        other = next(label for label in given if label != baseline[name])
+        found.append((name, baseline[name], other))
+    return found
+
+
+def from_signs(signs: Signs, factors: Sequence[tuple[str, str, str]]) -> list[Combination]:
+    """The treatments of a matrix of signs."""
+    return [
+        {
+            name: high if sign > 0 else low
+            for sign, (name, low, high) in zip(run, factors, strict=True)
+        }
+        for run in signs
+    ]
+
+
+def to_signs(labels: Labels, chosen: Sequence[Combination]) -> Signs:
+    """The matrix of signs of two-level treatments: the first label is -1."""
+    first = {name: given[0] for name, given in labels.items()}
+    rows = [[-1.0 if run[name] == first[name] else 1.0 for name in labels] for run in chosen]
+    return np.array(rows, dtype=float).reshape(len(chosen), len(labels))
+
+
+def with_baseline(signs: Signs, run: int) -> Signs:
+    """The same design with the signs of columns turned so that ``run`` is all baseline.
+
+    Turning a column keeps it balanced and orthogonal to the others. Effects are counted
+    from the baseline, which is therefore worth having among the treatments.
+    """
+    return np.asarray(signs * -signs[run], dtype=float)

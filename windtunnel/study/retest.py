@@ -1,0 +1,58 @@
+"""Which cells get extra rounds because they vary too much (rule of trust 3)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from windtunnel.results.record import Trial
+from windtunnel.study.protocol import Protocol
+
+Cell = tuple[str, str]
+"""Workload and id of the treatment."""
+
+
+def extra_passes(
+    protocol: Protocol, rounds: int, trials: Callable[[], Iterable[Trial]]
+) -> Iterator[tuple[int, list[Cell]]]:
+    """Number and cells of each extra round, to be run as they come.
+
+    Parameters
+    ----------
+    rounds:
+        Rounds that all cells had.
+    trials:
+        Asked for the trials so far whenever the next cells are to be found.
+    """
+    limit = protocol.variation_limit
+    if protocol.retest == "noisy cells":
+        for number in range(rounds + 1, rounds + 1 + protocol.extra_rounds):
+            cells = noisy_cells(trials(), limit, range(1, number))
+            if not cells:
+                return
+            yield number, cells
+        return
+    for start in range(rounds + 1, protocol.extra_rounds + 2, rounds):
+        # the rule of 2014 looks at the last set of runs alone; here no earlier one is dropped
+        cells = noisy_cells(trials(), limit, range(start - rounds, start))
+        if not cells:
+            return
+        for number in range(start, start + rounds):
+            yield number, cells
+
+
+def noisy_cells(trials: Iterable[Trial], limit: float, rounds: Collection[int]) -> list[Cell]:
+    """Cells in which a phase, or the total, varies by more than the limit in these rounds."""
+    cells: dict[tuple[str, str, str], list[float]] = {}
+    for trial in trials:
+        if trial.verdict.valid and trial.round in rounds:
+            times = {phase.name: phase.elapsed_s for phase in trial.phases}
+            for name, elapsed_s in (times | {"": sum(times.values())}).items():
+                key = (trial.workload, trial.treatment.id, name)
+                cells.setdefault(key, []).append(elapsed_s)
+    noisy = [
+        (workload, treatment)
+        for (workload, treatment, _), times in cells.items()
+        if len(times) > 1 and statistics.stdev(times) / statistics.fmean(times) > limit
+    ]
+    return list(dict.fromkeys(noisy))
