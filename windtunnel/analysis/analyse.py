@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from windtunnel.analysis.cells import Cell, Key, cells, samples
+from windtunnel.analysis.cells import Cell, Key, Sample, cells, samples
 from windtunnel.analysis.effects import Effect, effects
 from windtunnel.analysis.energy import with_energy
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.findings import Finding, answer, findings
+from windtunnel.analysis.intervals import Method
 from windtunnel.analysis.limits import Usage, limits_of, usages
 from windtunnel.analysis.observations import TOTAL, Observation, observe, total_elapsed
+from windtunnel.analysis.ranking import Ranking, rankings
 from windtunnel.analysis.tariff import Tariff
 from windtunnel.analysis.warnings import warnings
 from windtunnel.results.folder import Results
@@ -49,11 +51,11 @@ class TrialRow:
 class Analysis:
     """A study's numbers, what they say, and what to be careful about.
 
-    ``phases`` maps workload to its phases in order, the total last.
+    ``phases`` maps workload to its phases in order, the total last; ``table`` holds the values
+    behind each cell; ``interval`` is the kind of interval of a mean that was asked for.
     """
 
     study: StudyRecord
-    answer: str
     findings: list[Finding]
     cells: list[Cell]
     effects: list[Effect]
@@ -63,6 +65,8 @@ class Analysis:
     phases: dict[str, list[str]]
     observations: list[Observation]
     results: Results
+    table: Mapping[Key, Sample]
+    interval: Method = "t"
     tariff: Tariff = field(default_factory=Tariff)
     _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -79,6 +83,16 @@ class Analysis:
     def cell(self, treatment: str, workload: str, phase: str, metric: str) -> Cell | None:
         """One cell, or None where no valid trial has that number."""
         return self.by_key.get((treatment, workload, phase, metric))
+
+    @cached_property
+    def rankings(self) -> list[Ranking]:
+        """What matters, by workload; empty where fewer than two factors were varied."""
+        return rankings(self.study, self.table, self.effects, self.phases)
+
+    @cached_property
+    def answer(self) -> str:
+        """The study's answer in one sentence."""
+        return answer(self.study, self.findings, self.cells, self.rankings)
 
     @cached_property
     def by_key(self) -> Mapping[Key, Cell]:
@@ -100,22 +114,22 @@ class Analysis:
         return list(dict.fromkeys([*planned, *(trial.treatment for trial in self.trials)]))
 
 
-def analyse(results: Results, tariff: Tariff | None = None) -> Analysis:
+def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "t") -> Analysis:
     """Analyse a study as far as it ran; an empty one gives an empty analysis.
 
-    ``tariff`` is what costs assume, if not the usual; nothing else depends on it.
+    ``tariff`` is what costs assume, if not the usual; nothing else depends on it. ``interval``
+    chooses how the interval of a mean is made: Student's ``t``, or the bootstrap ``bca`` where
+    a cell has enough trials for it.
     """
     results = with_energy(results)
     observations = list(observe(results.trials))
     table = samples(observations)
-    found_cells = cells(table)
+    found_cells = cells(table, interval)
     found_effects = effects(results.study, table)
     used = usages(results.trials, limits_of(results))
-    found = findings(found_effects)
     return Analysis(
         study=results.study,
-        answer=answer(results.study, found, found_cells),
-        findings=found,
+        findings=findings(found_effects),
         cells=found_cells,
         effects=found_effects,
         usages=used,
@@ -124,6 +138,8 @@ def analyse(results: Results, tariff: Tariff | None = None) -> Analysis:
         phases=_phases(results.trials),
         observations=observations,
         results=results,
+        table=table,
+        interval=interval,
         tariff=tariff or Tariff(),
     )
 

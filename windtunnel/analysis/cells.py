@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from windtunnel.analysis.observations import Observation
+from windtunnel.analysis.intervals import Interval, Method, bca_intervals, median_interval
+from windtunnel.analysis.observations import ELAPSED, Observation
 from windtunnel.analysis.stats import INDICATIVE_BELOW, summarise
 
 Key = tuple[str, str, str, str]
@@ -16,8 +17,11 @@ Key = tuple[str, str, str, str]
 class Cell:
     """The statistics of one cell.
 
-    ``mean``, ``median``, ``sd`` and the 95 % t interval ``ci_low`` .. ``ci_high`` are in
-    ``unit``; ``cv`` is a ratio. With n = 1 the spread is unknown: None, never 0.
+    ``mean``, ``median``, ``sd`` and the 95 % interval of the mean ``ci_low`` .. ``ci_high``
+    are in ``unit``; ``cv`` is a ratio. With n = 1 the spread is unknown: None, never 0.
+    ``ci_method`` says how the interval was made: ``t`` (Student), ``bca`` (bootstrap), or None
+    where there is none. ``bca_low`` .. ``bca_high`` stand beside it for elapsed times from 8
+    trials on; ``median_low`` .. ``median_high`` is the median's own interval, from 6 on.
     """
 
     treatment: str
@@ -32,6 +36,11 @@ class Cell:
     cv: float | None
     ci_low: float | None
     ci_high: float | None
+    ci_method: Method | None = None
+    bca_low: float | None = None
+    bca_high: float | None = None
+    median_low: float | None = None
+    median_high: float | None = None
 
     @property
     def indicative(self) -> bool:
@@ -41,10 +50,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The values of one cell, in the order of the trials."""
+    """The values of one cell in the order of the trials, and the round of each."""
 
     unit: str
     values: list[float]
+    rounds: list[int] = field(default_factory=list)
 
 
 def samples(observations: Iterable[Observation]) -> dict[Key, Sample]:
@@ -58,28 +68,49 @@ def samples(observations: Iterable[Observation]) -> dict[Key, Sample]:
         if sample is None:
             table[key] = sample = Sample(row.unit, [])
         sample.values.append(row.value)
+        sample.rounds.append(row.round)
     return table
 
 
-def cells(table: dict[Key, Sample]) -> list[Cell]:
-    """One :class:`Cell` per key, in the order of first appearance."""
-    rows = []
-    for (treatment, workload, phase, metric), sample in table.items():
-        s = summarise(sample.values)
-        rows.append(
-            Cell(
-                treatment=treatment,
-                workload=workload,
-                phase=phase,
-                metric=metric,
-                unit=sample.unit,
-                n=s.n,
-                mean=s.mean,
-                median=s.median,
-                sd=s.sd,
-                cv=s.cv,
-                ci_low=s.ci_low,
-                ci_high=s.ci_high,
-            )
-        )
-    return rows
+def cells(table: dict[Key, Sample], method: Method = "t") -> list[Cell]:
+    """One :class:`Cell` per key, in the order of first appearance.
+
+    ``method`` chooses the interval of the mean; where BCa has too few trials, t is taken.
+    """
+    boot = _bootstrapped(table, method)
+    return [_cell(key, sample, boot.get(key), method) for key, sample in table.items()]
+
+
+def _bootstrapped(table: dict[Key, Sample], method: Method) -> dict[Key, Interval]:
+    """BCa intervals: of all cells if they were asked for, else of the elapsed times only."""
+    wanted = [key for key in table if method == "bca" or key[3] == ELAPSED]
+    made = bca_intervals([table[key].values for key in wanted])
+    return {key: span for key, span in zip(wanted, made, strict=True) if span is not None}
+
+
+def _cell(key: Key, sample: Sample, boot: Interval | None, method: Method) -> Cell:
+    s = summarise(sample.values)
+    treatment, workload, phase, metric = key
+    student = None if s.ci_low is None or s.ci_high is None else (s.ci_low, s.ci_high)
+    chosen: Method = "bca" if method == "bca" and boot is not None else "t"
+    span = boot if chosen == "bca" else student
+    middle = median_interval(sample.values)
+    return Cell(
+        treatment=treatment,
+        workload=workload,
+        phase=phase,
+        metric=metric,
+        unit=sample.unit,
+        n=s.n,
+        mean=s.mean,
+        median=s.median,
+        sd=s.sd,
+        cv=s.cv,
+        ci_low=None if span is None else span[0],
+        ci_high=None if span is None else span[1],
+        ci_method=None if span is None else chosen,
+        bca_low=None if boot is None else boot[0],
+        bca_high=None if boot is None else boot[1],
+        median_low=None if middle is None else middle[0],
+        median_high=None if middle is None else middle[1],
+    )

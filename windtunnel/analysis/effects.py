@@ -14,26 +14,43 @@ chosen over Fieller's theorem and the delta method because
 With the spread below the 20 % limit the three agree to a fraction of a percentage
 point. The price: ``relative`` is not exactly ``absolute`` / mean of the baseline.
 
+Where every round holds both sides once and there are at least 5 rounds, the differences are
+taken within the rounds (paired), which removes what all trials of a round share. The rule
+looks at the plan's rounds and never at the outcome; ``docs/decisions/0012`` has the
+simulation that set it. Effects of one metric on one workload are a family: their p values
+are corrected by Holm [3]_ over all levels of all factors.
+
 References
 ----------
 .. [1] Fleming, P. J., Wallace, J. J. (1986). How not to lie with statistics: the
    correct way to summarize benchmark results. CACM 29(3), 218-221.
 .. [2] Franz, V. H. (2007). Ratios: a short guide to confidence limits and proper
    use. arXiv:0710.2024.
+.. [3] Holm, S. (1979). A simple sequentially rejective multiple test procedure.
+   Scandinavian Journal of Statistics 6(2), 65-70.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from windtunnel.analysis.cells import Key, Sample
-from windtunnel.analysis.stats import contrast
-from windtunnel.results.record import StudyRecord, Treatment
+from windtunnel.analysis.correction import holm
+from windtunnel.analysis.matching import Kind, Matching, match
+from windtunnel.analysis.stats import ALPHA, Contrast, contrast
+from windtunnel.results.record import StudyRecord
 
 Pair = tuple[Sequence[float], Sequence[float]]
 """Values at the level, values at the baseline, of one matched cell."""
+
+Method = Literal["welch on logs", "paired by round, on logs"]
+
+PAIRED_FROM = 5
+"""Rounds from which differences are taken within rounds (docs/decisions/0012)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +60,13 @@ class Effect:
     ``absolute`` and its interval are in ``unit``; ``relative``, ``ci_low`` and ``ci_high``
     are ratios minus 1 (-0.31 = 31 % less) with 95 % confidence. ``matched`` counts the
     combinations of the other factors over which the effect was averaged. ``detectable`` is
-    the smallest relative effect this many trials see with 80 % power at this noise.
+    the smallest relative effect this many trials see with 80 % power at this noise, at the
+    level of the correction's first step (0.05 / ``comparisons``).
     None where the numbers do not tell (one trial; a zero on the log scale).
+
+    ``p`` is that of the comparison alone, ``p_adjusted`` that after Holm's correction for the
+    ``comparisons`` of its family; the intervals are ordinary 95 % ones, of this comparison
+    alone. ``se_log`` and ``df`` are standard error and degrees of freedom on the log scale.
     """
 
     factor: str
@@ -66,9 +88,23 @@ class Effect:
     ci_low: float | None
     ci_high: float | None
     detectable: float | None
+    method: Method = "welch on logs"
+    comparison: Kind = "matched"
+    p: float | None = None
+    p_adjusted: float | None = None
+    comparisons: int = 1
+    se_log: float | None = None
+    df: float | None = None
 
     @property
     def distinguishable(self) -> bool | None:
+        """Whether there is a difference, after correction; None where nobody can tell."""
+        if self.p_adjusted is not None:
+            return self.p_adjusted < ALPHA
+        return self.clear_alone
+
+    @property
+    def clear_alone(self) -> bool | None:
         """Whether the interval leaves out "no difference"; None where there is no interval."""
         low, high = self.ci_low, self.ci_high
         if low is None or high is None:
@@ -85,7 +121,7 @@ def baseline_of(study: StudyRecord, factor: str) -> str:
 
 
 def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
-    """All effects, by factor, level and then the order of the cells."""
+    """All effects, corrected, by factor, level and then the order of the cells."""
     where = list(dict.fromkeys((w, p, m) for _, w, p, m in table))
     rows = []
     for factor, levels in study.factors.items():
@@ -95,44 +131,76 @@ def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
         for level in levels:
             if level == baseline:
                 continue
-            matched = matched_treatments(study.treatments, factor, level, baseline)
+            matching = match(study.treatments, factor, level, baseline)
             for workload, phase, metric in where:
-                pairs = _pairs(table, matched, workload, phase, metric)
-                if not pairs:
+                sides = _sides(table, matching, workload, phase, metric)
+                if not sides:
                     continue
-                unit = table[(pairs[0][0], workload, phase, metric)].unit
-                values = [values for _, values in pairs]
-                about = (factor, level, baseline, workload, phase, metric, unit)
-                rows.append(effect(about, values))
-    return rows
+                about = (factor, level, baseline, workload, phase, metric, sides[0][0].unit)
+                values = [(a.values, b.values) for a, b in sides]
+                made = effect(about, values, paired=whole_rounds(sides))
+                rows.append(replace(made, comparison=matching.kind))
+    return corrected(rows)
 
 
-def matched_treatments(
-    treatments: Sequence[Treatment], factor: str, level: str, baseline: str
-) -> list[tuple[str, str]]:
-    """Pairs of treatment ids (level, baseline) that differ in this factor only."""
-
-    def others(treatment: Treatment) -> tuple[tuple[str, str], ...]:
-        return tuple(sorted((f, v) for f, v in treatment.levels.items() if f != factor))
-
-    base = {others(t): t.id for t in treatments if t.levels.get(factor) == baseline}
-    return [
-        (t.id, base[others(t)])
-        for t in treatments
-        if t.levels.get(factor) == level and others(t) in base
-    ]
+def whole_rounds(sides: Sequence[tuple[Sample, Sample]]) -> bool:
+    """Whether the rule for pairing holds: the same rounds everywhere, each once, 5 or more."""
+    rounds = sides[0][0].rounds
+    return (
+        len(rounds) >= PAIRED_FROM
+        and len(set(rounds)) == len(rounds)
+        and all(sample.rounds == rounds for side in sides for sample in side)
+    )
 
 
-def effect(about: tuple[str, str, str, str, str, str, str], pairs: Sequence[Pair]) -> Effect:
+def corrected(rows: Sequence[Effect]) -> list[Effect]:
+    """The effects with their p values corrected within (workload, phase, metric), by Holm.
+
+    For the total's elapsed time this is the family of all questions that the study's factors
+    put to one workload. ``detectable`` follows: it is that of the smallest of Holm's levels.
+    """
+    families: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for place, e in enumerate(rows):
+        if e.p is not None:
+            families[(e.workload, e.phase, e.metric)].append(place)
+    done = list(rows)
+    for places in families.values():
+        adjusted = holm([rows[place].p or 0.0 for place in places])
+        for place, p in zip(places, adjusted, strict=True):
+            done[place] = _in_family(rows[place], p, len(places))
+    return done
+
+
+def _in_family(e: Effect, p_adjusted: float, comparisons: int) -> Effect:
+    if comparisons == 1:
+        return replace(e, p_adjusted=p_adjusted)
+    seen = Contrast(0.0, e.se_log, e.df).detectable(confidence=1 - ALPHA / comparisons)
+    return replace(
+        e,
+        p_adjusted=p_adjusted,
+        comparisons=comparisons,
+        detectable=None if seen is None else _ratio(seen),
+    )
+
+
+def effect(
+    about: tuple[str, str, str, str, str, str, str],
+    pairs: Sequence[Pair],
+    *,
+    paired: bool = False,
+) -> Effect:
     """The effect from one or more matched pairs of samples, each of at least one number.
 
-    ``about`` is (factor, level, baseline, workload, phase, metric, unit).
+    ``about`` is (factor, level, baseline, workload, phase, metric, unit). ``paired``: the nth
+    numbers of all samples belong to one round, and the differences are taken within rounds.
     """
     factor, level, baseline, workload, phase, metric, unit = about
     share = 1 / len(pairs)
-    absolute = contrast([term for a, b in pairs for term in ((share, a), (-share, b))])
+    absolute = _difference(pairs, paired=paired)
     span = absolute.interval()
-    relative, bounds, detectable = _relative(pairs)
+    relative, on_logs = _relative(pairs, paired=paired)
+    bounds = None if on_logs is None else on_logs.interval()
+    seen = None if on_logs is None else on_logs.detectable()
     return Effect(
         factor=factor,
         level=level,
@@ -150,30 +218,32 @@ def effect(about: tuple[str, str, str, str, str, str, str], pairs: Sequence[Pair
         absolute_ci_low=None if span is None else span[0],
         absolute_ci_high=None if span is None else span[1],
         relative=relative,
-        ci_low=None if bounds is None else bounds[0],
-        ci_high=None if bounds is None else bounds[1],
-        detectable=detectable,
+        ci_low=None if bounds is None else _ratio(bounds[0]),
+        ci_high=None if bounds is None else _ratio(bounds[1]),
+        detectable=None if seen is None else _ratio(seen),
+        method="paired by round, on logs" if paired else "welch on logs",
+        p=(absolute if on_logs is None else on_logs).p(),
+        se_log=None if on_logs is None else on_logs.se,
+        df=None if on_logs is None else on_logs.df,
     )
 
 
-def _relative(
-    pairs: Sequence[Pair],
-) -> tuple[float | None, tuple[float, float] | None, float | None]:
-    """Relative effect, its interval and the smallest detectable one, on the log scale."""
+def _difference(pairs: Sequence[Pair], *, paired: bool) -> Contrast:
+    """Mean over the pairs of level minus baseline."""
+    share = 1 / len(pairs)
+    if paired:
+        return contrast([(share, [x - y for x, y in zip(a, b, strict=True)]) for a, b in pairs])
+    return contrast([term for a, b in pairs for term in ((share, a), (-share, b))])
+
+
+def _relative(pairs: Sequence[Pair], *, paired: bool) -> tuple[float | None, Contrast | None]:
+    """The relative effect, and the contrast on the log scale that it comes from."""
     if any(value <= 0 for pair in pairs for values in pair for value in values):
         gone = all(not any(a) and all(v > 0 for v in b) for a, b in pairs)
-        return (-1.0 if gone else None), None, None
-    share = 1 / len(pairs)
-    logs = [
-        term
-        for a, b in pairs
-        for term in ((share, [math.log(v) for v in a]), (-share, [math.log(v) for v in b]))
-    ]
-    on_logs = contrast(logs)
-    span = on_logs.interval()
-    seen = on_logs.detectable()
-    bounds = None if span is None else (_ratio(span[0]), _ratio(span[1]))
-    return math.expm1(on_logs.estimate), bounds, None if seen is None else _ratio(seen)
+        return (-1.0 if gone else None), None
+    logs = [([math.log(v) for v in a], [math.log(v) for v in b]) for a, b in pairs]
+    on_logs = _difference(logs, paired=paired)
+    return _ratio(on_logs.estimate), on_logs
 
 
 def _ratio(log: float) -> float:
@@ -181,17 +251,15 @@ def _ratio(log: float) -> float:
     return math.expm1(min(log, 700.0))
 
 
-def _pairs(
-    table: Mapping[Key, Sample],
-    matched: Sequence[tuple[str, str]],
-    workload: str,
-    phase: str,
-    metric: str,
-) -> list[tuple[str, Pair]]:
-    pairs: list[tuple[str, Pair]] = []
-    for ours, base in matched:
+def _sides(
+    table: Mapping[Key, Sample], matching: Matching, workload: str, phase: str, metric: str
+) -> list[tuple[Sample, Sample]]:
+    """The samples of the pairs that have both sides; a main effect needs all of them."""
+    sides = []
+    for ours, base in matching.pairs:
         a = table.get((ours, workload, phase, metric))
         b = table.get((base, workload, phase, metric))
         if a is not None and b is not None:
-            pairs.append((ours, (a.values, b.values)))
-    return pairs
+            sides.append((a, b))
+    whole = len(sides) == len(matching.pairs)
+    return sides if whole or matching.kind == "matched" else []

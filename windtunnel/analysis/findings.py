@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from windtunnel.analysis.cells import Cell
 from windtunnel.analysis.effects import Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.ranking import Ranking, lead
 from windtunnel.analysis.stats import INDICATIVE_BELOW, POWER
-from windtunnel.analysis.words import listed, percent, percent_interval, quantity
+from windtunnel.analysis.words import digits, listed, percent, percent_interval, quantity
 from windtunnel.results.record import StudyRecord
 
 STAGES = {
@@ -36,6 +37,7 @@ MOVED_AT_LEAST = 0.05
 MOST = 0.50
 """A phase is named only if more than this share of the change lies in it."""
 EVIDENCE_SHOWN = 3
+WORKLOADS_SAID = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,16 @@ def findings(effects: Sequence[Effect]) -> list[Finding]:
     )
 
 
-def answer(study: StudyRecord, found: Sequence[Finding], cells: Sequence[Cell]) -> str:
-    """The study's answer in one sentence."""
+def answer(
+    study: StudyRecord,
+    found: Sequence[Finding],
+    cells: Sequence[Cell],
+    rankings: Sequence[Ranking] = (),
+) -> str:
+    """The study's answer in one sentence: with several factors, what matters most."""
+    leads = [sentence for ranking in rankings if (sentence := lead(ranking)) is not None]
+    if leads:
+        return _matters(rankings, leads)
     if not found:
         return _plain_answer(study, cells)
     clear = [f for f in found if f.distinguishable]
@@ -101,6 +111,18 @@ def answer(study: StudyRecord, found: Sequence[Finding], cells: Sequence[Cell]) 
     return (
         f"{e.workload} takes {size} {word} time{_range(e)} with {e.factor} {e.level} "
         f"than with {e.baseline}{where}{hint}{more}."
+    )
+
+
+def _matters(rankings: Sequence[Ranking], leads: Sequence[str]) -> str:
+    more = f"; {len(leads) - WORKLOADS_SAID} more workloads below"
+    effects = [entry.effect for ranking in rankings for entry in ranking.entries]
+    n = min((min(e.n, e.n_baseline) for e in effects if e is not None), default=None)
+    hint = f"; indicative, n = {n} per cell" if n is not None and n < INDICATIVE_BELOW else ""
+    return (
+        "; ".join(leads[:WORKLOADS_SAID])
+        + (more if len(leads) > WORKLOADS_SAID else "")
+        + (f"{hint}.")
     )
 
 
@@ -139,8 +161,8 @@ def _no_answer(found: Sequence[Finding]) -> str:
             f"is {percent(first.relative)} on {first.workload}, with too few trials for an "
             "interval."
         )
-    seen = [f.effect.detectable for f in found if f.effect.detectable is not None]
-    floor = f"; {_missed(max(seen))}" if seen else ""
+    seen = [f.effect for f in found if f.effect.detectable is not None]
+    floor = f"; {_missed(max(seen, key=lambda e: e.detectable or 0.0))}" if seen else ""
     names = listed([f"{f.effect.factor} {f.effect.level}" for f in found])
     return (
         f"No difference found in elapsed time between {names} and the baseline "
@@ -148,12 +170,14 @@ def _no_answer(found: Sequence[Finding]) -> str:
     )
 
 
-def _missed(detectable: float) -> str:
+def _missed(e: Effect) -> str:
     """The smallest detectable change both ways: the detectable ratio r and its mirror, 1 / r."""
-    down = 1 / (1 + detectable) - 1
+    up = e.detectable or 0.0
+    down = 1 / (1 + up) - 1
+    after = f", after correction for {e.comparisons} comparisons" if e.comparisons > 1 else ""
     return (
-        f"differences smaller than about {percent(detectable)} / {percent(down)} "
-        f"may well have been missed ({percent(POWER, signed=False)} power)"
+        f"differences smaller than about {percent(up)} / {percent(down)} "
+        f"may well have been missed ({percent(POWER, signed=False)} power{after})"
     )
 
 
@@ -232,7 +256,14 @@ def _caveats(total: Effect) -> list[str]:
         caveats.append("n = 1, the spread is unknown")
     elif n < INDICATIVE_BELOW:
         caveats.append(f"n = {n} per cell, indicative")
-    if total.matched > 1:
+    if total.comparisons > 1 and total.distinguishable:
+        caveats.append(f"clear after correction for {total.comparisons} comparisons")
+    if total.comparison == "main effect":
+        caveats.append(
+            f"main effect, {total.matched} treatments against {total.matched}: it holds what "
+            "the design confounds with it"
+        )
+    elif total.matched > 1:
         caveats.append(f"averaged over {total.matched} combinations of the other factors")
     return caveats
 
@@ -250,8 +281,14 @@ def _sentence(
     interval = f"{span} (95 %)" if total.ci_low is not None else span
     tail = f" ({'; '.join(caveats)})" if caveats else ""
     if total.distinguishable is False:
-        floor = f"; {_missed(total.detectable)}" if total.detectable else ""
-        return f"{lead}no difference found, {percent(total.relative)} {interval}{floor}{tail}"
+        floor = f"; {_missed(total)}" if total.detectable else ""
+        size = f"{percent(total.relative)} {interval}"
+        if total.clear_alone and total.p is not None and total.p_adjusted is not None:
+            return (
+                f"{lead}{size}, not clear after correction for {total.comparisons} comparisons "
+                f"(p {digits(total.p)}, corrected {digits(total.p_adjusted)}){floor}{tail}"
+            )
+        return f"{lead}no difference found, {size}{floor}{tail}"
     text = (
         f"{lead}{percent(total.relative)} {interval}, {quantity(total.absolute, 's', signed=True)}"
     )

@@ -19,6 +19,8 @@ import numpy as np
 from scipy import special
 
 CONFIDENCE = 0.95
+ALPHA = 0.05
+"""Chance of a false alarm that is accepted: a p value below it is called clear."""
 POWER = 0.80
 INDICATIVE_BELOW = 5
 """With fewer trials than this a cell is called indicative (rule of trust 2)."""
@@ -51,6 +53,14 @@ class Contrast:
             return None
         half = quantile(0.5 + confidence / 2, self.df) * self.se if self.se > 0 else 0.0
         return self.estimate - half, self.estimate + half
+
+    def p(self) -> float | None:
+        """Two-sided p value of "the true value is 0", or None where the spread is unknown."""
+        if self.se is None or self.df is None:
+            return None
+        if self.se == 0:
+            return 0.0 if self.estimate != 0 else 1.0
+        return two_sided_p(self.estimate / self.se, self.df)
 
     def detectable(self, confidence: float = CONFIDENCE, power: float = POWER) -> float | None:
         """The smallest true value that a two-sided t test would see with this power.

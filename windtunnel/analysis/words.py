@@ -14,14 +14,16 @@ def percent(ratio: float | None, *, signed: bool = True) -> str:
     return f"{_percent(ratio, _decimals(ratio), signed)} %"
 
 
-def percent_interval(low: float | None, high: float | None, near: float | None = None) -> str:
+def percent_interval(
+    low: float | None, high: float | None, near: float | None = None, *, signed: bool = True
+) -> str:
     """``[-35, -27]`` in percent, with the decimals that suit ``near``; ``unknown`` for None."""
     if low is None or high is None:
         return "interval unknown"
     decimals = _decimals(near if near is not None else min(abs(low), abs(high)))
     if low != high:
         decimals = max(decimals, _telling_apart(low, high))
-    return f"[{_percent(low, decimals, True)}, {_percent(high, decimals, True)}]"
+    return f"[{_percent(low, decimals, signed)}, {_percent(high, decimals, signed)}]"
 
 
 def quantity(value: float | None, unit: str, *, signed: bool = False) -> str:
@@ -32,11 +34,20 @@ def quantity(value: float | None, unit: str, *, signed: bool = False) -> str:
     if unit in ("bytes", "bytes/s"):
         scaled, prefix = _prefix(value)
         return f"{sign}{digits(scaled)} {prefix}B{unit.removeprefix('bytes')}"
+    if unit in ("J", "J s"):
+        return f"{sign}{_joules(value, unit)}"
     if unit == "count":
         return f"{sign}{digits(value)}" if abs(value) < 10 else f"{sign}{value:,.0f}"
     if unit == "ratio":
         return percent(value, signed=signed)
     return f"{sign}{digits(value)} {unit}".rstrip()
+
+
+def money(amount: float | None, currency: str) -> str:
+    """An amount to the whole coin from 1,000 on, below that with three significant digits."""
+    if amount is None:
+        return "unknown"
+    return f"{amount:,.0f} {currency}" if abs(amount) >= 1000 else f"{digits(amount)} {currency}"
 
 
 def digits(value: float) -> str:
@@ -81,6 +92,14 @@ def _percent(ratio: float, decimals: int, signed: bool) -> str:
     if zero:
         return f"{0:.{decimals}f}"
     return f"+{text}" if signed and ratio > 0 else text
+
+
+def _joules(value: float, unit: str) -> str:
+    """Energy from a tenth of a kWh on in kWh; else, and energy-delay products, with a prefix."""
+    if unit == "J" and abs(value) >= 3.6e5:
+        return f"{digits(value / 3.6e6)} kWh"
+    scaled, prefix = _prefix(value)
+    return f"{digits(scaled)} {prefix}{unit}"
 
 
 def _prefix(value: float) -> tuple[float, str]:
