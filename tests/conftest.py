@@ -42,10 +42,10 @@ def _mount(folder: Path, *options: str) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KiB."""
+    """A file system of 96 KiB."""
     folder = tmp_path / "small"
     folder.mkdir()
-    _mount(folder, "size=64k")
+    _mount(folder, "size=96k")
     try:
         yield folder
     finally:

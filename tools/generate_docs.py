@@ -107,9 +107,18 @@ COLUMNS = {
     "status": "`SUCCEEDED`, `FAILED` or `KILLED`",
     "started_at": "Epoch seconds",
     "finished_at": "Epoch seconds",
+    "map_finished_at": "End of the map function, before the last merge; null for reduces",
     "shuffle_finished_at": "Epoch seconds; null for maps",
     "sort_finished_at": "Epoch seconds; null for maps",
     "locality": "`NODE_LOCAL`, `RACK_LOCAL`, `OFF_SWITCH`; null where Hadoop gives none",
+    "speculative": "Whether it was a second attempt of a running task; null if not told",
+    "input_records": "Records that the map or reduce function read; null if not told",
+    "input_bytes": "Bytes that a reducer fetched from the maps; null for maps",
+    "output_records": "Records that the map or reduce function wrote",
+    "output_bytes": "Bytes that a map wrote, before compression; null for reduces",
+    "spilled_records": "Records written to local disk, each time counted",
+    "cpu_time": "CPU seconds",
+    "gc_time": "Seconds of garbage collection",
 }
 
 

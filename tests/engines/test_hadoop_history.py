@@ -44,6 +44,12 @@ def started(kind: str, number: int, at_ms: int, attempt: int = 0, **fields: Any)
     )
 
 
+def counted(**values: int) -> dict[str, Any]:
+    """The counters of an attempt as they stand in its last event."""
+    counts = [{"name": name, "displayName": name, "value": v} for name, v in values.items()]
+    return {"name": "COUNTERS", "groups": [{"name": TASK, "displayName": "", "counts": counts}]}
+
+
 def finished(kind: str, number: int, at_ms: int, attempt: int = 0, **fields: Any) -> str:
     letter = "m" if kind == "MAP" else "r"
     task = f"task_1792000000000_0001_{letter}_{number:06d}"
@@ -269,6 +275,7 @@ def test_attempts_have_host_times_status_and_locality() -> None:
         parse_attempts(JHIST, "terasort"), key=lambda row: row["attempt"]
     )
 
+    counters = ("input_records", "input_bytes", "output_records", "output_bytes", "cpu_time")
     assert first == {
         "phase": "terasort",
         "task": "task_1792000000000_0001_m_000000",
@@ -279,13 +286,61 @@ def test_attempts_have_host_times_status_and_locality() -> None:
         "started_at": (BEGAN + 1_000) / 1e3,
         "finished_at": (BEGAN + 3_000) / 1e3,
         "shuffle_finished_at": None,
+        "map_finished_at": (BEGAN + 2_900) / 1e3,
         "sort_finished_at": None,
         "locality": "NODE_LOCAL",
+        "speculative": False,
+        **dict.fromkeys((*counters, "spilled_records", "gc_time")),
     }
     assert (second["status"], second["host"], second["locality"]) == ("FAILED", "worker-2", None)
     assert (third["status"], third["locality"]) == ("SUCCEEDED", "RACK_LOCAL")
     assert fourth["type"] == "REDUCE"
     assert fourth["sort_finished_at"] == (BEGAN + 6_500) / 1e3
+
+
+def test_what_each_attempt_counted_is_read() -> None:
+    union = {f"{PACKAGE}.JhCounters": counted(SPILLED_RECORDS=7)}
+    rows = [
+        finished("MAP", 0, 900, counters=counted(SPILLED_RECORDS=1280, MAP_OUTPUT_RECORDS=320)),
+        started("MAP", 1, 0, avataar={"string": "SPECULATIVE"}),
+        event(
+            "MAP_ATTEMPT_KILLED",
+            "TaskAttemptUnsuccessfulCompletion",
+            taskid="task_1792000000000_0001_m_000001",
+            attemptId="attempt_1792000000000_0001_m_000001_0",
+            finishTime=BEGAN,
+            status="KILLED",
+            counters=union,
+        ),
+        finished("REDUCE", 0, 900, counters=counted(REDUCE_SHUFFLE_BYTES=5, GC_TIME_MILLIS=40)),
+    ]
+    one, two, three = parse_attempts("\n".join(rows), "sort")
+
+    assert (one["spilled_records"], one["output_records"], one["speculative"]) == (1280, 320, None)
+    assert (two["spilled_records"], two["speculative"]) == (7, True)
+    assert (three["input_bytes"], three["gc_time"], three["spilled_records"]) == (5, 0.04, None)
+
+
+def test_spills_of_maps_and_of_reduces_are_told_apart() -> None:
+    rows = [
+        finished("MAP", 0, 900, counters=counted(SPILLED_RECORDS=1280)),
+        finished("MAP", 1, 900, counters=counted(SPILLED_RECORDS=20)),
+        finished("REDUCE", 0, 900, counters=counted(GC_TIME_MILLIS=40)),
+    ]
+    run = server({"job": JOB}, COUNTERS, "\n".join(rows).encode()).collect("p", JOB_ID, 1)
+
+    assert run.phase.metrics["map_spilled_records"].value == 1300
+    assert "reduce_spilled_records" not in run.phase.metrics, "unknown, not 0"
+
+
+@pytest.mark.parametrize(
+    "counters",
+    [None, 5, {}, {"x": None}, {"groups": 5}, {"groups": [5, {"counts": [None, {"name": 1}]}]}],
+)
+def test_counters_of_an_attempt_that_are_damaged_are_unknown(counters: Any) -> None:
+    (row,) = parse_attempts(finished("MAP", 0, 900, counters=counters), "p")
+
+    assert row["spilled_records"] is None
 
 
 def test_attempts_that_overlap_on_one_task_are_speculative() -> None:

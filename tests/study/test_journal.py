@@ -235,7 +235,7 @@ def test_a_full_disk_stops_the_study_which_goes_on_once_there_is_room(small_disk
         append(journal, slots_of(plan)[0])
         ballast = small_disk / "ballast"
         with contextlib.suppress(OSError):
-            ballast.write_bytes(bytes(64 << 10))
+            ballast.write_bytes(bytes(96 << 10))
         with pytest.raises(StorageFullError, match="no space is left in") as caught:
             for slot in slots_of(plan)[1:]:
                 journal.append(trial_of(journal, slot), job_run("terasort", 5.0).tasks)

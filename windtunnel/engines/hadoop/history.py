@@ -9,7 +9,6 @@ schema stands at the head of each ``.jhist`` file.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import httpx
 
 from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.hadoop.attempts import parse_attempts
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.results.record import Metric, Phase
@@ -36,6 +36,8 @@ _COUNTERS: dict[str, tuple[str, str, float]] = {
     "spilled_records": (f"{_TASK}:SPILLED_RECORDS", "count", 1),
     "map_input_records": (f"{_TASK}:MAP_INPUT_RECORDS", "count", 1),
     "map_output_records": (f"{_TASK}:MAP_OUTPUT_RECORDS", "count", 1),
+    "map_output_bytes": (f"{_TASK}:MAP_OUTPUT_BYTES", "bytes", 1),
+    "reduce_input_records": (f"{_TASK}:REDUCE_INPUT_RECORDS", "count", 1),
     "reduce_output_records": (f"{_TASK}:REDUCE_OUTPUT_RECORDS", "count", 1),
     "reduce_shuffle_bytes": (f"{_TASK}:REDUCE_SHUFFLE_BYTES", "bytes", 1),
     "merged_map_outputs": (f"{_TASK}:MERGED_MAP_OUTPUTS", "count", 1),
@@ -47,9 +49,6 @@ _COUNTERS: dict[str, tuple[str, str, float]] = {
 }
 _WAIT_S = 30.0
 HISTORY_FOLDER = "/tmp/hadoop-yarn/staging/history"
-_FINISHED = {"MAP_ATTEMPT_FINISHED": "MAP", "REDUCE_ATTEMPT_FINISHED": "REDUCE"}
-_FAILED = {"MAP_ATTEMPT_FAILED", "MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_FAILED"}
-_FAILED |= {"REDUCE_ATTEMPT_KILLED"}
 
 
 class History:
@@ -212,7 +211,18 @@ def _metrics(
         metrics["speculative_attempts"] = Metric(value=_speculative(tasks), unit="count")
         for name, seconds in _task_times(tasks).items():
             metrics[name] = Metric(value=seconds, unit="s")
+        for kind, name in (("MAP", "map_spilled_records"), ("REDUCE", "reduce_spilled_records")):
+            spilled = _spilled(tasks, kind)
+            if spilled is not None:
+                metrics[name] = Metric(value=spilled, unit="count")
     return metrics
+
+
+def _spilled(tasks: list[dict[str, Any]], kind: str) -> float | None:
+    """Records that the tasks of a kind wrote to disk, each time counted; None if not all tell."""
+    done = [row for row in tasks if row["type"] == kind and row["status"] == "SUCCEEDED"]
+    counts = [row["spilled_records"] for row in done if row["spilled_records"] is not None]
+    return sum(counts) if counts and len(counts) == len(done) else None
 
 
 def _speculative(tasks: list[dict[str, Any]]) -> int:
@@ -249,65 +259,3 @@ def _task_times(tasks: list[dict[str, Any]]) -> dict[str, float]:
 def _between(start: float | None, end: float | None) -> float:
     """Seconds between two instants; none where one of them is not in the history."""
     return 0.0 if start is None or end is None else end - start
-
-
-def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
-    """Task attempts of a ``.jhist`` text (Avro-JSON: a header, the schema, one event a line).
-
-    Yields rows with the columns of the ``tasks`` Parquet file but for ``trial``; events of
-    unknown kinds and a last line that was cut off are passed over.
-    """
-    started: dict[str, dict[str, Any]] = {}
-    for line in text.splitlines():
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        if not isinstance(entry, dict) or not isinstance(entry.get("event"), dict):
-            continue
-        kind, event = entry.get("type"), next(iter(entry["event"].values()), None)
-        if not isinstance(kind, str) or not isinstance(event, dict):
-            continue
-        try:
-            if kind in ("MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED"):
-                started[event["attemptId"]] = event
-                continue
-            if kind not in _FINISHED and kind not in _FAILED:
-                continue
-            row = _attempt_row(kind, event, started.get(event["attemptId"], {}), phase)
-        except (KeyError, TypeError):  # not what Hadoop writes: damaged
-            continue
-        yield row
-
-
-def _attempt_row(
-    kind: str, event: dict[str, Any], start: dict[str, Any], phase: str
-) -> dict[str, Any]:
-    host = event.get("hostname") or start.get("trackerName", "")
-    # An attempt that was killed before a container was found for it ran nowhere.
-    host, began = ("", None) if host == "UNKNOWN" else (host, start.get("startTime"))
-    is_map = kind.startswith("MAP")
-    return {
-        "phase": phase,
-        "task": event["taskid"],
-        "attempt": event["attemptId"],
-        "type": "MAP" if is_map else "REDUCE",
-        "status": "SUCCEEDED" if kind in _FINISHED else event.get("status", "FAILED"),
-        "host": host,
-        "started_at": began / 1e3 if began else None,
-        "finished_at": event["finishTime"] / 1e3,
-        "shuffle_finished_at": _seconds(event.get("shuffleFinishTime")),
-        "sort_finished_at": _seconds(event.get("sortFinishTime")),
-        "locality": _union(start.get("locality")),
-    }
-
-
-def _seconds(value: object) -> float | None:
-    return value / 1e3 if isinstance(value, (int, float)) else None
-
-
-def _union(value: object) -> str | None:
-    """A string out of Avro-JSON's ``{"string": X}`` or ``null``."""
-    if isinstance(value, dict):
-        value = next(iter(value.values()), None)
-    return value if isinstance(value, str) else None

@@ -1,0 +1,125 @@
+"""Task attempts out of a job's ``.jhist`` text: when, where, how they ended, what they counted.
+
+The text is Avro-JSON: a header, the schema of the events, then one event a line. An attempt
+is two events: that it started, and that it finished, failed or was killed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_FINISHED = {"MAP_ATTEMPT_FINISHED": "MAP", "REDUCE_ATTEMPT_FINISHED": "REDUCE"}
+_FAILED = {"MAP_ATTEMPT_FAILED", "MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_FAILED"}
+_FAILED |= {"REDUCE_ATTEMPT_KILLED"}
+
+# column -> counter, factor; of maps and of reduces
+_EITHER = {
+    "spilled_records": ("SPILLED_RECORDS", 1.0),
+    "cpu_time": ("CPU_MILLISECONDS", 1e-3),
+    "gc_time": ("GC_TIME_MILLIS", 1e-3),
+}
+_MAP = _EITHER | {
+    "input_records": ("MAP_INPUT_RECORDS", 1.0),
+    "output_records": ("MAP_OUTPUT_RECORDS", 1.0),
+    "output_bytes": ("MAP_OUTPUT_BYTES", 1.0),
+}
+_REDUCE = _EITHER | {
+    "input_records": ("REDUCE_INPUT_RECORDS", 1.0),
+    "input_bytes": ("REDUCE_SHUFFLE_BYTES", 1.0),
+    "output_records": ("REDUCE_OUTPUT_RECORDS", 1.0),
+}
+_COUNTED = dict.fromkeys({**_MAP, **_REDUCE})
+
+
+def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
+    """Task attempts of a ``.jhist`` text.
+
+    Yields rows with the columns of the ``tasks`` Parquet file but for ``trial``; events of
+    unknown kinds and a last line that was cut off are passed over.
+    """
+    started: dict[str, dict[str, Any]] = {}
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(entry, dict) or not isinstance(entry.get("event"), dict):
+            continue
+        kind, event = entry.get("type"), next(iter(entry["event"].values()), None)
+        if not isinstance(kind, str) or not isinstance(event, dict):
+            continue
+        try:
+            if kind in ("MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED"):
+                started[event["attemptId"]] = event
+                continue
+            if kind not in _FINISHED and kind not in _FAILED:
+                continue
+            row = _attempt_row(kind, event, started.get(event["attemptId"], {}), phase)
+        except (KeyError, TypeError):  # not what Hadoop writes: damaged
+            continue
+        yield row
+
+
+def _attempt_row(
+    kind: str, event: dict[str, Any], start: dict[str, Any], phase: str
+) -> dict[str, Any]:
+    host = event.get("hostname") or start.get("trackerName", "")
+    # An attempt that was killed before a container was found for it ran nowhere.
+    host, began = ("", None) if host == "UNKNOWN" else (host, start.get("startTime"))
+    is_map = kind.startswith("MAP")
+    role = _union(start.get("avataar"))  # Hadoop's spelling
+    return {
+        "phase": phase,
+        "task": event["taskid"],
+        "attempt": event["attemptId"],
+        "type": "MAP" if is_map else "REDUCE",
+        "status": "SUCCEEDED" if kind in _FINISHED else event.get("status", "FAILED"),
+        "host": host,
+        "started_at": began / 1e3 if began else None,
+        "finished_at": event["finishTime"] / 1e3,
+        "map_finished_at": _seconds(event.get("mapFinishTime")),
+        "shuffle_finished_at": _seconds(event.get("shuffleFinishTime")),
+        "sort_finished_at": _seconds(event.get("sortFinishTime")),
+        "locality": _union(start.get("locality")),
+        "speculative": None if role is None else role == "SPECULATIVE",
+        **_counted(event.get("counters"), _MAP if is_map else _REDUCE),
+    }
+
+
+def _counted(counters: object, columns: Mapping[str, tuple[str, float]]) -> dict[str, float | None]:
+    """What an attempt counted, by column; None for a counter that is not there.
+
+    Of a finished attempt the counters are a record, of a failed one a union of that record
+    and null.
+    """
+    found: dict[str, float] = {}
+    record = counters if isinstance(counters, dict) else {}
+    if "groups" not in record:
+        record = next((v for v in record.values() if isinstance(v, dict)), {})
+    for group in _items(record.get("groups")):
+        for counter in _items(group.get("counts")):
+            name, value = counter.get("name"), counter.get("value")
+            if isinstance(name, str) and isinstance(value, int | float):
+                found[name] = float(value)
+    row: dict[str, float | None] = dict.fromkeys(_COUNTED)
+    for column, (name, factor) in columns.items():
+        if name in found:
+            row[column] = found[name] * factor
+    return row
+
+
+def _items(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _seconds(value: object) -> float | None:
+    return value / 1e3 if isinstance(value, (int, float)) else None
+
+
+def _union(value: object) -> str | None:
+    """A string out of Avro-JSON's ``{"string": X}`` or ``null``."""
+    if isinstance(value, dict):
+        value = next(iter(value.values()), None)
+    return value if isinstance(value, str) else None
