@@ -134,6 +134,20 @@ class StorageFullError(WindtunnelError):
     title = "no space left"
 
 
+class NotComparableError(WindtunnelError):
+    """``compare`` refuses: the numbers of two folders do not mean the same. Reasons are listed."""
+
+    exit_code = 10
+    title = "not comparable"
+
+
+class WorseError(WindtunnelError):
+    """``compare --fail-if-worse`` found a total elapsed time that is worse than the reference's."""
+
+    exit_code = 11
+    title = "worse"
+
+
 class InterruptedStudyError(StudyStoppedError):
     """The user pressed Ctrl-C, or the process was asked to end."""
 

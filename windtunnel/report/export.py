@@ -37,8 +37,8 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
         "limits": [{**asdict(use), "state": use.state} for use in analysis.usages],
         **{section.id: section.data for section in sections(analysis)},
     }
-    finite: dict[str, Any] = _finite(data)
-    return finite
+    made: dict[str, Any] = finite(data)
+    return made
 
 
 def write_csv(analysis: Analysis, path: Path) -> None:
@@ -101,12 +101,12 @@ def _trial(trial: TrialRow) -> dict[str, Any]:
     return asdict(trial)
 
 
-def _finite(data: Any) -> Any:
+def finite(data: Any) -> Any:
     """``data`` with NaN and infinities as None: JSON has no word for them."""
     if isinstance(data, float):
         return data if math.isfinite(data) else None
     if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
+        return {key: finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
+        return [finite(value) for value in data]
     return data

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from statsmodels.stats.multitest import multipletests
-
 from windtunnel.analysis.compare.differences import Difference, differences
 from windtunnel.analysis.compare.directions import Direction, direction_of
 from windtunnel.analysis.compare.matching import (
@@ -89,6 +87,7 @@ class CellComparison:
 class Pair:
     """One folder against the reference. No cells if it is refused."""
 
+    reference: str
     other: str
     cells: list[CellComparison]
     unmatched: list[str]
@@ -179,7 +178,7 @@ def _pairing(a: Side, b: Side, by: Match) -> Pairing:
 
 def _pair(pairing: Pairing, found: list[Refusal], cells: list[CellComparison]) -> Pair:
     lonely = unmatched(pairing.a, pairing.b, pairing.matched)
-    return Pair(pairing.b.name, cells, lonely, list(pairing.differences), found)
+    return Pair(pairing.a.name, pairing.b.name, cells, lonely, list(pairing.differences), found)
 
 
 def _stops(found: Sequence[Refusal]) -> bool:
@@ -285,6 +284,8 @@ def _verdict(p: float | None, log: float | None, direction: Direction | None) ->
 
 def _corrected(comparison: Comparison) -> Comparison:
     """Holm's correction over the primary comparisons of all pairs."""
+    from statsmodels.stats.multitest import multipletests  # takes a second to import
+
     known = [c.p for pair in comparison.pairs for c in pair.totals if c.p is not None]
     if not known:
         return comparison

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -17,18 +17,24 @@ UNKNOWN = "not stated"
 LABELS = frozenset({"name", "note", "parent"})
 """Parts of a cluster description that name it and change nothing."""
 VERSIONS_OF_OURS = ("windtunnel", "windtunnel_commit", "python")
+WORKED_OUT = ("daemon_jvm", "class_archive")
+"""Parts of the provenance's software that are settings of ours rather than versions."""
 NO_SETTING = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not the same. ``at`` names the treatment where only one has it."""
+    """One thing that is not the same. ``at`` names the treatment where only one has it.
+
+    ``derived`` ones were not described: the program worked them out from what was.
+    """
 
     group: Group
     what: str
     reference: str
     other: str
     at: str = ""
+    derived: bool = False
 
     @property
     def label_only(self) -> bool:
@@ -47,7 +53,7 @@ def differences(a: Side, b: Side, matched: Sequence[Matched]) -> list[Difference
     for row, places in everywhere.items():
         named = list(dict.fromkeys(places))
         at = "" if len(named) == count else ", ".join(named)
-        rows.append(Difference(row.group, row.what, row.reference, row.other, at))
+        rows.append(replace(row, at=at))
     rules = [flat(side.results.study.protocol.model_dump()) for side in (a, b)]
     rows += _diff("protocol", rules[0], rules[1])
     rows += _diff("machine", machine(a), machine(b))
@@ -103,6 +109,8 @@ def effective(side: Side, m: Matched, treatment: str) -> tuple[dict[str, str], d
     jars = _named(software.pop("jars", {}))
     for key in ("machine", *VERSIONS_OF_OURS):
         software.pop(key, None)
+    for key in WORKED_OUT:
+        settings |= flat({key: software.pop(key, None)})
     return flat(software) | {f"jar {k}": v for k, v in jars.items()}, settings
 
 
@@ -150,7 +158,7 @@ def _at(a: Side, b: Side, m: Matched) -> list[Difference]:
         rows += _jars_as_one(_diff("software", software_a, software_b))
     if settings_a and settings_b:
         found = _diff("settings", settings_a, settings_b, missing=NO_SETTING)
-        rows += [row for row in found if row.what not in told]
+        rows += [replace(row, derived=True) for row in found if row.what not in told]
     ours, theirs = parameters(a, m, m.treatment), parameters(b, m, m.other)
     for row in _diff("workload", ours, theirs):
         what = f"{m.workload}.{row.what}"

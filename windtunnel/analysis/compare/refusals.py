@@ -15,7 +15,7 @@ from windtunnel.analysis.compare.differences import (
     machine,
 )
 from windtunnel.analysis.compare.matching import Matched, Side
-from windtunnel.analysis.words import listed
+from windtunnel.analysis.words import listed, plural
 from windtunnel.cluster.quantity import QuantityError, parse_bytes
 from windtunnel.results.record import Trial
 
@@ -72,6 +72,15 @@ def no_match(p: Pairing) -> Iterator[Refusal]:
         ran = {t.workload for t in p.a.trials} & {t.workload for t in p.b.trials}
         hint += "; --match workload pairs single treatments whatever their levels" if ran else ""
         yield Refusal("no-match", hint, overridable=False)
+
+
+def same_trials(p: Pairing) -> Iterator[Refusal]:
+    """A copy of a folder is no second measurement."""
+    ids = [{(t.study_id, t.id, t.started_at) for t in s.trials} for s in (p.a, p.b)]
+    both = len(ids[0] & ids[1])
+    if both and p.a.timed:
+        text = f"{plural(both, 'trial')} of one are trials of the other: a copy is no new run"
+        yield Refusal("same-trials", text, overridable=False)
 
 
 def kind(p: Pairing) -> Iterator[Refusal]:
@@ -161,8 +170,12 @@ def verdict_rules(p: Pairing) -> Iterator[Refusal]:
 
 
 def several_changes(p: Pairing) -> Iterator[Refusal]:
-    """With two things changed at once, neither is what was compared."""
+    """With two things changed at once, neither is what was compared.
+
+    Settings that were worked out from the description follow from what differs there.
+    """
     rows = [row for row in p.differences if row.group in SUBJECTS and not row.label_only]
+    rows = [row for row in rows if not row.derived]
     groups = {group: [r for r in rows if r.group == group] for group in SUBJECTS}
     changed = [f"{group} ({listed([r.what for r in rs], 3)})" for group, rs in groups.items() if rs]
     if len(changed) > 1:
@@ -173,6 +186,7 @@ def several_changes(p: Pairing) -> Iterator[Refusal]:
 Rule = Callable[[Pairing], Iterator[Refusal]]
 REFUSALS: tuple[Rule, ...] = (
     no_match,
+    same_trials,
     kind,
     scale,
     testbed,
@@ -185,6 +199,7 @@ REFUSALS: tuple[Rule, ...] = (
 )
 IDS = (
     "no-match",
+    "same-trials",
     "kind",
     "scale",
     "testbed",

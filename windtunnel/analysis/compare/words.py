@@ -31,7 +31,9 @@ def what_differs(pair: Pair) -> str:
     """The things compared in one line: what differs in cluster, settings or software."""
     rows = [row for row in pair.differences if row.group in ("cluster", "settings", "software")]
     named = [f"{r.group} {r.what}" for r in rows if not r.label_only]
-    return listed(named) if named else "nothing in cluster, settings or software"
+    if named:
+        return listed(named)
+    return "two runs of one thing: cluster, settings and software are the same"
 
 
 def caveats(comparison: Comparison, pair: Pair) -> list[str]:
@@ -112,6 +114,7 @@ def _on_time(comparison: Comparison, pair: Pair) -> list[str]:
         count = len(comparison.history)
         said.append(
             f"judged by the spread among {plural(count, 'earlier run')} "
-            f"({count - 1} degrees of freedom)"
+            f"({plural(count - 1, 'degree')} of freedom), so drift and shifts between runs are in "
+            "the interval"
         )
     return said

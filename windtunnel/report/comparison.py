@@ -1,0 +1,160 @@
+"""A comparison on the terminal, as JSON and as one self-contained page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from windtunnel.analysis.compare import CellComparison, Comparison, Difference, Pair
+from windtunnel.analysis.compare.words import answer, caveats, change, what_differs
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.words import percent, quantity
+from windtunnel.report.export import finite
+from windtunnel.report.sections.base import Table, column
+from windtunnel.report.terminal import print_table
+
+COMPARISON_SCHEMA = "windtunnel.comparison/1"
+METRICS_SHOWN = 12
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print the answer, then for each folder what differs, the verdicts and the caveats."""
+    console.print()
+    console.print(Text(f"{answer(comparison)}.", style="bold"))
+    for pair in comparison.pairs:
+        console.print()
+        console.print(Text(f"{pair.other} against {comparison.reference}", style="bold"))
+        console.print(Text(f"What is compared: {what_differs(pair)}", style="dim"))
+        for table in tables(comparison, pair):
+            print_table(table, console)
+        for refusal in pair.refused:
+            line = Text(f"refused ({refusal.id}): ", style="bold red")
+            console.print(line.append(refusal.text, style="default"))
+        for caveat in caveats(comparison, pair):
+            console.print(Text("caveat: ", style="yellow").append(caveat, style="default"))
+        for lonely in pair.unmatched:
+            console.print(Text(f"without a partner: {lonely}", style="dim"))
+
+
+def tables(comparison: Comparison, pair: Pair) -> list[Table]:
+    """The tables of a pair: differences, totals, phases, other metrics; empty ones left out."""
+    cells = pair.cells
+    phases = [c for c in cells if c.metric == ELAPSED and c.phase != TOTAL]
+    made = [
+        differences_table(pair),
+        cells_table("Total elapsed time (95 % intervals)", pair.totals),
+        cells_table("Phases, elapsed time (hints, not corrected)", phases),
+        _metrics_table(cells),
+    ]
+    return [table for table in made if table.rows]
+
+
+def differences_table(pair: Pair) -> Table:
+    """Every difference besides the numbers."""
+    rows = [(r.group, _where(r), _short(r.reference), _short(r.other)) for r in pair.differences]
+    columns = column("what differs", "name", pair.reference, pair.other, text=4)
+    strong = frozenset(
+        place
+        for place, r in enumerate(pair.differences)
+        if r.group in ("cluster", "settings", "software") and not r.label_only
+    )
+    return Table("What differs besides the numbers", columns, rows, strong)
+
+
+def cells_table(caption: str, cells: Sequence[CellComparison]) -> Table:
+    """Ratios, intervals and verdicts of elapsed times."""
+    rows = [
+        (
+            _label(c, cells),
+            c.verdict,
+            change(c),
+            percent(c.detectable),
+            f"{quantity(c.mean_reference, c.unit)} -> {quantity(c.mean_other, c.unit)}",
+            f"{c.n_reference} : {c.n_other}{' *' if c.indicative else ''}",
+        )
+        for c in cells
+    ]
+    names = ("cell", "verdict", "change", "seen from", "means", "n")
+    strong = frozenset(place for place, c in enumerate(cells) if c.verdict in ("better", "worse"))
+    hint = "* fewer than 5 trials: indicative" if any(c.indicative for c in cells) else ""
+    return Table(caption, column(*names, text=2), rows, strong, hint)
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as plain data; ratios are other / reference, None where unknown."""
+    data = {
+        "schema": COMPARISON_SCHEMA,
+        "answer": answer(comparison),
+        "reference": comparison.reference,
+        "history": list(comparison.history),
+        "family": comparison.family,
+        "pairs": [_pair(comparison, pair) for pair in comparison.pairs],
+    }
+    made: dict[str, Any] = finite(data)
+    return made
+
+
+def write_page(comparison: Comparison, path: Path) -> None:
+    """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`."""
+    from windtunnel.report import comparison_page  # charts take a second to import
+
+    comparison_page.write_page(comparison, path)
+
+
+def _pair(comparison: Comparison, pair: Pair) -> dict[str, Any]:
+    return {
+        "other": pair.other,
+        "refused": [_plain(r) for r in pair.refused],
+        "allowed": [_plain(r) for r in pair.refusals if r.allowed],
+        "differences": [_plain(r) for r in pair.differences],
+        "cells": [{**_plain(c, "estimate"), "primary": c.primary} for c in pair.cells],
+        "unmatched": pair.unmatched,
+        "caveats": caveats(comparison, pair),
+    }
+
+
+def _plain(record: Any, *without: str) -> dict[str, Any]:
+    names = [field.name for field in fields(record) if field.name not in without]
+    return {name: getattr(record, name) for name in names}
+
+
+def _metrics_table(cells: Sequence[CellComparison]) -> Table:
+    """Other metrics of the totals, those that differ first."""
+    rest = [c for c in cells if c.phase == TOTAL and c.metric != ELAPSED and c.ratio is not None]
+    rest = [c for c in rest if not c.low == c.ratio == c.high == 1]
+    rest.sort(key=lambda c: (c.verdict in ("not distinguishable", "unknown"), c.p or 0.0))
+    rows = [
+        (
+            _label(c, cells, c.metric),
+            c.verdict,
+            change(c),
+            quantity(c.mean_reference, c.unit),
+            quantity(c.mean_other, c.unit),
+        )
+        for c in rest[:METRICS_SHOWN]
+    ]
+    left = len(rest) - len(rows)
+    hint = f"{left} more metrics: see --json" if left > 0 else ""
+    caption = "Other metrics over all phases (hints, not corrected)"
+    return Table(
+        caption, column("cell", "verdict", "change", "reference", "other", text=2), rows, hint=hint
+    )
+
+
+def _label(cell: CellComparison, cells: Sequence[CellComparison], metric: str = "") -> str:
+    """Treatment and phase or metric, and the workload where there are several."""
+    several = len({c.workload for c in cells}) > 1
+    return " ".join([*([cell.workload] if several else []), cell.treatment, metric or cell.phase])
+
+
+def _where(row: Difference) -> str:
+    return f"{row.what} (at {row.at})" if row.at else row.what
+
+
+def _short(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
