@@ -55,6 +55,12 @@ def powers(results: Results, clusters: ClusterOf) -> Found:
     return found
 
 
+def described_watts(results: Results) -> bool:
+    """Whether idle and peak watts of every host of some treatment are described."""
+    clusters = ClusterOf(results.study)
+    return any(_watts(clusters.of(treatment)) for treatment in results.study.treatments[:100])
+
+
 def _has(trial: Trial, kind: Kind) -> bool:
     """Whether energy of this kind was recorded: its gaps are not filled by another method."""
     recorded = (trial.metrics, *(phase.metrics for phase in trial.phases))

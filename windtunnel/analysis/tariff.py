@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from windtunnel.analysis.words import digits, percent
+from windtunnel.analysis.words import percent
 from windtunnel.cluster import Money, QuantityError, parse_fraction, parse_price
 from windtunnel.errors import UsageError
 
@@ -42,13 +42,18 @@ class Tariff:
         """Hours without work over all the years."""
         return self.years * HOURS_PER_YEAR * (1.0 - self.utilisation)
 
+    @property
+    def span(self) -> str:
+        """The years in words."""
+        return "1 year" if self.years == 1 else f"{self.years:g} years"
+
     def words(self) -> str:
         """The assumptions in one line."""
         use = percent(self.utilisation, signed=False)
+        coin = self.electricity
         return (
-            f"{digits(self.years)} years at {use} use, electricity "
-            f"{digits(self.electricity.amount)} {self.electricity.currency}/kWh, "
-            f"PUE {digits(self.pue)}"
+            f"{self.span} at {use} use, electricity {coin.amount:g} {coin.currency}/kWh, "
+            f"PUE {self.pue:g}"
         )
 
 

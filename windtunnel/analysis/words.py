@@ -94,9 +94,14 @@ def _percent(ratio: float, decimals: int, signed: bool) -> str:
     return f"+{text}" if signed and ratio > 0 else text
 
 
+def energy_unit(largest: float) -> tuple[str, float]:
+    """The unit for energies up to ``largest`` J, and how many J it has."""
+    return ("kWh", 3.6e6) if abs(largest) >= 3.6e5 else ("kJ", 1e3)
+
+
 def _joules(value: float, unit: str) -> str:
     """Energy from a tenth of a kWh on in kWh; else, and energy-delay products, with a prefix."""
-    if unit == "J" and abs(value) >= 3.6e5:
+    if unit == "J" and energy_unit(value)[0] == "kWh":
         return f"{digits(value / 3.6e6)} kWh"
     scaled, prefix = _prefix(value)
     return f"{digits(scaled)} {prefix}{unit}"

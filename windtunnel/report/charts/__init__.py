@@ -9,7 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windtunnel.analysis import Analysis
-from windtunnel.report.charts import effects, phases, resources, trials
+from windtunnel.report.charts import (
+    effects,
+    energy,
+    interactions,
+    pareto,
+    phases,
+    ranking,
+    resources,
+    trials,
+)
 from windtunnel.report.charts.parts import Drawing
 
 
@@ -29,5 +38,9 @@ CHARTS: dict[str, ChartEntry] = {
         ChartEntry("resources", resources.draw, resources.describe),
         ChartEntry("trials", trials.draw, trials.describe),
         ChartEntry("phases", phases.draw, phases.describe),
+        ChartEntry("ranking", ranking.draw, ranking.describe),
+        ChartEntry("interactions", interactions.draw, interactions.describe),
+        ChartEntry("energy", energy.draw, energy.describe),
+        ChartEntry("pareto", pareto.draw, pareto.describe),
     )
 }

@@ -6,9 +6,16 @@ A section is made from an analysis, or is None where the study has nothing of it
 from __future__ import annotations
 
 from windtunnel.analysis import Analysis
+from windtunnel.report.sections import energy, overall, price, ranking, statistics
 from windtunnel.report.sections.base import Maker, Section
 
-SECTIONS: tuple[Maker, ...] = ()
+SECTIONS: tuple[Maker, ...] = (
+    ranking.section,
+    overall.section,
+    energy.section,
+    price.section,
+    statistics.section,
+)
 
 
 def sections(analysis: Analysis) -> list[Section]:

@@ -1,0 +1,172 @@
+"""Energy by trial and phase, of each kind of source by itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from windtunnel.analysis import Analysis, Cell, Effect
+from windtunnel.analysis.energy import (
+    above_idle,
+    delay_product,
+    energy,
+    kinds_of,
+    power,
+    sample_count,
+)
+from windtunnel.analysis.limits import shares_machine
+from windtunnel.analysis.observations import TOTAL, counts
+from windtunnel.analysis.power_sources import described_watts
+from windtunnel.analysis.words import digits, energy_unit, listed, percent, percent_interval
+from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.results.power import KINDS, Kind
+
+COARSE_BELOW = 2
+"""Samples in a phase below which its energy is mostly that of its neighbours."""
+_COVERS: dict[Kind, str] = {
+    "metered": "what the meter was connected to",
+    "rapl": "processors and memory only: no disks, fans, power supply",
+    "modelled": "a straight line over the use of the CPU, not a measurement",
+}
+
+
+def section(analysis: Analysis) -> Section | None:
+    """None where no trial has energy, and none could be modelled but for the testbed."""
+    sources = _sources(analysis)
+    if not sources:
+        return _refused(analysis)
+    said = [f"{kind} energy: {listed(words)}; {_COVERS[kind]}" for kind, words in sources.items()]
+    found = [e for kind in sources for e in _effects(analysis, energy(kind))]
+    said += [_sentence(e) for e in found]
+    coarse = [cell for kind in sources for cell in _coarse(analysis, kind)]
+    hint = ""
+    if coarse:
+        hint = (
+            "* shorter than two samples of power in at least one trial: mostly the power before "
+            "and after the phase; the total is firmer."
+        )
+    return Section(
+        id="energy",
+        title="Energy",
+        lead="Power samples integrated over each phase. Kinds of source are never mixed.",
+        said=said,
+        charts=("energy",),
+        tables=[_table(analysis, kind) for kind in sources],
+        hint=hint,
+        data=_data(analysis, sources),
+    )
+
+
+def _sources(analysis: Analysis) -> dict[Kind, list[str]]:
+    """What each kind of energy comes from, for the kinds that some counted trial has."""
+    found: dict[Kind, dict[str, None]] = {}
+    for _, kind, words in kinds_of(t for t in analysis.results.trials if counts(t)):
+        found.setdefault(kind, {})[words] = None
+    return {kind: list(found[kind]) for kind in KINDS if kind in found}
+
+
+def _refused(analysis: Analysis) -> Section | None:
+    """Why described watts were not used, where they are described."""
+    study = analysis.study
+    if not shares_machine(study) or not described_watts(analysis.results):
+        return None
+    return Section(
+        id="energy",
+        title="Energy",
+        said=[
+            "energy is unknown: on the testbed local all hosts shared one machine, so the watts in "
+            "the description are not those of what ran, and nothing was metered"
+        ],
+        hint="'windtunnel power' says what could measure here.",
+        data={"sources": {}, "rows": []},
+    )
+
+
+def _effects(analysis: Analysis, metric: str) -> list[Effect]:
+    return [e for e in analysis.effects if e.metric == metric and e.phase == TOTAL]
+
+
+def _sentence(e: Effect) -> str:
+    kind = e.metric.removeprefix("energy_")
+    lead = f"{e.workload}, {e.factor} {e.level} against {e.baseline}: {kind} energy"
+    if e.relative is None:
+        return f"{lead} changes by an unknown share"
+    span = percent_interval(e.ci_low, e.ci_high, e.relative)
+    clear = {True: "", False: ", no difference found", None: ", spread unknown"}
+    return f"{lead} {percent(e.relative)} {span}{clear[e.distinguishable]}"
+
+
+def _coarse(analysis: Analysis, kind: Kind) -> list[tuple[str, str, str]]:
+    """(treatment, workload, phase) with fewer samples than its energy needs in some trial."""
+    return sorted(
+        {
+            (row.treatment, row.workload, row.phase)
+            for row in analysis.observations
+            if row.metric == sample_count(kind) and row.counts and row.value < COARSE_BELOW
+        }
+    )
+
+
+def _rows(analysis: Analysis, kind: Kind) -> list[Cell]:
+    ranks = analysis.ranks
+    order = {name: place for place, name in enumerate(analysis.treatments())}
+    rows = [cell for cell in analysis.cells if cell.metric == energy(kind)]
+    return sorted(
+        rows, key=lambda c: (c.workload, ranks[(c.workload, c.phase)], order[c.treatment])
+    )
+
+
+def _table(analysis: Analysis, kind: Kind) -> Table:
+    coarse, cells = set(_coarse(analysis, kind)), _rows(analysis, kind)
+    unit, scale = energy_unit(max(cell.mean for cell in cells))
+    several = len(analysis.phases) > 1
+    rows, last = [], ""
+    for cell in cells:
+        where = (cell.treatment, cell.workload, cell.phase)
+        head = f"{cell.workload} {cell.phase}" if several else cell.phase
+        rows.append(
+            (
+                head if head != last else "",
+                cell.treatment,
+                f"{cell.n}{' *' if where in coarse else ''}",
+                digits(cell.mean / scale),
+                _span(cell, scale),
+                _mean(analysis, where, power(kind)),
+                _mean(analysis, where, above_idle(kind), scale),
+                _mean(analysis, where, delay_product(kind), 1e3),
+            )
+        )
+        last = head
+    numbers = ("n", f"energy, {unit}", "95 % interval", "mean W", f"above idle, {unit}", "kJ s")
+    columns = column("phase", "treatment", *numbers, text=2)
+    strong = frozenset(place for place, cell in enumerate(cells) if cell.phase == TOTAL)
+    hint = "kJ s: energy x elapsed time."
+    return Table(f"Energy, {kind}", columns, rows, strong, hint)
+
+
+def _span(cell: Cell, scale: float) -> str:
+    if cell.ci_low is None or cell.ci_high is None:
+        return "unknown"
+    return f"{digits(cell.ci_low / scale)} to {digits(cell.ci_high / scale)}"
+
+
+def _mean(analysis: Analysis, where: tuple[str, str, str], metric: str, scale: float = 1.0) -> str:
+    cell = analysis.cell(*where, metric)
+    return "unknown" if cell is None else digits(cell.mean / scale)
+
+
+def _data(analysis: Analysis, sources: dict[Kind, list[str]]) -> dict[str, Any]:
+    names = {
+        name(kind): kind
+        for kind in sources
+        for name in (energy, power, delay_product, above_idle, sample_count)
+    }
+    return {
+        "sources": sources,
+        "rows": [
+            {"kind": names[cell.metric], **asdict(cell)}
+            for cell in analysis.cells
+            if cell.metric in names
+        ],
+        "effects": [asdict(e) for kind in sources for e in _effects(analysis, energy(kind))],
+    }
