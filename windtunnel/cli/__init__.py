@@ -9,7 +9,7 @@ import traceback
 
 import typer
 
-from windtunnel.cli import about, clusters, studies
+from windtunnel.cli import about, clusters, compare, planning, power, studies
 from windtunnel.errors import (
     InterruptedStudyError,
     ResultsError,
@@ -25,7 +25,8 @@ app = typer.Typer(
     name="windtunnel",
     help="Find out what matters in a Hadoop cluster.",
     epilog="Exit codes: 0 done, 2 usage, 3 bad description, 4 cannot be realised, 5 set-up, "
-    "6 results folder, 7 deployment, 8 study stopped, 9 no space left, 70 unexpected, "
+    "6 results folder, 7 deployment, 8 study stopped, 9 no space left, "
+    "10 not comparable, 11 worse, 70 unexpected, "
     "130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (studies, clusters, about):
+for module in (studies, planning, compare, power, clusters, about):
     module.register(app)
 
 

@@ -1,4 +1,4 @@
-"""``demo``, ``run``, ``plan``, ``check``, ``report``."""
+"""``demo``, ``run``, ``report``."""
 
 from __future__ import annotations
 
@@ -11,46 +11,41 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from windtunnel.analysis.analyse import analyse
+from windtunnel.analysis.tariff import parse_tariff
+from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Study, load, testbed_of
 from windtunnel.cli.progress import listener_for
-from windtunnel.cluster import parse_assignment
-from windtunnel.errors import InterruptedStudyError, StudyStoppedError, UsageError
+from windtunnel.errors import InterruptedStudyError, StudyStoppedError
 from windtunnel.report import print_report, to_json, write_csv, write_html, write_parquet
 from windtunnel.results.folder import read_results
 from windtunnel.study.check import check_plan
-from windtunnel.study.file import load_study
 from windtunnel.study.journal import open_journal
-from windtunnel.study.plan import Plan, make_plan
 from windtunnel.study.runner import Runner
-from windtunnel.testbeds import find_testbed
-from windtunnel.testbeds.base import Testbed
 
-DEFAULT_FOLDER = Path("windtunnel-results")
-
-Study = Annotated[str, typer.Argument(help="Study file, or the name of one in the catalogue.")]
 Results = Annotated[
     Path | None,
     typer.Option("--results", help="Results folder; left out: windtunnel-results/NAME."),
 ]
-Hadoop = Annotated[str | None, typer.Option(help="Release line of Hadoop: 3.5 or 3.4.")]
-Changes = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change the cluster of every treatment."),
-]
 Retry = Annotated[bool, typer.Option(help="Run the slots of invalid trials once more.")]
+Pilot = Annotated[
+    bool,
+    typer.Option(
+        "--pilot",
+        help="Stop after the pilot (the first round, if the protocol names none); the same "
+        "command without it goes on from there.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog="Example: windtunnel demo --results my-demo")(demo)
     app.command(epilog="Example: windtunnel run my-study.yaml --results out")(run)
-    app.command(epilog="Example: windtunnel plan my-study.yaml")(plan)
-    app.command(epilog="Example: windtunnel check my-study.yaml")(check)
     app.command(epilog="Example: windtunnel report out --html report.html")(report)
 
 
@@ -66,9 +61,10 @@ def run(
     set_: Changes = None,
     hadoop: Hadoop = None,
     retry_invalid: Retry = False,
+    pilot: Pilot = False,
 ) -> None:
     """Run a study, or go on with one that was stopped, and report it."""
-    _run(study, results, set_, hadoop, retry_invalid=retry_invalid)
+    _run(study, results, set_, hadoop, retry_invalid=retry_invalid, pilot=pilot)
 
 
 def _run(
@@ -78,23 +74,24 @@ def _run(
     hadoop: str | None,
     *,
     retry_invalid: bool,
+    pilot: bool = False,
 ) -> None:
     console = Console(stderr=True)
-    plan = _load(study, _overrides(changes, hadoop))
+    plan = load(study, changes, hadoop)
     folder = results or DEFAULT_FOLDER / plan.name
     again = ["windtunnel", "run", study, "--results", str(folder)]
     again += [word for change in changes or [] for word in ("--set", change)]
     again += ["--hadoop", hadoop] if hadoop else []
-    testbed = _testbed(plan, folder / "logs")
+    testbed = testbed_of(plan, folder / "logs")
     caveats = check_plan(plan, testbed)
     for caveat in caveats:
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"results: {folder}", markup=False, highlight=False, soft_wrap=True)
     with open_journal(folder, plan, caveats) as journal, _resumable(shlex.join(again)):
-        for treatment in plan.treatments:
-            testbed.prepare(plan.cluster_of(treatment))
+        for cluster in plan.clusters(plan.treatments):
+            testbed.prepare(cluster)
         listener = listener_for(console)
-        runner = Runner(plan, journal, testbed, listener, retry_invalid=retry_invalid)
+        runner = Runner(plan, journal, testbed, listener, retry_invalid=retry_invalid, pilot=pilot)
         try:
             with _gentle_interrupt(runner, console):
                 runner.run()
@@ -105,6 +102,8 @@ def _run(
     write_html(analysis, found, folder / "report.html")
     print_report(analysis, Console())
     print(f"\nResults: {folder}\nReport:  {folder / 'report.html'}")
+    if pilot:
+        print(f"Pilot done; the study goes on with: {shlex.join(again)}")
 
 
 @contextmanager
@@ -143,53 +142,29 @@ def _gentle_interrupt(runner: Runner, console: Console) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def plan(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
-    """Show what a study would run, in which order, and what the testbed cannot realise."""
-    console = Console()
-    found = _load(study, _overrides(set_, hadoop))
-    caveats = check_plan(found, _testbed(found, Path("logs")))
-    say = _say(console)
-    say(f"study {found.name} on the testbed {found.testbed}, cluster {found.base.name}")
-    for treatment in found.treatments:
-        levels = ", ".join(f"{name}={label}" for name, label in treatment.levels.items())
-        mark = "  (baseline)" if treatment.levels == dict(found.baseline) else ""
-        say(f"  treatment {treatment.id}: {levels or 'as described'}{mark}")
-        for path, value in treatment.overrides.items():
-            say(f"      {path} = {json.dumps(value)}")
-    protocol = found.protocol
-    for number in range(1, protocol.rounds + 1):
-        order = ", ".join(
-            f"{slot.workload}/{slot.treatment.id}" for slot in found.round_slots(number)
-        )
-        say(f"  round {number}: {order}")
-    passes = protocol.rounds + protocol.warmup
-    trials = passes * len(found.treatments) * len(found.workloads)
-    extra = protocol.extra_rounds * len(found.treatments) * len(found.workloads)
-    warmup = f" ({protocol.warmup} of {passes} passes warm up)" if protocol.warmup else ""
-    say(f"  {trials} trials{warmup}, up to {extra} more where the variation passes the limit")
-    for caveat in caveats:
-        say(f"  note: {caveat}")
-
-
-def check(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
-    """Check a study file without running anything."""
-    console = Console()
-    found = _load(study, _overrides(set_, hadoop))
-    for caveat in check_plan(found, _testbed(found, Path("logs"))):
-        _say(console)(f"note: {caveat}")
-    print(f"{study}: good; {len(found.treatments)} treatments x {len(found.workloads)} workloads")
-
-
 def report(
     folder: Annotated[Path, typer.Argument(help="Results folder.")],
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write trials x phases x metrics.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="The same as Parquet.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    years: Annotated[
+        float | None, typer.Option(help="Costs: years of use; left out: 3.", show_default=False)
+    ] = None,
+    utilisation: Annotated[
+        str | None, typer.Option(help="Costs: share of the time at work, such as '60 %'; else all.")
+    ] = None,
+    electricity: Annotated[
+        str | None, typer.Option(help="Costs: such as '0.15 USD/kWh'; left out: 0.13 USD/kWh.")
+    ] = None,
+    pue: Annotated[
+        float | None, typer.Option(help="Costs: power usage effectiveness; left out: 1.")
+    ] = None,
 ) -> None:
     """Report a results folder: on the terminal, as a page, as data."""
+    tariff = parse_tariff(years, utilisation, electricity, pue)
     found = read_results(folder)
-    analysis = analyse(found)
+    analysis = analyse(found, tariff)
     if html is not None:
         write_html(analysis, found, html)
     if csv is not None:
@@ -204,24 +179,3 @@ def report(
     for path in (html, csv, parquet):
         if path is not None:
             print(f"wrote {path}", file=sys.stderr)
-
-
-def _load(study: str, overrides: dict[str, Any]) -> Plan:
-    return make_plan(*load_study(study), overrides)
-
-
-def _testbed(plan: Plan, logs: Path) -> Testbed:
-    return find_testbed(plan.testbed)(logs, lambda text: None)
-
-
-def _overrides(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
-    found = dict(parse_assignment(change) for change in changes or [])
-    if hadoop is not None:
-        if hadoop not in ("3.4", "3.5"):
-            raise UsageError(f"--hadoop {hadoop}: no such release line", remedy="use 3.5 or 3.4.")
-        found["software.hadoop"] = hadoop
-    return found
-
-
-def _say(console: Console) -> Any:
-    return lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True)

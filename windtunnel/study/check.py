@@ -8,7 +8,6 @@ from windtunnel.cluster import Cluster, format_bytes
 from windtunnel.cluster.settings import unknown_settings
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
-from windtunnel.study.covering import covering
 from windtunnel.study.plan import Plan, cluster_changes, key_of, make_workload
 from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads.base import Workload
@@ -33,7 +32,7 @@ def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]
         If a treatment is no cluster description.
     """
     look = _Look(plan, testbed)
-    treatments = plan.treatments if every else covering(plan.treatments)
+    treatments = plan.treatments if every else plan.looked_at
     impossible: dict[str, None] = {}
     if plan.protocol.cache == "drop" and not testbed.can_drop_caches():
         impossible["protocol.cache: drop needs root on this machine"] = None

@@ -42,7 +42,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that is decided before the first trial."""
+    """Everything that is decided before the first trial.
+
+    ``looked_at`` are the treatments that a plan is checked on where all would take too long.
+    """
 
     name: str
     question: str
@@ -55,6 +58,7 @@ class Plan:
     protocol: Protocol
     source_text: str
     design: DesignRecord = field(default_factory=DesignRecord)
+    looked_at: list[Treatment] = field(default_factory=list)
 
     def cluster_of(self, treatment: Treatment) -> Cluster:
         """The concrete cluster description of a treatment."""
@@ -178,6 +182,7 @@ def make_plan(
     baseline = baseline_of(file, levels, located)
     with blame(located, "design"):
         chosen, design = _apply(file.design, levels, baseline)
+    treatments = [treatment_of(combination, levels) for combination in chosen]
     plan = Plan(
         name=file.study,
         question=file.question,
@@ -186,10 +191,11 @@ def make_plan(
         workloads=file.workloads,
         factors={name: list(given) for name, given in levels.items()},
         baseline=baseline,
-        treatments=[treatment_of(combination, levels) for combination in chosen],
+        treatments=treatments,
         protocol=file.protocol,
         source_text=located.text,
         design=design,
+        looked_at=covering(treatments),
     )
     _resolve(plan, levels, located)
     return plan
@@ -249,13 +255,12 @@ def _resolve(plan: Plan, levels: Levels, located: Located) -> None:
                     f"the path '{path}' names no workload of this study",
                     remedy=f"the workloads are: {', '.join(plan.workloads)}.",
                 )
-        looked_at = covering(plan.treatments)
-        for _ in plan.clusters(looked_at):
+        for _ in plan.clusters(plan.looked_at):
             pass
     for name in plan.workloads:
         with blame(located, "workloads", name):
             for parameters in {
                 key_of(found): found
-                for found in (plan.parameters_of(name, treatment) for treatment in looked_at)
+                for found in (plan.parameters_of(name, treatment) for treatment in plan.looked_at)
             }.values():
                 make_workload(name, parameters)

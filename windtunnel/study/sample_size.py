@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from windtunnel.analysis.words import percent
 from windtunnel.errors import StudyStoppedError
 from windtunnel.results.decision import DecisionRecord
 from windtunnel.results.record import Trial
@@ -103,7 +102,7 @@ def detectable(sd_log: float, trials: int, power: float) -> float | None:
 
 def sentence(noise: Noise, detect: float, power: float, needed: int | None) -> str:
     """ "to see a 5 % difference at this noise (sd 3.1 %) you need 11 trials per treatment"."""
-    spread = f"sd {percent(noise.sd_log, signed=False)}" if noise.sd_log else "no spread seen"
+    spread = f"sd {_share(noise.sd_log, 2)}" if noise.sd_log else "no spread seen"
     count = "more than a million" if needed is None else str(needed)
     return (
         f"to see a {_share(detect)} difference at this noise ({spread}, {noise.trials} trials of "
@@ -159,6 +158,6 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
     )
 
 
-def _share(ratio: float) -> str:
+def _share(ratio: float, digits: int = 3) -> str:
     """``0.05`` as ``5 %``: no zeros that nobody measured."""
-    return f"{ratio * 100:.3g} %"
+    return f"{ratio * 100:.{digits}g} %"

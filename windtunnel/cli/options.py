@@ -1,0 +1,43 @@
+"""What the commands on studies share: their arguments, and how a study is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from windtunnel.cluster import parse_assignment
+from windtunnel.errors import UsageError
+from windtunnel.study.file import load_study
+from windtunnel.study.plan import Plan, make_plan
+from windtunnel.testbeds import find_testbed
+from windtunnel.testbeds.base import Testbed
+
+DEFAULT_FOLDER = Path("windtunnel-results")
+
+Study = Annotated[str, typer.Argument(help="Study file, or the name of one in the catalogue.")]
+Hadoop = Annotated[str | None, typer.Option(help="Release line of Hadoop: 3.5 or 3.4.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change the cluster of every treatment."),
+]
+
+
+def load(study: str, changes: list[str] | None, hadoop: str | None) -> Plan:
+    """The plan of a study file or of the catalogue's, with the changes of the command line."""
+    return make_plan(*load_study(study), _overrides(changes, hadoop))
+
+
+def testbed_of(plan: Plan, logs: Path) -> Testbed:
+    """The testbed of a plan."""
+    return find_testbed(plan.testbed)(logs, lambda text: None)
+
+
+def _overrides(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
+    found = dict(parse_assignment(change) for change in changes or [])
+    if hadoop is not None:
+        if hadoop not in ("3.4", "3.5"):
+            raise UsageError(f"--hadoop {hadoop}: no such release line", remedy="use 3.5 or 3.4.")
+        found["software.hadoop"] = hadoop
+    return found

@@ -1,0 +1,168 @@
+"""What earlier trials tell of a plan: how long it takes, how many trials it needs.
+
+Earlier trials count if testbed and workload are the same. Nothing is scaled: if their data
+had another size, that is said.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import ResultsError
+from windtunnel.results.folder import read_results, read_study
+from windtunnel.results.record import Trial
+from windtunnel.study.plan import Plan
+from windtunnel.study.sample_size import Noise, noise_of, sentence, trials_needed
+
+
+@dataclass(frozen=True)
+class Past:
+    """Earlier valid trials of a workload, of one results folder."""
+
+    workload: str
+    folder: Path
+    created_at: float
+    trials: list[Trial]
+    same_size: bool
+
+    @property
+    def wall_s(self) -> float:
+        """Median seconds of a trial, from its start to its end."""
+        return statistics.median(trial.finished_at - trial.started_at for trial in self.trials)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Expected time of a plan. ``seconds`` is None where no earlier trial tells.
+
+    ``rounds`` are those that ``seconds`` is for; ``lines`` say it with what it rests on.
+    """
+
+    rounds: int
+    seconds: float | None
+    lines: list[str]
+
+
+def results_folders(given: Sequence[Path], default: Path) -> Iterator[Path]:
+    """Results folders among ``given`` and right below them; else those below ``default``.
+
+    Raises
+    ------
+    ResultsError
+        If one of ``given`` is no results folder and holds none.
+    """
+    for folder in given or [default]:
+        if (folder / "study.json").is_file():
+            yield folder
+            continue
+        below = sorted(file.parent for file in folder.glob("*/study.json"))
+        if given and not below:
+            read_study(folder)  # says what is wrong with it
+        yield from below
+
+
+def past_of(plan: Plan, given: Sequence[Path], default: Path) -> dict[str, Past]:
+    """Workload -> its best earlier trials: of data of the same size, then the newest.
+
+    Folders that were named must be readable; of the others, damaged ones are passed over.
+    """
+    sizes = _sizes(plan)
+    best: dict[str, Past] = {}
+    for folder in results_folders(given, default):
+        with suppress(*(() if given else (ResultsError,))):
+            for past in _pasts(plan, folder, sizes):
+                known = best.get(past.workload)
+                rank = (past.same_size, past.created_at)
+                if known is None or rank > (known.same_size, known.created_at):
+                    best[past.workload] = past
+    return best
+
+
+def _sizes(plan: Plan) -> dict[str, set[float]]:
+    """Bytes of data of each workload over the treatments."""
+    return {
+        name: {float(plan.workload_of(name, t).data_bytes()) for t in plan.looked_at}
+        for name in plan.workloads
+    }
+
+
+def _pasts(plan: Plan, folder: Path, sizes: dict[str, set[float]]) -> Iterator[Past]:
+    study = read_study(folder)
+    if study.testbed != plan.testbed or study.kind != "measured":
+        return
+    trials = read_results(folder).trials
+    for name in plan.workloads:
+        own = [t for t in trials if t.workload == name and t.verdict.valid and not t.warmup]
+        if own:
+            had = {t.metrics["data_bytes"].value for t in own if "data_bytes" in t.metrics}
+            yield Past(name, folder, study.created_at, own, had == sizes[name])
+
+
+def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
+    """Expected time, and with ``detect`` the number of rounds that earlier noise asks for."""
+    protocol = plan.protocol
+    rounds, lines = protocol.rounds, []
+    if protocol.detect is not None and protocol.max_rounds:
+        found = [noise for one in past.values() for noise in noise_of(one.trials)]
+        if found:
+            noise = max(found, key=lambda one: one.sd_log)
+            needed = trials_needed(noise.sd_log, protocol.detect, protocol.power)
+            rounds = min(max(needed or protocol.max_rounds, rounds), protocol.max_rounds)
+            lines.append(_size_line(plan, noise, past, needed))
+        lines.append(
+            f"the pilot of {protocol.pilot_rounds} rounds decides on the number of rounds, "
+            f"{protocol.max_rounds} at most"
+        )
+    missing = [name for name in plan.workloads if name not in past]
+    if missing:
+        lines.append(
+            f"time unknown: no earlier trials of {', '.join(missing)} on the testbed "
+            f"{plan.testbed}; a pilot would tell: windtunnel run ... --pilot"
+        )
+        return Forecast(rounds, None, lines)
+    passes = rounds + protocol.warmup
+    trials = passes * len(plan.treatments) * len(plan.workloads)
+    seconds = passes * _pass_s(plan, past)
+    rests = "; ".join(_rests_on(one) for one in past.values())
+    lines.append(f"expected time: {about(seconds)} for {trials} trials ({rests}), without starts")
+    return Forecast(rounds, seconds, lines)
+
+
+def _size_line(plan: Plan, noise: Noise, past: dict[str, Past], needed: int | None) -> str:
+    protocol = plan.protocol
+    assert protocol.detect is not None and protocol.max_rounds is not None
+    text = sentence(noise, protocol.detect, protocol.power, needed)
+    if needed is not None and len(past) == len(plan.workloads):
+        text += f", {about(needed * _pass_s(plan, past))}"
+    if needed is None or needed > protocol.max_rounds:
+        text += f"; the protocol allows {protocol.max_rounds}"
+    return text
+
+
+def _pass_s(plan: Plan, past: dict[str, Past]) -> float:
+    """Seconds of one pass over all treatments, pauses included."""
+    each = sum(past[name].wall_s + plan.protocol.pause for name in plan.workloads)
+    return each * len(plan.treatments)
+
+
+def _rests_on(past: Past) -> str:
+    count = len(past.trials)
+    other = "" if past.same_size else ", of another size of data: not scaled"
+    return (
+        f"{past.workload}: {about(past.wall_s)} by the median of {count} "
+        f"trial{'s' if count > 1 else ''} in {past.folder}{other}"
+    )
+
+
+def about(seconds: float) -> str:
+    """An estimate in words: ``about 40 min``."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"about {max(1, round(seconds))} s"
+    if minutes < 90:
+        return f"about {minutes} min"
+    return f"about {minutes // 60} h {minutes % 60:02d} min"
