@@ -13,7 +13,7 @@ from windtunnel.analysis.energy import with_energy
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.findings import Finding, answer, findings
 from windtunnel.analysis.intervals import Method
-from windtunnel.analysis.limits import Usage, limits_of, usages
+from windtunnel.analysis.limits import Usage, limits_by_treatment, usages
 from windtunnel.analysis.observations import TOTAL, Observation, observe, total_elapsed
 from windtunnel.analysis.ranking import Ranking, rankings
 from windtunnel.analysis.tariff import Tariff
@@ -126,7 +126,7 @@ def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "
     table = samples(observations)
     found_cells = cells(table, interval)
     found_effects = effects(results.study, table)
-    used = usages(results.trials, limits_of(results))
+    used = usages(results.trials, limits_by_treatment(results))
     return Analysis(
         study=results.study,
         findings=findings(found_effects),

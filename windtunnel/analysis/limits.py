@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, Literal
 
 from windtunnel.analysis.observations import counts
+from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster.quantity import QuantityError, parse_bytes, parse_rate
 from windtunnel.errors import ResultsError
 from windtunnel.results.folder import Results
@@ -25,6 +26,9 @@ IDLE_BELOW = 0.30
 """Below this share of every known limit a phase has "not the bottleneck" (rule 6)."""
 TOLERANCE = 1.05
 """A rate is above a limit if it passes it by more than 5 %: counters and clocks are not exact."""
+
+SHARED_HOST = "this-machine"
+"""What host samples call the machine that all hosts share."""
 
 State = Literal["above limit", "not the bottleneck", "possible", "unknown"]
 
@@ -43,6 +47,18 @@ class Capacity:
     disk_read: float | None
     disk_write: float | None
     network: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostLimits:
+    """What one host can do: hardware threads, bytes, bytes/s; None where it is not known."""
+
+    threads: float | None = None
+    memory: float | None = None
+    disk_read: float | None = None
+    disk_write: float | None = None
+    network: float | None = None
+    worker: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,28 +123,62 @@ def limits_of(results: Results) -> Capacity:
     described = capacity(results.study.cluster)
     if not shares_machine(results.study):
         return described
-    return Capacity(described.workers, _machine_threads(results), None, None, None, None)
+    threads = _machine_fact(results, "cpu_threads")
+    return Capacity(described.workers, threads, None, None, None, None)
 
 
-def usages(trials: Iterable[Trial], limits: Capacity) -> list[Usage]:
-    """Use of every resource that the counters show, by workload, treatment and phase."""
-    bound = {
-        "CPU": ("cores", limits.cores),
-        "disk read": ("bytes/s", limits.disk_read),
-        "disk write": ("bytes/s", limits.disk_write),
-        "network": ("bytes/s", limits.network),
-    }
+def limits_by_treatment(results: Results) -> dict[str, Capacity]:
+    """As :func:`limits_of`, for each treatment with its own cluster: a factor may change it."""
+    base, shared = limits_of(results), shares_machine(results.study)
+    clusters, found = ClusterOf(results.study), dict[str, Capacity]()
+    for treatment in {trial.treatment.id: trial.treatment for trial in results.trials}.values():
+        cluster = clusters.of(treatment)
+        own = base if cluster is None else capacity(cluster.model_dump(mode="json"))
+        found[treatment.id] = replace(base, workers=own.workers) if shared else own
+    return found
+
+
+def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
+    """Limits of single hosts by treatment and name, as host samples name them.
+
+    Where all hosts share a machine that is ``this-machine``, with the threads and the memory
+    that the provenance of the trials has.
+    """
+    if shares_machine(results.study):
+        machine = HostLimits(
+            _machine_fact(results, "cpu_threads"), _machine_fact(results, "memory_bytes")
+        )
+        return {trial.treatment.id: {SHARED_HOST: machine} for trial in results.trials}
+    clusters, found = ClusterOf(results.study), dict[str, dict[str, HostLimits]]()
+    for treatment in {trial.treatment.id: trial.treatment for trial in results.trials}.values():
+        cluster = clusters.of(treatment)
+        described = results.study.cluster if cluster is None else cluster.model_dump(mode="json")
+        found[treatment.id] = _hosts(described)
+    return found
+
+
+def usages(trials: Iterable[Trial], limits: Mapping[str, Capacity]) -> list[Usage]:
+    """Use of every resource that the counters show, by workload, treatment and phase.
+
+    ``limits`` are those of each treatment, by its id.
+    """
     seen: dict[tuple[str, str, str, str], list[float]] = {}
     for trial in trials:
         if not counts(trial):
             continue
         for phase in trial.phases:
-            for resource, used in _used(trial, phase, limits.workers):
+            for resource, used in _used(trial, phase, limits[trial.treatment.id].workers):
                 key = (trial.workload, trial.treatment.id, phase.name, resource)
                 seen.setdefault(key, []).append(used)
     rows = []
     for (workload, treatment, phase_name, resource), values in seen.items():
-        unit, limit = bound[resource]
+        bound = limits[treatment]
+        unit, limit = {
+            "CPU": ("cores", bound.cores),
+            "disk read": ("bytes/s", bound.disk_read),
+            "disk write": ("bytes/s", bound.disk_write),
+            "network": ("bytes/s", bound.network),
+        }[resource]
         mean, top = fmean(values), max(values)
         share, peak = (mean / limit, top / limit) if limit else (None, None)
         rows.append(
@@ -151,19 +201,41 @@ def number(value: Any) -> float | None:
     return None
 
 
-def _machine_threads(results: Results) -> float | None:
-    """Hardware threads by the provenance; None where none, several or no readable one has it."""
+def _machine_fact(results: Results, name: str) -> float | None:
+    """A number of the machine by the provenance; None where none or several are told."""
     stored = {trial.provenance: trial for trial in results.trials if counts(trial)}
-    threads = set()
+    found = set()
     for trial in stored.values():
         try:
             machine = results.provenance(trial).get("machine")
         except ResultsError:
             continue
-        count = machine.get("cpu_threads") if isinstance(machine, Mapping) else None
-        if isinstance(count, int) and count > 0:
-            threads.add(float(count))
-    return threads.pop() if len(threads) == 1 else None
+        value = machine.get(name) if isinstance(machine, Mapping) else None
+        if isinstance(value, int) and value > 0:
+            found.add(float(value))
+    return found.pop() if len(found) == 1 else None
+
+
+def _hosts(cluster: Mapping[str, Any]) -> dict[str, HostLimits]:
+    hosts = cluster.get("hosts")
+    classes = hosts if isinstance(hosts, Mapping) else {}
+    workers = [id(c) for c in _workers(cluster)]
+    found = {}
+    for name, host in classes.items():
+        if not isinstance(host, Mapping):
+            continue
+        count = int(_count(host))
+        limits = HostLimits(
+            threads=_cores(host),
+            memory=number(host.get("memory")),
+            disk_read=_rate(host, "disks", "read_rate"),
+            disk_write=_rate(host, "disks", "write_rate"),
+            network=_rate(host, "nics", "rate"),
+            worker=id(host) in workers,
+        )
+        names = [str(name)] if count == 1 else [f"{name}-{i + 1}" for i in range(count)]
+        found.update(dict.fromkeys(names, limits))
+    return found
 
 
 def _used(trial: Trial, phase: Phase, workers: int | None) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,272 @@
+"""Tails: waves, stragglers, the long pole, what ran alone, spills and speculation.
+
+Everything is worked out for each trial and phase from its task attempts, then averaged over
+the trials: tasks are no repetitions (rule of trust 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.attempts import Attempt, attempts
+from windtunnel.analysis.observations import counts
+from windtunnel.results.record import Phase
+
+MAP, REDUCE = "MAP", "REDUCE"
+STRAGGLER = 1.5
+"""An attempt is a straggler if it takes this many times the median of its kind. Half as much
+again is what LATE and Mantri call slow (Zaharia et al., OSDI 2008; Ananthanarayanan et al.,
+OSDI 2010: 1.5 times the median)."""
+LAST_SHARE = 0.05
+"""The long pole is what runs behind the last 5 % of the tasks, at least behind the last one."""
+FULL = 0.9
+"""Slots count as full while at least this share of the highest concurrency is running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """One trial's tasks of one kind in one phase. Times are seconds, shares 0 to 1.
+
+    ``concurrency`` is the most that ran at once; ``waves`` tasks / concurrency; ``full_share``
+    the part of the phase in which at least 90 % of that many ran. ``skew`` is the longest /
+    median working time of a task, ``bytes_skew`` the same of its input; a reducer works from
+    the end of the last map on. ``pole_s`` runs from the moment when 95 % of the tasks (all but
+    one of few) were done; ``pole_share`` is its share of the phase. ``alone_share`` is the
+    part of the phase in which one task of this kind worked and nothing else did, ``lone_share``
+    that of the one task with most of it. ``spills`` counts how often a record was written to
+    disk. None: not known, or not defined for so few tasks.
+    """
+
+    trial: str
+    workload: str
+    treatment: str
+    phase: str
+    kind: str
+    tasks: int
+    concurrency: int
+    waves: float
+    full_share: float
+    median_s: float
+    longest_s: float
+    skew: float | None
+    bytes_skew: float | None
+    stragglers: int
+    pole_s: float | None
+    pole_share: float | None
+    alone_share: float
+    lone_share: float
+    stage_share: float
+    merge_share: float | None
+    gc_share: float | None
+    spills: float | None
+    localities: dict[str, int]
+    speculated: int | None
+    speculation_won: int | None
+    wasted_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """One trial's phase: shares of its elapsed time without any task.
+
+    ``before`` until the first attempt began, ``after`` from the last one's end on, ``total``
+    all of it.
+    """
+
+    before: float
+    after: float
+    total: float
+
+
+def tails(analysis: Analysis) -> list[Tail]:
+    """One entry per trial that counts, phase and kind of task."""
+    groups = analysis.once(attempts)
+    found = []
+    for trial in analysis.results.trials:
+        if not counts(trial):
+            continue
+        for phase in trial.phases:
+            rows = groups.get((trial.id, phase.name))
+            if not rows or phase.elapsed_s <= 0:
+                continue
+            where = (trial.id, trial.workload, trial.treatment.id)
+            found += [_tail(where, phase, rows, kind) for kind in _kinds(rows)]
+    return found
+
+
+def idles(analysis: Analysis) -> dict[tuple[str, str], Idle]:
+    """How much of each phase passed without a task, by (trial, phase)."""
+    groups = analysis.once(attempts)
+    found = {}
+    for trial in analysis.results.trials:
+        for phase in trial.phases:
+            rows = groups.get((trial.id, phase.name))
+            if rows and phase.elapsed_s > 0:
+                found[(trial.id, phase.name)] = _idle(phase, rows)
+    return found
+
+
+def _kinds(rows: Iterable[Attempt]) -> list[str]:
+    done = {row.type for row in rows if row.succeeded}
+    return [kind for kind in (MAP, REDUCE) if kind in done]
+
+
+def _tail(where: tuple[str, str, str], phase: Phase, rows: Sequence[Attempt], kind: str) -> Tail:
+    own = [row for row in rows if row.type == kind]
+    done = [row for row in own if row.succeeded]
+    spans = _working(rows)
+    times = [end - start for row, (start, end) in spans if row.type == kind and row.succeeded]
+    running, share_at = _profile([(row.started_at, row.finished_at) for row in own])
+    tasks = len({row.task for row in done})
+    middle = median(row.seconds for row in done)
+    pole = _pole(done)
+    alone = _alone(spans, phase)
+    mine = {task: seconds for (task, type_), seconds in alone.items() if type_ == kind}
+    first, last = min(r.started_at for r in own), max(r.finished_at for r in own)
+    return Tail(
+        *where,
+        phase=phase.name,
+        kind=kind,
+        tasks=tasks,
+        concurrency=running,
+        waves=tasks / running,
+        full_share=sum(s for n, s in share_at.items() if n >= FULL * running) / phase.elapsed_s,
+        median_s=middle,
+        longest_s=max(row.seconds for row in done),
+        skew=_skew(times),
+        bytes_skew=_skew([row.input_bytes for row in done]),
+        stragglers=sum(row.seconds > STRAGGLER * middle for row in done) if tasks > 1 else 0,
+        pole_s=pole,
+        pole_share=None if pole is None else pole / phase.elapsed_s,
+        alone_share=sum(mine.values()) / phase.elapsed_s,
+        lone_share=max(mine.values(), default=0.0) / phase.elapsed_s,
+        stage_share=min(1.0, (last - first) / phase.elapsed_s),
+        merge_share=_merge_share(done) if kind == MAP else None,
+        gc_share=_ratio(done, lambda row: row.gc_time, lambda row: row.seconds),
+        spills=_ratio(done, lambda row: row.spilled_records, lambda row: row.output_records)
+        if kind == MAP
+        else None,
+        localities=dict(Counter(row.locality for row in done if row.locality)),
+        **_speculation(own),
+    )
+
+
+def _idle(phase: Phase, rows: Sequence[Attempt]) -> Idle:
+    spans = [(row.started_at, row.finished_at) for row in rows]
+    _, share_at = _profile(spans)
+    busy = sum(seconds for running, seconds in share_at.items() if running > 0)
+    before = min(start for start, _ in spans) - phase.started_at
+    after = phase.finished_at - max(end for _, end in spans)
+    shares = (before, after, phase.elapsed_s - busy)
+    return Idle(*(min(1.0, max(0.0, part / phase.elapsed_s)) for part in shares))
+
+
+def _working(rows: Sequence[Attempt]) -> list[tuple[Attempt, tuple[float, float]]]:
+    """When each attempt worked: a reducer that waits for the maps does not."""
+    ends = [row.finished_at for row in rows if row.type == MAP and row.succeeded]
+    maps_done = max(ends, default=-math.inf)
+    return [
+        (row, (max(row.started_at, maps_done) if row.type == REDUCE else row.started_at, end))
+        for row in rows
+        if (end := row.finished_at) > (maps_done if row.type == REDUCE else -math.inf)
+    ]
+
+
+def _profile(spans: Sequence[tuple[float, float]]) -> tuple[int, dict[int, float]]:
+    """The most spans that overlap, and the seconds for which each number of them did."""
+    events = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans])
+    running, most, last = 0, 0, events[0][0]
+    seconds: dict[int, float] = {}
+    for at, change in events:  # ends sort before starts of the same instant
+        seconds[running] = seconds.get(running, 0.0) + at - last
+        running, last = running + change, at
+        most = max(most, running)
+    return max(most, 1), seconds
+
+
+def _alone(
+    spans: Sequence[tuple[Attempt, tuple[float, float]]], phase: Phase
+) -> dict[tuple[str, str], float]:
+    """Seconds for which each task (id, kind) was the only one that worked."""
+    events = sorted(
+        (at, change, index)
+        for index, (_, (start, end)) in enumerate(spans)
+        for at, change in ((start, 1), (end, -1))
+    )
+    at_work: set[int] = set()
+    last, found = phase.started_at, dict[tuple[str, str], float]()
+    for at, change, index in events:
+        if len(at_work) == 1:
+            row = spans[next(iter(at_work))][0]
+            key = (row.task, row.type)
+            found[key] = found.get(key, 0.0) + at - last
+        (at_work.add if change > 0 else at_work.discard)(index)
+        last = at
+    return found
+
+
+def _pole(done: Sequence[Attempt]) -> float | None:
+    """Seconds from the end of all but the last 5 % of the tasks (at least one) to the end."""
+    if len(done) < 2:
+        return None
+    ends = sorted(row.finished_at for row in done)
+    behind = max(1, math.floor(LAST_SHARE * len(ends)))
+    return ends[-1] - ends[-1 - behind]
+
+
+def _skew(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if len(known) < 2 or len(known) < len(values) or median(known) <= 0:
+        return None
+    return max(known) / median(known)
+
+
+def _merge_share(done: Sequence[Attempt]) -> float | None:
+    """Share of the maps' time after the map function: sorting the rest and merging spills."""
+    return _ratio(
+        done,
+        lambda row: None if row.map_finished_at is None else row.finished_at - row.map_finished_at,
+        lambda row: row.seconds,
+    )
+
+
+def _ratio(
+    done: Sequence[Attempt],
+    upper: Callable[[Attempt], float | None],
+    lower: Callable[[Attempt], float | None],
+) -> float | None:
+    """Sum over sum; None unless every attempt tells both and the lower is not 0."""
+    above = [value for row in done if (value := upper(row)) is not None]
+    below = [value for row in done if (value := lower(row)) is not None]
+    if len(above) < len(done) or len(below) < len(done) or sum(below) <= 0:
+        return None
+    return sum(above) / sum(below)
+
+
+def _speculation(own: Sequence[Attempt]) -> dict[str, int | float | None]:
+    """Second attempts of running tasks: how many, how many won, seconds that came to nothing.
+
+    Wasted is the time of killed attempts of tasks that another attempt finished.
+    """
+    finished = {row.task for row in own if row.succeeded}
+    lost = [row for row in own if row.status == "KILLED" and row.task in finished]
+    told = all(row.speculative is not None for row in own)
+    extra = [row for row in own if row.speculative]
+    return {
+        "speculated": len(extra) if told else None,
+        "speculation_won": sum(row.succeeded for row in extra) if told else None,
+        "wasted_s": sum(row.seconds for row in lost),
+    }
+
+
+def mean_of(rows: Sequence[Tail], name: str) -> float | None:
+    """Mean of a number over trials; None unless every trial has it."""
+    values = [getattr(row, name) for row in rows]
+    if not values or any(value is None for value in values):
+        return None
+    return fmean(values)
