@@ -12,6 +12,7 @@ import pytest
 from windtunnel.engines.hadoop import client
 from windtunnel.engines.hadoop.client import COMMANDS, JobClient, user_command
 from windtunnel.engines.hadoop.daemons import tail
+from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.errors import DeploymentError, TrialInvalidError, UsageError
 from windtunnel.hosts.base import ProcessSpec
@@ -49,10 +50,10 @@ class Stage:
         lib.mkdir()
         (lib / "hadoop-mapreduce-examples-3.5.0.jar").touch()
         self.software = Software(folder / "java", "17", folder / "lib", lib, "3.5.0")
-        self.layout = SimpleNamespace(software=self.software)
+        self.layout = SimpleNamespace(software=self.software, binding=lambda address: None)
         self.hosts_file = folder / "hosts"
         self.client_conf = folder / "conf"
-        self.root, self.logs = folder, folder / "logs"
+        self.root, self.logs, self.address = folder, folder / "logs", "127.1.2.1"
         self.log, self.looks, self.code = log, looks, code
         self.dead = False
         self.process: Process | None = None
@@ -151,6 +152,16 @@ def test_the_word_examples_stands_for_the_examples_jar(tmp_path: Path) -> None:
     argv = user_command(["hadoop", "jar", "examples", "pi", "2", "10"], facts(tmp_path))
 
     assert argv[-4].endswith("hadoop-mapreduce-examples-3.5.0.jar")
+
+
+def test_clients_listen_on_one_address_where_the_deployment_says_so(tmp_path: Path) -> None:
+    binding = Binding(tmp_path / "loopback.jar", "127.1.2.1")
+    free = facts(tmp_path)
+    bound = user_command(["hdfs", "fsck"], {**free, "binding": binding.to_json()})
+
+    assert "-Dwindtunnel.bind=127.1.2.1" in bound
+    assert bound[bound.index("-cp") + 1].endswith(f":{binding.jar}")
+    assert not any("windtunnel.bind" in word for word in user_command(["hdfs", "fsck"], free))
 
 
 @pytest.mark.parametrize("words", [["hdfs"], ["ls", "/"], ["hdfs", "explode"]])

@@ -39,7 +39,7 @@ def layout_of(folder: Path, **overrides: Any) -> Layout:
     return layout_for(apply_overrides(load_cluster("local-3"), changes), folder)
 
 
-def layout_for(cluster: Cluster, folder: Path) -> Layout:
+def layout_for(cluster: Cluster, folder: Path, loopback_jar: Path | None = None) -> Layout:
     placements = [
         Placement(
             Host(node.name, f"127.1.2.{i + 1}", folder),
@@ -50,7 +50,13 @@ def layout_for(cluster: Cluster, folder: Path) -> Layout:
         for i, node in enumerate(cluster.nodes())
     ]
     return plan_layout(
-        cluster, SOFTWARE, placements, cores=2, memory_bytes=8 * GIB, hosts_file=folder / "hosts"
+        cluster,
+        SOFTWARE,
+        placements,
+        cores=2,
+        memory_bytes=8 * GIB,
+        hosts_file=folder / "hosts",
+        loopback_jar=loopback_jar,
     )
 
 
@@ -131,6 +137,34 @@ def test_storage_of_the_description_becomes_properties(tmp_path: Path) -> None:
 
     assert layout.properties()["dfs.replication"] == "2"
     assert layout.properties()["dfs.blocksize"] == str(64 << 20)
+
+
+CONTAINER_OPTIONS = (
+    "mapreduce.admin.map.child.java.opts",
+    "mapreduce.admin.reduce.child.java.opts",
+    "yarn.app.mapreduce.am.admin-command-opts",
+)
+
+
+def test_containers_listen_on_the_address_of_their_host(tmp_path: Path) -> None:
+    layout = layout_for(load_cluster("local-3"), tmp_path, tmp_path / "loopback.jar")
+
+    for name in CONTAINER_OPTIONS:
+        options = layout.properties()[name]
+        assert " -Dwindtunnel.bind=$NM_HOST " in options
+        assert f" -cp $CLASSPATH:{tmp_path}/loopback.jar" in options
+        assert f"{tmp_path}" not in layout.lasting()[name]
+        assert "<loopback jar>" in layout.lasting()[name]
+
+
+def test_without_the_jar_containers_listen_as_hadoop_has_it(tmp_path: Path) -> None:
+    layout = layout_of(tmp_path, **{"settings__x.y": "None"})
+
+    for name in CONTAINER_OPTIONS:
+        assert "-Dwindtunnel.bind" not in layout.properties()[name]
+        assert "-cp" not in layout.properties()[name]
+    assert layout.binding("127.1.2.1") is None
+    assert layout.lasting()["x.y"] == "None"
 
 
 # -- ports -----------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
 from pathlib import Path
 
 import psutil
@@ -12,6 +14,7 @@ import pytest
 
 from tests.real.conftest import remains, wait_for
 from windtunnel.cluster import load_cluster
+from windtunnel.engines.hadoop.layout import MAIN_CLASS
 from windtunnel.errors import DeploymentError
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
@@ -24,6 +27,7 @@ EXPECTED = {
     "nodemanager@worker-1",
     "nodemanager@worker-2",
 }
+APPLICATION_MASTER = "org.apache.hadoop.mapreduce.v2.app.MRAppMaster"
 
 
 def test_every_daemon_is_a_process_of_its_own(deployment: LocalDeployment) -> None:
@@ -33,20 +37,52 @@ def test_every_daemon_is_a_process_of_its_own(deployment: LocalDeployment) -> No
     deployment.check_alive()
 
 
-def test_daemons_listen_on_loopback_but_for_the_shuffle(deployment: LocalDeployment) -> None:
-    shuffle = {
-        int(settings["mapreduce.shuffle.port"])
-        for settings in deployment.layout.per_host.values()
-        if "mapreduce.shuffle.port" in settings
+def listening(deployment: LocalDeployment) -> dict[str, set[tuple[str, int]]]:
+    """Where the deployment's processes listen, containers too, by their main class."""
+    found: dict[str, set[tuple[str, int]]] = {}
+    for process in psutil.Process(deployment.supervisor.pid).children(recursive=True):
+        try:
+            words = process.cmdline()
+            main = next((word for word in words if word.startswith("org.apache.")), "other")
+            for connection in process.net_connections("tcp"):
+                if connection.status == psutil.CONN_LISTEN:
+                    address = connection.laddr.ip.removeprefix("::ffff:")
+                    found.setdefault(main, set()).add((address, connection.laddr.port))
+        except psutil.Error:  # it has just ended
+            continue
+    return found
+
+
+def test_daemons_listen_on_loopback(deployment: LocalDeployment) -> None:
+    """At every look while a job runs: the shuffle and the application master as well."""
+    seen: dict[str, set[tuple[str, int]]] = {}
+    job = ["org.apache.hadoop.examples.terasort.TeraGen", "1000", "/loopback"]
+    user = {"yarn.app.mapreduce.am.command-opts": "-Xmx768m"}  # must not undo ours
+    deadline_s = time.monotonic() + 120
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(deployment.run_job, "teragen", job, user, deadline_s=deadline_s)
+        while not running.done():
+            for main, sockets in listening(deployment).items():
+                seen.setdefault(main, set()).update(sockets)
+            time.sleep(0.1)
+        running.result()
+    deployment.files.delete("/loopback")
+
+    elsewhere = {
+        (main, address, port)
+        for main, sockets in seen.items()
+        for address, port in sockets
+        if not ip_address(address).is_loopback
     }
-    elsewhere = set()
-    for pid in deployment.processes().values():
-        for connection in psutil.Process(pid).net_connections("tcp"):
-            if connection.status == psutil.CONN_LISTEN:
-                address = connection.laddr.ip.removeprefix("::ffff:")
-                if not address.startswith("127."):
-                    elsewhere.add(connection.laddr.port)
-    assert elsewhere == shuffle
+    assert not elsewhere
+    assert set(seen) >= {*MAIN_CLASS.values(), APPLICATION_MASTER}
+    assert len(seen[APPLICATION_MASTER]) == 3, "clients, tasks and the web page"
+    shuffle = {
+        (host.address, int(deployment.layout.properties(host)["mapreduce.shuffle.port"]))
+        for host in deployment.hosts
+        if host.name.startswith("worker")
+    }
+    assert seen[MAIN_CLASS["nodemanager"]] >= shuffle
 
 
 def test_files_over_webhdfs(deployment: LocalDeployment) -> None:

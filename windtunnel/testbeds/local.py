@@ -22,7 +22,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import affects, non_defaults
 from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.deployment import Deployment, JobRun
-from windtunnel.engines.hadoop import lines
+from windtunnel.engines.hadoop import lines, loopback
 from windtunnel.engines.hadoop.client import JobClient
 from windtunnel.engines.hadoop.daemons import HEAP_MB, Daemons
 from windtunnel.engines.hadoop.history import History
@@ -78,6 +78,8 @@ class LocalDeployment:
             cores=psutil.cpu_count() or 1,
             memory_bytes=psutil.virtual_memory().total,
             hosts_file=names,
+            # all hosts are this machine: nobody else is to reach their ports
+            loopback_jar=loopback.place(scratch / "shared"),
         )
         self.daemons = Daemons(self.layout, names, scratch / "shared")
         self.daemons.write_settings()
@@ -90,6 +92,7 @@ class LocalDeployment:
         history = self.layout.address("mapreduce.jobhistory.webapp.address")
         self.history = History(history, self.files, check_alive=self.check_alive)
         self.jobs = JobClient(self.daemons, self.hosts[0])
+        binding = self.layout.binding(self.hosts[0].address)
         self.registration.update(
             endpoints=self.endpoints(),
             pids=dict(self.processes()),
@@ -97,6 +100,7 @@ class LocalDeployment:
                 "software": self.software.to_json(),
                 "hosts_file": str(names),
                 "conf": str(self.daemons.client_conf),
+                "binding": binding.to_json() if binding else None,
             },
         )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.engines.hadoop.daemons import Daemons, tail
+from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.errors import TrialInvalidError, UsageError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
@@ -53,7 +54,8 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
     Parameters
     ----------
     facts:
-        What a deployment registered about its clients (``software``, ``hosts_file``, ``conf``).
+        What a deployment registered about its clients (``software``, ``hosts_file``, ``conf``,
+        and ``binding``: jar and address, or None).
 
     Raises
     ------
@@ -69,6 +71,7 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
     rest = list(words[2:])
     if words[1] == "jar" and rest[:1] == [EXAMPLES]:
         rest[0] = str(examples_jar(software.client_lib))
+    bound = facts.get("binding")
     return software.command(
         main,
         *again,
@@ -76,11 +79,12 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
         heap_mb=_CLIENT_HEAP_MB,
         hosts_file=Path(facts["hosts_file"]),
         classpath=[facts["conf"], f"{software.client_lib}/*"],
+        binding=Binding.from_json(bound) if bound else None,
     )
 
 
-def client_command(daemons: Daemons, main: str, args: Sequence[str]) -> list[str]:
-    """Command line of a Hadoop client against the deployment of ``daemons``."""
+def client_command(daemons: Daemons, host: Host, main: str, args: Sequence[str]) -> list[str]:
+    """Command line of a Hadoop client on a host, against the deployment of ``daemons``."""
     software = daemons.layout.software
     return software.command(
         main,
@@ -88,6 +92,7 @@ def client_command(daemons: Daemons, main: str, args: Sequence[str]) -> list[str
         heap_mb=_CLIENT_HEAP_MB,
         hosts_file=daemons.hosts_file,
         classpath=[daemons.client_conf, f"{software.client_lib}/*"],
+        binding=daemons.layout.binding(host.address),
     )
 
 
@@ -124,7 +129,7 @@ class JobClient:
         log = self._host.logs / "clients" / f"{self._count:04d}-{name}.log"
         main, *rest = argv
         options = [f"-D{key}={value}" for key, value in sorted(settings.items())]
-        command = client_command(self._daemons, main, [*options, *rest])
+        command = client_command(self._daemons, self._host, main, [*options, *rest])
         began = time.monotonic()
         spec = ProcessSpec(f"client-{self._count}-{name}", command, log, self._host.root)
         process = self._host.spawn(spec)

@@ -132,6 +132,7 @@ class Daemons:
             hosts_file=self.hosts_file,
             classpath=[host.root / "conf", self.shared / "web"],
             options=(f"-Dproc_{role}",),
+            binding=self.layout.binding(host.address),
         )
         env = {"JAVA_HOME": str(software.java.parent.parent)}
         log = host.logs / f"{role}{suffix}.log"

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import site_of
 from windtunnel.engines.hadoop.history import HISTORY_FOLDER
+from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.errors import DeploymentError, DescriptionError
 from windtunnel.hosts.base import Host
@@ -79,17 +80,24 @@ class Layout:
     """All that is decided for one deployment.
 
     ``settings`` are the deployment-wide properties, ``per_host`` those of one host.
+    ``loopback`` is the jar that keeps each host's JVMs from listening anywhere but on the
+    host's address; None where hosts have networks of their own.
     """
 
     cluster: Cluster
     software: Software
     placements: Sequence[Placement]
+    loopback: Path | None = None
     settings: dict[str, str] = field(default_factory=dict)
     per_host: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def host_of(self, role: str) -> Host:
         """The first host that plays a role."""
         return next(p.host for p in self.placements if role in p.roles)
+
+    def binding(self, address: str) -> Binding | None:
+        """How a JVM is kept from listening anywhere but on ``address``; None: not at all."""
+        return Binding(self.loopback, address) if self.loopback else None
 
     def address(self, prop: str, host: Host | None = None) -> tuple[str, int]:
         """IP address and port behind an address property."""
@@ -111,15 +119,22 @@ class Layout:
     def lasting(self) -> dict[str, str]:
         """The deployment-wide properties without what differs from one start to the next.
 
-        Addresses are left out; the folder of the jars and the name table become words.
+        Addresses are left out; the folders of the jars and the name table become words.
         """
-        return {
-            name: _NAMES_OPTION.sub(r"\1<names>", value)
-            .replace(str(self.software.class_archive), "<class archive>")
-            .replace(str(self.software.lib), "<jars>")
-            for name, value in self.properties().items()
-            if name not in ADDRESSES and name != "fs.defaultFS"
+        words = {
+            self.software.class_archive: "<class archive>",
+            self.software.lib: "<jars>",
+            self.loopback: "<loopback jar>",
         }
+        found = {}
+        for name, value in self.properties().items():
+            if name in ADDRESSES or name == "fs.defaultFS":
+                continue
+            lasting = _NAMES_OPTION.sub(r"\1<names>", value)
+            for path, word in words.items():
+                lasting = lasting.replace(str(path), word) if path else lasting
+            found[name] = lasting
+        return found
 
 
 def _text(value: object) -> str:
@@ -176,6 +191,7 @@ def plan_layout(
     cores: int,
     memory_bytes: int,
     hosts_file: Path,
+    loopback_jar: Path | None = None,
 ) -> Layout:
     """Decide addresses, folders and memory of every daemon.
 
@@ -185,8 +201,10 @@ def plan_layout(
         Of the machine that all hosts of the deployment share.
     hosts_file:
         Name table for the JVMs (system property ``jdk.net.hosts.file``).
+    loopback_jar:
+        Bind what would listen on all interfaces to the host's address, with this jar.
     """
-    layout = Layout(cluster, software, placements)
+    layout = Layout(cluster, software, placements, loopback=loopback_jar)
     workers = sum("nodemanager" in p.roles for p in placements)
     layout.settings = _shared_settings(layout, hosts_file, max(workers, 1), cores, memory_bytes)
     for placement in placements:
@@ -200,11 +218,18 @@ def _shared_settings(
 ) -> dict[str, str]:
     memory_mb = container_memory_mb(cores, memory_bytes, workers)
     names = f"-Djdk.net.hosts.file={hosts_file}"
+    # The shell that starts a container fills in the class path that YARN made.
+    container_classpath = ["$CLASSPATH"]
     if layout.software.class_archive:
-        # The archive wants a class path that begins with the jars; the shell that starts a
-        # container puts the one that YARN made behind them.
+        # The archive wants a class path that begins with the jars.
         names += f" -XX:SharedArchiveFile={layout.software.class_archive}"
-        names += f" -cp {layout.software.lib}/*:$CLASSPATH"
+        container_classpath.insert(0, f"{layout.software.lib}/*")
+    # Others reach a container under the name of its NodeManager's host.
+    if binding := layout.binding("$NM_HOST"):
+        names += " " + " ".join(binding.options)
+        container_classpath.append(str(binding.jar))
+    if len(container_classpath) > 1:
+        names += f" -cp {':'.join(container_classpath)}"
     classpath = f"{layout.software.lib}/*"
     storage = layout.cluster.storage
     settings = {

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from windtunnel.engines.hadoop.loopback import Binding
+
 # Hadoop reaches into these packages by reflection (Hadoop 3.5.0 on Java 17 and 25).
 _OPENS = ("java.base/java.lang", "java.base/java.util")
 
@@ -53,14 +55,17 @@ class Software:
         hosts_file: Path,
         classpath: Sequence[Path | str],
         options: tuple[str, ...] = (),
+        binding: Binding | None = None,
     ) -> list[str]:
         """Command line of a JVM that runs ``main``, with the jars of ``lib`` first.
 
         ``classpath`` comes after them: class-data sharing wants a common beginning.
+        ``binding`` keeps its listening sockets on one address.
 
         For daemons and clients; the options of the tasks' JVMs are in ``layout.py``.
         """
         shared = [f"-XX:SharedArchiveFile={self.class_archive}"] if self.class_archive else []
+        jars = [f"{self.lib}/*", *map(str, classpath), *([str(binding.jar)] if binding else [])]
         opens = [flag for package in _OPENS for flag in ("--add-opens", f"{package}=ALL-UNNAMED")]
         return [
             str(self.java),
@@ -70,8 +75,9 @@ class Software:
             *opens,
             f"-Djdk.net.hosts.file={hosts_file}",
             *options,
+            *(binding.options if binding else ()),
             "-cp",
-            ":".join([f"{self.lib}/*", *map(str, classpath)]),
+            ":".join(jars),
             main,
             *args,
         ]

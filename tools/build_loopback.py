@@ -1,0 +1,85 @@
+"""Make ``loopback.jar`` of its Java sources (windtunnel/engines/hadoop/loopback).
+
+    python tools/build_loopback.py           writes it beside its sources
+    python tools/build_loopback.py FOLDER    writes it into a folder
+
+Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH. The jar is made for Java 17
+and runs on later ones. It holds a hash of the sources, by which the tests see that it was made
+of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parents[1] / "windtunnel" / "engines" / "hadoop" / "loopback"
+JAR = "loopback.jar"
+SOURCES = HOME / "java"
+PROVIDER = "io/windtunnel/LoopbackSelectorProvider"
+CHANNEL = "sun/nio/ch/LoopbackServerSocketChannel"
+# The provider defines this class itself; a class loader must not find it.
+CHANNEL_BYTES = "io/windtunnel/LoopbackServerSocketChannel.bytes"
+HASH = "io/windtunnel/sources.sha256"
+_PACKAGE = "sun.nio.ch"
+
+
+def javac() -> str | None:
+    """The Java compiler, if there is one."""
+    home = os.environ.get("JAVA_HOME", "").strip()
+    inside = shutil.which("javac", path=f"{home}/bin") if home else None
+    return inside or shutil.which("javac")
+
+
+def source_hash() -> str:
+    """SHA-256 over both sources."""
+    texts = [(SOURCES / f"{name}.java").read_bytes() for name in (PROVIDER, CHANNEL)]
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+
+
+def build(compiler: str, folder: Path) -> Path:
+    """Compile the sources and write the jar into ``folder``."""
+    with tempfile.TemporaryDirectory() as work:
+        # Not --release: it hides the package that both sources are about.
+        common = [compiler, "-nowarn", "-proc:none", "-g:source,lines", "-d", work]
+        common += ["-source", "17", "-target", "17"]
+        for name, access in (
+            (PROVIDER, ["--add-exports", f"java.base/{_PACKAGE}=ALL-UNNAMED"]),
+            (CHANNEL, ["--patch-module", f"java.base={SOURCES}"]),
+        ):
+            done = subprocess.run(
+                [*common, *access, str(SOURCES / f"{name}.java")],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode != 0:
+                sys.exit(done.stdout + done.stderr)
+        entries = {
+            HASH: source_hash().encode(),
+            f"{PROVIDER}.class": (Path(work) / f"{PROVIDER}.class").read_bytes(),
+            CHANNEL_BYTES: (Path(work) / f"{CHANNEL}.class").read_bytes(),
+        }
+    target = folder / JAR
+    with zipfile.ZipFile(target, "w") as jar:
+        for name, data in entries.items():  # the same bytes whenever it is made
+            jar.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    return target
+
+
+def main() -> None:
+    """Build the jar where the command line says."""
+    compiler = javac()
+    if compiler is None:
+        sys.exit("no javac in JAVA_HOME or on PATH: install a JDK 17 or newer")
+    print(build(compiler, Path(sys.argv[1]) if len(sys.argv) > 1 else HOME))
+
+
+if __name__ == "__main__":
+    main()
