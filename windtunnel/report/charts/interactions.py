@@ -1,0 +1,108 @@
+"""Interaction plots: one factor along the axis, a line for each level of the other."""
+
+from __future__ import annotations
+
+import json
+
+import altair as alt
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.interactions import Interaction
+from windtunnel.analysis.words import quantity
+from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.theme import INK, MUTED, TREATMENTS, colour
+
+NARROW = 500
+STEP = 0.07
+"""Lines stand this far apart (of a level's width), so that their intervals do not cover."""
+
+
+def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
+    """The strongest interactions of each workload; None where none can be told."""
+    shown = _shown(analysis)
+    if not shown:
+        return None
+    narrow = width < NARROW
+    panel = width - 70 if narrow else (width - 60) // 2 - 60
+    plots = [_panel(each, panel) for each in shown]
+    whole: alt.ConcatChart = alt.concat(
+        *plots, columns=1 if narrow else 2, spacing=36
+    ).resolve_scale(color="independent")
+    return whole
+
+
+def describe(analysis: Analysis) -> str:
+    """The plots in words: every mean."""
+    said = []
+    for each in _shown(analysis):
+        means = [
+            f"{each.across} {c.across}, {each.line} {c.line}: {quantity(c.mean, 's')}"
+            for c in each.corners
+        ]
+        said.append(f"{each.workload}: {'; '.join(means)}")
+    return f"Interaction plots of elapsed time. {'. '.join(said)}."
+
+
+def _shown(analysis: Analysis) -> list[Interaction]:
+    return [each for r in analysis.rankings for each in r.interactions if each.corners]
+
+
+def _panel(found: Interaction, width: int) -> Layers:
+    levels = list(dict.fromkeys(c.across for c in found.corners))
+    lines = list(dict.fromkeys(c.line for c in found.corners))
+    middle = (len(lines) - 1) / 2
+    rows = [
+        {
+            "x": levels.index(c.across) + STEP * (lines.index(c.line) - middle),
+            "y": c.mean,
+            "low": c.mean if c.low is None else c.low,
+            "high": c.mean if c.high is None else c.high,
+            "line": c.line,
+        }
+        for c in found.corners
+    ]
+    x = alt.X(
+        "x:Q",
+        title=found.across,
+        scale=alt.Scale(domain=[-0.4, len(levels) - 0.6], nice=False),
+        axis=alt.Axis(
+            values=list(range(len(levels))),
+            labelExpr=f"{json.dumps(levels)}[datum.value]",
+            grid=False,
+            labelColor=INK,
+        ),
+    )
+    y = alt.Y(
+        "y:Q",
+        title=f"{found.phase}, s",
+        scale=alt.Scale(zero=False, padding=14),
+        axis=alt.Axis(tickCount=5),
+    )
+    legend = alt.Legend(
+        title=found.line,
+        orient="top",
+        labelColor=INK,
+        titleColor=MUTED,
+        labelFontSize=12,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        symbolType="circle",
+        symbolStrokeWidth=0,
+        columns=3,
+    )
+    ink = alt.Color(
+        "line:N",
+        sort=None,
+        scale=alt.Scale(domain=lines, range=[colour(TREATMENTS, i) for i in range(len(lines))]),
+        legend=legend,
+    )
+    base = alt.Chart(data(rows))
+    drawn = [
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(
+            x=x, y=alt.Y("low:Q"), y2="high:Q", color=ink
+        ),
+        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=ink),
+        base.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=ink),
+    ]
+    head = f"{found.workload}: {found.across} x {found.line}"
+    return alt.layer(*drawn).properties(width=width, height=210, title=head)
