@@ -1,0 +1,344 @@
+"""A table and its map become a study record and trials of kind ``published``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.cluster.quantity import QuantityError
+from windtunnel.errors import DescriptionError
+from windtunnel.published.mapping import Map, levels_of
+from windtunnel.published.table import Row, Table
+from windtunnel.published.units import metric, moment, zone
+from windtunnel.results.power import PowerRecord
+from windtunnel.results.record import (
+    Check,
+    DesignRecord,
+    Metric,
+    Phase,
+    ProtocolRecord,
+    StudyRecord,
+    Treatment,
+    Trial,
+    Verdict,
+)
+
+TESTBED = "published"
+ELAPSED = "elapsed"
+MOST_ROUNDS = 100_000
+_WORKLOAD = "workloads."
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row, read: whose number it is and what it says."""
+
+    row: Row
+    workload: str
+    phase: str
+    round: int
+    levels: tuple[tuple[str, str], ...]
+    treatment: str
+    started_at: float | None
+    finished_at: float | None
+    metrics: Mapping[str, Metric]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A results folder before it is written."""
+
+    study: StudyRecord
+    trials: list[Trial]
+    power: PowerRecord | None = None
+
+
+def build(
+    mapped: Map, table: Table | None, cluster: Cluster | None, origin: str, text: str = ""
+) -> Built:
+    """The study and trials of a table; no table: a study without trials.
+
+    ``origin`` names the study where the map does not, ``text`` is the map as it was written.
+
+    Raises
+    ------
+    DescriptionError
+        With file, line and column of the first cell that cannot be used.
+    """
+    lines = [] if table is None else read_lines(mapped, table)
+    treatments = _treatments(mapped, lines)
+    if cluster is not None:
+        _check_overrides(cluster, treatments)
+    created = _created(mapped, lines)
+    study = StudyRecord(
+        id=hashlib.sha256(f"{mapped.name}{origin}{text}".encode()).hexdigest()[:16],
+        name=mapped.name or origin,
+        question=mapped.question,
+        kind="published",
+        testbed=TESTBED,
+        created_at=created,
+        fingerprint=hashlib.sha256(text.encode()).hexdigest(),
+        source_text=text,
+        cluster={} if cluster is None else cluster.model_dump(mode="json", exclude_none=True),
+        workloads=_workloads(mapped, lines),
+        factors=_factors(mapped, treatments),
+        baseline={n: f.baseline for n, f in mapped.factors.items() if f.baseline is not None},
+        treatments=list(treatments.values()),
+        design=DesignRecord(kind="one-factor-at-a-time" if mapped.treatments else "as given"),
+        protocol=_protocol(mapped, lines),
+        notes=list(mapped.notes),
+        sources=list(mapped.sources),
+    )
+    return Built(study, _trials(study, lines, treatments))
+
+
+def read_lines(mapped: Map, table: Table) -> list[Line]:
+    """All rows that hold a number, read; rows of the same slot get rounds in their order."""
+    for column in mapped.used_columns():
+        table.require(column)
+    where = zone(mapped.utc_offset_h)
+    seen: dict[tuple[str, str, str, int], Row] = {}
+    counts: dict[tuple[str, str, str], int] = {}
+    lines = []
+    for row in table.rows:
+        metrics = _metrics(mapped, row)
+        if not metrics:
+            continue
+        levels = levels_of(mapped, row)
+        treatment = _treatment_id(mapped, row, levels)
+        workload = mapped.workload.of(row)
+        if not workload:
+            raise row.error("the workload is empty", mapped.workload.used[0])
+        phase = mapped.phase.of(row) if mapped.phase else ""
+        slot = (workload, treatment, phase)
+        counts[slot] = counts.get(slot, 0) + 1
+        number = _round(mapped, row) if mapped.round else counts[slot]
+        if (*slot, number) in seen:
+            earlier = seen[(*slot, number)].line
+            raise row.error(
+                f"this is run {number} of {treatment} / {workload} / {phase or 'total'}, "
+                f"which line {earlier} holds already",
+                remedy="number the runs apart, or leave the column of the runs out of the map.",
+            )
+        seen[(*slot, number)] = row
+        begin, end = (_moment(row, c, where) for c in (mapped.start, mapped.finish))
+        if begin is not None and end is not None and end < begin:
+            raise row.error("the end lies before the start", mapped.finish)
+        found = _spanned(row, metrics, begin, end, bool(phase))
+        key = tuple(levels.items())
+        lines.append(Line(row, workload, phase, number, key, treatment, begin, end, found))
+    if not lines:
+        raise DescriptionError(
+            "no row holds a number in the columns of the metrics",
+            file=table.name,
+            remedy="check the names of the columns in the map.",
+        )
+    return lines
+
+
+def _spanned(
+    row: Row, metrics: dict[str, Metric], begin: float | None, end: float | None, phase: bool
+) -> dict[str, Metric]:
+    """Elapsed time from the stamps where no column has it; a phase cannot do without."""
+    elapsed = metrics.get(ELAPSED)
+    if elapsed is not None and elapsed.unit != "s":
+        raise row.error(f"'{ELAPSED}' must be a duration, not in '{elapsed.unit}'")
+    if elapsed is None and begin is not None and end is not None:
+        return {**metrics, ELAPSED: Metric(value=end - begin, unit="s")}
+    if elapsed is None and phase:
+        raise row.error(
+            "a phase needs its elapsed time",
+            remedy=f"map a column as the metric '{ELAPSED}', or both start and finish.",
+        )
+    return metrics
+
+
+def _metrics(mapped: Map, row: Row) -> dict[str, Metric]:
+    found = {}
+    for name, number in mapped.metrics.items():
+        if not row[number.column]:
+            continue
+        try:
+            found[name] = metric(row[number.column], number.unit_of(row))
+        except QuantityError as error:
+            raise row.error(str(error), number.column) from None
+    return found
+
+
+def _round(mapped: Map, row: Row) -> int:
+    assert mapped.round is not None
+    text = mapped.round.of(row)
+    if not text.isascii() or not text.isdigit() or not 0 <= int(text[:9]) <= MOST_ROUNDS:
+        raise row.error(
+            f"'{text}' is no number of a run",
+            mapped.round.used[0] if mapped.round.used else None,
+            "count the runs 1, 2, 3 ...; 0 is a warm-up.",
+        )
+    return int(text)
+
+
+def _moment(row: Row, column: str | None, where: tzinfo) -> float | None:
+    if column is None or not row[column]:
+        return None
+    try:
+        return moment(row[column], where)
+    except QuantityError as error:
+        raise row.error(str(error), column) from None
+
+
+def _treatment_id(mapped: Map, row: Row, levels: Mapping[str, str]) -> str:
+    if mapped.treatment is not None:
+        name = mapped.treatment.of(row)
+        if not name:
+            raise row.error("the treatment is empty", mapped.treatment.used[0])
+        return name
+    return ", ".join(levels.values()) or "as given"
+
+
+def _treatments(mapped: Map, lines: Sequence[Line]) -> dict[str, Treatment]:
+    listed = {name: tuple(levels.items()) for name, levels in mapped.treatments.items()}
+    seen = {line.treatment: line.levels for line in lines}
+    return {
+        name: Treatment(id=name, levels=dict(levels), overrides=_overrides(mapped, dict(levels)))
+        for name, levels in {**listed, **seen}.items()
+    }
+
+
+def _overrides(mapped: Map, levels: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, level in levels.items():
+        factor = mapped.factors.get(name)
+        found.update(factor.levels.get(level, {}) if factor else {})
+    return found
+
+
+def _check_overrides(cluster: Cluster, treatments: Mapping[str, Treatment]) -> None:
+    for treatment in treatments.values():
+        apply_overrides(cluster, _of_cluster(treatment.overrides))
+
+
+def _of_cluster(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    return {path: v for path, v in overrides.items() if not path.startswith(_WORKLOAD)}
+
+
+def _factors(mapped: Map, treatments: Mapping[str, Treatment]) -> dict[str, list[str]]:
+    """Levels in the order of the map, then in that of the rows."""
+    found: dict[str, list[str]] = {name: list(f.levels) for name, f in mapped.factors.items()}
+    for treatment in treatments.values():
+        for name, level in treatment.levels.items():
+            found.setdefault(name, [])
+            if level not in found[name]:
+                found[name].append(level)
+    return found
+
+
+def _workloads(mapped: Map, lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
+    names = dict.fromkeys([*mapped.workloads, *(line.workload for line in lines)])
+    return {name: dict(mapped.workloads.get(name, {})) for name in names}
+
+
+def _created(mapped: Map, lines: Sequence[Line]) -> float:
+    """The day of publication, else the first start, else the epoch: never the clock of now."""
+    if mapped.published is not None:
+        day = mapped.published
+        return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+    return min((line.started_at for line in lines if line.started_at is not None), default=0.0)
+
+
+def _protocol(mapped: Map, lines: Sequence[Line]) -> ProtocolRecord:
+    conduct = mapped.protocol
+    return ProtocolRecord(
+        rounds=max((line.round for line in lines), default=0),
+        seed=0,
+        warmup=conduct.warmup,
+        variation_limit=conduct.variation_limit,
+        trial_time_limit_s=0.0,  # no trial is run
+        retry_invalid=0,
+        cache=conduct.cache,
+        retest=conduct.retest,
+    )
+
+
+def _trials(
+    study: StudyRecord, lines: Sequence[Line], treatments: Mapping[str, Treatment]
+) -> list[Trial]:
+    slots: dict[tuple[str, str, int], list[Line]] = {}
+    for line in lines:
+        slots.setdefault((line.treatment, line.workload, line.round), []).append(line)
+    numbers = {name: number for number, name in enumerate(treatments, start=1)}
+    places: dict[int, int] = {}
+    trials = []
+    for (treatment, workload, number), group in slots.items():
+        places[number] = places.get(number, 0) + 1
+        slug = f"{numbers[treatment]:03d}-{list(study.workloads).index(workload) + 1:02d}"
+        trials.append(
+            _trial(study, group, treatments[treatment], f"{slug}-r{number:02d}", places[number])
+        )
+    return trials
+
+
+def _trial(
+    study: StudyRecord, group: Sequence[Line], treatment: Treatment, name: str, place: int
+) -> Trial:
+    """One trial of the rows of its slot. Rows without stamps start when the study was published.
+
+    A phase ends its elapsed time after its start: that is printed with more digits than stamps.
+    """
+    clock = study.created_at
+    phases: list[Phase] = []
+    own: dict[str, Metric] = {}
+    for line in group:
+        elapsed = line.metrics.get(ELAPSED)
+        length = 0.0 if elapsed is None else elapsed.value
+        begin = clock if line.started_at is None else line.started_at
+        clock = begin + length
+        if not line.phase:
+            own.update(line.metrics)
+            continue
+        metrics = {n: m for n, m in line.metrics.items() if n != ELAPSED}
+        phases.append(
+            Phase(
+                name=line.phase,
+                started_at=begin,
+                finished_at=clock,
+                elapsed_s=length,
+                wall_s=length,
+                metrics=metrics,
+            )
+        )
+    starts = [line.started_at for line in group if line.started_at is not None]
+    workload = group[0].workload
+    parameters = dict(study.workloads[workload])
+    prefix = f"{_WORKLOAD}{workload}."
+    parameters |= {
+        path.removeprefix(prefix): value
+        for path, value in treatment.overrides.items()
+        if path.startswith(prefix)
+    }
+    return Trial(
+        id=name,
+        study_id=study.id,
+        kind="published",
+        testbed=TESTBED,
+        workload=workload,
+        treatment=treatment,
+        parameters=parameters,
+        round=group[0].round,
+        position=place,
+        started_at=min(starts, default=study.created_at),
+        finished_at=clock,
+        verdict=Verdict(valid=True, checks=[_source_check(group)]),
+        phases=phases,
+        metrics=own,
+    )
+
+
+def _source_check(group: Sequence[Line]) -> Check:
+    """Where the numbers stand. Nothing of the output can be verified afterwards."""
+    first = group[0].row
+    where = first.cells.get("source") or f"{first.file.rsplit('/', 1)[-1]}:{first.line}"
+    return Check(name="published", passed=True, got=f"as printed, output not verified: {where}")

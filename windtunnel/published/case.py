@@ -1,0 +1,150 @@
+"""What the checks of a review look at, and what they answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.evidence import Severity
+from windtunnel.published.mapping import Map
+from windtunnel.published.numbers import (
+    TAKES,
+    Digits,
+    NumberError,
+    Span,
+    evaluate,
+    names_in,
+    printed,
+)
+from windtunnel.published.relations import Pick, Relations, Values
+from windtunnel.published.table import Row, Table
+from windtunnel.results.folder import Results
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One thing that does not hold: what was stated, what was found, where both stand.
+
+    ``rule`` is the number of the rule of trust in DESIGN.md, None for plain arithmetic.
+    """
+
+    check: str
+    severity: Severity
+    subject: str
+    stated: str
+    stated_source: str
+    found: str
+    found_source: str
+    means: str
+    rule: int | None = None
+
+
+@dataclass(frozen=True)
+class Number:
+    """A span and where it stands."""
+
+    span: Span
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A study under review. ``tables``, ``relations`` and ``mapped`` are there if published."""
+
+    results: Results
+    relations: Relations = field(default_factory=Relations)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    mapped: Map | None = None
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """The statistics of the study."""
+        return analyse(self.results)
+
+    @property
+    def published(self) -> bool:
+        """Whether others published it, so that rules on conduct are looked at here."""
+        return self.results.study.kind == "published"
+
+    def rows(self, table: str, where: Mapping[str, Values], words: Mapping[str, str]) -> list[Row]:
+        """The rows that fit; ``{NAME}`` in ``where`` is replaced from ``words``."""
+        wanted = {c: {v.format_map(words) for v in values} for c, values in where.items()}
+        return [
+            row
+            for row in self.tables[table].rows
+            if all(row[column] in values for column, values in wanted.items())
+        ]
+
+    def pick(self, pick: Pick, words: Mapping[str, str]) -> Number:
+        """The number of a pick.
+
+        Raises
+        ------
+        NumberError
+            If no row fits, cells are empty, or it cannot be worked out.
+        """
+        value = pick.value.format_map(words) if "{" in pick.value else pick.value
+        spans, used = [], []
+        for row in self.rows(pick.table, pick.where, words):
+            if all(row.cells.get(name) for name in names_in(value)):
+                cells = cells_of(
+                    row, names_in(value), pick.digits, dict.fromkeys(names_in(value), pick.decimals)
+                )
+                spans.append(evaluate(value, cells) * Span.exact(_factor(pick, row)))
+                used.append(row)
+        if pick.pairs is not None:
+            spans, used = _ratios(pick, spans, used)
+        if not spans:
+            raise NumberError(f"no row of {pick.table} fits")
+        return Number(TAKES[pick.take](spans), tuple(map(source_of, used)))
+
+
+def cells_of(
+    row: Row, names: Iterable[str], digits: Digits, decimals: Mapping[str, int]
+) -> dict[str, Span]:
+    """The cells of these columns as spans; names that are no columns are left out."""
+    known = (name for name in names if name in row.cells)
+    return {name: printed(row[name], digits, decimals.get(name, 0)) for name in known}
+
+
+def source_of(row: Row) -> str:
+    """``runs.csv:12 (raw:...)``: the row and where its number was published."""
+    place = f"{row.file.rsplit('/', 1)[-1]}:{row.line}"
+    source = row.cells.get("source", "")
+    return f"{place} ({source})" if source else place
+
+
+def sources_in_words(sources: Iterable[str], limit: int = 2) -> str:
+    """A few of the sources and how many more there are."""
+    unique = list(dict.fromkeys(sources))
+    more = len(unique) - limit
+    return "; ".join(unique[:limit]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _factor(pick: Pick, row: Row) -> float:
+    if pick.units is None:
+        return 1.0
+    column, factors = pick.units
+    if row[column] not in factors:
+        raise NumberError(f"the unit '{row[column]}' is not known")
+    return factors[row[column]]
+
+
+def _ratios(pick: Pick, spans: list[Span], rows: list[Row]) -> tuple[list[Span], list[Row]]:
+    assert pick.pairs is not None
+    pairs = pick.pairs
+    base = {
+        tuple(row[c] for c in pairs.by): (span, row)
+        for span, row in zip(spans, rows, strict=True)
+        if row[pairs.column] == pairs.to
+    }
+    found: list[Span] = []
+    used: list[Row] = []
+    for span, row in zip(spans, rows, strict=True):
+        key = tuple(row[c] for c in pairs.by)
+        if row[pairs.column] in pairs.level and key in base:
+            found.append(span / base[key][0])
+            used += [row, base[key][1]]
+    return found, used

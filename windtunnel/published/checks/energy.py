@@ -1,0 +1,165 @@
+"""Stated energy against the power samples and against what the jobs took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windtunnel.analysis.power_curve import PowerCurve
+from windtunnel.analysis.words import percent
+from windtunnel.published.case import Case, Point, source_of
+from windtunnel.published.numbers import printed
+from windtunnel.published.relations import StatedEnergy
+from windtunnel.published.table import Row
+from windtunnel.results.power import read_power
+from windtunnel.results.record import Trial
+
+KWH = 3.6e6
+REST_AT_MOST = 0.10
+"""Share of the metered time without a job that is tolerated: the gaps between jobs."""
+WATTS_WITHIN = 0.01
+"""A mean power may differ by this much: a sample more or less at the edges of the window."""
+DELTA_WITHIN = 2.0
+"""Percentage points by which a difference of energies may move with the gaps between jobs."""
+
+
+def _stated(case: Case, described: StatedEnergy) -> Iterator[Row]:
+    """Rows with an energy and a duration; of a treatment that is there twice, the first."""
+    seen = set()
+    for row in case.tables[described.table].rows:
+        if row[described.kwh] and row[described.hours] and row[described.treatment] not in seen:
+            seen.add(row[described.treatment])
+            yield row
+
+
+def of_jobs(case: Case) -> Iterator[Point]:
+    """The metered time against the time in which jobs ran, and what that does to a comparison."""
+    described = case.relations.energy
+    if described is None:
+        return
+    rows = {row[described.treatment]: row for row in _stated(case, described)}
+    joules = _job_joules(case)
+    for treatment, row in rows.items():
+        hours, jobs = float(row[described.hours]), _job_seconds(case, treatment) / 3600
+        if not jobs or 1 - jobs / hours <= REST_AT_MOST:
+            continue
+        rest = hours - jobs
+        watts = _watts_of_the_rest(float(row[described.kwh]), joules.get(treatment), rest)
+        yield Point(
+            check="energy-of-jobs",
+            rule=10,
+            severity="caution",
+            subject=f"{treatment} ({row[described.label]}): metered time",
+            stated=f"{hours:g} h",
+            stated_source=source_of(row),
+            found=f"{jobs:.2f} h of reported jobs, {rest:.2f} h "
+            f"({percent(rest / hours, signed=False)}) without{watts}",
+            found_source="elapsed times of the jobs, power samples",
+            means="the stated energy holds more than the reported jobs, and not the same share of "
+            "it in every treatment. Power well above idle means that other work ran meanwhile.",
+        )
+    yield from _deltas(described, rows, joules)
+
+
+def _watts_of_the_rest(kwh: float, joules: float | None, hours: float) -> str:
+    """``, at 2,860 W``: what is left of the stated energy, over the time without a job."""
+    if joules is None or hours <= 0:
+        return ""
+    return f", at {(kwh * KWH - joules) / (hours * 3600):,.0f} W on average"
+
+
+def _deltas(
+    described: StatedEnergy, rows: dict[str, Row], joules: dict[str, float]
+) -> Iterator[Point]:
+    for treatment, row in rows.items():
+        named = row[described.reference]
+        reference = described.references.get(named, "")
+        if treatment == reference or treatment not in joules or reference not in joules:
+            continue
+        stated = printed(row[described.delta_pct])
+        found = 100 * (joules[treatment] / joules[reference] - 1)
+        if abs(stated.value - found) <= max(DELTA_WITHIN, 0.1 * abs(found)):
+            continue
+        yield Point(
+            check="energy-of-jobs",
+            rule=10,
+            severity="serious",
+            subject=f"energy of {row[described.label]} against {named}",
+            stated=f"{stated.value:+.1f} %",
+            stated_source=source_of(row),
+            found=f"{found:+.1f} % ({joules[treatment] / KWH:.2f} and "
+            f"{joules[reference] / KWH:.2f} kWh during the jobs)",
+            found_source="power samples integrated over the jobs",
+            means="the stated difference is not that of the reported jobs: the metered times hold more.",
+        )
+
+
+def _job_seconds(case: Case, treatment: str) -> float:
+    trials = (t for t in case.results.trials if t.treatment.id == treatment)
+    return sum(phase.elapsed_s for trial in trials for phase in trial.phases)
+
+
+def _job_joules(case: Case) -> dict[str, float]:
+    """Metered energy of all jobs by treatment, where every job has one."""
+    found: dict[str, float] = {}
+    curves = _curves(case)
+    for treatment in {t.treatment.id for t in case.results.trials}:
+        phases = [p for t in case.results.trials if t.treatment.id == treatment for p in t.phases]
+        parts = [
+            curve.energy(p.started_at, p.started_at + p.elapsed_s)
+            for p in phases
+            for curve in curves
+        ]
+        known = [part for part in parts if part is not None]
+        if known and len(known) == len(parts):
+            found[treatment] = sum(known)
+    return found
+
+
+def of_samples(case: Case) -> Iterator[Point]:
+    """The mean power of every window of the stated length that holds all jobs of a treatment."""
+    described = case.relations.energy
+    curves = _curves(case)
+    if described is None or not curves:
+        return
+    for row in _stated(case, described):
+        seconds, watts = float(row[described.hours]) * 3600, printed(row[described.watts])
+        trials = [t for t in case.results.trials if t.treatment.id == row[described.treatment]]
+        if not trials:
+            continue
+        means = list(_means(trials, curves, seconds))
+        slack = WATTS_WITHIN * watts.value
+        if not means or (min(means) - slack <= watts.high and watts.low <= max(means) + slack):
+            continue
+        nearest = min(means, key=lambda mean: abs(mean - watts.value))
+        yield Point(
+            check="energy-samples",
+            rule=10,
+            severity="serious",
+            subject=f"{row[described.treatment]} ({row[described.label]}): mean power",
+            stated=f"{watts.value:,.0f} W over {seconds / 3600:g} h",
+            stated_source=source_of(row),
+            found=f"{nearest:,.0f} W in the nearest window of that length",
+            found_source="power samples",
+            means="no window of the stated length that holds the jobs has the stated mean power.",
+        )
+
+
+def _means(trials: list[Trial], curves: list[PowerCurve], seconds: float) -> Iterator[float]:
+    """Mean watts of the windows of this length that hold all trials (or as much as they can)."""
+    first, last = min(t.started_at for t in trials), max(t.finished_at for t in trials)
+    step = curves[0].period_s
+    low, high = sorted((last - seconds, first))
+    for number in range(int((high - low) // step) + 3):
+        begin = low + (number - 1) * step
+        joules = [curve.energy(begin, begin + seconds) for curve in curves]
+        known = [part for part in joules if part is not None]
+        if known and len(known) == len(joules):
+            yield sum(known) / seconds
+
+
+def _curves(case: Case) -> list[PowerCurve]:
+    return [
+        PowerCurve(t, watts, record.stamp, record.period_s)
+        for record in read_power(case.results.path)
+        for t, watts in record.groups.values()
+    ]

@@ -1,0 +1,252 @@
+"""What the columns of a spreadsheet mean: the map file of ``windtunnel import``.
+
+The published studies of the catalogue are described by the same file (``study.yaml``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from windtunnel.cluster import Duration, Located, blame, validate
+from windtunnel.cluster.quantity import Fraction
+from windtunnel.errors import UsageError
+from windtunnel.published.table import Row
+from windtunnel.results.power import Stamp
+
+ROLES = ("workload", "phase", "round", "treatment", "factor", "start", "finish", "metric")
+
+
+class Closed(BaseModel):
+    """Base: a misspelt key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _column(value: object) -> object:
+    """A bare text is the name of a column."""
+    return {"column": value} if isinstance(value, str) else value
+
+
+class _Cell(Closed):
+    """Where a word comes from: one column, several joined by ``/``, or a fixed ``text``.
+
+    ``values`` translates what stands there.
+    """
+
+    column: str | None = None
+    columns: tuple[str, ...] = ()
+    text: str | None = None
+    values: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> _Cell:
+        if sum((self.column is not None, bool(self.columns), self.text is not None)) != 1:
+            raise ValueError("give one of 'column', 'columns' and 'text'")
+        return self
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return self.columns or ((self.column,) if self.column is not None else ())
+
+    def of(self, row: Row) -> str:
+        """The word in ``row``; empty if all cells are."""
+        if self.text is not None:
+            return self.text
+        cells = [row[name] for name in self.used]
+        text = "/".join(cells) if any(cells) else ""
+        return self.values.get(text, text)
+
+
+Cell = Annotated[_Cell, BeforeValidator(_column)]
+
+
+class _MetricCell(Closed):
+    """A number: its column and, unless the cells carry it ("90 s"), its unit.
+
+    ``unit`` is a text, or the column that holds it (with ``values`` to translate it).
+    """
+
+    column: str
+    unit: str | Cell | None = None
+
+    def unit_of(self, row: Row) -> str | None:
+        """The unit of the number in ``row``."""
+        return self.unit.of(row) if isinstance(self.unit, _Cell) else self.unit
+
+
+MetricCell = Annotated[_MetricCell, BeforeValidator(_column)]
+
+
+class Factor(Closed):
+    """A factor: the column that holds its levels, what each sets, which one is the baseline.
+
+    ``levels`` maps a level to paths into the cluster description or ``workloads.NAME.`` and
+    their values.
+    """
+
+    column: str | None = None
+    levels: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    baseline: str | None = None
+
+
+class PowerSeries(Closed):
+    """A file of power samples: when, how many watts, of which metered group.
+
+    ``interval`` is the time between samples; ``stamp`` says whether the watts are those of the
+    instant or the mean of the interval that ends, or starts, at it. ``hosts`` were metered.
+    """
+
+    file: str
+    time: str
+    watts: MetricCell
+    interval: Duration
+    stamp: Stamp = "instant"
+    group: str
+    source: str
+    hosts: Annotated[int, Field(strict=True, ge=1)] | None = None
+
+
+class Conduct(Closed):
+    """The rules that the study says it followed, as far as it says."""
+
+    variation_limit: Fraction = 0.20
+    warmup: int = 0
+    cache: str = "unknown"
+    retest: str = "unknown"
+    order: str = "unknown"
+
+
+class Map(Closed):
+    """A map file. Everything but ``metrics`` may be left out."""
+
+    name: str | None = None
+    question: str = ""
+    published: date | None = None
+    utc_offset_h: Annotated[float, Field(ge=-14, le=14)] = 0.0
+    cluster: str | None = None
+    sources: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    protocol: Conduct = Conduct()
+    runs: str | None = None
+    workload: Cell = _Cell(text="run")
+    workloads: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    phase: Cell | None = None
+    round: Cell | None = None
+    treatment: Cell | None = None
+    treatments: dict[str, dict[str, str]] = Field(default_factory=dict)
+    factors: dict[str, Factor] = Field(default_factory=dict)
+    metrics: dict[str, MetricCell] = Field(default_factory=dict)
+    start: str | None = None
+    finish: str | None = None
+    power: PowerSeries | None = None
+    withheld: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Map:
+        if self.runs is None and not self.metrics and not self.treatments:
+            raise blame(
+                "there is no metric",
+                "metrics",
+                remedy="add lines such as 'metrics: {elapsed: {column: seconds, unit: s}}'",
+            )
+        for treatment, levels in self.treatments.items():
+            for name, level in levels.items():
+                if name not in self.factors:
+                    raise blame(f"there is no factor '{name}'", "treatments", treatment, name)
+                known = self.factors[name].levels
+                if known and level not in known:
+                    raise blame(
+                        f"the factor '{name}' has no level '{level}'",
+                        "treatments",
+                        treatment,
+                        name,
+                        remedy=f"its levels are: {', '.join(known)}",
+                    )
+        for name, factor in self.factors.items():
+            if factor.baseline and factor.levels and factor.baseline not in factor.levels:
+                raise blame(f"'{factor.baseline}' is no level of it", "factors", name, "baseline")
+            if factor.column is None and not self.treatments:
+                raise blame("a factor needs the column of its levels", "factors", name, "column")
+        return self
+
+    def used_columns(self) -> list[str]:
+        """Every column of the table that the map reads."""
+        cells = [c for c in (self.workload, self.phase, self.round, self.treatment) if c]
+        names = [name for cell in cells for name in cell.used]
+        names += [factor.column for factor in self.factors.values() if factor.column]
+        for number in self.metrics.values():
+            names.append(number.column)
+            if isinstance(number.unit, _Cell):
+                names += number.unit.used
+        return list(dict.fromkeys([*names, *(c for c in (self.start, self.finish) if c)]))
+
+
+def map_from(located: Located) -> Map:
+    """The map of a YAML file, checked; DescriptionError with file, line and key."""
+    return validate(Map, located)
+
+
+def map_from_roles(assignments: Sequence[str]) -> Map:
+    """The map of ``COLUMN=ROLE`` options: ``config=factor``, ``seconds=metric:elapsed:s``.
+
+    Raises
+    ------
+    UsageError
+        An unknown role.
+    """
+    data: dict[str, Any] = {"factors": {}, "metrics": {}}
+    for text in assignments:
+        column, equals, role = text.rpartition("=")
+        kind, _, rest = role.partition(":")
+        if not equals or not column or kind not in ROLES:
+            raise UsageError(
+                f"--map {text}: not COLUMN=ROLE",
+                remedy=f"roles are {', '.join(ROLES)}; or give a map file (MAP.yaml).",
+            )
+        if kind == "factor":
+            data["factors"][rest or column] = {"column": column}
+        elif kind == "metric":
+            name, _, unit = rest.partition(":")
+            data["metrics"][name or column] = {"column": column, "unit": unit or None}
+        else:
+            data[kind] = column
+    return validate(Map, Located(data, "--map"))
+
+
+def levels_of(mapped: Map, row: Row) -> Mapping[str, str]:
+    """The levels of a row's treatment.
+
+    Raises
+    ------
+    DescriptionError
+        A treatment that the map does not list, or a level that it does not know.
+    """
+    if mapped.treatment is not None:
+        name = mapped.treatment.of(row)
+        if not mapped.treatments:
+            return {"treatment": name}
+        if name not in mapped.treatments:
+            raise row.error(
+                f"the map lists no treatment '{name}'",
+                mapped.treatment.used[0] if mapped.treatment.used else None,
+                f"its treatments are: {', '.join(mapped.treatments)}.",
+            )
+        return mapped.treatments[name]
+    found = {}
+    for name, factor in mapped.factors.items():
+        level = row[factor.column or name]
+        if not level:
+            raise row.error(f"the level of '{name}' is empty", factor.column)
+        if factor.levels and level not in factor.levels:
+            raise row.error(
+                f"the factor '{name}' has no level '{level}' in the map",
+                factor.column,
+                f"its levels are: {', '.join(factor.levels)}.",
+            )
+        found[name] = level
+    return found

@@ -1,0 +1,198 @@
+"""Printed numbers as spans: what a figure can have been before it was rounded for print.
+
+A contradiction is two spans that do not meet. So a check never blames a study for rounding:
+the tolerance comes from the digits that were printed.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+Digits = Literal["printed", "cut", "told"]
+_SLACK = 1e-9
+
+
+class NumberError(ValueError):
+    """A text that is no number, or an expression that cannot be worked out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A number with its bounds: ``low`` <= ``value`` <= ``high``."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def exact(cls, value: float) -> Span:
+        """A number without tolerance."""
+        return cls(value, value, value)
+
+    def meets(self, other: Span) -> bool:
+        """Whether both can be the same number."""
+        slack = _SLACK * max(abs(self.value), abs(other.value), 1e-12)
+        return self.low <= other.high + slack and other.low <= self.high + slack
+
+    def widened(self, share: float) -> Span:
+        """The span with this share of its value added on both sides."""
+        more = abs(self.value) * share
+        return Span(self.value, self.low - more, self.high + more)
+
+    def __add__(self, other: Span) -> Span:
+        return Span(self.value + other.value, self.low + other.low, self.high + other.high)
+
+    def __neg__(self) -> Span:
+        return Span(-self.value, -self.high, -self.low)
+
+    def __sub__(self, other: Span) -> Span:
+        return self + (-other)
+
+    def __mul__(self, other: Span) -> Span:
+        return self._corners(other, operator.mul)
+
+    def __truediv__(self, other: Span) -> Span:
+        if other.low <= 0 <= other.high:
+            raise NumberError("division by a number that may be zero")
+        return self._corners(other, operator.truediv)
+
+    def __abs__(self) -> Span:
+        if self.low >= 0:
+            return self
+        if self.high <= 0:
+            return -self
+        return Span(abs(self.value), 0.0, max(-self.low, self.high))
+
+    def _corners(self, other: Span, apply: Callable[[float, float], float]) -> Span:
+        corners = [apply(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Span(apply(self.value, other.value), min(corners), max(corners))
+
+
+def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
+    """The span of a printed number.
+
+    ``printed``: half a unit of its last digit on both sides, with at least ``decimals`` decimals
+    assumed (spreadsheets drop final zeros). ``cut``: the same, but digits may have been cut off
+    instead of rounded, so a whole unit above. ``told``: numbers in running text are rounded or cut
+    off, and their final zeros mean nothing: half a unit of the last other digit below, a whole
+    one above ("30" may have been 25 to 40, "33" 32.5 to 34).
+
+    Raises
+    ------
+    NumberError
+        If it is no number.
+    """
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise NumberError(f"'{text}' is no number") from None
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise NumberError(f"'{text}' is no finite number")
+    value = float(number)
+    if digits == "told":
+        exponent = number.normalize().as_tuple().exponent if number else exponent
+        assert isinstance(exponent, int)
+        unit = 10.0**exponent
+        inner, outer = abs(value) - unit / 2, abs(value) + unit
+        return Span(value, inner, outer) if value >= 0 else Span(value, -outer, -inner)
+    unit = 10.0 ** min(exponent, -decimals)
+    return Span(value, value - unit / 2, value + (unit if digits == "cut" else unit / 2))
+
+
+def mean(spans: Sequence[Span]) -> Span:
+    """Arithmetic mean."""
+    total = _added(spans)
+    n = len(spans)
+    return Span(total.value / n, total.low / n, total.high / n)
+
+
+def geometric_mean(spans: Sequence[Span]) -> Span:
+    """Geometric mean of positive numbers."""
+    if any(span.low <= 0 for span in spans):
+        raise NumberError("a geometric mean needs positive numbers")
+    rows = ([s.value for s in spans], [s.low for s in spans], [s.high for s in spans])
+    return Span(*(math.exp(math.fsum(map(math.log, row)) / len(row)) for row in rows))
+
+
+def _added(spans: Sequence[Span]) -> Span:
+    return Span(
+        math.fsum(s.value for s in spans),
+        math.fsum(s.low for s in spans),
+        math.fsum(s.high for s in spans),
+    )
+
+
+def _least(spans: Sequence[Span]) -> Span:
+    return Span(*(min(getattr(s, f) for s in spans) for f in ("value", "low", "high")))
+
+
+def _most(spans: Sequence[Span]) -> Span:
+    return Span(*(max(getattr(s, f) for s in spans) for f in ("value", "low", "high")))
+
+
+def _only(spans: Sequence[Span]) -> Span:
+    if len(spans) != 1:
+        raise NumberError(f"{len(spans)} numbers where one was asked for")
+    return spans[0]
+
+
+Take = Literal["one", "mean", "geometric mean", "sum", "least", "most", "count"]
+TAKES: Mapping[str, Callable[[Sequence[Span]], Span]] = {
+    "one": _only,
+    "mean": mean,
+    "geometric mean": geometric_mean,
+    "sum": _added,
+    "least": _least,
+    "most": _most,
+    "count": lambda spans: Span.exact(len(spans)),
+}
+
+_BINARY: Mapping[type[ast.operator], Callable[[Span, Span], Span]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+
+def evaluate(expression: str, names: Mapping[str, Span]) -> Span:
+    """The span of an expression of ``+ - * /``, parentheses, numbers, ``abs()`` and names.
+
+    Raises
+    ------
+    NumberError
+        Anything else, a name that is not there, a division by what may be zero.
+    """
+    try:
+        return _worked_out(ast.parse(expression, mode="eval").body, names)
+    except SyntaxError:
+        raise NumberError(f"'{expression}' is no expression") from None
+
+
+def names_in(expression: str) -> Iterable[str]:
+    """The names that an expression needs."""
+    return {n.id for n in ast.walk(ast.parse(expression, mode="eval")) if isinstance(n, ast.Name)}
+
+
+def _worked_out(node: ast.expr, names: Mapping[str, Span]) -> Span:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return Span.exact(float(number))
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.Name(id=name):
+            raise NumberError(f"there is no number '{name}'")
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_worked_out(operand, names)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            return _BINARY[type(op)](_worked_out(left, names), _worked_out(right, names))
+        case ast.Call(func=ast.Name(id="abs"), args=[only], keywords=[]):
+            return abs(_worked_out(only, names))
+    raise NumberError(f"'{ast.unparse(node)}' is not allowed in an expression")

@@ -1,0 +1,174 @@
+"""``review.yaml``: which published numbers depend on each other, and by what arithmetic.
+
+It names relations, never results: whether they hold is worked out from the facts.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from windtunnel.analysis.evidence import Severity
+from windtunnel.published.mapping import Closed
+from windtunnel.published.numbers import Digits, Take
+
+
+def _many(value: object) -> object:
+    """One value, or a list of them; numbers as they are written."""
+    values = value if isinstance(value, list) else [value]
+    return tuple(str(one) for one in values)
+
+
+Values = Annotated[tuple[str, ...], BeforeValidator(_many)]
+
+
+class Pairs(Closed):
+    """Ratios of matched rows: those with ``level`` over those with ``to`` in ``column``.
+
+    Rows match if they agree in all the columns ``by``.
+    """
+
+    column: str
+    level: Values
+    to: str
+    by: tuple[str, ...]
+
+
+class Pick(Closed):
+    """A number from a table: rows that fit ``where``, an expression of columns, and what to take.
+
+    ``{NAME}`` in ``where`` stands for a column of the row at hand or a word of its case. ``units``
+    names a column and the factors of its words. With ``pairs`` ratios of rows are taken.
+    """
+
+    table: str
+    where: dict[str, Values] = Field(default_factory=dict)
+    value: str
+    units: tuple[str, dict[str, float]] | None = None
+    take: Take = "one"
+    pairs: Pairs | None = None
+    digits: Digits = "printed"
+    decimals: int = 0
+
+
+class Equation(Closed):
+    """A number that was stated and how it follows from others.
+
+    ``each`` names a table whose rows are gone through (``where`` chooses some); the expressions
+    may then use its columns. ``found`` holds one expression, or several readings of which one
+    must hold. ``kind`` says how the two must compare; ``within`` is a tolerance beyond the
+    printed digits, for approximate relations.
+    """
+
+    name: str
+    each: str | None = None
+    where: dict[str, Values] = Field(default_factory=dict)
+    cases: tuple[str, dict[str, dict[str, str]]] | None = None
+    label: str = ""
+    stated: str
+    found: Values
+    picks: dict[str, Pick] = Field(default_factory=dict)
+    kind: Literal["equal", "at most", "at least"] = "equal"
+    within: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    digits: Digits = "printed"
+    decimals: dict[str, int] = Field(default_factory=dict)
+    unit: str = ""
+    rule: int | None = None
+    severity: Severity = "serious"
+    means: str
+
+
+class Versions(Closed):
+    """The same thing written in several places: rows with the same ``key``, told apart by
+    ``place``; the ``columns`` must agree among the ``among`` places (all, if left out).
+    """
+
+    name: str
+    table: str
+    key: tuple[str, ...]
+    place: str
+    among: tuple[str, ...] = ()
+    columns: tuple[str, ...]
+    severity: Severity = "serious"
+    means: str
+
+
+class Spelling(Closed):
+    """Names in ``column`` that should be the same in every ``place``: near misses are typos."""
+
+    name: str
+    table: str
+    column: str
+    place: str
+    means: str
+
+
+class Once(Closed):
+    """A name in ``column`` that should stand for one value of ``value`` only."""
+
+    name: str
+    table: str
+    where: dict[str, Values] = Field(default_factory=dict)
+    column: str
+    value: str
+    means: str
+
+
+class MeanOfRatios(Closed):
+    """A stated average of ratios: arithmetic and geometric mean are compared."""
+
+    name: str
+    stated: Pick
+    ratios: Pick
+    means: str
+
+
+class StatedEnergy(Closed):
+    """Stated energies by treatment: rows of ``table`` with their columns."""
+
+    table: str
+    treatment: str
+    kwh: str
+    watts: str
+    hours: str
+    delta_pct: str
+    reference: str
+    references: dict[str, str] = Field(default_factory=dict)
+    label: str
+
+
+class Counters(Closed):
+    """Rates from octet counters: their largest value and the time between readings."""
+
+    table: str
+    series: tuple[str, ...]
+    largest: str
+    interval: str
+    source: str = "source"
+
+
+class AppliedApart(Closed):
+    """Settings with the treatments that they hold for, in ``place``; ``for_all`` is its word for all.
+
+    Rows with the same ``key`` that hold for different treatments should have the same value.
+    """
+
+    table: str
+    key: str
+    value: str = "value"
+    place: str
+    for_all: str = "all"
+
+
+class Relations(Closed):
+    """The file ``review.yaml`` of a study."""
+
+    equations: tuple[Equation, ...] = ()
+    versions: tuple[Versions, ...] = ()
+    spelling: tuple[Spelling, ...] = ()
+    once: tuple[Once, ...] = ()
+    means_of_ratios: tuple[MeanOfRatios, ...] = ()
+    energy: StatedEnergy | None = None
+    counters: Counters | None = None
+    applied_apart: AppliedApart | None = None

@@ -1,0 +1,70 @@
+"""Reviewing a study: every check of the registry, and the points that they raise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from windtunnel.analysis.evidence import SEVERITIES
+from windtunnel.cluster import load_text, validate
+from windtunnel.published.case import Case, Point
+from windtunnel.published.checks import CHECKS, Check
+from windtunnel.published.relations import Relations
+from windtunnel.published.sources import (
+    PREFIX,
+    fact_table,
+    facts,
+    open_results,
+    published_name,
+    study_map,
+)
+
+RELATIONS = "review.yaml"
+SCHEMA = "windtunnel.review/1"
+
+
+@dataclass(frozen=True)
+class Review:
+    """The points of a study, the serious ones first."""
+
+    study: str
+    points: list[Point]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "schema": SCHEMA,
+            "study": self.study,
+            "count": len(self.points),
+            "points": [asdict(point) for point in self.points],
+        }
+
+
+def open_case(source: str) -> Case:
+    """The study of a folder or of ``published:NAME`` with the facts that belong to it.
+
+    Raises
+    ------
+    UsageError, ResultsError
+        As :func:`windtunnel.published.sources.open_results`.
+    """
+    results = open_results(source)
+    if not source.startswith(PREFIX):
+        return Case(results)
+    name = published_name(source)
+    text = facts(name).get(RELATIONS)
+    located = load_text(text, f"{source}/{RELATIONS}") if text else None
+    return Case(
+        results,
+        relations=validate(Relations, located) if located else Relations(),
+        tables={file: fact_table(name, file) for file in facts(name) if file.endswith(".csv")},
+        mapped=study_map(name),
+    )
+
+
+def review(case: Case, checks: Sequence[Check] = CHECKS) -> Review:
+    """All points, by severity and then in the order of the checks."""
+    points = [point for check in checks for point in check.run(case)]
+    points.sort(key=lambda point: SEVERITIES.index(point.severity))
+    return Review(case.results.study.name, points)

@@ -1,0 +1,143 @@
+"""``published:NAME`` as results: facts of the catalogue, built once into the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from windtunnel.cluster import Cluster, load_cluster, load_text, load_yaml, validate
+from windtunnel.cluster.shape import suggest
+from windtunnel.engines.artifacts import cache_root
+from windtunnel.errors import ResultsError, UsageError
+from windtunnel.published.build import Built, build
+from windtunnel.published.mapping import Map, map_from
+from windtunnel.published.power import read_power_series
+from windtunnel.published.store import write_results
+from windtunnel.published.table import Table, parse_table, read_table
+from windtunnel.results.folder import Results, read_results
+
+PREFIX = "published:"
+STUDY = "study.yaml"
+CODE = "1"
+"""Raise it when the same facts give another folder, so that older copies are not used."""
+
+
+def published_names() -> list[str]:
+    """The published studies of the catalogue, sorted."""
+    folder = resources.files("windtunnel.catalogue").joinpath("published")
+    return sorted(entry.name for entry in folder.iterdir() if entry.joinpath(STUDY).is_file())
+
+
+@cache
+def facts(name: str) -> dict[str, str]:
+    """File name -> text of everything that the catalogue holds of a study."""
+    folder = resources.files("windtunnel.catalogue").joinpath("published", name)
+    files = sorted((e for e in folder.iterdir() if e.is_file()), key=lambda entry: entry.name)
+    return {entry.name: entry.read_text(encoding="utf-8") for entry in files}
+
+
+def fact_table(name: str, file: str) -> Table:
+    """A CSV file of a study."""
+    return parse_table(facts(name)[file], f"{PREFIX}{name}/{file}")
+
+
+def study_map(name: str) -> Map:
+    """The map of a study."""
+    return map_from(load_text(facts(name)[STUDY], f"{PREFIX}{name}/{STUDY}"))
+
+
+def build_published(name: str) -> Built:
+    """The results of a study from its facts, not written anywhere."""
+    mapped = study_map(name)
+    table = None if mapped.runs is None else fact_table(name, mapped.runs)
+    built = build(mapped, table, _cluster(name, mapped), name, facts(name)[STUDY])
+    if mapped.power is None:
+        return built
+    samples = fact_table(name, mapped.power.file)
+    power = read_power_series(mapped.power, samples, mapped.utc_offset_h)
+    return replace(built, power=power)
+
+
+def open_results(source: str | Path) -> Results:
+    """Results of a folder, or of ``published:NAME``.
+
+    Raises
+    ------
+    UsageError
+        No published study of that name.
+    ResultsError
+        No results folder, or the cache cannot be written.
+    """
+    text = str(source)
+    return (
+        read_results(published_folder(text))
+        if text.startswith(PREFIX)
+        else read_results(Path(source))
+    )
+
+
+def published_folder(source: str) -> Path:
+    """The results folder of ``published:NAME``, made if it is not in the cache yet."""
+    name = published_name(source)
+    folder = cache_root() / "published" / f"{name}-{_digest(name)}"
+    if not (folder / "study.json").is_file():
+        try:
+            write_results(build_published(name), folder)
+        except ResultsError:
+            if not (folder / "study.json").is_file():  # else another process was quicker
+                raise
+    return folder
+
+
+def published_name(source: str) -> str:
+    """NAME of ``published:NAME``; UsageError if the catalogue has none of it."""
+    name = source.removeprefix(PREFIX)
+    names = published_names()
+    if name not in names:
+        raise UsageError(
+            f"the catalogue has no published study '{name}'",
+            remedy=f"{suggest(name, names, 'study')}.",
+        )
+    return name
+
+
+def import_csv(csv: Path, mapped: Map, origin: str, text: str, beside: Path) -> Built:
+    """Anybody's spreadsheet as results. Files that the map names lie beside it (``beside``)."""
+    digest = hashlib.sha256(csv.read_bytes()).hexdigest() if csv.is_file() else ""
+    table = read_table(csv)
+    named = mapped.model_copy(
+        update={"sources": (*mapped.sources, f"{csv.name}, SHA-256 {digest}"), "runs": csv.name}
+    )
+    cluster = _cluster_of(mapped.cluster, beside)
+    built = build(named, table, cluster, origin, text)
+    if mapped.power is None:
+        return built
+    samples = read_table(beside / mapped.power.file)
+    return replace(built, power=read_power_series(mapped.power, samples, mapped.utc_offset_h))
+
+
+def read_map(path: Path) -> tuple[Map, str]:
+    """A map file and its text."""
+    located = load_yaml(path)
+    return map_from(located), located.text
+
+
+def _cluster(name: str, mapped: Map) -> Cluster | None:
+    if mapped.cluster is None or mapped.cluster not in facts(name):
+        return None if mapped.cluster is None else load_cluster(mapped.cluster)
+    located = load_text(facts(name)[mapped.cluster], f"{PREFIX}{name}/{mapped.cluster}")
+    return validate(Cluster, located)
+
+
+def _cluster_of(named: str | None, beside: Path) -> Cluster | None:
+    if named is None:
+        return None
+    return load_cluster(beside / named if named.endswith((".yaml", ".yml")) else named)
+
+
+def _digest(name: str) -> str:
+    content = "\0".join(f"{file}\0{text}" for file, text in facts(name).items())
+    return hashlib.sha256(f"{CODE}\0{content}".encode()).hexdigest()[:16]

@@ -1,0 +1,121 @@
+"""CSV files with the line of every row, so that whatever is wrong is named FILE:LINE, column."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import DescriptionError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its cells by column, stripped, and the line of the file that it stands in."""
+
+    cells: Mapping[str, str]
+    line: int
+    file: str
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells[column]
+
+    def error(self, message: str, column: str | None = None, remedy: str = "") -> DescriptionError:
+        """An error that points at this row and, where one is to blame, at the column."""
+        return DescriptionError(message, remedy=remedy, file=self.file, line=self.line, key=column)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file: the columns of its header and its rows."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+
+    def require(self, column: str) -> None:
+        """Refuse a column that the header lacks.
+
+        Raises
+        ------
+        DescriptionError
+            Names the columns that there are.
+        """
+        if column not in self.columns:
+            raise DescriptionError(
+                f"there is no column '{column}'",
+                file=self.name,
+                line=1,
+                remedy=f"its columns are: {', '.join(self.columns)}.",
+            )
+
+
+def read_table(path: Path) -> Table:
+    """The CSV file at ``path``; ``;`` and tabs are taken as separators where the header has them.
+
+    Raises
+    ------
+    DescriptionError
+        Missing, unreadable, not UTF-8, without header or rows, a column named twice, a row of
+        another length than the header, a quote that is not closed.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DescriptionError(
+            "this is not UTF-8 text", file=path, line=line, remedy="save it as CSV in UTF-8."
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DescriptionError(
+            f"cannot be read: {reason}", file=path, remedy="give a CSV file that exists."
+        ) from None
+    return parse_table(text, str(path))
+
+
+def parse_table(text: str, name: str) -> Table:
+    """See :func:`read_table`; ``name`` stands for the file in messages."""
+    head = text.split("\n", 1)[0]
+    separator = max(",;\t", key=head.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    columns: list[str] = []
+    rows: list[Row] = []
+    before = 0
+    try:
+        for cells in reader:
+            line, before = before + 1, reader.line_num
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not columns:
+                columns = _header(cells, name, line)
+                continue
+            if len(cells) != len(columns):
+                raise DescriptionError(
+                    f"this row has {len(cells)} cells, the header {len(columns)}",
+                    file=name,
+                    line=line,
+                    remedy="put cells that hold a separator in double quotes.",
+                )
+            named = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
+            rows.append(Row(named, line, name))
+    except csv.Error as error:
+        raise DescriptionError(
+            f"not CSV: {error}", file=name, line=before + 1, remedy="check the quotes in this row."
+        ) from None
+    if not rows:
+        raise DescriptionError(
+            "there are no rows", file=name, remedy="give a header line and one line per row."
+        )
+    return Table(name, columns, rows)
+
+
+def _header(cells: Sequence[str], name: str, line: int) -> list[str]:
+    columns = [cell.strip() for cell in cells]
+    twice = next((c for c in columns if columns.count(c) > 1), None)
+    if twice is not None:
+        what = f"the column '{twice}' is there twice" if twice else "several columns have no name"
+        raise DescriptionError(what, file=name, line=line, remedy="give every column its own name.")
+    return columns

@@ -1,0 +1,110 @@
+"""Cells of a spreadsheet as metrics: a number with its unit, or a number and the column's unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone, tzinfo
+
+from windtunnel.cluster.quantity import (
+    QuantityError,
+    parse_bytes,
+    parse_duration,
+    parse_power,
+    parse_rate,
+)
+from windtunnel.results.record import Metric
+
+_KINDS: tuple[tuple[str, Callable[[object], float]], ...] = (
+    ("s", parse_duration),
+    ("bytes", parse_bytes),
+    ("bytes/s", parse_rate),
+    ("W", parse_power),
+)
+_ENERGY = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "Wh": 3600.0, "kWh": 3.6e6}
+_SHARES = {"%": 0.01, "ratio": 1.0}
+_PLAIN = {"bytes": "B", "bytes/s": "B/s"}
+
+
+def metric(text: str, unit: str | None) -> Metric:
+    """``("3.5 h", None)`` or ``("3.5", "h")`` as 12600 s.
+
+    Durations become seconds, sizes bytes, rates bytes/s, energies joules, ``%`` a ratio. Any
+    other ``unit`` is kept as it is, and the cell must then be a plain number.
+
+    Raises
+    ------
+    QuantityError
+        If it is no number, has no unit, or an ambiguous one.
+    """
+    if unit is None:
+        return _with_unit(text)
+    scale = _ENERGY.get(unit) or _SHARES.get(unit)
+    if scale is not None:
+        return Metric(value=_number(text) * scale, unit="J" if unit in _ENERGY else "ratio")
+    for base, parse in _KINDS:
+        if _accepts(parse, unit):
+            return Metric(value=float(parse(f"{text} {_PLAIN.get(unit, unit)}")), unit=base)
+    return Metric(value=_number(text), unit=unit)
+
+
+def zone(utc_offset_h: float) -> tzinfo:
+    """The zone so many hours ahead of UTC."""
+    return timezone(timedelta(hours=utc_offset_h))
+
+
+def moment(text: str, where: tzinfo) -> float:
+    """Epoch seconds of an ISO date and time, in ``where`` unless it names its own.
+
+    Raises
+    ------
+    QuantityError
+        If it is none.
+    """
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            return _number(text)
+        except QuantityError:
+            raise QuantityError(
+                f"'{text}' is no date and time: write 2014-10-01 10:56 or epoch seconds"
+            ) from None
+    return (when if when.tzinfo else when.replace(tzinfo=where)).timestamp()
+
+
+def _with_unit(text: str) -> Metric:
+    number, _, unit = text.strip().partition(" ")
+    if unit.strip() in _ENERGY | _SHARES:
+        return metric(number, unit.strip())
+    refused = []
+    for base, parse in _KINDS:
+        try:
+            return Metric(value=float(parse(text)), unit=base)
+        except QuantityError as error:
+            refused.append(str(error))
+    told = [message for message in refused if "ambiguous" in message or "not known" in message]
+    if told:
+        raise QuantityError(told[0])
+    raise QuantityError(
+        f"'{text}' has no unit that is known here: write it with one ('90 s', '1.5 GB', "
+        "'0.2 kWh'), or give the column a unit"
+    )
+
+
+def _accepts(parse: Callable[[object], float], unit: str) -> bool:
+    try:
+        parse(f"1 {_PLAIN.get(unit, unit)}")
+    except QuantityError:
+        return False
+    return True
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise QuantityError(f"'{text}' is no number") from None
+    if not math.isfinite(value):
+        raise QuantityError(f"'{text}' is no finite number")
+    return value
