@@ -89,6 +89,14 @@ def test_a_job_is_run_with_its_settings_and_its_id_is_found(tmp_path: Path) -> N
     assert f"-Djdk.net.hosts.file={tmp_path}/hosts" in argv[:main]
 
 
+def test_what_the_client_said_last_is_kept(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, LOG + "Estimated value of Pi is 3.14\n")
+    job = JobClient(stage, stage)  # type: ignore[arg-type]
+    job.run("pi", ["Main"], {}, time.monotonic() + 60)
+
+    assert job.output.endswith("Estimated value of Pi is 3.14")
+
+
 def test_the_last_of_several_jobs_counts(tmp_path: Path) -> None:
     assert Stage(tmp_path, LOG + LOG.replace("0007", "0008")).run()[0] == "job_17_0008"
 

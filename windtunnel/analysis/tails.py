@@ -128,6 +128,7 @@ def _tail(where: tuple[str, str, str], phase: Phase, rows: Sequence[Attempt], ki
     alone = _alone(spans, phase)
     mine = {task: seconds for (task, type_), seconds in alone.items() if type_ == kind}
     first, last = min(r.started_at for r in own), max(r.finished_at for r in own)
+    told, extra = all(r.speculative is not None for r in own), [r for r in own if r.speculative]
     return Tail(
         *where,
         phase=phase.name,
@@ -152,7 +153,9 @@ def _tail(where: tuple[str, str, str], phase: Phase, rows: Sequence[Attempt], ki
         if kind == MAP
         else None,
         localities=dict(Counter(row.locality for row in done if row.locality)),
-        **_speculation(own),
+        speculated=len(extra) if told else None,
+        speculation_won=sum(row.succeeded for row in extra) if told else None,
+        wasted_s=_wasted(own),
     )
 
 
@@ -248,20 +251,10 @@ def _ratio(
     return sum(above) / sum(below)
 
 
-def _speculation(own: Sequence[Attempt]) -> dict[str, int | float | None]:
-    """Second attempts of running tasks: how many, how many won, seconds that came to nothing.
-
-    Wasted is the time of killed attempts of tasks that another attempt finished.
-    """
+def _wasted(own: Sequence[Attempt]) -> float:
+    """Seconds of killed attempts of tasks that another attempt finished: speculation lost."""
     finished = {row.task for row in own if row.succeeded}
-    lost = [row for row in own if row.status == "KILLED" and row.task in finished]
-    told = all(row.speculative is not None for row in own)
-    extra = [row for row in own if row.speculative]
-    return {
-        "speculated": len(extra) if told else None,
-        "speculation_won": sum(row.succeeded for row in extra) if told else None,
-        "wasted_s": sum(row.seconds for row in lost),
-    }
+    return sum(row.seconds for row in own if row.status == "KILLED" and row.task in finished)
 
 
 def mean_of(rows: Sequence[Tail], name: str) -> float | None:

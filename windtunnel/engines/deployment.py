@@ -16,13 +16,15 @@ class JobRun:
 
     ``counters`` maps ``GROUP:NAME`` to the job's total. ``tasks`` rows have the columns
     of the ``tasks`` Parquet file (see ``results/folder.py``). ``notes`` say what could not be
-    read; the metrics that need it are then left out.
+    read; the metrics that need it are then left out. ``output`` holds the last lines that the
+    job's client wrote, for programs that say their result there.
     """
 
     phase: Phase
     counters: Mapping[str, int]
     tasks: Sequence[Mapping[str, Any]] = field(default_factory=list)
     notes: Sequence[str] = ()
+    output: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +147,7 @@ class LocalDeployment:
     ) -> JobRun:
         """Run a main class as one timed phase; see ``engines.deployment.Deployment``."""
         job_id, wall_s = self.jobs.run(phase, argv, settings, deadline_s)
-        return self.history.collect(phase, job_id, wall_s)
+        return replace(self.history.collect(phase, job_id, wall_s), output=self.jobs.output)
 
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon, if one has died."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from windtunnel.errors import DescriptionError
 from windtunnel.workloads.base import Workload
+from windtunnel.workloads.pi import Pi
 from windtunnel.workloads.terasort import TeraSort
 
-WORKLOADS: dict[str, type[Workload]] = {"terasort": TeraSort}
+WORKLOADS: dict[str, type[Workload]] = {"terasort": TeraSort, "pi": Pi}
 
 
 def find_workload(name: str) -> type[Workload]:

@@ -17,6 +17,7 @@ from windtunnel.hosts.base import Host, Process, ProcessSpec
 _JOB_ID = re.compile(r"\bjob_\d+_\d+\b")
 _CLIENT_HEAP_MB = 512
 _POLL_S = 0.1
+_OUTPUT_LINES = 20
 
 # What ``windtunnel exec`` knows: the first words of a command, the class behind them, and
 # words that this class wants to see again.
@@ -102,9 +103,13 @@ def examples_jar(client_lib: Path) -> Path:
 
 
 class JobClient:
-    """Runs MapReduce programs on one host of a deployment."""
+    """Runs MapReduce programs on one host of a deployment.
+
+    ``output`` holds the last lines that the last program which ended well has written.
+    """
 
     def __init__(self, daemons: Daemons, host: Host) -> None:
+        self.output = ""
         self._daemons = daemons
         self._host = host
         self._count = 0
@@ -140,6 +145,7 @@ class JobClient:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {_why(log)}")
         if not ids:
             raise TrialInvalidError(f"{name} ended well but submitted no job; log: {log}")
+        self.output = tail(log, _OUTPUT_LINES)
         return ids[-1], wall_s
 
     def _watch(self, process: Process, name: str, deadline_s: float) -> int:

@@ -1,0 +1,209 @@
+"""What is known of one phase of one trial, in one row: the material of the bottleneck rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from statistics import fmean
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.limits import Capacity, limits_by_treatment, shares_machine, usages
+from windtunnel.analysis.observations import counts
+from windtunnel.analysis.tails import MAP, REDUCE, Idle, Tail, idles, tails
+from windtunnel.analysis.use import CPU, WAITING, HostUse, host_uses
+from windtunnel.results.record import Phase, Trial
+
+Key = tuple[str, str, str]
+"""(treatment, workload, phase)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How far a resource was used: ``share`` of its limit (None: unknown), where, how much.
+
+    ``pressed`` is the part of the time at 90 % of the limit or above.
+    """
+
+    resource: str
+    share: float | None
+    pressed: float | None
+    used: float
+    unit: str
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Numbers of one phase, shares of its elapsed time where not said otherwise; None: unknown.
+
+    ``own_cpu`` is the CPU that the tasks counted, as a share of all threads; ``idle`` the part
+    without any task; ``lone_map`` and ``lone_reduce`` the part in which one task alone worked,
+    ``map_skew`` and ``reduce_skew`` its kind's longest / median working time; ``full`` the
+    part in which the slots were full, in ``waves`` waves of ``slots`` tasks; ``maps_stage``
+    from the first map's start to the last map's end; ``map_spills`` how often a map's record
+    was written to disk, ``all_spills`` that of maps and reduces together; ``gc`` the collector's
+    share of the task time.
+    """
+
+    loads: tuple[Load, ...] = ()
+    threads: float | None = None
+    own_cpu: float | None = None
+    idle: float | None = None
+    maps: float | None = None
+    reduces: float | None = None
+    lone_map: float | None = None
+    lone_reduce: float | None = None
+    map_skew: float | None = None
+    reduce_skew: float | None = None
+    full: float | None = None
+    waves: float | None = None
+    slots: float | None = None
+    maps_stage: float | None = None
+    merge: float | None = None
+    map_spills: float | None = None
+    all_spills: float | None = None
+    gc: float | None = None
+
+
+def facts(analysis: Analysis) -> dict[Key, list[Facts]]:
+    """The facts of every trial that counts, by treatment, workload and phase."""
+    limits = limits_by_treatment(analysis.results)
+    uses, without = analysis.once(host_uses), analysis.once(idles)
+    by_phase: dict[tuple[str, str], dict[str, Tail]] = {}
+    for tail in analysis.once(tails):
+        by_phase.setdefault((tail.trial, tail.phase), {})[tail.kind] = tail
+    found: dict[Key, list[Facts]] = {}
+    for trial in analysis.results.trials:
+        if not counts(trial):
+            continue
+        for phase in trial.phases:
+            place, limit = (trial.id, phase.name), limits[trial.treatment.id]
+            row = _facts(
+                _loads(analysis, trial, phase, uses.get(place, []), limit),
+                _own_cpu(phase, limit),
+                limit.cores,
+                by_phase.get(place, {}),
+                without.get(place),
+                phase,
+            )
+            found.setdefault((trial.treatment.id, trial.workload, phase.name), []).append(row)
+    return found
+
+
+def mean_facts(rows: Sequence[Facts]) -> Facts:
+    """The mean of each number over the trials that have it, the loads by resource."""
+    numbers = {}
+    for name in (field.name for field in fields(Facts) if field.name != "loads"):
+        known = [value for row in rows if (value := getattr(row, name)) is not None]
+        numbers[name] = fmean(known) if known else None
+    groups: dict[str, list[Load]] = {}
+    for row in rows:
+        for load in row.loads:
+            groups.setdefault(load.resource, []).append(load)
+    return Facts(loads=tuple(map(_mean_load, groups.values())), **numbers)
+
+
+def _mean_load(group: Sequence[Load]) -> Load:
+    shares = [load.share for load in group if load.share is not None]
+    pressed = [load.pressed for load in group if load.pressed is not None]
+    hosts = {load.host for load in group}
+    return Load(
+        resource=group[0].resource,
+        share=fmean(shares) if shares else None,
+        pressed=fmean(pressed) if pressed else None,
+        used=fmean(load.used for load in group),
+        unit=group[0].unit,
+        host=hosts.pop() if len(hosts) == 1 else "",
+    )
+
+
+def _loads(
+    analysis: Analysis, trial: Trial, phase: Phase, uses: Sequence[HostUse], limit: Capacity
+) -> tuple[Load, ...]:
+    """Each resource at the worker that used most of it; without samples what counters imply."""
+    if not uses:
+        return tuple(
+            Load(use.resource, use.share, None, use.used, use.unit)
+            for use in usages([trial], {trial.treatment.id: limit})
+            if use.phase == phase.name
+        )
+    workers = [use for use in uses if use.worker] or list(uses)
+    best: dict[str, HostUse] = {}
+    for use in workers:
+        old = best.get(use.resource)
+        rank = (use.share if use.share is not None else -1.0, use.used)
+        if old is None or rank > (old.share if old.share is not None else -1.0, old.used):
+            best[use.resource] = use
+    several = len({use.host for use in workers}) > 1
+    shared = shares_machine(analysis.study)
+    return tuple(
+        Load(
+            use.resource,
+            use.share,
+            use.pressed,
+            use.used,
+            use.unit,
+            use.host if several and not shared else "",
+        )
+        for use in best.values()
+    )
+
+
+def _own_cpu(phase: Phase, limit: Capacity) -> float | None:
+    counted = phase.metrics.get("cpu_time")
+    if counted is None or not limit.cores or phase.elapsed_s <= 0:
+        return None
+    return counted.value / phase.elapsed_s / limit.cores
+
+
+def _facts(
+    loads: tuple[Load, ...],
+    own_cpu: float | None,
+    threads: float | None,
+    kinds: Mapping[str, Tail],
+    without: Idle | None,
+    phase: Phase,
+) -> Facts:
+    maps, reduces = kinds.get(MAP), kinds.get(REDUCE)
+    return Facts(
+        loads=loads,
+        threads=threads,
+        own_cpu=own_cpu,
+        idle=without.total if without else None,
+        maps=maps.tasks if maps else None,
+        reduces=reduces.tasks if reduces else None,
+        lone_map=maps.lone_share if maps else None,
+        lone_reduce=reduces.lone_share if reduces else None,
+        map_skew=maps.skew if maps else None,
+        reduce_skew=reduces.skew if reduces else None,
+        full=maps.full_share if maps else None,
+        waves=maps.waves if maps else None,
+        slots=maps.concurrency if maps else None,
+        maps_stage=maps.stage_share if maps else None,
+        merge=maps.merge_share if maps else None,
+        map_spills=maps.spills if maps else None,
+        all_spills=_spills(phase),
+        gc=_gc(phase),
+    )
+
+
+def _spills(phase: Phase) -> float | None:
+    """Records written to disk by maps and reduces, over the records that the maps put out."""
+    spilled, made = (phase.metrics.get(n) for n in ("spilled_records", "map_output_records"))
+    reduces = phase.metrics.get("reduces")
+    if spilled is None or made is None or made.value <= 0 or not (reduces and reduces.value):
+        return None
+    return spilled.value / made.value
+
+
+def _gc(phase: Phase) -> float | None:
+    """The collectors' seconds over the seconds of all tasks."""
+    names = ("map_time", "shuffle_time", "merge_time", "reduce_time")
+    times = [phase.metrics[name].value for name in names if name in phase.metrics]
+    collected = phase.metrics.get("gc_time")
+    if collected is None or sum(times) <= 0:
+        return None
+    return collected.value / sum(times)
+
+
+__all__ = ["CPU", "WAITING", "Facts", "Key", "Load", "facts", "mean_facts"]
