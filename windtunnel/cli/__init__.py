@@ -9,7 +9,7 @@ import traceback
 
 import typer
 
-from windtunnel.cli import about, clusters, compare, planning, power, studies
+from windtunnel.cli import about, clusters, compare, planning, power, published, studies
 from windtunnel.errors import (
     InterruptedStudyError,
     ResultsError,
@@ -34,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (studies, planning, compare, power, clusters, about):
+for module in (studies, planning, compare, power, published, clusters, about):
     module.register(app)
 
 

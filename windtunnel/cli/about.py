@@ -15,6 +15,7 @@ from windtunnel.engines.hadoop import lines
 from windtunnel.engines.progress import progress_for
 from windtunnel.errors import UsageError
 from windtunnel.probes.machine import own_commit
+from windtunnel.published import published_names
 from windtunnel.study.file import StudyFile, catalogue_names, catalogue_text
 from windtunnel.workloads import WORKLOADS
 
@@ -40,6 +41,7 @@ def list_entries() -> None:
     """List everything in the catalogue."""
     for kind, folder in KINDS.items():
         print(f"{kind}: {', '.join(catalogue_names(folder))}")
+    print(f"published: {', '.join(published_names())}")
     print("workload:")
     for name, workload in WORKLOADS.items():
         print(f"  {name}: {workload.summary}")

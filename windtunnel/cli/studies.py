@@ -17,10 +17,12 @@ import typer
 from rich.console import Console
 
 from windtunnel.analysis.analyse import analyse
+from windtunnel.analysis.intervals import method_named
 from windtunnel.analysis.tariff import parse_tariff
 from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Study, load, testbed_of
 from windtunnel.cli.progress import listener_for
 from windtunnel.errors import InterruptedStudyError, StudyStoppedError
+from windtunnel.published import open_results
 from windtunnel.report import print_report, to_json, write_csv, write_html, write_parquet
 from windtunnel.results.folder import read_results
 from windtunnel.study.check import check_plan
@@ -143,11 +145,14 @@ def _gentle_interrupt(runner: Runner, console: Console) -> Iterator[None]:
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="Results folder.")],
+    folder: Annotated[str, typer.Argument(help="Results folder, or published:NAME.")],
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write trials x phases x metrics.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="The same as Parquet.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    interval: Annotated[
+        str, typer.Option(help="Interval of means: t, or bca (bootstrap, from 8 trials on).")
+    ] = "t",
     years: Annotated[
         float | None, typer.Option(help="Costs: years of use; left out: 3.", show_default=False)
     ] = None,
@@ -163,8 +168,9 @@ def report(
 ) -> None:
     """Report a results folder: on the terminal, as a page, as data."""
     tariff = parse_tariff(years, utilisation, electricity, pue)
-    found = read_results(folder)
-    analysis = analyse(found, tariff)
+    method = method_named(interval)
+    found = open_results(folder)
+    analysis = analyse(found, tariff, method)
     if html is not None:
         write_html(analysis, found, html)
     if csv is not None:

@@ -149,7 +149,7 @@ class Counters(Closed):
 
 
 class AppliedApart(Closed):
-    """Settings with the treatments that they hold for, in ``place``; ``for_all`` is its word for all.
+    """Settings with the treatments that they hold for, in ``place`` (``for_all``: in all).
 
     Rows with the same ``key`` that hold for different treatments should have the same value.
     """

@@ -89,7 +89,7 @@ def _deltas(
             found=f"{found:+.1f} % ({joules[treatment] / KWH:.2f} and "
             f"{joules[reference] / KWH:.2f} kWh during the jobs)",
             found_source="power samples integrated over the jobs",
-            means="the stated difference is not that of the reported jobs: the metered times hold more.",
+            means="the stated difference is not that of the reported jobs: more was metered.",
         )
 
 

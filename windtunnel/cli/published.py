@@ -1,0 +1,97 @@
+"""``review`` and ``import``: what others published, and anybody's spreadsheet."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from windtunnel.errors import UsageError
+from windtunnel.published.mapping import Map, map_from_roles
+from windtunnel.published.review import Review, open_case
+from windtunnel.published.review import review as review_case
+from windtunnel.published.sources import import_csv, read_map
+from windtunnel.published.store import write_results
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: windtunnel review published:cisco-2014")(review)
+    app.command(
+        name="import",
+        epilog="Example: windtunnel import runs.csv --map map.yaml --results my-results",
+    )(import_)
+
+
+def review(
+    source: Annotated[str, typer.Argument(help="published:NAME, or a results folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Check a study against arithmetic and the rules of trust; each point with both numbers."""
+    found = review_case(open_case(source))
+    if as_json:
+        json.dump(found.to_json(), sys.stdout, indent=1)
+        print()
+        return
+    _print(found)
+
+
+def _print(found: Review) -> None:
+    console = Console(highlight=False)
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, soft_wrap=True)
+
+    for point in found.points:
+        rule = f", rule {point.rule}" if point.rule is not None else ""
+        say(f"{point.severity}: {point.subject}  [{point.check}{rule}]")
+        if point.stated:
+            say(f"  stated: {point.stated}\n          {point.stated_source}")
+            say(f"  found:  {point.found}\n          {point.found_source}")
+        say(f"  means:  {point.means}\n")
+    counts = [
+        f"{sum(point.severity == severity for point in found.points)} {severity}"
+        for severity in dict.fromkeys(point.severity for point in found.points)
+    ]
+    total = len(found.points)
+    more = f" ({', '.join(counts)})" if counts else ""
+    say(f"{found.study}: {total} point{'' if total == 1 else 's'}{more}")
+
+
+def import_(
+    csv: Annotated[Path, typer.Argument(help="The table: one row per run, or run and phase.")],
+    results: Annotated[Path, typer.Option("--results", help="Results folder to make.")],
+    map_: Annotated[
+        list[str],
+        typer.Option(
+            "--map",
+            metavar="MAP.yaml or COLUMN=ROLE",
+            help="What the columns mean: a map file, or roles (workload, phase, round, treatment, "
+            "factor, start, finish, metric:NAME:UNIT).",
+        ),
+    ],
+) -> None:
+    """Bring a spreadsheet into a results folder, to report, compare and review it."""
+    mapped, text, beside = _map(map_)
+    built = import_csv(csv, mapped, csv.stem, text, beside)
+    write_results(built, results)
+    treatments, trials = len(built.study.treatments), len(built.trials)
+    print(f"{results}: {trials} trials of {treatments} treatments; windtunnel report {results}")
+
+
+def _map(given: list[str]) -> tuple[Map, str, Path]:
+    """The map, its text and the folder of the files that it names."""
+    files = [text for text in given if "=" not in text]
+    if len(files) == 1 and len(given) == 1:
+        path = Path(files[0])
+        return *read_map(path), path.parent
+    if files:
+        raise UsageError(
+            f"--map {files[0]}: neither the only map file nor COLUMN=ROLE",
+            remedy="give one map file, or only COLUMN=ROLE options.",
+        )
+    return map_from_roles(given), "\n".join(f"# --map {text}" for text in given) + "\n", Path()
