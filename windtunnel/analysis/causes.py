@@ -220,7 +220,7 @@ def _words(load: Load, facts: Facts) -> str:
         words = f"CPU {share}{threads} busy{where}"
         if facts.own_cpu is not None and load.share and facts.own_cpu < load.share / 2:
             own = percent(facts.own_cpu, signed=False)
-            words += f", the job's tasks only {own}: the rest is start-up, daemons or others' work"
+            words += f", only {own} by the job's tasks"
         return words
     if load.resource == WAITING:
         return f"processors waited for disks {share} of the time{where}"

@@ -18,6 +18,7 @@ from windtunnel.report.charts import (
     ranking,
     resources,
     trials,
+    utilisation,
 )
 from windtunnel.report.charts.parts import Drawing
 
@@ -40,6 +41,7 @@ CHARTS: dict[str, ChartEntry] = {
         ChartEntry("phases", phases.draw, phases.describe),
         ChartEntry("ranking", ranking.draw, ranking.describe),
         ChartEntry("interactions", interactions.draw, interactions.describe),
+        ChartEntry("utilisation", utilisation.draw, utilisation.describe),
         ChartEntry("energy", energy.draw, energy.describe),
         ChartEntry("pareto", pareto.draw, pareto.describe),
     )

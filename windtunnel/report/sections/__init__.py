@@ -6,12 +6,22 @@ A section is made from an analysis, or is None where the study has nothing of it
 from __future__ import annotations
 
 from windtunnel.analysis import Analysis
-from windtunnel.report.sections import energy, overall, price, ranking, statistics
+from windtunnel.report.sections import (
+    bottleneck,
+    energy,
+    overall,
+    price,
+    ranking,
+    statistics,
+    tails,
+)
 from windtunnel.report.sections.base import Maker, Section
 
 SECTIONS: tuple[Maker, ...] = (
     ranking.section,
     overall.section,
+    bottleneck.section,
+    tails.section,
     energy.section,
     price.section,
     statistics.section,

@@ -1,0 +1,113 @@
+"""Why: what bound each phase, with its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.bottleneck import Verdict, bottlenecks, share_words
+from windtunnel.analysis.observations import ELAPSED
+from windtunnel.analysis.use import MEMORY, WAITING
+from windtunnel.analysis.words import digits, percent, plural, quantity
+from windtunnel.report.sections.base import Section, Table, column
+
+SAID = 8
+"""Verdicts said as sentences: those of the phases that take longest; the table has all."""
+
+
+def section(analysis: Analysis) -> Section | None:
+    """None where neither samples, task times nor counters tell anything."""
+    verdicts = [v for v in analysis.once(bottlenecks) if v.known]
+    if not verdicts:
+        return None
+    longest = sorted(verdicts, key=lambda v: -_elapsed(analysis, v))[:SAID]
+    several = len(analysis.phases) > 1
+    said = [f"{v.treatment}, {_phase(v, several)}: {v.text}" for v in verdicts if v in longest]
+    rest = len(verdicts) - len(longest)
+    return Section(
+        id="bottleneck",
+        title="Why: what bound each phase",
+        lead="Judged on the means over the trials by thresholds that were fixed beforehand; the "
+        "next one is what would bind if the first were gone.",
+        said=said,
+        charts=("utilisation",),
+        tables=[_verdicts(verdicts, several), _use(verdicts, several)],
+        hint=f"{plural(rest, 'more verdict')} in the table" if rest else "",
+        data=[_data(v) for v in verdicts],
+    )
+
+
+def _phase(verdict: Verdict, several: bool) -> str:
+    """The phase, with its workload where the study has several."""
+    return f"{verdict.workload} {verdict.phase}" if several else verdict.phase
+
+
+def _elapsed(analysis: Analysis, verdict: Verdict) -> float:
+    cell = analysis.cell(verdict.treatment, verdict.workload, verdict.phase, ELAPSED)
+    return cell.mean if cell else 0.0
+
+
+def _verdicts(verdicts: list[Verdict], several: bool) -> Table:
+    rows = [
+        (
+            _phase(v, several),
+            v.treatment,
+            v.binding.kind,
+            _next(v),
+            share_words(v) or digits(v.binding.share),
+            f"{v.agree} of {v.n}",
+        )
+        for v in verdicts
+    ]
+    names = ("phase", "treatment", "bound by", "next", "its number", "trials agree")
+    return Table("What bound each phase", column(*names, text=4), rows)
+
+
+def _use(verdicts: list[Verdict], several: bool) -> Table:
+    seen = dict.fromkeys(load.resource for v in verdicts for load in v.loads)
+    resources = [name for name in seen if name != "network in" or "network out" not in seen]
+    rows = [
+        (_phase(v, several), v.treatment, *(_load(v, name) for name in resources)) for v in verdicts
+    ]
+    return Table(
+        "Utilisation of the busiest worker, mean over each phase (memory: highest)",
+        column("phase", "treatment", *map(_heading, resources), text=2),
+        rows,
+        hint="per cent of the known limit; a rate without per cent has a limit that is not known",
+    )
+
+
+def _next(verdict: Verdict) -> str:
+    return verdict.runner_up.kind if verdict.runner_up else "unknown"
+
+
+def _heading(resource: str) -> str:
+    return {WAITING: "disk wait", "network out": "net out"}.get(resource, resource)
+
+
+def _load(verdict: Verdict, resource: str) -> str:
+    load = next((load for load in verdict.loads if load.resource == resource), None)
+    if load is None:
+        return "unknown"
+    share = percent(load.share, signed=False)
+    if load.unit in ("ratio", "cores") or load.resource == MEMORY:
+        return share
+    return quantity(load.used, load.unit) + (f" ({share})" if load.share is not None else "")
+
+
+def _data(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "treatment": verdict.treatment,
+        "workload": verdict.workload,
+        "phase": verdict.phase,
+        "n": verdict.n,
+        "text": verdict.text,
+        "binding": asdict(verdict.binding),
+        "next": asdict(verdict.runner_up) if verdict.runner_up else None,
+        "agree": verdict.agree,
+        "low": verdict.low,
+        "high": verdict.high,
+        "limit_unknown": list(verdict.unknown),
+        "loads": [asdict(load) for load in verdict.loads],
+    }
