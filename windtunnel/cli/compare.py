@@ -13,11 +13,15 @@ from rich.console import Console
 
 from windtunnel.analysis.compare import REFUSAL_IDS, Comparison, compare
 from windtunnel.errors import NotComparableError, UsageError, WorseError
+from windtunnel.published import open_results
 from windtunnel.report.comparison import print_comparison, to_json, write_page
-from windtunnel.results.folder import Results, read_results
+from windtunnel.results.folder import Results
 
 Folders = Annotated[
-    list[str], typer.Argument(help="Results folders; the first is the reference.", metavar="A B...")
+    list[str],
+    typer.Argument(
+        help="Results folders, or published:NAME; the first is the reference.", metavar="A B..."
+    ),
 ]
 Matching = Annotated[
     Literal["treatment", "workload"],
@@ -52,7 +56,7 @@ def compare_folders(
 ) -> None:
     """Compare results folders: better, worse, not distinguishable, or refused with reasons."""
     allowed = _checked(folders, allow or [], history)
-    named = [(name, open_folder(name)) for name in folders]
+    named: list[tuple[str, Results]] = [(name, open_results(name)) for name in folders]
     found = compare(named, by=match, allowed=allowed, history=history)
     if html is not None:
         write_page(found, html)
@@ -65,11 +69,6 @@ def compare_folders(
         print(f"wrote {html}", file=sys.stderr)
     sys.stdout.flush()
     _end(found, fail_if_worse)
-
-
-def open_folder(name: str) -> Results:
-    """What a source on the command line holds."""
-    return read_results(Path(name))
 
 
 def _checked(folders: Sequence[str], allow: Sequence[str], history: bool) -> Sequence[str]:

@@ -20,6 +20,8 @@ from windtunnel.report.terminal import print_table
 
 COMPARISON_SCHEMA = "windtunnel.comparison/1"
 METRICS_SHOWN = 12
+LONELY_SHOWN = 8
+ROUNDING = 1e-9
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -37,8 +39,10 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
             console.print(line.append(refusal.text, style="default"))
         for caveat in caveats(comparison, pair):
             console.print(Text("caveat: ", style="yellow").append(caveat, style="default"))
-        for lonely in pair.unmatched:
+        for lonely in pair.unmatched[:LONELY_SHOWN]:
             console.print(Text(f"without a partner: {lonely}", style="dim"))
+        if (left := len(pair.unmatched) - LONELY_SHOWN) > 0:
+            console.print(Text(f"{left} more without a partner: see --json", style="dim"))
 
 
 def tables(comparison: Comparison, pair: Pair) -> list[Table]:
@@ -126,7 +130,7 @@ def _plain(record: Any, *without: str) -> dict[str, Any]:
 def _metrics_table(cells: Sequence[CellComparison]) -> Table:
     """Other metrics of the totals, those that differ first."""
     rest = [c for c in cells if c.phase == TOTAL and c.metric != ELAPSED and c.ratio is not None]
-    rest = [c for c in rest if not c.low == c.ratio == c.high == 1]
+    rest = [c for c in rest if not _constant(c)]
     rest.sort(key=lambda c: (c.verdict in ("not distinguishable", "unknown"), c.p or 0.0))
     rows = [
         (
@@ -150,6 +154,12 @@ def _label(cell: CellComparison, cells: Sequence[CellComparison], metric: str = 
     """Treatment and phase or metric, and the workload where there are several."""
     several = len({c.workload for c in cells}) > 1
     return " ".join([*([cell.workload] if several else []), cell.treatment, metric or cell.phase])
+
+
+def _constant(c: CellComparison) -> bool:
+    """Whether the number is the same in every trial of both folders."""
+    known = c.ratio is not None and c.low is not None and c.high is not None
+    return known and all(abs(v - 1) < ROUNDING for v in (c.ratio, c.low, c.high) if v is not None)
 
 
 def _where(row: Difference) -> str:

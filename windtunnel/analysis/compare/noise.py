@@ -38,6 +38,8 @@ INTERLEAVED_WITHIN = 0.25
 """Folders ran at the same time if their middles are this share of their span apart, or less."""
 NEAR_WITHIN = 2.0
 """A drift may have gone on between folders whose middles are at most this many spans apart."""
+ROUNDING = 1e-12
+"""Differences of logarithms below this are rounding errors."""
 NESTED_FROM = 2
 """Deployments per folder from which the deployment is the unit."""
 
@@ -84,7 +86,7 @@ class Estimate:
         known = [p for p in found if p is not None]
         if len(known) < len(found):
             return None
-        signs = {math.copysign(1, c.estimate) for c in self.contrasts if c.estimate}
+        signs = {math.copysign(1, c.estimate) for c in self.contrasts if abs(c.estimate) > ROUNDING}
         return 1.0 if len(signs) > 1 else max(known)
 
     def detectable(self, confidence: float = CONFIDENCE, power: float = POWER) -> float | None:
@@ -225,8 +227,9 @@ def _units(points: Points) -> Points:
         groups.setdefault(deployment, []).append(place)
     places = list(groups.values())
     logs = tuple(fmean(points.logs[i] for i in group) for group in places)
-    times = tuple(fmean(points.times[i] for i in group) for group in places)
-    return Points(logs, times if points.times else ())
+    if not points.times:
+        return Points(logs)
+    return Points(logs, tuple(fmean(points.times[i] for i in group) for group in places))
 
 
 def _all_units(series: Sequence[Points]) -> list[Points]:
@@ -236,6 +239,8 @@ def _all_units(series: Sequence[Points]) -> list[Points]:
 def _p(c: Contrast) -> float | None:
     if c.se is None or c.df is None:
         return None
+    if abs(c.estimate) < ROUNDING:
+        return 1.0
     if c.se == 0:
-        return 1.0 if c.estimate == 0 else 0.0
+        return 0.0
     return two_sided_p(c.estimate / c.se, c.df)

@@ -1,0 +1,301 @@
+"""Folders with known truth: verdicts, the family of the correction, matching, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.pairs import LATER, QUIET, results
+from windtunnel.analysis.compare import REFUSAL_IDS, CellComparison, Comparison, compare
+from windtunnel.analysis.compare.refusals import REFUSALS
+from windtunnel.analysis.compare.words import answer, caveats
+from windtunnel.results.record import Before, Check, Metric, Trial
+
+OTHER_SEED = replace(QUIET, seed=2)
+
+
+def verdicts(comparison: Comparison) -> dict[str, str]:
+    """Treatment -> verdict on the total elapsed time, of the only pair."""
+    return {cell.treatment: cell.verdict for cell in comparison.pairs[0].totals}
+
+
+def cell(comparison: Comparison, phase: str, metric: str, treatment: str) -> CellComparison:
+    cells = comparison.pairs[0].cells
+    return next(c for c in cells if (c.phase, c.metric, c.treatment) == (phase, metric, treatment))
+
+
+# --- verdicts -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"), [(1.0, "not distinguishable"), (1.25, "worse"), (0.8, "better")]
+)
+def test_the_verdict_follows_the_truth(tmp_path: Path, factor: float, expected: str) -> None:
+    a = results(tmp_path / "a")
+    b = results(tmp_path / "b", OTHER_SEED, later=LATER, levels=factor)
+    found = compare([("a", a), ("b", b)])
+    assert verdicts(found) == {"stock": expected, "tuned": expected}
+    assert found.family == 2
+    for total in found.pairs[0].totals:
+        assert total.low is not None
+        assert total.high is not None
+        assert total.low <= factor <= total.high
+        assert total.basis == "apart"
+
+
+def test_a_small_difference_names_what_would_have_been_seen(tmp_path: Path) -> None:
+    a, b = results(tmp_path / "a"), results(tmp_path / "b", OTHER_SEED, later=LATER)
+    found = compare([("a", a), ("b", b)])
+    total = found.pairs[0].totals[0]
+    assert total.detectable is not None
+    assert 0.01 < total.detectable < 0.10
+    assert "seen would be" in answer(found)
+
+
+def test_one_change_that_is_real_is_told_from_one_that_is_not(tmp_path: Path) -> None:
+    a = results(tmp_path / "a")
+    b = results(tmp_path / "b", replace(OTHER_SEED, effect=-0.10), later=LATER)
+    assert verdicts(compare([("a", a), ("b", b)])) == {
+        "stock": "not distinguishable",
+        "tuned": "worse",
+    }
+
+
+def test_more_of_a_rate_is_better_and_of_a_count_neither(tmp_path: Path) -> None:
+    a = results(tmp_path / "a")
+
+    def half(trial: Trial) -> Trial:
+        phases = []
+        for phase in trial.phases:
+            rate = Metric(value=phase.metrics["rate"].value / 2, unit="bytes/s")
+            maps = Metric(value=12, unit="count")
+            phases.append(
+                phase.model_copy(update={"metrics": phase.metrics | {"rate": rate, "maps": maps}})
+            )
+        return trial.model_copy(update={"phases": phases})
+
+    found = compare([("a", a), ("b", results(tmp_path / "b", OTHER_SEED, later=LATER, edit=half))])
+    assert cell(found, "terasort", "rate", "stock").verdict == "worse"
+    assert cell(found, "terasort", "maps", "stock").verdict == "differs"
+
+
+def test_one_trial_gives_no_verdict(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", replace(QUIET, trials=2))
+    b = results(tmp_path / "b", replace(OTHER_SEED, trials=10), later=LATER, levels=3.0)
+    found = compare([("a", a), ("b", b)])
+    assert set(verdicts(found).values()) == {"unknown"}
+    assert found.pairs[0].totals[0].low is None
+    assert "spread is unknown" in answer(found)
+
+
+def test_few_trials_are_indicative(tmp_path: Path) -> None:
+    plan = replace(QUIET, trials=6)
+    a = results(tmp_path / "a", plan)
+    b = results(tmp_path / "b", replace(plan, seed=2), later=LATER)
+    found = compare([("a", a), ("b", b)])
+    assert any("indicative" in text for text in caveats(found, found.pairs[0]))
+
+
+def test_folders_that_ran_at_different_times_say_so(tmp_path: Path) -> None:
+    a, b = results(tmp_path / "a"), results(tmp_path / "b", OTHER_SEED, later=LATER)
+    found = compare([("a", a), ("b", b)])
+    assert any("cannot be told from a change" in text for text in caveats(found, found.pairs[0]))
+    b = results(tmp_path / "c", OTHER_SEED, later=20.0)
+    found = compare([("a", a), ("b", b)])
+    assert {c.basis for c in found.pairs[0].totals} == {"interleaved"}
+    assert not any("cannot be told" in text for text in caveats(found, found.pairs[0]))
+
+
+def test_the_correction_counts_every_folder(tmp_path: Path) -> None:
+    folders = [
+        (name, results(tmp_path / name, replace(QUIET, seed=i), later=i * LATER))
+        for i, name in enumerate("abc", start=1)
+    ]
+    found = compare(folders)
+    assert found.family == 4
+    for pair in found.pairs:
+        for total in pair.totals:
+            assert total.p is not None
+            assert total.p_adjusted is not None
+            assert total.p <= total.p_adjusted <= 1
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 1000), st.floats(0.5, 2.0), st.sampled_from([20.0, 700.0, LATER]))
+def test_b_against_a_mirrors_a_against_b(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, factor: float, later: float
+) -> None:
+    path = tmp_path_factory.mktemp("pair")
+    a = results(path / "a", replace(QUIET, seed=seed))
+    b = results(path / "b", replace(QUIET, seed=seed + 1), later=later, levels=factor)
+    there, back = compare([("a", a), ("b", b)]), compare([("b", b), ("a", a)])
+    mirror = {"better": "worse", "worse": "better"}
+    ours, theirs = there.pairs[0].cells, back.pairs[0].cells
+    assert len(ours) == len(theirs) > 30
+    for one, two in zip(ours, theirs, strict=True):
+        assert two.verdict == mirror.get(one.verdict, one.verdict)
+        if one.ratio is not None and one.low is not None:
+            assert two.ratio == pytest.approx(1 / one.ratio)
+            assert two.high == pytest.approx(1 / one.low)
+            assert two.p == pytest.approx(one.p, rel=1e-6, abs=1e-12)
+
+
+# --- history --------------------------------------------------------------------------------
+
+
+def test_a_new_run_is_judged_by_the_spread_of_the_earlier_ones(tmp_path: Path) -> None:
+    shifts = (1.0, 1.06, 0.95, 1.03, 0.98)
+    earlier = [
+        (f"e{i}", results(tmp_path / f"e{i}", replace(QUIET, seed=i), later=i * LATER, levels=s))
+        for i, s in enumerate(shifts)
+    ]
+    new = results(tmp_path / "new", replace(QUIET, seed=9), later=9 * LATER, levels=1.05)
+    usual = compare([*earlier, ("new", new)], history=True)
+    assert set(verdicts(usual).values()) == {"not distinguishable"}
+    slow = results(tmp_path / "slow", replace(QUIET, seed=9), later=9 * LATER, levels=1.5)
+    assert set(verdicts(compare([*earlier, ("slow", slow)], history=True)).values()) == {"worse"}
+    # two folders alone do not know how much runs differ, and find the 5 %
+    assert "worse" in verdicts(compare([earlier[0], ("new", new)])).values()
+
+
+# --- matching -------------------------------------------------------------------------------
+
+
+def test_treatments_without_a_partner_are_listed(tmp_path: Path) -> None:
+    a = results(tmp_path / "a")
+    b = results(tmp_path / "b", replace(OTHER_SEED, levels=("stock", "larger")), later=LATER)
+    found = compare([("a", a), ("b", b)])
+    assert verdicts(found).keys() == {"stock"}
+    assert found.pairs[0].unmatched == [
+        "terasort at tuned: only in a",
+        "terasort at larger: only in b",
+    ]
+
+
+def test_single_treatments_match_by_workload(tmp_path: Path) -> None:
+    plan = replace(QUIET, trials=5)
+    a = results(tmp_path / "a", replace(plan, levels=("x",)))
+    b = results(tmp_path / "b", replace(plan, levels=("y",), seed=2), later=LATER)
+    refused = compare([("a", a), ("b", b)])
+    assert [r.id for r in refused.pairs[0].refused] == ["no-match"]
+    found = compare([("a", a), ("b", b)], by="workload")
+    assert verdicts(found) == {"x : y": "not distinguishable"}
+
+
+# --- refusals -------------------------------------------------------------------------------
+
+
+def _parameters(trial: Trial) -> Trial:
+    return trial.model_copy(update={"parameters": {**trial.parameters, "size": 5e8}})
+
+
+def _published(trial: Trial) -> Trial:
+    return trial.model_copy(update={"kind": "published"})
+
+
+def _scaled(trial: Trial) -> Trial:
+    return trial.model_copy(update={"testbed": "scaled"})
+
+
+def _unchecked(trial: Trial) -> Trial:
+    checks = [Check(name="rows", passed=True)]
+    return trial.model_copy(update={"verdict": trial.verdict.model_copy(update={"checks": checks})})
+
+
+def _dropped(trial: Trial) -> Trial:
+    assert isinstance(trial.before, Before)
+    return trial.model_copy(
+        update={"before": trial.before.model_copy(update={"cache_state": "dropped"})}
+    )
+
+
+MACHINE = {"kernel": "6.1.0", "cpu": "made-up CPU", "cores": 2, "memory_bytes": 24 * 1024**3}
+REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
+    "data size": ("workload-parameters", {"edit": _parameters}),
+    "testbed": ("testbed", {"study": {"testbed": "attached"}}),
+    "kind": ("kind", {"edit": _published}),
+    "scale model": ("scale", {"edit": _scaled}),
+    "other CPU": ("machine", {"provenance": {"machine": {**MACHINE, "cpu": "another"}}}),
+    "more threads": ("machine", {"provenance": {"machine": {**MACHINE, "cores": 4}}}),
+    "more memory": ("machine", {"provenance": {"machine": {**MACHINE, "memory_bytes": 64e9}}}),
+    "cache rule": ("cache", {"study": {"protocol": {"cache": "drop"}}}),
+    "cache state": ("cache", {"edit": _dropped}),
+    "replication": ("replication", {"study": {"cluster": {"storage": {"replication": 2}}}}),
+    "other checks": ("verdict-rules", {"edit": _unchecked}),
+    "invalidation": ("verdict-rules", {"study": {"protocol": {"invalidate": {"load": 4.0}}}}),
+    "two things": (
+        "several-changes",
+        {"study": {"cluster": {"settings": {"x.y": "1"}, "software": {"hadoop": "3.4"}}}},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_comparable_is_refused(case: str, tmp_path: Path) -> None:
+    reason, changes = REFUSED[case]
+    base: dict[str, Any] = {"storage": {"kind": "hdfs", "replication": 3}}
+    cluster = changes.get("study", {}).get("cluster", {})
+    a = results(tmp_path / "a", study={"cluster": base})
+    study = {**changes.get("study", {}), "cluster": {**base, **cluster}}
+    b = results(tmp_path / "b", OTHER_SEED, later=LATER, **{**changes, "study": study})
+
+    found = compare([("a", a), ("b", b)])
+    assert [r.id for r in found.pairs[0].refused] == [reason]
+    assert found.pairs[0].cells == []
+    assert "refused" in answer(found)
+
+    allowed = compare([("a", a), ("b", b)], allowed=[reason])
+    if reason == "scale":
+        assert allowed.pairs[0].cells == []
+        return
+    assert not allowed.pairs[0].refused
+    assert verdicts(allowed).keys() == {"stock", "tuned"}
+    assert any(reason in text for text in caveats(allowed, allowed.pairs[0]))
+
+
+ALLOWED: dict[str, dict[str, Any]] = {
+    "a setting": {"study": {"cluster": {"settings": {"mapreduce.job.reduces": "8"}}}},
+    "Hadoop": {"provenance": {"hadoop": {"version": "3.4.2", "jars": {}}}},
+    "workers": {"study": {"cluster": {"hosts": {"worker": {"count": 5}}}}},
+    "the same size in other words": {
+        "edit": lambda t: t.model_copy(
+            update={"parameters": {**t.parameters, "size": "256 MB", "output_replication": "1"}}
+        )
+    },
+    "a hair less memory": {
+        "provenance": {"machine": {**MACHINE, "memory_bytes": 24 * 1024**3 - 10_000_000}}
+    },
+    "kernel": {"provenance": {"machine": {**MACHINE, "kernel": "6.2.0"}}},
+    "derived settings beside workers": {
+        "study": {"cluster": {"hosts": {"worker": {"count": 5}}}},
+        "provenance": {"settings": {"yarn.nodemanager.resource.memory-mb": "4096"}},
+    },
+}
+
+
+@pytest.mark.parametrize("case", ALLOWED)
+def test_the_thing_compared_may_differ(case: str, tmp_path: Path) -> None:
+    a = results(tmp_path / "a")
+    b = results(tmp_path / "b", OTHER_SEED, later=LATER, **ALLOWED[case])
+    found = compare([("a", a), ("b", b)])
+    assert found.pairs[0].refused == []
+    named = case != "the same size in other words"
+    groups = {"cluster", "settings", "software", "machine"}
+    assert any(row.group in groups for row in found.pairs[0].differences) == named
+
+
+def test_a_copy_is_no_second_run(tmp_path: Path) -> None:
+    a, b = results(tmp_path / "a"), results(tmp_path / "b")
+    found = compare([("a", a), ("b", b)], allowed=["same-trials"])
+    assert [r.id for r in found.pairs[0].refused] == ["same-trials"]
+
+
+def test_every_reason_has_its_case() -> None:
+    covered = {reason for reason, _ in REFUSED.values()} | {"no-match", "same-trials"}
+    assert covered == set(REFUSAL_IDS)
+    assert len(REFUSALS) == len(REFUSAL_IDS)
