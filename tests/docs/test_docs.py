@@ -19,6 +19,7 @@ import pytest
 import typer.main
 from ruamel.yaml import YAML
 
+from tests.support.pairs import folder as compared_folder
 from tests.support.synthetic import Plan, study_folder
 from tools import generate_docs
 from windtunnel import cli as command_line
@@ -37,7 +38,7 @@ DOCUMENTS = [
 ]
 
 HERE = "run here"
-"""In a folder that holds ``my-study.yaml`` (the demo's) and ``my-results`` (made up)."""
+"""In a folder that holds ``my-study.yaml`` (the demo's), ``my-results`` and runs to compare."""
 REAL = "starts daemons, or needs some: tests/real runs its like; here it must parse"
 LONG = "the make target must exist; continuous integration runs it"
 FRESH = "test_generated_parts_are_fresh runs it without writing"
@@ -71,6 +72,13 @@ COMMANDS: dict[str, str] = {
     "windtunnel report my-results --json > report.json": HERE,
     'python -c "import duckdb; duckdb.sql(\\"SELECT treatment.id, round, verdict.valid'
     " FROM 'my-results/trials/*.json' ORDER BY ALL\\\").show()\"": HERE,
+    "windtunnel compare before after": HERE,
+    "windtunnel compare before after --html comparison.html": HERE,
+    "windtunnel compare before after --json > comparison.json": HERE,
+    "windtunnel compare before after --match workload": HERE,
+    "windtunnel compare before after --allow machine": HERE,
+    "windtunnel compare run-1 run-2 run-3 after --history": HERE,
+    "windtunnel compare before after --fail-if-worse": HERE,
     "windtunnel status": HERE,
     "windtunnel up": REAL,
     "windtunnel up local-1": REAL,
@@ -125,6 +133,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("reader")
     (path / "my-study.yaml").write_text(catalogue_text("studies", "demo"))
     study_folder(path / "my-results", Plan(trials=8, invalid=(3,), edit=without_phases))
+    for place, name in enumerate(("before", "after", "run-1", "run-2", "run-3")):
+        plan = Plan(trials=8, seed=place + 2, write_samples=False)
+        compared_folder(path / name, plan, later=place * 86400.0)
     programs = path / "programs"
     programs.mkdir()
     for name, words in (("windtunnel", "-m windtunnel.cli"), ("python", "")):
