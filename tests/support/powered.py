@@ -18,6 +18,7 @@ from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Trial
 
 Row = tuple[float, str, str, str, float]
+METERED = "metered: Intel DCM, GroupBD, 4 hosts"
 
 
 def cluster(**worker: Any) -> dict[str, Any]:
@@ -86,3 +87,30 @@ def dcm_csv(path: Path, t0: float, watts: list[float | None], step: float = 180.
         lines.append(f"{when:%Y-%m-%d %H:%M:%S},GroupBD,{'' if value is None else value},20")
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def steady(
+    watts: float, metric: str = "power", host: str = "GroupBD"
+) -> Callable[[Trial], list[Row]]:
+    """Samples of a steady power, and more of it in tuned trials."""
+
+    def rows(trial: Trial) -> list[Row]:
+        factor = 1.5 if trial.treatment.id == "tuned" else 1.0
+        return [(float(t), host, metric, "W", watts * factor) for t in seconds(trial)]
+
+    return rows
+
+
+def busy(share: float) -> Callable[[Trial], list[Row]]:
+    """CPU samples of all four hosts, a tenth of the time in wait for disks."""
+    hosts = ("master", "worker-1", "worker-2", "worker-3")
+
+    def rows(trial: Trial) -> list[Row]:
+        return [
+            (float(t), host, name, "ratio", value)
+            for host in hosts
+            for name, value in (("cpu_idle", 0.9 - share), ("cpu_iowait", 0.1))
+            for t in seconds(trial)
+        ]
+
+    return rows
