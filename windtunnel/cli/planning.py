@@ -138,10 +138,11 @@ def _protocol(found: Plan) -> Iterator[str]:
     protocol, count = found.protocol, counts(found)
     warmup = f" ({count['warmup_trials']} of them warm up)" if protocol.warmup else ""
     pilot = " of the pilot" if protocol.detect is not None else ""
-    yield (
-        f"  {count['trials']} trials{pilot}{warmup}, up to {count['extra_trials_at_most']} more "
-        f"where the variation passes the limit ({protocol.retest})"
+    extra = (
+        f", up to {count['extra_trials_at_most']} more where the variation passes the limit "
+        f"({protocol.retest})"
     )
+    yield f"  {count['trials']} trials{pilot}{warmup}{extra if protocol.extra_rounds else ''}"
     said = {
         "preset": (protocol.preset, protocol.preset != "windtunnel"),
         "cache": (protocol.cache, protocol.cache != "warm"),

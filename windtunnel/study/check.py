@@ -99,6 +99,6 @@ class _Look:
             return []
         return [
             f"protocol.cache is larger-than-memory, but the data of {workload.name} "
-            f"({format_bytes(data)}) fits in the memory that can cache it "
-            f"({memory / 2**30:.1f} GiB)"
+            f"({format_bytes(data, 3)}) fits in the memory that can cache it "
+            f"({format_bytes(memory, 3)})"
         ]

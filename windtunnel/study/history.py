@@ -21,13 +21,21 @@ from windtunnel.study.sample_size import Noise, noise_of, sentence, trials_neede
 
 @dataclass(frozen=True)
 class Past:
-    """Earlier valid trials of a workload, of one results folder."""
+    """Earlier valid trials of a workload, of one results folder.
+
+    ``same_size``: whether their data were as large; None if that is not recorded.
+    """
 
     workload: str
     folder: Path
     created_at: float
     trials: list[Trial]
-    same_size: bool
+    same_size: bool | None
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The higher, the better it tells: data of the same size first, then the newest."""
+        return {True: 2, None: 1, False: 0}[self.same_size], self.created_at
 
     @property
     def wall_s(self) -> float:
@@ -75,10 +83,8 @@ def past_of(plan: Plan, given: Sequence[Path], default: Path) -> dict[str, Past]
     for folder in results_folders(given, default):
         with suppress(*(() if given else (ResultsError,))):
             for past in _pasts(plan, folder, sizes):
-                known = best.get(past.workload)
-                rank = (past.same_size, past.created_at)
-                if known is None or rank > (known.same_size, known.created_at):
-                    best[past.workload] = past
+                known = best.setdefault(past.workload, past)
+                best[past.workload] = max(known, past, key=lambda one: one.rank)
     return best
 
 
@@ -99,7 +105,8 @@ def _pasts(plan: Plan, folder: Path, sizes: dict[str, set[float]]) -> Iterator[P
         own = [t for t in trials if t.workload == name and t.verdict.valid and not t.warmup]
         if own:
             had = {t.metrics["data_bytes"].value for t in own if "data_bytes" in t.metrics}
-            yield Past(name, folder, study.created_at, own, had == sizes[name])
+            same = had == sizes[name] if had else None
+            yield Past(name, folder, study.created_at, own, same)
 
 
 def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
@@ -121,7 +128,7 @@ def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
     if missing:
         lines.append(
             f"time unknown: no earlier trials of {', '.join(missing)} on the testbed "
-            f"{plan.testbed}; a pilot would tell: windtunnel run ... --pilot"
+            f"{plan.testbed}; a pilot would tell (run it with --pilot)"
         )
         return Forecast(rounds, None, lines)
     passes = rounds + protocol.warmup
@@ -151,7 +158,11 @@ def _pass_s(plan: Plan, past: dict[str, Past]) -> float:
 
 def _rests_on(past: Past) -> str:
     count = len(past.trials)
-    other = "" if past.same_size else ", of another size of data: not scaled"
+    other = {
+        True: "",
+        False: ", of another size of data: not scaled",
+        None: ", the size of their data is not known",
+    }[past.same_size]
     return (
         f"{past.workload}: {about(past.wall_s)} by the median of {count} "
         f"trial{'s' if count > 1 else ''} in {past.folder}{other}"

@@ -110,7 +110,7 @@ class Protocol(Closed):
     )
     power: Fraction = Field(
         "80 %",
-        description="Chance of seeing a difference as large as 'detect'.",
+        description="Chance of seeing a difference as large as 'detect'; at least 50 %.",
         validate_default=True,
     )
     pilot_rounds: int | None = Field(
@@ -159,8 +159,10 @@ class Protocol(Closed):
                 "pilot_rounds",
                 remedy="allow more rounds, or make the pilot shorter.",
             )
-        if not 0 < self.power < 1:
-            raise blame("must lie between 0 % and 100 %", "power", remedy="write 'power: 80 %'.")
+        if not 0.5 <= self.power < 1:
+            raise blame(
+                "must be at least 50 % and below 100 %", "power", remedy="write 'power: 80 %'."
+            )
         if self.retest == "all again" and self.detect is not None:
             raise blame(
                 "'all again' and 'detect' exclude each other: with 'detect' the pilot decides "

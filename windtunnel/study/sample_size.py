@@ -26,9 +26,8 @@ from windtunnel.study.plan import Plan
 
 ALPHA = 0.05
 _MOST = 1_000_000
-# Effects of so many standard deviations need no more than two trials; beyond it the
-# noncentral t distribution cannot be computed.
-_HUGE_EFFECT = 25.0
+# Effects of so many standard deviations need two trials only, whatever the power.
+_HUGE_EFFECT = 200.0
 
 
 @dataclass(frozen=True)
@@ -64,15 +63,12 @@ def trials_needed(sd_log: float, detect: float, power: float) -> int | None:
 
     None if it is more than a million.
     """
-    from statsmodels.stats.power import TTestIndPower  # takes a second to import
-
     effect = math.log1p(detect) / sd_log if sd_log > 0 else math.inf
     if effect > _HUGE_EFFECT:
         return 2
-    test = TTestIndPower()
 
     def enough(n: int) -> bool:
-        return bool(test.power(effect, n, ALPHA, ratio=1, alternative="two-sided") >= power)
+        return _power(effect, n) >= power
 
     if not enough(_MOST):
         return None
@@ -88,16 +84,27 @@ def trials_needed(sd_log: float, detect: float, power: float) -> int | None:
 def detectable(sd_log: float, trials: int, power: float) -> float | None:
     """Smallest ratio minus one that so many trials per treatment show; None without spread."""
     from scipy.optimize import brentq
-    from statsmodels.stats.power import TTestIndPower
 
     if sd_log <= 0 or trials < 2:
         return None
+    effect = brentq(lambda effect: _power(effect, trials) - power, 0.0, _HUGE_EFFECT)
+    return math.expm1(effect * sd_log)
+
+
+def _power(effect: float, trials: int) -> float:
+    """Chance that the t test sees an effect (in standard deviations) with n trials each.
+
+    For large effects SciPy's noncentral t has no number for the tail on the wrong side, which
+    is nothing then: the other tail alone is the power.
+    """
+    from statsmodels.stats.power import TTestIndPower  # takes a second to import
+
     test = TTestIndPower()
-
-    def missing(effect: float) -> float:
-        return float(test.power(effect, trials, ALPHA, ratio=1, alternative="two-sided")) - power
-
-    return math.expm1(brentq(missing, 1e-6, _HUGE_EFFECT) * sd_log)
+    both = test.power(effect, trials, ALPHA, ratio=1, alternative="two-sided")
+    if math.isfinite(both):
+        return float(both)
+    right = test.power(effect, trials, ALPHA / 2, ratio=1, alternative="larger")
+    return float(right) if math.isfinite(right) else 1.0
 
 
 def sentence(noise: Noise, detect: float, power: float, needed: int | None) -> str:

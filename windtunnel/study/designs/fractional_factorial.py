@@ -71,7 +71,14 @@ class FractionalFactorial(Options):
                     remedy=f"write a word for each of: {', '.join(labels)}.",
                 )
             _refuse_unknown_letters(words)
-            signs = fracfact(" ".join(words))
+            try:
+                signs = fracfact(" ".join(words))
+            except ValueError as error:
+                raise DescriptionError(
+                    f"generators: '{self.generators}' make no design: {error}",
+                    remedy="write each letter once alone and give each factor a word of its own: "
+                    "'a b c abc'.",
+                ) from None
             _refuse_useless(signs, list(labels))
             return from_signs(signs, factors)
         words = generators_for(len(factors), self.resolution or 3)
