@@ -37,8 +37,8 @@ in one pass. Above 2.5 more than half of the records went through further passes
 MAPS_MATTER = 0.30
 """Spills bind only a phase of which the maps take this share."""
 COLLECTED = 0.20
-"""A fifth of the task time in the garbage collector is a heap that is too small: tuning guides
-take 5 to 10 % as the end of what is usual."""
+"""With a fifth of the task time in the garbage collector the heap is too small: one that fits
+costs a few percent, and what is above it could be won back."""
 IDLE_MOST = 0.50
 """Without any task for half of its time a phase waits for the start of the application master
 and of containers."""

@@ -19,9 +19,8 @@ from windtunnel.results.record import Phase
 
 MAP, REDUCE = "MAP", "REDUCE"
 STRAGGLER = 1.5
-"""An attempt is a straggler if it takes this many times the median of its kind. Half as much
-again is what LATE and Mantri call slow (Zaharia et al., OSDI 2008; Ananthanarayanan et al.,
-OSDI 2010: 1.5 times the median)."""
+"""An attempt is a straggler if it takes this many times the median of its kind: the measure of
+Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010."""
 LAST_SHARE = 0.05
 """The long pole is what runs behind the last 5 % of the tasks, at least behind the last one."""
 FULL = 0.9

@@ -17,6 +17,7 @@ from windtunnel.report.charts import (
     phases,
     ranking,
     resources,
+    scaling,
     trials,
     utilisation,
 )
@@ -41,6 +42,7 @@ CHARTS: dict[str, ChartEntry] = {
         ChartEntry("phases", phases.draw, phases.describe),
         ChartEntry("ranking", ranking.draw, ranking.describe),
         ChartEntry("interactions", interactions.draw, interactions.describe),
+        ChartEntry("scaling", scaling.draw, scaling.describe),
         ChartEntry("utilisation", utilisation.draw, utilisation.describe),
         ChartEntry("energy", energy.draw, energy.describe),
         ChartEntry("pareto", pareto.draw, pareto.describe),

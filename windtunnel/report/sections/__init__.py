@@ -12,6 +12,7 @@ from windtunnel.report.sections import (
     overall,
     price,
     ranking,
+    scaling,
     statistics,
     tails,
 )
@@ -20,6 +21,7 @@ from windtunnel.report.sections.base import Maker, Section
 SECTIONS: tuple[Maker, ...] = (
     ranking.section,
     overall.section,
+    scaling.section,
     bottleneck.section,
     tails.section,
     energy.section,

@@ -41,7 +41,7 @@ def section(analysis: Analysis) -> Section | None:
         lead="Means over the trials. The long pole is the part of the phase behind the last 5 % of "
         f"its tasks (at least the last one); a straggler takes {STRAGGLER} times the median.",
         said=[*_said(chosen, several), *_far(analysis, chosen, several)],
-        tables=[_waves(chosen, several), _work(chosen, several)],
+        tables=[t for t in (_waves(chosen, several), _work(chosen, several)) if t.rows],
         data=[_data(key, rows) for key, rows in chosen.items()],
     )
 

@@ -1,0 +1,185 @@
+"""Amdahl's law and the Universal Scalability Law, fitted to elapsed times by count.
+
+Both are linear in non-negative coefficients once written for the elapsed time T of a fixed
+amount of work on N units:
+
+- Amdahl [1]_: ``T = t1 ((1 - a) / N + a)`` with the serial share a = sigma;
+- Gunther [2]_: ``T = t1 (1 + a (N - 1) + b N (N - 1)) / N``, that is
+  ``t1 (1 - a) / N + t1 a + t1 b (N - 1)``, contention a, coherency b.
+
+So the fit is non-negative least squares (SciPy's ``nnls``), exact and without starting
+values, on relative residuals, because run times scatter in proportion to their size.
+Intervals: parametric bootstrap. Each replicate draws the residual variance from its
+chi-squared distribution and the residuals from a normal one, which for linear parameters
+away from 0 gives Student's t interval and at 0 stays within what is possible.
+
+References
+----------
+.. [1] Amdahl, G. M. (1967). Validity of the single processor approach to achieving large
+   scale computing capabilities. AFIPS Spring Joint Computer Conference, 483-485.
+.. [2] Gunther, N. J. (2007). Guerrilla Capacity Planning. Springer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from windtunnel.analysis.stats import CONFIDENCE
+
+Array = NDArray[np.float64]
+Law = Literal["Amdahl", "USL"]
+
+REPLICATES = 1000
+SEED = 1967
+LEVELS_ADVISED = 6
+"""Gunther advises about half a dozen levels for his law; fits of fewer are called indicative."""
+NEGLIGIBLE = 1e-9
+"""Contention or coherency below this is 0: the peak then lies beyond any cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % interval; the bounds may be infinite."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted law. ``t1`` is the elapsed time of one unit in s, ``levels`` the counts seen.
+
+    ``serial`` is Amdahl's sigma or Gunther's contention, ``coherency`` Gunther's beta (0 for
+    Amdahl). ``error`` is the standard deviation of the relative residuals. ``peak`` is the
+    count with the shortest time (infinite if there is none), None for Amdahl. ``curves`` holds
+    the coefficients of the bootstrap replicates.
+    """
+
+    law: Law
+    levels: tuple[float, ...]
+    t1: Estimate
+    serial: Estimate
+    coherency: Estimate
+    error: float
+    peak: Estimate | None
+    coefficients: Array
+    curves: Array
+
+    def time(self, count: float) -> float:
+        """Elapsed time at ``count`` in s."""
+        return float(_basis(self.law, np.array([count]))[0] @ self.coefficients)
+
+    def speed_up(self, count: float, base: float) -> float:
+        """Time at ``base`` over time at ``count``."""
+        return self.time(base) / self.time(count)
+
+    def speed_up_band(self, count: float, base: float) -> tuple[float, float]:
+        """The 95 % interval of :meth:`speed_up`."""
+        rows = _basis(self.law, np.array([base, count])) @ self.curves.T
+        return _interval(rows[0] / rows[1])
+
+    def stops_paying(self, gain: float) -> Estimate:
+        """Smallest count from which on twice as many units gain less than ``gain``.
+
+        Counted from the smallest level; infinite if it never happens.
+        """
+        start = min(self.levels)
+        each = [_stops(self.law, row, start, gain) for row in self.curves]
+        low, high = _interval(np.array(each))
+        return Estimate(_stops(self.law, self.coefficients, start, gain), low, high)
+
+
+def parameters(law: Law) -> int:
+    """How many parameters a law has."""
+    return 2 if law == "Amdahl" else 3
+
+
+def fit(law: Law, counts: Sequence[float], seconds: Sequence[float]) -> Fit | None:
+    """Fit a law to (count, elapsed time) of single trials.
+
+    None if there are fewer distinct counts than parameters + 1: a curve through all points
+    proves nothing.
+    """
+    n, t = np.asarray(counts, dtype=float), np.asarray(seconds, dtype=float)
+    levels = tuple(sorted(set(n.tolist())))
+    if len(levels) < parameters(law) + 1 or bool((t <= 0).any()):
+        return None
+    basis = _basis(law, n)
+    # relative residuals: each row is divided by the mean time of its level
+    weight = 1 / np.array([t[n == value].mean() for value in n])
+    best = nnls(basis * weight[:, None], t * weight)[0]
+    fitted = basis @ best
+    spare = len(t) - parameters(law)
+    error = math.sqrt(float((((t - fitted) / fitted) ** 2).sum()) / spare)
+    curves = _replicates(basis, fitted, error, spare)
+    return Fit(
+        law=law,
+        levels=levels,
+        t1=_estimate(lambda c: c[0] + c[1], best, curves),
+        serial=_estimate(_serial, best, curves),
+        coherency=_estimate(_coherency, best, curves),
+        error=error,
+        peak=_estimate(_peak, best, curves) if law == "USL" else None,
+        coefficients=best,
+        curves=curves,
+    )
+
+
+def _basis(law: Law, n: Array) -> Array:
+    columns = [1 / n, np.ones_like(n)] + ([n - 1] if law == "USL" else [])
+    return np.column_stack(columns)
+
+
+def _replicates(basis: Array, fitted: Array, error: float, spare: int) -> Array:
+    rng = np.random.default_rng(SEED)
+    scale = error * np.sqrt(spare / rng.chisquare(spare, REPLICATES))
+    noise = rng.standard_normal((REPLICATES, len(fitted))) * scale[:, None]
+    relative = np.maximum(1 + noise, 1e-3)
+    weighted = basis / fitted[:, None]
+    return np.array([nnls(weighted, row)[0] for row in relative])
+
+
+def _estimate(of: Callable[[Array], float], best: Array, curves: Array) -> Estimate:
+    low, high = _interval(np.array([of(row) for row in curves]))
+    return Estimate(float(of(best)), low, high)
+
+
+def _interval(values: Array) -> tuple[float, float]:
+    """Percentiles; by order, so that infinite values can be bounds."""
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(values, [tail, 1 - tail], method="nearest")
+    return float(low), float(high)
+
+
+def _serial(row: Array) -> float:
+    one = row[0] + row[1]
+    return float(row[1] / one) if one > 0 else math.nan
+
+
+def _coherency(row: Array) -> float:
+    one = row[0] + row[1]
+    return float(row[2] / one) if len(row) > 2 and one > 0 else 0.0
+
+
+def _peak(row: Array) -> float:
+    """Gunther's N* = sqrt((1 - a) / b), at least 1."""
+    serial, coherency = _serial(row), _coherency(row)
+    if coherency <= NEGLIGIBLE:
+        return math.inf
+    return max(1.0, math.sqrt(max(0.0, 1 - serial) / coherency))
+
+
+def _stops(law: Law, row: Array, start: float, gain: float) -> float:
+    """Count from which on a doubling gains less than ``gain``: the gain falls with the count."""
+    grid = start * np.exp2(np.arange(0, 14, 0.05))
+    once, twice = _basis(law, grid) @ row, _basis(law, 2 * grid) @ row
+    poor = np.flatnonzero(once < twice * (1 + gain))
+    return float(grid[poor[0]]) if len(poor) else math.inf
