@@ -11,6 +11,7 @@ import pytest
 from tests.support.powered import METERED, Row, busy, cluster, powered, seconds, steady
 from windtunnel.analysis import Analysis, analyse
 from windtunnel.analysis.energy import sources, with_energy
+from windtunnel.analysis.words import percent
 from windtunnel.report.sections import sections
 from windtunnel.results.folder import Results
 from windtunnel.results.power import PowerRecord
@@ -49,7 +50,8 @@ def test_totals_effects_and_section(tmp_path: Path) -> None:
     assert effect.unit == "J"
     (section,) = [s for s in sections(analysis) if s.id == "energy"]
     assert any("Intel DCM, GroupBD, 4 hosts" in sentence for sentence in section.said)
-    assert any("metered energy +" in sentence for sentence in section.said)
+    (table,) = [t for t in section.tables if t.caption.startswith("Change")]
+    assert table.rows[0][1:3] == ("settings tuned : stock", percent(effect.relative))
     assert {row["metric"] for row in section.data["rows"]} >= {"energy_metered", "edp_metered"}
     assert not {"energy-mixed", "energy-scope", "energy-source-unknown"} & warned(analysis)
 
@@ -120,11 +122,11 @@ def test_a_phase_shorter_than_two_samples_is_marked(tmp_path: Path) -> None:
     results = powered(tmp_path)
     imported(results, 500.0, period=10.0)
     (section,) = [s for s in sections(analyse(results)) if s.id == "energy"]
-    (table,) = section.tables
-    marked = {row[0] for row in table.rows if row[2].endswith("*")}
+    totals, phases = section.tables[:2]
 
-    assert "teravalidate" in marked  # 9 s
-    assert "total" not in marked
+    assert not any(row[2].endswith("*") for row in totals.rows)
+    assert [row[2].endswith("*") for row in phases.rows][-1]  # teravalidate takes 9 s
+    assert not any(row[2].endswith("*") for row in phases.rows if row[0] == "terasort")
     assert "two samples" in section.hint
 
 

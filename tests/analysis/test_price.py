@@ -232,4 +232,4 @@ def test_the_section_states_assumptions_and_figures(tmp_path: Path) -> None:
     assert section.data["tariff"]["years"] == 4.0
     assert section.data["clusters"][1]["amount"] == {"amount": PRICE + 15_000, "currency": "USD"}
     assert section.data["fronts"][0]["points"][0]["price"] == PRICE
-    assert any("price/performance" in sentence for sentence in section.said)
+    assert any(t.caption.startswith("Change of price/performance") for t in section.tables)

@@ -152,7 +152,7 @@ def _derived(
         power(kind): Metric(value=joules.value / lasted, unit="W"),
         delay_product(kind): Metric(value=joules.value * phase.elapsed_s, unit="J s"),
     }
-    if idle is not None and joules.value >= idle * lasted:
+    if idle is not None:
         made[above_idle(kind)] = Metric(value=joules.value - idle * lasted, unit="J")
     return {name: metric for name, metric in made.items() if name not in metrics}
 

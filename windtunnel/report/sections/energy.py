@@ -17,8 +17,9 @@ from windtunnel.analysis.energy import (
 from windtunnel.analysis.limits import shares_machine
 from windtunnel.analysis.observations import TOTAL, counts
 from windtunnel.analysis.power_sources import described_watts
-from windtunnel.analysis.words import digits, energy_unit, listed, percent, percent_interval
-from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.analysis.words import digits, energy_unit, listed
+from windtunnel.report.sections.base import Column, Section, Table, column
+from windtunnel.report.sections.changes import changes
 from windtunnel.results.power import KINDS, Kind
 
 COARSE_BELOW = 2
@@ -36,8 +37,14 @@ def section(analysis: Analysis) -> Section | None:
     if not sources:
         return _refused(analysis)
     said = [f"{kind} energy: {listed(words)}; {_COVERS[kind]}" for kind, words in sources.items()]
-    found = [e for kind in sources for e in _effects(analysis, energy(kind))]
-    said += [_sentence(e) for e in found]
+    tables = [
+        table
+        for kind in sources
+        for table in (
+            *_tables(analysis, kind),
+            *changes(f"Change of the energy of all phases, {kind}", _effects(analysis, kind)),
+        )
+    ]
     coarse = [cell for kind in sources for cell in _coarse(analysis, kind)]
     hint = ""
     if coarse:
@@ -51,7 +58,7 @@ def section(analysis: Analysis) -> Section | None:
         lead="Power samples integrated over each phase. Kinds of source are never mixed.",
         said=said,
         charts=("energy",),
-        tables=[_table(analysis, kind) for kind in sources],
+        tables=tables,
         hint=hint,
         data=_data(analysis, sources),
     )
@@ -82,18 +89,8 @@ def _refused(analysis: Analysis) -> Section | None:
     )
 
 
-def _effects(analysis: Analysis, metric: str) -> list[Effect]:
-    return [e for e in analysis.effects if e.metric == metric and e.phase == TOTAL]
-
-
-def _sentence(e: Effect) -> str:
-    kind = e.metric.removeprefix("energy_")
-    lead = f"{e.workload}, {e.factor} {e.level} against {e.baseline}: {kind} energy"
-    if e.relative is None:
-        return f"{lead} changes by an unknown share"
-    span = percent_interval(e.ci_low, e.ci_high, e.relative)
-    clear = {True: "", False: ", no difference found", None: ", spread unknown"}
-    return f"{lead} {percent(e.relative)} {span}{clear[e.distinguishable]}"
+def _effects(analysis: Analysis, kind: Kind) -> list[Effect]:
+    return [e for e in analysis.effects if e.metric == energy(kind) and e.phase == TOTAL]
 
 
 def _coarse(analysis: Analysis, kind: Kind) -> list[tuple[str, str, str]]:
@@ -116,14 +113,44 @@ def _rows(analysis: Analysis, kind: Kind) -> list[Cell]:
     )
 
 
-def _table(analysis: Analysis, kind: Kind) -> Table:
-    coarse, cells = set(_coarse(analysis, kind)), _rows(analysis, kind)
-    unit, scale = energy_unit(max(cell.mean for cell in cells))
-    several = len(analysis.phases) > 1
-    rows, last = [], ""
+def _tables(analysis: Analysis, kind: Kind) -> list[Table]:
+    """Whole trials, then phases; a trial of one phase has the first only."""
+    cells = _rows(analysis, kind)
+    totals = [cell for cell in cells if cell.phase == TOTAL]
+    phases = [cell for cell in cells if cell.phase != TOTAL]
+    products = [analysis.cell(c.treatment, c.workload, TOTAL, delay_product(kind)) for c in totals]
+    prefix, scale = _delay_unit([cell.mean for cell in products if cell is not None])
+    tables = []
+    if totals:
+        rows: list[tuple[str, ...]] = [
+            (*row, "unknown" if product is None else digits(product.mean / scale))
+            for row, product in zip(_figures(analysis, kind, totals), products, strict=True)
+        ]
+        hint = "energy x delay: the energy times the elapsed time, lower is better."
+        columns = _columns("workload", totals, f"energy x delay, {prefix}J s")
+        tables.append(Table(f"Energy of all phases, {kind}", columns, rows, hint=hint))
+    if phases:
+        rows = _figures(analysis, kind, phases)
+        tables.append(Table(f"Energy by phase, {kind}", _columns("phase", phases), rows))
+    return tables
+
+
+def _columns(first: str, cells: list[Cell], *more: str) -> tuple[Column, ...]:
+    unit, _ = energy_unit(max(cell.mean for cell in cells))
+    numbers = ("n", f"energy, {unit}", "95 % interval", "mean W", f"above idle, {unit}", *more)
+    return column(first, "treatment", *numbers, text=2)
+
+
+def _figures(analysis: Analysis, kind: Kind, cells: list[Cell]) -> list[tuple[str, ...]]:
+    coarse = set(_coarse(analysis, kind))
+    _, scale = energy_unit(max(cell.mean for cell in cells))
+    rows: list[tuple[str, ...]] = []
+    last = ""
     for cell in cells:
         where = (cell.treatment, cell.workload, cell.phase)
-        head = f"{cell.workload} {cell.phase}" if several else cell.phase
+        head = cell.workload
+        if cell.phase != TOTAL:
+            head = f"{head} {cell.phase}" if len(analysis.phases) > 1 else cell.phase
         rows.append(
             (
                 head if head != last else "",
@@ -133,15 +160,17 @@ def _table(analysis: Analysis, kind: Kind) -> Table:
                 _span(cell, scale),
                 _mean(analysis, where, power(kind)),
                 _mean(analysis, where, above_idle(kind), scale),
-                _mean(analysis, where, delay_product(kind), 1e3),
             )
         )
         last = head
-    numbers = ("n", f"energy, {unit}", "95 % interval", "mean W", f"above idle, {unit}", "kJ s")
-    columns = column("phase", "treatment", *numbers, text=2)
-    strong = frozenset(place for place, cell in enumerate(cells) if cell.phase == TOTAL)
-    hint = "kJ s: energy x elapsed time."
-    return Table(f"Energy, {kind}", columns, rows, strong, hint)
+    return rows
+
+
+def _delay_unit(values: list[float]) -> tuple[str, float]:
+    """A prefix that suits the largest value, and its factor."""
+    top = max(values, default=0.0)
+    prefixes = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+    return next(((name, factor) for name, factor in prefixes if top >= factor), ("", 1.0))
 
 
 def _span(cell: Cell, scale: float) -> str:
@@ -168,5 +197,5 @@ def _data(analysis: Analysis, sources: dict[Kind, list[str]]) -> dict[str, Any]:
             for cell in analysis.cells
             if cell.metric in names
         ],
-        "effects": [asdict(e) for kind in sources for e in _effects(analysis, energy(kind))],
+        "effects": [asdict(e) for kind in sources for e in _effects(analysis, kind)],
     }

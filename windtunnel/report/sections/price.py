@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from windtunnel.analysis import Analysis, Cell
+from windtunnel.analysis import Analysis, Cell, Effect
 from windtunnel.analysis.fronts import Front, Point, fronts
-from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.price import (
     COST_OVER_YEARS,
     COST_PER_TB,
@@ -21,11 +20,13 @@ from windtunnel.analysis.price import (
 from windtunnel.analysis.words import (
     listed,
     money,
-    percent,
-    percent_interval,
     quantity,
 )
 from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.report.sections.changes import changes
+
+BEATEN_SAID = 3
+"""More treatments than this are not each said to be beaten: the table says it."""
 
 
 def section(analysis: Analysis) -> Section | None:
@@ -37,8 +38,8 @@ def section(analysis: Analysis) -> Section | None:
     tables = []
     if found is not None:
         said += found.notes
-        said += _changes(found)
-        tables += [_clusters(found), *_figures(analysis, found)]
+        tables += [_clusters(analysis, found), *_figures(analysis, found)]
+        tables += changes("Change of price/performance (lower is better)", _effects(found))
     tables += [_front_table(front) for front in weighed]
     return Section(
         id="price",
@@ -64,9 +65,8 @@ def _front_words(front: Front) -> list[str]:
     verb = "is" if len(on) == 1 else "are"
     said = [f"{front.workload}: on the front of {what} {verb} {listed(on, 8)}"]
     beaten = [point for point in front.points if point.beaten_by]
-    said += [_beaten(front, point) for point in beaten[:8]]
-    if len(beaten) > 8:
-        said.append(f"{front.workload}: {len(beaten) - 8} more are beaten, see the table")
+    if len(beaten) <= BEATEN_SAID:
+        said += [_beaten(front, point) for point in beaten]
     if front.left_out:
         names = listed(list(front.left_out))
         said.append(f"{front.workload}: not weighed, because a number is missing: {names}")
@@ -81,24 +81,19 @@ def _beaten(front: Front, point: Point) -> str:
     )
 
 
-def _changes(found: Prices) -> list[str]:
-    """The change of price/performance by each level of a factor."""
-    said = []
-    for e in found.effects:
-        if e.metric != PRICE_PERFORMANCE or e.phase != TOTAL or e.relative is None:
-            continue
-        span = percent_interval(e.ci_low, e.ci_high, e.relative)
-        said.append(
-            f"{e.workload}, {e.factor} {e.level} against {e.baseline}: price/performance "
-            f"{percent(e.relative)} {span} (lower is better)"
-        )
-    return said
+def _effects(found: Prices) -> list[Effect]:
+    return [e for e in found.effects if e.metric == PRICE_PERFORMANCE]
 
 
-def _clusters(found: Prices) -> Table:
-    rows = [(p.treatment, _amount(p), _parts(p), _lacking(p)) for p in found.clusters]
-    columns = column("treatment", "price", "made of", "without a price", text=1)
-    columns = (columns[0], columns[1], *column("made of", "without a price", text=2))
+def _clusters(analysis: Analysis, found: Prices) -> Table:
+    """Prices of the treatments that ran."""
+    ran = {trial.treatment for trial in analysis.trials}
+    rows = [
+        (price.treatment, _amount(price), _parts(price), _lacking(price))
+        for price in found.clusters
+        if price.treatment in ran
+    ]
+    columns = (*column("treatment", "price"), *column("hosts", "without a price", text=2))
     return Table("Price of the cluster", columns, rows)
 
 
@@ -109,9 +104,7 @@ def _amount(price: ClusterPrice) -> str:
 
 
 def _parts(price: ClusterPrice) -> str:
-    return " + ".join(
-        f"{count} {name} x {one.amount:,.2f} {one.currency}" for name, count, one in price.parts
-    )
+    return " + ".join(f"{count} {name} x {one.amount:,.2f}" for name, count, one in price.parts)
 
 
 def _lacking(price: ClusterPrice) -> str:
@@ -119,39 +112,56 @@ def _lacking(price: ClusterPrice) -> str:
 
 
 def _figures(analysis: Analysis, found: Prices) -> list[Table]:
-    rows = [
-        (
-            workload,
-            treatment,
-            *(
-                _figure(cells.get(name))
-                for name in (PRICE_PERFORMANCE, HARDWARE_PER_TB, COST_PER_TB, COST_OVER_YEARS)
-            ),
+    """What the work costs, one table per workload."""
+    by_workload: dict[str, list[tuple[str, dict[str, Cell]]]] = {}
+    order = {name: place for place, name in enumerate(analysis.treatments())}
+    for (workload, treatment), cells in figure_cells(found).items():
+        by_workload.setdefault(workload, []).append((treatment, cells))
+    tables = []
+    for workload, rows in by_workload.items():
+        rows.sort(key=lambda row: order[row[0]])
+        largest = max((_mean(cells) for _, cells in rows), default=0.0)
+        thousands = largest >= 1e4
+        coin = found.currency
+        columns = column(
+            "treatment",
+            f"price/performance, {'k' if thousands else ''}{coin} per TB/h",
+            f"hardware, {coin}/TB",
+            f"with energy, {coin}/TB",
+            f"{analysis.tariff.span} with energy, {coin}",
         )
-        for (workload, treatment), cells in figure_cells(found).items()
-    ]
-    if not rows:
-        return []
-    columns = column(
-        "workload",
-        "treatment",
-        f"price/ performance, {found.currency} per TB/h",
-        f"hardware, {found.currency}/TB",
-        f"with energy, {found.currency}/TB",
-        f"{analysis.tariff.span} with energy, {found.currency}",
-        text=2,
-    )
-    hint = "price/performance: price of the cluster over TB per hour, all phases; lower is better."
-    return [Table("What the work costs (mean, 95 % interval)", columns, rows, hint=hint)]
+        words = [
+            (
+                treatment,
+                _figure(cells.get(PRICE_PERFORMANCE), 1e3 if thousands else 1.0),
+                *(_figure(cells.get(name)) for name in (HARDWARE_PER_TB, COST_PER_TB)),
+                _figure(cells.get(COST_OVER_YEARS)),
+            )
+            for treatment, cells in rows
+        ]
+        caption = f"What the work costs: {workload} (mean [95 % interval])"
+        tables.append(Table(caption, columns, words))
+    if tables:
+        tables[-1] = replace(
+            tables[-1],
+            hint="price/performance: price of the cluster over TB per hour, all phases; lower is "
+            "better.",
+        )
+    return tables
 
 
-def _figure(cell: Cell | None) -> str:
+def _mean(cells: dict[str, Cell]) -> float:
+    cell = cells.get(PRICE_PERFORMANCE)
+    return 0.0 if cell is None else cell.mean
+
+
+def _figure(cell: Cell | None, scale: float = 1.0) -> str:
     if cell is None:
         return "unknown"
-    mean = money(cell.mean, "").strip()
+    mean = money(cell.mean / scale, "").strip()
     if cell.ci_low is None or cell.ci_high is None:
         return f"{mean} (n = 1)"
-    low, high = (money(bound, "").strip() for bound in (cell.ci_low, cell.ci_high))
+    low, high = (money(bound / scale, "").strip() for bound in (cell.ci_low, cell.ci_high))
     return f"{mean} [{low}, {high}]"
 
 
@@ -163,13 +173,20 @@ def _front_table(front: Front) -> Table:
             quantity(point.time.mean, point.time.unit),
             money(point.price, coin),
             "unknown" if point.energy is None else quantity(point.energy.mean, point.energy.unit),
-            f"by {listed(list(point.beaten_by))}" if point.beaten_by else "on the front",
+            _place(point),
         )
         for point in front.points
     ]
     strong = frozenset(i for i, point in enumerate(front.points) if not point.beaten_by)
     columns = (*column("treatment", "time", "price", "energy"), *column("beaten"))
     return Table(f"Front of {', '.join(front.objectives)}: {front.workload}", columns, rows, strong)
+
+
+def _place(point: Point) -> str:
+    if not point.beaten_by:
+        return "on the front"
+    doubt = "" if point.clear else " (no more than chance may explain)"
+    return f"by {listed(list(point.beaten_by))}{doubt}"
 
 
 def _data(analysis: Analysis, found: Prices | None, weighed: list[Front]) -> dict[str, Any]:
