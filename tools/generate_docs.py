@@ -42,7 +42,7 @@ from windtunnel.cluster import (  # noqa: E402
 )
 from windtunnel.engines.hadoop.client import COMMANDS  # noqa: E402
 from windtunnel.probes import sampler  # noqa: E402
-from windtunnel.results import record  # noqa: E402
+from windtunnel.results import decision, record  # noqa: E402
 from windtunnel.study import journal  # noqa: E402
 from windtunnel.study.file import StudyFile, load_study  # noqa: E402
 from windtunnel.study.plan import make_plan  # noqa: E402
@@ -289,7 +289,12 @@ def records(*models: type[BaseModel]) -> str:
 
 def study_json() -> str:
     """Types in ``study.json``."""
-    return records(record.StudyRecord, record.ProtocolRecord)
+    return records(record.StudyRecord, record.DesignRecord, record.ProtocolRecord)
+
+
+def decision_json() -> str:
+    """The type in ``decision.json``."""
+    return records(decision.DecisionRecord)
 
 
 def trial_json() -> str:
@@ -437,6 +442,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "workload parameters": workload_parameters,
     "cluster description": cluster_description,
     "study.json": study_json,
+    "decision.json": decision_json,
     "trial json": trial_json,
     "parquet columns": parquet,
     "exit codes": exit_codes,

@@ -62,6 +62,10 @@ COMMANDS: dict[str, str] = {
     "windtunnel catalogue schema terasort": HERE,
     "windtunnel plan my-study.yaml": HERE,
     "windtunnel check my-study.yaml": HERE,
+    "windtunnel plan screening": HERE,
+    "windtunnel plan my-study.yaml --history my-results": HERE,
+    "windtunnel plan my-study.yaml --json > plan.json": HERE,
+    "windtunnel run my-study.yaml --results my-results --pilot": REAL,
     "windtunnel plan my-study.yaml --set hosts.worker.count=2 --set storage.replication=2": HERE,
     "windtunnel run my-study.yaml --results my-results": REAL,
     "windtunnel run my-study.yaml --results my-results --retry-invalid": REAL,
@@ -217,7 +221,7 @@ def test_the_queries_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(slowest) == 10
 
 
-@pytest.mark.parametrize("name", ["first-study.md", "study-file.md"])
+@pytest.mark.parametrize("name", ["first-study.md", "study-file.md", "designs.md"])
 def test_the_yaml_examples_make_a_plan(name: str, tmp_path: Path) -> None:
     yaml = YAML(typ="safe", pure=True)
     for block in blocks(ROOT / "docs" / name, "yaml"):
