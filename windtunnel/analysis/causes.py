@@ -26,9 +26,11 @@ WAITED = 0.25
 limit is. The rest of the time is the other work of the same tasks."""
 MEMORY_FULL = 0.95
 """Used memory (caches not counted) above this leaves no room: the next page is swapped."""
-LONE = 0.25
-"""One task works alone for a quarter of the phase: shared out over two it would end at least an
-eighth earlier, more than a study with the usual noise of a few percent can miss."""
+LONE = 0.15
+"""One of several tasks works alone for this share of the phase: with its work shared out over
+two, the phase would end 7 % earlier, which a study with the usual noise of a few percent sees."""
+SINGLE = 0.25
+"""Of a task that is the only one of its kind more is asked: a last short reducer is usual."""
 SKEWED = 1.5
 """The lone task is a long one, not just the last one, if it works 1.5 times the median."""
 EXTRA_PASSES = 2.5
@@ -86,7 +88,7 @@ def long_task(facts: Facts) -> Cause | None:
     numbers = {"alone": share, "tasks": count}
     if count < 2:
         words = f"a single {kind}: it {alone}"
-        return Cause(f"a single {kind}", words, share, share >= LONE, numbers)
+        return Cause(f"a single {kind}", words, share, share >= SINGLE, numbers)
     longer = digits(skew or 0.0)
     words = f"one long {kind}: it {alone}; it took {longer} times the median of {count:.0f}"
     numbers["skew"] = skew or 0.0

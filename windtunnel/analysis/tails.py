@@ -94,7 +94,7 @@ def tails(analysis: Analysis) -> list[Tail]:
             if not rows or phase.elapsed_s <= 0:
                 continue
             where = (trial.id, trial.workload, trial.treatment.id)
-            found += [_tail(where, phase, rows, kind) for kind in _kinds(rows)]
+            found += [tail_of(where, phase, rows, kind) for kind in _kinds(rows)]
     return found
 
 
@@ -106,7 +106,7 @@ def idles(analysis: Analysis) -> dict[tuple[str, str], Idle]:
         for phase in trial.phases:
             rows = groups.get((trial.id, phase.name))
             if rows and phase.elapsed_s > 0:
-                found[(trial.id, phase.name)] = _idle(phase, rows)
+                found[(trial.id, phase.name)] = idle_of(phase, rows)
     return found
 
 
@@ -115,7 +115,8 @@ def _kinds(rows: Iterable[Attempt]) -> list[str]:
     return [kind for kind in (MAP, REDUCE) if kind in done]
 
 
-def _tail(where: tuple[str, str, str], phase: Phase, rows: Sequence[Attempt], kind: str) -> Tail:
+def tail_of(where: tuple[str, str, str], phase: Phase, rows: Sequence[Attempt], kind: str) -> Tail:
+    """The tasks of one kind, of a (trial, workload, treatment), from all its attempts."""
     own = [row for row in rows if row.type == kind]
     done = [row for row in own if row.succeeded]
     spans = _working(rows)
@@ -158,7 +159,8 @@ def _tail(where: tuple[str, str, str], phase: Phase, rows: Sequence[Attempt], ki
     )
 
 
-def _idle(phase: Phase, rows: Sequence[Attempt]) -> Idle:
+def idle_of(phase: Phase, rows: Sequence[Attempt]) -> Idle:
+    """The shares of a phase without any of its attempts."""
     spans = [(row.started_at, row.finished_at) for row in rows]
     _, share_at = _profile(spans)
     busy = sum(seconds for running, seconds in share_at.items() if running > 0)
