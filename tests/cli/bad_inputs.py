@@ -176,6 +176,42 @@ CASES = [
         study=GOOD + "protocol: {rounds: 0}\n",
     ),
     Bad(
+        "unknown design",
+        CHECK,
+        3,
+        ("study.yaml:5", "no design 'latin'", "plackett-burman"),
+        study=GOOD + "design: latin\n",
+    ),
+    Bad(
+        "option of another design",
+        CHECK,
+        3,
+        ("study.yaml:5", "design.resolution", "ab has no option"),
+        study=GOOD + "design: {kind: ab, resolution: 3}\n",
+    ),
+    Bad(
+        "three levels for a screening",
+        CHECK,
+        3,
+        ("study.yaml:6", "has 3 levels", "two levels"),
+        study=GOOD + "factors: {settings.a: [1, 2, 3], settings.b: [1, 2]}\n"
+        "design: plackett-burman\n",
+    ),
+    Bad(
+        "rounds beside detect",
+        CHECK,
+        3,
+        ("study.yaml:5", "protocol.rounds", "exclude each other"),
+        study=GOOD + "protocol: {detect: 5 %, rounds: 3}\n",
+    ),
+    Bad(
+        "data that memory can cache",
+        CHECK,
+        4,
+        ("larger-than-memory", "the data of terasort (100 MB) fits in the memory"),
+        study=GOOD + "protocol: {cache: larger-than-memory}\n",
+    ),
+    Bad(
         "unknown factor path",
         CHECK,
         3,

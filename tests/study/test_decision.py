@@ -9,10 +9,21 @@ from pathlib import Path
 import pytest
 
 from tests.study.test_runner import ids
-from tests.support.mock import Diary, MockTestbed, ctrl_c, job_fails, plan_from, run_study
+from tests.support.mock import (
+    Diary,
+    MockTestbed,
+    ctrl_c,
+    job_fails,
+    plan_from,
+    run_study,
+    toy_plan,
+)
+from windtunnel.analysis import analyse
 from windtunnel.cluster import Cluster
 from windtunnel.errors import ResultsError
+from windtunnel.report.sections import sample_size
 from windtunnel.results.decision import DecisionRecord, read_decision
+from windtunnel.results.folder import read_results
 from windtunnel.study import runner
 from windtunnel.study.journal import Journal, open_journal
 from windtunnel.study.plan import Plan
@@ -190,3 +201,35 @@ def test_the_pilot_of_a_study_without_detect_is_its_first_round(tmp_path: Path) 
     assert run_pilot(tmp_path / "out", of) == 4
     assert read_decision(tmp_path / "out") is None
     assert len(run_study(tmp_path / "out", of)) == 8
+
+
+# -- in the report -----------------------------------------------------------------------
+
+
+def test_the_report_says_how_many_trials_and_why(tmp_path: Path) -> None:
+    run_study(tmp_path / "out", plan(), noisy())
+    made = decision_of(tmp_path / "out")
+    analysis = analyse(read_results(tmp_path / "out"))
+
+    section = sample_size.section(analysis)
+    assert section is not None
+    assert section.said == (made.text,)
+    assert section.data["rounds"] == made.rounds
+    assert "incomplete" not in [warning.id for warning in analysis.warnings]
+
+
+def test_a_study_that_stopped_after_its_pilot_is_incomplete(tmp_path: Path) -> None:
+    run_pilot(tmp_path / "out", plan())
+    (said,) = [
+        warning.text
+        for warning in analyse(read_results(tmp_path / "out")).warnings
+        if warning.id == "incomplete"
+    ]
+
+    assert f"3 of {decision_of(tmp_path / 'out').rounds}" in said
+
+
+def test_without_a_pilot_there_is_nothing_to_say(tmp_path: Path) -> None:
+    run_study(tmp_path / "out", toy_plan(rounds=2))
+
+    assert sample_size.section(analyse(read_results(tmp_path / "out"))) is None

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ConfigDict, Field, ValidationError
 
 from windtunnel.errors import ResultsError
-from windtunnel.results.record import Record
+from windtunnel.results.record import Record, StudyRecord
 
 DECISION_SCHEMA = "windtunnel.decision/1"
 DECISION_FILE = "decision.json"
@@ -50,6 +50,12 @@ class DecisionRecord(Record):
     def capped(self) -> bool:
         """Whether more rounds would be needed than the protocol allows."""
         return self.needed is None or self.needed > self.max_rounds
+
+
+def rounds_of(path: Path, study: StudyRecord) -> int:
+    """Rounds that the study was to run: those decided, else those of the protocol."""
+    decision = read_decision(path)
+    return decision.rounds if decision is not None else study.protocol.rounds
 
 
 def read_decision(path: Path) -> DecisionRecord | None:

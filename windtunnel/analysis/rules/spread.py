@@ -10,6 +10,7 @@ from windtunnel.analysis.evidence import Evidence, ReportWarning, cell_name, slo
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.stats import INDICATIVE_BELOW
 from windtunnel.analysis.words import listed, percent, plural
+from windtunnel.results.decision import rounds_of
 
 
 def spread_unknown(evidence: Evidence) -> Iterator[ReportWarning]:
@@ -112,8 +113,8 @@ def no_baseline(evidence: Evidence) -> Iterator[ReportWarning]:
 
 
 def incomplete(evidence: Evidence) -> Iterator[ReportWarning]:
-    """A cell has fewer valid trials than the protocol asked for."""
-    rounds = evidence.results.study.protocol.rounds
+    """A cell has fewer valid trials than the protocol, or its pilot, asked for."""
+    rounds = rounds_of(evidence.results.path, evidence.results.study)
     short = [
         f"{_slot_name(where)}: {done} of {rounds}" for where, done in _short_slots(evidence).items()
     ]
@@ -129,13 +130,14 @@ def incomplete(evidence: Evidence) -> Iterator[ReportWarning]:
 def _short_slots(evidence: Evidence) -> dict[tuple[str, str], int]:
     """Valid trials of each (workload, treatment) that has fewer than planned rounds."""
     study = evidence.results.study
+    rounds = rounds_of(evidence.results.path, study)
     done = Counter(slot(trial) for trial in evidence.counted)
     workloads = list(study.workloads) or sorted({t.workload for t in evidence.results.trials})
     return {
         (workload, treatment.id): done[(workload, treatment.id)]
         for treatment in study.treatments
         for workload in workloads
-        if done[(workload, treatment.id)] < study.protocol.rounds
+        if done[(workload, treatment.id)] < rounds
     }
 
 

@@ -12,6 +12,7 @@ from windtunnel.report.sections import (
     overall,
     price,
     ranking,
+    sample_size,
     scaling,
     statistics,
     tails,
@@ -26,6 +27,7 @@ SECTIONS: tuple[Maker, ...] = (
     tails.section,
     energy.section,
     price.section,
+    sample_size.section,
     statistics.section,
 )
 
