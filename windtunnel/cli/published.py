@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table as RichTable
 
 from windtunnel.errors import UsageError
 from windtunnel.published.mapping import Map, map_from_roles
@@ -53,6 +54,8 @@ def _print(found: Review) -> None:
             say(f"  stated: {point.stated}\n          {point.stated_source}")
             say(f"  found:  {point.found}\n          {point.found_source}")
         say(f"  means:  {point.means}\n")
+    if found.energy:
+        console.print(_energy(found))
     counts = [
         f"{sum(point.severity == severity for point in found.points)} {severity}"
         for severity in dict.fromkeys(point.severity for point in found.points)
@@ -60,6 +63,19 @@ def _print(found: Review) -> None:
     total = len(found.points)
     more = f" ({', '.join(counts)})" if counts else ""
     say(f"{found.study}: {total} point{'' if total == 1 else 's'}{more}")
+
+
+def _energy(found: Review) -> RichTable:
+    """Stated and recomputed energies side by side."""
+    table = RichTable(title="Energy, kWh: as stated and recomputed", title_justify="left")
+    for name in ("treatment", "stated", "W x h", "jobs, metered", "hours stated", "hours of jobs"):
+        table.add_column(name, justify="left" if name == "treatment" else "right")
+    for row in found.energy:
+        jobs = "unknown" if row.jobs is None else f"{row.jobs:.2f}"
+        hours = (f"{row.hours:g}", f"{row.job_hours:.2f}")
+        name = f"{row.treatment} {row.label}"
+        table.add_row(name, f"{row.stated:.2f}", f"{row.product:.2f}", jobs, *hours)
+    return table
 
 
 def import_(

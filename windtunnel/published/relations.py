@@ -16,7 +16,7 @@ from windtunnel.published.numbers import Digits, Take
 
 def _many(value: object) -> object:
     """One value, or a list of them; numbers as they are written."""
-    values = value if isinstance(value, list) else [value]
+    values = value if isinstance(value, list | tuple) else [value]
     return tuple(str(one) for one in values)
 
 

@@ -10,6 +10,7 @@ from windtunnel.analysis.evidence import SEVERITIES
 from windtunnel.cluster import load_text, validate
 from windtunnel.published.case import Case, Point
 from windtunnel.published.checks import CHECKS, Check
+from windtunnel.published.checks.energy import EnergyRow, energy_table
 from windtunnel.published.relations import Relations
 from windtunnel.published.sources import (
     PREFIX,
@@ -26,10 +27,11 @@ SCHEMA = "windtunnel.review/1"
 
 @dataclass(frozen=True)
 class Review:
-    """The points of a study, the serious ones first."""
+    """The points of a study, the serious ones first, and its table of energies recomputed."""
 
     study: str
     points: list[Point]
+    energy: list[EnergyRow]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -38,6 +40,7 @@ class Review:
             "study": self.study,
             "count": len(self.points),
             "points": [asdict(point) for point in self.points],
+            "energy": [asdict(row) for row in self.energy],
         }
 
 
@@ -67,4 +70,4 @@ def review(case: Case, checks: Sequence[Check] = CHECKS) -> Review:
     """All points, by severity and then in the order of the checks."""
     points = [point for check in checks for point in check.run(case)]
     points.sort(key=lambda point: SEVERITIES.index(point.severity))
-    return Review(case.results.study.name, points)
+    return Review(case.results.study.name, points, energy_table(case))

@@ -21,8 +21,8 @@ from windtunnel.results.folder import Results, read_results
 
 PREFIX = "published:"
 STUDY = "study.yaml"
-CODE = "1"
-"""Raise it when the same facts give another folder, so that older copies are not used."""
+BUILDERS = ("build.py", "mapping.py", "power.py", "table.py", "units.py")
+"""The modules that make a folder of facts: another version of them makes another folder."""
 
 
 def published_names() -> list[str]:
@@ -139,5 +139,7 @@ def _cluster_of(named: str | None, beside: Path) -> Cluster | None:
 
 
 def _digest(name: str) -> str:
-    content = "\0".join(f"{file}\0{text}" for file, text in facts(name).items())
-    return hashlib.sha256(f"{CODE}\0{content}".encode()).hexdigest()[:16]
+    code = resources.files("windtunnel.published")
+    parts = [code.joinpath(module).read_text(encoding="utf-8") for module in BUILDERS]
+    parts += [f"{file}\0{text}" for file, text in facts(name).items()]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

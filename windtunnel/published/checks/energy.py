@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from windtunnel.analysis.power_curve import PowerCurve
 from windtunnel.analysis.words import percent
@@ -29,6 +30,43 @@ def _stated(case: Case, described: StatedEnergy) -> Iterator[Row]:
         if row[described.kwh] and row[described.hours] and row[described.treatment] not in seen:
             seen.add(row[described.treatment])
             yield row
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyRow:
+    """Energy of one treatment in kWh, and the hours that it covers; None where unknown.
+
+    ``stated`` is printed, ``product`` printed power x printed time, ``jobs`` the integral of the
+    power samples over the reported jobs.
+    """
+
+    treatment: str
+    label: str
+    stated: float
+    product: float
+    jobs: float | None
+    hours: float
+    job_hours: float
+
+
+def energy_table(case: Case) -> list[EnergyRow]:
+    """The study's table of energies, recomputed; empty where it has none."""
+    described = case.relations.energy
+    if described is None:
+        return []
+    joules = _job_joules(case)
+    return [
+        EnergyRow(
+            treatment=row[described.treatment],
+            label=row[described.label],
+            stated=float(row[described.kwh]),
+            product=float(row[described.watts]) * float(row[described.hours]) / 1000,
+            jobs=None if (found := joules.get(row[described.treatment])) is None else found / KWH,
+            hours=float(row[described.hours]),
+            job_hours=_job_seconds(case, row[described.treatment]) / 3600,
+        )
+        for row in _stated(case, described)
+    ]
 
 
 def of_jobs(case: Case) -> Iterator[Point]:

@@ -1,0 +1,160 @@
+"""The published studies of the catalogue as results."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+
+from tests.support.published import case_of
+from windtunnel.analysis.energy import with_energy
+from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.errors import UsageError
+from windtunnel.published import open_results, published_names
+from windtunnel.published.sources import build_published, fact_table, facts, published_folder
+from windtunnel.results.power import read_power
+
+NAMES = ["cern-2016", "cisco-2014", "intel-2012", "mellanox-2014", "vmware-2011"]
+TRIALS = {
+    "cern-2016": 6,
+    "cisco-2014": 72,
+    "intel-2012": 2,
+    "mellanox-2014": 0,
+    "vmware-2011": 35,
+}
+REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference"
+
+
+def reference(name: str) -> list[dict[str, str]]:
+    """A table that the catalogue's facts can be held against, where it is at hand."""
+    file = REFERENCE / name
+    if not file.is_file():
+        pytest.skip("the reference tables are not beside this checkout")
+    with file.open(newline="", encoding="utf-8") as rows:
+        return list(csv.DictReader(rows))
+
+
+def test_the_catalogue_has_the_five_studies() -> None:
+    assert published_names() == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_study_is_a_results_folder(name: str) -> None:
+    results = open_results(f"published:{name}")
+    assert results.study.kind == "published"
+    assert len(results.trials) == TRIALS[name]
+    assert {trial.kind for trial in results.trials} <= {"published"}
+    assert results.study.sources
+    assert results.study.baseline.keys() <= results.study.factors.keys()
+    for factor, level in results.study.baseline.items():
+        assert level in results.study.factors[factor]
+    ids = {warning.id for warning in case_of(name).analysis.warnings}
+    assert ("published-as-is" if results.trials else "published-nothing") in ids
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_treatment_is_a_cluster(name: str) -> None:
+    study = build_published(name).study
+    base = Cluster.model_validate(study.cluster)
+    for treatment in study.treatments:
+        own = {p: v for p, v in treatment.overrides.items() if not p.startswith("workloads.")}
+        assert apply_overrides(base, own).hosts
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_fact_has_a_source(name: str) -> None:
+    for file in facts(name):
+        if file.endswith(".csv"):
+            assert all(row["source"] for row in fact_table(name, file).rows), file
+
+
+def test_the_folder_is_made_once() -> None:
+    folder = published_folder("published:cern-2016")
+    before = (folder / "study.json").stat().st_mtime_ns
+    assert published_folder("published:cern-2016") == folder
+    assert (folder / "study.json").stat().st_mtime_ns == before
+
+
+def test_an_unknown_study_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="no published study 'cisco'") as caught:
+        open_results("published:cisco")
+    assert "cisco-2014" in caught.value.remedy
+
+
+def test_cisco_effects_are_matched_pairs() -> None:
+    """Each level is compared with the test that differs in this factor only."""
+    found = case_of("cisco-2014").analysis
+    totals = {
+        (e.factor, e.level): e
+        for e in found.effects
+        if (e.workload, e.phase, e.metric) == ("terasort-1tb", "total", "elapsed")
+    }
+    assert {key for key in totals if key[0] == "cpu"} == {
+        ("cpu", name) for name in ("E5-2695 v2", "E5-2643 v2", "E5-2667 v2", "E5-2690 v2")
+    }
+    assert totals["cpu", "E5-2690 v2"].matched == 1
+    assert totals["network", "1 Gb/s"].mean_baseline == totals["network", "5 Gb/s"].mean_baseline
+    assert totals["network", "1 Gb/s"].ci_low is not None
+
+
+def test_cisco_power_covers_the_runs_of_tests_2_to_8() -> None:
+    results = open_results("published:cisco-2014")
+    assert [record.words for record in read_power(results.path)] == [
+        "metered: DCM, GroupBD, 8 hosts"
+    ]
+    found = with_energy(results)
+    have = {t.treatment.id for t in found.trials if "energy_metered" in t.phases[0].metrics}
+    assert have == {f"test{number}" for number in range(2, 9)}
+
+
+def test_cisco_spreads_are_those_of_the_reference() -> None:
+    cells = case_of("cisco-2014").analysis
+    workloads = {"tera1": "terasort-1tb", "tera2": "terasort-2tb", "pig": "wordcount"}
+    for row in reference("cisco_run_spread_derived.csv"):
+        for metric, column in (("elapsed", "elapsed"), ("cpu_time", "cpu_time")):
+            cell = cells.cell(row["test"], workloads[row["workload"]], row["phase"], metric)
+            assert cell is not None and cell.cv is not None
+            assert cell.n == int(row["runs"])
+            assert cell.mean == pytest.approx(float(row[f"{column}_mean_s"]), abs=0.01)
+            assert cell.cv * 100 == pytest.approx(float(row[f"{column}_rsd_pct"]), abs=0.01)
+
+
+def test_cisco_energy_is_near_the_reference() -> None:
+    """The reference takes whole samples only, we integrate: the same within a few percent."""
+    found = with_energy(open_results("published:cisco-2014"))
+    workloads = {"tera1": "terasort-1tb", "tera2": "terasort-2tb", "pig": "wordcount"}
+    ours = {
+        (t.treatment.id, t.workload, p.name, t.round): p.metrics["energy_metered"].value / 3.6e6
+        for t in found.trials
+        for p in t.phases
+        if "energy_metered" in p.metrics
+    }
+    ratios = []
+    for row in reference("cisco_job_power_derived.csv"):
+        if row["energy_kwh"] and int(row["dcm_samples"]) >= 5:
+            key = (row["test"], workloads[row["workload"]], row["phase"], int(row["run"]))
+            ratios.append(ours[key] / float(row["energy_kwh"]))
+    assert len(ratios) > 50
+    assert fmean(ratios) == pytest.approx(1.0, abs=0.02)
+    assert stdev(ratios) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "table"),
+    [
+        ("vmware-2011", "elapsed.csv", "vmware_elapsed.csv"),
+        ("cern-2016", "clusters.csv", "cern_clusters.csv"),
+        ("mellanox-2014", "config.csv", "mellanox_ceph_config.csv"),
+        ("intel-2012", "facts.csv", "intel_10gbe.csv"),
+        ("cisco-2014", "power_summary.csv", "cisco_power_summary.csv"),
+        ("cisco-2014", "claims.csv", "cisco_claims.csv"),
+    ],
+)
+def test_facts_are_those_of_the_reference(name: str, file: str, table: str) -> None:
+    ours = [
+        {k: v for k, v in row.cells.items() if k != "source"} for row in fact_table(name, file).rows
+    ]
+    theirs = [{k: v.strip() for k, v in row.items() if k != "source"} for row in reference(table)]
+    assert ours == theirs

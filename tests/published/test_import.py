@@ -1,0 +1,191 @@
+"""Anybody's spreadsheet: what the columns mean, and every bad cell with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windtunnel.analysis import analyse
+from windtunnel.cluster import QuantityError
+from windtunnel.errors import DescriptionError, ResultsError, UsageError
+from windtunnel.published.mapping import Map, map_from_roles
+from windtunnel.published.sources import import_csv, read_map
+from windtunnel.published.store import write_results
+from windtunnel.published.table import parse_table
+from windtunnel.published.units import metric
+from windtunnel.results.folder import Results, read_results
+
+ROLES = ["config=factor", "run=round", "job=phase", "seconds=metric:elapsed:s"]
+HEAD = "config,run,job,seconds,note\n"
+
+
+def imported(tmp_path: Path, text: str, mapped: Map | None = None) -> Results:
+    file = tmp_path / "runs.csv"
+    file.write_text(text)
+    write_results(
+        import_csv(file, mapped or map_from_roles(ROLES), "runs", "", tmp_path), tmp_path / "out"
+    )
+    return read_results(tmp_path / "out")
+
+
+def refused(tmp_path: Path, text: str, roles: list[str] | None = None) -> DescriptionError:
+    with pytest.raises(DescriptionError) as caught:
+        imported(tmp_path, text, map_from_roles(roles or ROLES))
+    assert not (tmp_path / "out").exists()
+    return caught.value
+
+
+def test_rows_become_trials(tmp_path: Path) -> None:
+    text = HEAD + "a,1,sort,10,x\na,1,check,2,x\nb,1,sort,5,\nb,1,check,1,\n"
+    found = imported(tmp_path, text)
+    assert [(t.treatment.levels, t.round, [p.name for p in t.phases]) for t in found.trials] == [
+        ({"config": "a"}, 1, ["sort", "check"]),
+        ({"config": "b"}, 1, ["sort", "check"]),
+    ]
+    assert found.study.kind == "published"
+    assert found.study.factors == {"config": ["a", "b"]}
+    assert found.study.sources[0].startswith("runs.csv, SHA-256 ")
+    effects = {(e.phase, e.level): e.mean / e.mean_baseline for e in analyse(found).effects}
+    assert effects[("total", "b")] == pytest.approx(0.5)
+
+
+def test_without_a_column_of_runs_equal_rows_are_repetitions(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path, HEAD + "a,,sort,10,\na,,sort,12,\n", map_from_roles([ROLES[0], *ROLES[2:]])
+    )
+    assert [t.round for t in found.trials] == [1, 2]
+
+
+def test_units_columns_and_constants(tmp_path: Path) -> None:
+    (tmp_path / "map.yaml").write_text(
+        "name: x\nworkload: {text: put}\nphase: {text: put}\nstart: when\nutc_offset_h: 2\n"
+        "factors: {net: {column: net, baseline: 10G}}\n"
+        "metrics:\n  elapsed: {column: t, unit: {column: u, values: {m: min}}}\n  bytes: size\n"
+    )
+    mapped, _ = read_map(tmp_path / "map.yaml")
+    text = "net,t,u,size,when\n1G,1.5,m,2 GiB,2024-03-04 10:00\n10G,30,s,2 GiB,2024-03-04 11:00\n"
+    found = imported(tmp_path, text, mapped)
+    slow, fast = (t.phases[0] for t in found.trials)
+    assert (slow.elapsed_s, fast.elapsed_s) == (90.0, 30.0)
+    assert slow.metrics["bytes"].value == 2 * 2**30
+    assert fast.started_at - slow.started_at == 3600.0
+    assert slow.started_at == 1709539200.0  # 08:00 UTC
+    assert found.study.baseline == {"net": "10G"}
+
+
+def test_elapsed_time_follows_from_start_and_end(tmp_path: Path) -> None:
+    roles = ["c=factor", "b=start", "e=finish", "watts=metric:power:W"]
+    text = "c,b,e,watts\nx,2024-03-04 10:00,2024-03-04 10:01,7\n"
+    trial = imported(tmp_path, text, map_from_roles(roles)).trials[0]
+    assert trial.metrics["elapsed"].value == 60.0
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        (HEAD + "a,1,sort,10x,\n", 2, "seconds", "'10x s' is not a duration"),
+        (HEAD + "a,1,sort,10,\na,one,sort,10,\n", 3, "run", "'one' is no number of a run"),
+        (HEAD + "a,-1,sort,10,\n", 2, "run", "is no number of a run"),
+        (HEAD + "a,1,sort,10,\na,1,sort,11,\n", 3, None, "line 2 holds already"),
+        (HEAD + ",1,sort,10,\n", 2, "config", "the level of 'config' is empty"),
+        (HEAD + "a,1,sort\n", 2, None, "3 cells, the header 5"),
+        (HEAD + 'a,1,sort,10,"x\n', 2, None, "not CSV"),
+        (HEAD + "a,1,sort,,\n", None, None, "no row holds a number"),
+        (HEAD, None, None, "there are no rows"),
+        ("config,run,job\na,1,x\n", 1, None, "there is no column 'seconds'"),
+        ("config,config\na,b\n", 1, None, "'config' is there twice"),
+        (HEAD + '"a\nb",1,sort,1,\nc,1,sort,x,\n', 4, "seconds", "'x s' is not a duration"),
+    ],
+)
+def test_a_bad_cell_is_named(
+    tmp_path: Path, text: str, line: int | None, column: str | None, words: str
+) -> None:
+    error = refused(tmp_path, text)
+    assert words in error.render()
+    assert (error.line, error.key) == (line, column)
+    assert str(error.file).endswith("runs.csv")
+
+
+def test_a_phase_without_a_time_is_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path, "job,mb\nsort,3\n", ["job=phase", "mb=metric:data:MB"])
+    assert "a phase needs its elapsed time" in error.message
+
+
+def test_an_end_before_the_start_is_refused(tmp_path: Path) -> None:
+    roles = ["b=start", "e=finish", "s=metric:elapsed:s"]
+    error = refused(tmp_path, "b,e,s\n2024-01-01 10:00,2024-01-01 09:00,5\n", roles)
+    assert (error.line, error.key) == (2, "e")
+
+
+def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("x")
+    with pytest.raises(ResultsError):
+        imported(tmp_path, HEAD + "a,1,sort,10,\n")
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["mine"]
+    assert not list(tmp_path.glob(".out*"))
+
+
+@pytest.mark.parametrize("role", ["config", "config=colour", "=factor"])
+def test_a_role_that_does_not_exist_is_refused(role: str) -> None:
+    with pytest.raises(UsageError):
+        map_from_roles([role])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: x\n",
+        "metrics: {elapsed: s}\nfactors: {a: {baseline: b}}\n",
+        "metrics: {elapsed: s}\nworkload: {column: a, text: b}\n",
+        "metrics: {elapsed: s}\ncolour: red\n",
+        "metrics: {e: s}\nfactors: {a: {column: a, baseline: z, levels: {b: {}}}}\n",
+        "metrics: {e: s}\ntreatments: {t: {a: b}}\n",
+    ],
+)
+def test_a_wrong_map_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
+    (tmp_path / "map.yaml").write_text(text)
+    with pytest.raises(DescriptionError) as caught:
+        read_map(tmp_path / "map.yaml")
+    assert "map.yaml" in caught.value.render()
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value", "base"),
+    [
+        ("3.5 h", None, 12600.0, "s"),
+        ("3.5", "h", 12600.0, "s"),
+        ("2", "GiB", 2.0 * 2**30, "bytes"),
+        ("10", "Gb/s", 1.25e9, "bytes/s"),
+        ("0.5 kWh", None, 1.8e6, "J"),
+        ("20", "%", 0.2, "ratio"),
+        ("7", "bytes", 7.0, "bytes"),
+        ("5500", "operations/s", 5500.0, "operations/s"),
+    ],
+)
+def test_numbers_with_units(text: str, unit: str | None, value: float, base: str) -> None:
+    found = metric(text, unit)
+    assert (found.value, found.unit) == (pytest.approx(value), base)
+
+
+@pytest.mark.parametrize(("text", "unit"), [("12", None), ("x", "count"), ("5 m", None), ("", "s")])
+def test_numbers_without_a_clear_unit_are_refused(text: str, unit: str | None) -> None:
+    with pytest.raises(QuantityError):
+        metric(text, unit)
+
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=8)
+
+
+@given(st.lists(st.lists(words, min_size=1, max_size=4), max_size=6))
+def test_any_text_is_a_table_or_refused(rows: list[list[str]]) -> None:
+    text = "\n".join(",".join(row) for row in rows)
+    try:
+        table = parse_table(text, "x.csv")
+    except DescriptionError as error:
+        assert error.file == "x.csv"
+    else:
+        assert all(row.cells.keys() == set(table.columns) for row in table.rows)
