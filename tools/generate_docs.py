@@ -98,7 +98,7 @@ COLUMNS = {
     "t": "Instant, epoch seconds",
     "host": "Host of the sample or of the attempt",
     "metric": "Such as `cpu_user`, `disk_write`, `daemon_rss:datanode@worker-1`",
-    "unit": "`ratio`, `count`, `bytes`, `bytes/s`, `cores`",
+    "unit": "`ratio`, `count`, `bytes`, `bytes/s`, `cores`, `W`",
     "value": "The number, in `unit`",
     "phase": "Phase of the trial",
     "task": "Hadoop's id of the task",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,8 @@ import typer.main
 from ruamel.yaml import YAML
 
 from tests.support.pairs import folder as compared_folder
-from tests.support.synthetic import Plan, study_folder
+from tests.support.powered import dcm_csv
+from tests.support.synthetic import START, Plan, study_folder
 from tools import generate_docs
 from windtunnel import cli as command_line
 from windtunnel.analysis import analyse
@@ -61,11 +63,11 @@ COMMANDS: dict[str, str] = {
     "windtunnel catalogue schema cluster": HERE,
     "windtunnel catalogue schema terasort": HERE,
     "windtunnel plan my-study.yaml": HERE,
-    "windtunnel check my-study.yaml": HERE,
     "windtunnel plan screening": HERE,
     "windtunnel plan my-study.yaml --history my-results": HERE,
     "windtunnel plan my-study.yaml --json > plan.json": HERE,
     "windtunnel run my-study.yaml --results my-results --pilot": REAL,
+    "windtunnel check my-study.yaml": HERE,
     "windtunnel plan my-study.yaml --set hosts.worker.count=2 --set storage.replication=2": HERE,
     "windtunnel run my-study.yaml --results my-results": REAL,
     "windtunnel run my-study.yaml --results my-results --retry-invalid": REAL,
@@ -74,6 +76,11 @@ COMMANDS: dict[str, str] = {
     "windtunnel report my-results --csv trials.csv": HERE,
     "windtunnel report my-results --parquet trials.parquet": HERE,
     "windtunnel report my-results --json > report.json": HERE,
+    'windtunnel report my-results --years 5 --utilisation "60 %" --electricity "0.15 USD/kWh"'
+    " --pue 1.5": HERE,
+    "windtunnel power": HERE,
+    "windtunnel power my-results --csv dcm.csv --map time=timestamp_local --map watts=power_w"
+    ' --map group=dcm_group --zone -07:00 --stamp end --hosts 4 --source "Intel DCM"': HERE,
     'python -c "import duckdb; duckdb.sql(\\"SELECT treatment.id, round, verdict.valid'
     " FROM 'my-results/trials/*.json' ORDER BY ALL\\\").show()\"": HERE,
     "windtunnel compare before after": HERE,
@@ -83,6 +90,13 @@ COMMANDS: dict[str, str] = {
     "windtunnel compare before after --allow machine": HERE,
     "windtunnel compare run-1 run-2 run-3 after --history": HERE,
     "windtunnel compare before after --fail-if-worse": HERE,
+    "windtunnel report published:cisco-2014": HERE,
+    "windtunnel report published:cisco-2014 --html cisco.html": HERE,
+    "windtunnel review published:cisco-2014": HERE,
+    "windtunnel review published:vmware-2011 --json > review.json": HERE,
+    "windtunnel import runs.csv --map map.yaml --results imported": HERE,
+    "windtunnel import runs.csv --map config=factor --map run=round --map job=phase"
+    " --map seconds=metric:elapsed:s --results imported-again": HERE,
     "windtunnel status": HERE,
     "windtunnel up": REAL,
     "windtunnel up local-1": REAL,
@@ -140,6 +154,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for place, name in enumerate(("before", "after", "run-1", "run-2", "run-3")):
         plan = Plan(trials=8, seed=place + 2, write_samples=False)
         compared_folder(path / name, plan, later=place * 86400.0)
+    dcm_csv(path / "dcm.csv", START, [1000.0] * 200, 10.0)
+    for example in ("runs.csv", "map.yaml"):
+        shutil.copy(ROOT / "docs/examples" / example, path)
     programs = path / "programs"
     programs.mkdir()
     for name, words in (("windtunnel", "-m windtunnel.cli"), ("python", "")):
