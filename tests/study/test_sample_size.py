@@ -126,7 +126,8 @@ def test_the_decision_says_what_it_rests_on() -> None:
     assert found.sd_log == pytest.approx(0.05)
     assert found.needed == found.rounds == trials_needed(0.05, 0.1, 0.8)
     assert "to see a 10 % difference at this noise (sd 5 %, 6 trials of t)" in found.text
-    assert f"you need {found.needed} trials per treatment" in found.text
+    # a round is two trials of ten seconds
+    assert f"you need {found.needed} trials per treatment, about" in found.text
     assert found.detectable is not None and found.detectable <= 0.1
 
 

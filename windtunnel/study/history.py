@@ -16,7 +16,7 @@ from windtunnel.errors import ResultsError
 from windtunnel.results.folder import read_results, read_study
 from windtunnel.results.record import Trial
 from windtunnel.study.plan import Plan
-from windtunnel.study.sample_size import Noise, noise_of, sentence, trials_needed
+from windtunnel.study.sample_size import Noise, about, noise_of, sentence, trials_needed
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,3 @@ def _rests_on(past: Past) -> str:
         f"{past.workload}: {about(past.wall_s)} by the median of {count} "
         f"trial{'s' if count > 1 else ''} in {past.folder}{other}"
     )
-
-
-def about(seconds: float) -> str:
-    """An estimate in words: ``about 40 min``."""
-    minutes = round(seconds / 60)
-    if seconds < 90:
-        return f"about {max(1, round(seconds))} s"
-    if minutes < 90:
-        return f"about {minutes} min"
-    return f"about {minutes // 60} h {minutes % 60:02d} min"

@@ -12,6 +12,7 @@ elapsed time: a difference of 5 % is ``log(1.05)`` whatever the level.
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -127,7 +128,8 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
     """
     protocol = plan.protocol
     assert protocol.detect and protocol.pilot_rounds and protocol.max_rounds
-    found = noise_of(trial for trial in trials if trial.round <= protocol.pilot_rounds)
+    counted = [trial for trial in trials if trial.round <= protocol.pilot_rounds]
+    found = noise_of(counted)
     if not found:
         raise StudyStoppedError(
             "the pilot has no two valid trials of the same treatment: the noise is unknown, and "
@@ -139,6 +141,8 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
     rounds = min(max(needed or _MOST, protocol.pilot_rounds), protocol.max_rounds)
     least = detectable(noise.sd_log, rounds, protocol.power)
     text = sentence(noise, protocol.detect, protocol.power, needed)
+    if needed is not None:
+        text += f", {about(needed * _round_s(plan, counted))}"
     if needed is None or needed > protocol.max_rounds:
         text += (
             f", and the protocol allows {protocol.max_rounds}: that many are run, which show "
@@ -165,6 +169,23 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
     )
 
 
+def _round_s(plan: Plan, trials: list[Trial]) -> float:
+    """Seconds of a round by the median of the valid trials, pauses included."""
+    walls = [trial.finished_at - trial.started_at for trial in trials if trial.verdict.valid]
+    each = statistics.median(walls) + plan.protocol.pause
+    return each * len(plan.treatments) * len(plan.workloads)
+
+
 def _share(ratio: float, digits: int = 3) -> str:
     """``0.05`` as ``5 %``: no zeros that nobody measured."""
     return f"{ratio * 100:.{digits}g} %"
+
+
+def about(seconds: float) -> str:
+    """An estimate in words: ``about 40 min``."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"about {max(1, round(seconds))} s"
+    if minutes < 90:
+        return f"about {minutes} min"
+    return f"about {minutes // 60} h {minutes % 60:02d} min"
