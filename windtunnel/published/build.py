@@ -31,6 +31,7 @@ TESTBED = "published"
 ELAPSED = "elapsed"
 MOST_ROUNDS = 100_000
 _WORKLOAD = "workloads."
+_MEND = "mend the cell; leave it empty if the number is not known."
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def read_lines(mapped: Map, table: Table) -> list[Line]:
         treatment = _treatment_id(mapped, row, levels)
         workload = mapped.workload.of(row)
         if not workload:
-            raise row.error("the workload is empty", mapped.workload.used[0])
+            raise row.error("the workload is empty", mapped.workload.used[0], "fill the cell.")
         phase = mapped.phase.of(row) if mapped.phase else ""
         slot = (workload, treatment, phase)
         counts[slot] = counts.get(slot, 0) + 1
@@ -127,7 +128,7 @@ def read_lines(mapped: Map, table: Table) -> list[Line]:
         seen[(*slot, number)] = row
         begin, end = (_moment(row, c, where) for c in (mapped.start, mapped.finish))
         if begin is not None and end is not None and end < begin:
-            raise row.error("the end lies before the start", mapped.finish)
+            raise row.error("the end lies before the start", mapped.finish, "mend the times.")
         found = _spanned(row, metrics, begin, end, bool(phase))
         key = tuple(levels.items())
         lines.append(Line(row, workload, phase, number, key, treatment, begin, end, found))
@@ -146,7 +147,10 @@ def _spanned(
     """Elapsed time from the stamps where no column has it; a phase cannot do without."""
     elapsed = metrics.get(ELAPSED)
     if elapsed is not None and elapsed.unit != "s":
-        raise row.error(f"'{ELAPSED}' must be a duration, not in '{elapsed.unit}'")
+        raise row.error(
+            f"'{ELAPSED}' must be a duration, not in '{elapsed.unit}'",
+            remedy="give it a unit of time in the map (s, min, h).",
+        )
     if elapsed is None and begin is not None and end is not None:
         return {**metrics, ELAPSED: Metric(value=end - begin, unit="s")}
     if elapsed is None and phase:
@@ -165,7 +169,7 @@ def _metrics(mapped: Map, row: Row) -> dict[str, Metric]:
         try:
             found[name] = metric(row[number.column], number.unit_of(row))
         except QuantityError as error:
-            raise row.error(str(error), number.column) from None
+            raise row.error(str(error), number.column, _MEND) from None
     return found
 
 
@@ -187,14 +191,14 @@ def _moment(row: Row, column: str | None, where: tzinfo) -> float | None:
     try:
         return moment(row[column], where)
     except QuantityError as error:
-        raise row.error(str(error), column) from None
+        raise row.error(str(error), column, _MEND) from None
 
 
 def _treatment_id(mapped: Map, row: Row, levels: Mapping[str, str]) -> str:
     if mapped.treatment is not None:
         name = mapped.treatment.of(row)
         if not name:
-            raise row.error("the treatment is empty", mapped.treatment.used[0])
+            raise row.error("the treatment is empty", mapped.treatment.used[0], "fill the cell.")
         return name
     return ", ".join(levels.values()) or "as given"
 

@@ -241,7 +241,7 @@ def levels_of(mapped: Map, row: Row) -> Mapping[str, str]:
     for name, factor in mapped.factors.items():
         level = row[factor.column or name]
         if not level:
-            raise row.error(f"the level of '{name}' is empty", factor.column)
+            raise row.error(f"the level of '{name}' is empty", factor.column, "fill the cell.")
         if factor.levels and level not in factor.levels:
             raise row.error(
                 f"the factor '{name}' has no level '{level}' in the map",

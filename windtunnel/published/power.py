@@ -33,7 +33,7 @@ def read_power_series(described: PowerSeries, table: Table, utc_offset_h: float)
         samples.sort(key=lambda sample: sample[0])
         for before, after in pairwise(samples):
             if before[0] == after[0]:
-                raise after[2].error("this instant is there twice", described.time)
+                raise after[2].error("this instant is there twice", described.time, "keep one row.")
     return PowerRecord(
         kind="metered",
         source=described.source,
@@ -54,7 +54,7 @@ def _sample(described: PowerSeries, row: Row, utc_offset_h: float) -> tuple[floa
         column = described.watts.column
         read = metric(row[column], described.watts.unit_of(row))
     except QuantityError as error:
-        raise row.error(str(error), column) from None
+        raise row.error(str(error), column, "mend the cell.") from None
     if read.unit != "W":
         raise row.error(f"'{row[column]}' is no power", column, "give the column the unit W.")
     return t, read.value
