@@ -27,7 +27,7 @@ from windtunnel.analysis.shares import eta_squared, omega_squared, share_interva
 from windtunnel.analysis.stats import ALPHA
 from windtunnel.results.record import StudyRecord, Treatment
 
-HIGHER = "interactions of three and more"
+HIGHER = "interactions of 3+"
 ANY = "all interactions"
 """The row of what is left between treatments, if the design has rows for interactions of two or
 not."""

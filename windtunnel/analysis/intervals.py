@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from windtunnel.analysis.stats import CONFIDENCE
+from windtunnel.errors import UsageError
 
 Method = Literal["t", "bca"]
 METHODS: tuple[Method, ...] = ("t", "bca")
@@ -33,6 +34,14 @@ SEED = 20140313
 """Fixed, so that the same folder gives the same report."""
 _AT_ONCE = 4_000_000
 """Numbers held at once while resampling: about 32 MB."""
+
+
+def method_named(name: str) -> Method:
+    """The method with this name; UsageError if there is none."""
+    for method in METHODS:
+        if method == name:
+            return method
+    raise UsageError(f"--interval {name}: no such interval", remedy=f"use {' or '.join(METHODS)}.")
 
 
 def bca_intervals(groups: Sequence[Sequence[float]]) -> list[Interval | None]:

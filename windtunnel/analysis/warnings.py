@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from windtunnel.analysis.evidence import SEVERITIES, Evidence, ReportWarning
-from windtunnel.analysis.rules import conduct, physics, power, spread
+from windtunnel.analysis.rules import conduct, journal, outliers, physics, power, published, spread
 
 Rule = Callable[[Evidence], Iterator[ReportWarning]]
 
@@ -14,10 +14,12 @@ RULES: tuple[Rule, ...] = (
     spread.spread_unknown,
     spread.indicative,
     spread.variation,
+    outliers.outliers,
     spread.no_baseline,
     spread.incomplete,
     conduct.invalid_trials,
     conduct.unverified,
+    journal.counted_twice,
     physics.above_limit,
     physics.not_bottleneck,
     physics.limits_unknown,
@@ -31,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     power.energy_mixed,
     power.energy_scope,
     power.energy_unnamed,
+    published.as_published,
 )
 
 

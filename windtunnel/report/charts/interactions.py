@@ -24,7 +24,7 @@ def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
         return None
     narrow = width < NARROW
     panel = width - 70 if narrow else (width - 60) // 2 - 60
-    plots = [_panel(each, panel) for each in shown]
+    plots = [_panel(each, panel, clear=clear) for each, clear in shown]
     whole: alt.ConcatChart = alt.concat(
         *plots, columns=1 if narrow else 2, spacing=36
     ).resolve_scale(color="independent")
@@ -34,7 +34,7 @@ def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
 def describe(analysis: Analysis) -> str:
     """The plots in words: every mean."""
     said = []
-    for each in _shown(analysis):
+    for each, _ in _shown(analysis):
         means = [
             f"{each.across} {c.across}, {each.line} {c.line}: {quantity(c.mean, 's')}"
             for c in each.corners
@@ -43,11 +43,23 @@ def describe(analysis: Analysis) -> str:
     return f"Interaction plots of elapsed time. {'. '.join(said)}."
 
 
-def _shown(analysis: Analysis) -> list[Interaction]:
-    return [each for r in analysis.rankings for each in r.interactions if each.corners]
+def _shown(analysis: Analysis) -> list[tuple[Interaction, bool]]:
+    """Each interaction to draw, and whether it is more than chance."""
+    return [
+        (
+            each,
+            any(
+                e.clear and e.term and set(e.term.factors) == {each.across, each.line}
+                for e in r.entries
+            ),
+        )
+        for r in analysis.rankings
+        for each in r.interactions
+        if each.corners
+    ]
 
 
-def _panel(found: Interaction, width: int) -> Layers:
+def _panel(found: Interaction, width: int, *, clear: bool) -> Layers:
     levels = list(dict.fromkeys(c.across for c in found.corners))
     lines = list(dict.fromkeys(c.line for c in found.corners))
     middle = (len(lines) - 1) / 2
@@ -104,5 +116,5 @@ def _panel(found: Interaction, width: int) -> Layers:
         base.mark_line(strokeWidth=2).encode(x=x, y=y, color=ink),
         base.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=ink),
     ]
-    head = f"{found.workload}: {found.across} x {found.line}"
+    head = f"{found.workload}: {found.across} x {found.line}{'' if clear else ', not clear'}"
     return alt.layer(*drawn).properties(width=width, height=210, title=head)
