@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     power.energy_scope,
     power.energy_unnamed,
     published.as_published,
+    published.as_published,
 )
 
 
