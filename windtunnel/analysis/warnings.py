@@ -34,7 +34,6 @@ RULES: tuple[Rule, ...] = (
     power.energy_scope,
     power.energy_unnamed,
     published.as_published,
-    published.as_published,
 )
 
 
