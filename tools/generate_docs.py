@@ -113,7 +113,7 @@ COLUMNS = {
     "locality": "`NODE_LOCAL`, `RACK_LOCAL`, `OFF_SWITCH`; null where Hadoop gives none",
     "speculative": "Whether it was a second attempt of a running task; null if not told",
     "input_records": "Records that the map or reduce function read; null if not told",
-    "input_bytes": "Bytes that a reducer fetched from the maps; null for maps",
+    "input_bytes": "Bytes that a map read from HDFS, or that a reducer fetched from the maps",
     "output_records": "Records that the map or reduce function wrote",
     "output_bytes": "Bytes that a map wrote, before compression; null for reduces",
     "spilled_records": "Records written to local disk, each time counted",

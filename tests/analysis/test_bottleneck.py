@@ -35,7 +35,7 @@ WORKERS = {
             "disks": DISKS,
             "nics": [{"rate": "1 Gb/s"}],
         },
-    }
+    },
 }
 
 
@@ -151,6 +151,9 @@ def kind(**facts: Any) -> str:
         ({"lone_reduce": LONE, "reduce_skew": 1.5, "reduces": 4}, "one long reducer"),
         ({"lone_reduce": LONE, "reduce_skew": 1.4, "reduces": 4}, "unknown"),
         ({"lone_reduce": LONE, "reduces": 1}, "unknown"),
+        ({"lone_reduce": 0.1, "reduces": 4, "reduce_bytes_skew": 3.0}, "one long reducer"),
+        ({"lone_reduce": 0.1, "reduces": 4, "reduce_bytes_skew": 2.9}, "unknown"),
+        ({"lone_reduce": 0.09, "reduces": 4, "reduce_bytes_skew": 9.0}, "unknown"),
         ({"lone_reduce": SINGLE, "reduces": 1}, "a single reducer"),
         ({"lone_map": 0.5, "map_skew": 3.0, "maps": 9, "lone_reduce": 0.1}, "one long map"),
         ({"map_spills": EXTRA_PASSES, "maps_stage": 0.5}, "the map sort buffer"),

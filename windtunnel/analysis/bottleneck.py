@@ -14,6 +14,8 @@ from windtunnel.analysis.causes import (
     unknown_limits,
 )
 from windtunnel.analysis.facts import Facts, Load, facts, mean_facts
+from windtunnel.analysis.findings import Finding
+from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import percent
 
 UNKNOWN = "unknown"
@@ -134,6 +136,37 @@ def before_and_after(
     if before == after:
         return f"bound by {before} before and after"
     return f"bound by {before} before, by {after} after"
+
+
+def with_cause(analysis: Analysis, finding: Finding) -> str:
+    """A finding's sentence with what bound the baseline and what binds the level, if known.
+
+    Judged in the phase that holds most of the change; without one, in the baseline's longest.
+    Only where a treatment differs from the study's baseline by this level alone.
+    """
+    effect = finding.effect
+    base = {**analysis.study.baseline, effect.factor: effect.baseline}
+    ids = {tuple(sorted(t.levels.items())): t.id for t in analysis.study.treatments}
+    old = ids.get(tuple(sorted(base.items())))
+    new = ids.get(tuple(sorted({**base, effect.factor: effect.level}.items())))
+    if old is None or new is None:
+        return finding.text
+    phase = finding.phase or _longest(analysis, old, effect.workload)
+    said = before_and_after(analysis, effect.workload, phase, old, new)
+    if said is None:
+        return finding.text
+    where = "" if phase == finding.phase else f"in {phase} "
+    return f"{finding.text}; {where}{said}"
+
+
+def _longest(analysis: Analysis, treatment: str, workload: str) -> str:
+    """The phase with the longest mean elapsed time; the total if no phase was timed."""
+    cells = [
+        cell
+        for phase in analysis.phases.get(workload, [])
+        if phase != TOTAL and (cell := analysis.cell(treatment, workload, phase, ELAPSED))
+    ]
+    return max(cells, key=lambda cell: cell.mean).phase if cells else TOTAL
 
 
 def share_words(verdict: Verdict) -> str:

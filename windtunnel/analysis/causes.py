@@ -29,6 +29,10 @@ MEMORY_FULL = 0.95
 LONE = 0.15
 """One of several tasks works alone for this share of the phase: with its work shared out over
 two, the phase would end 7 % earlier, which a study with the usual noise of a few percent sees."""
+BYTES_SKEWED = 3.0
+LONE_UNEVEN = 0.10
+"""With three times the median's input the reason is in the data, whatever else ran on the
+machine: then a tenth of the phase alone is enough (5 % to be won)."""
 SINGLE = 0.25
 """Of a task that is the only one of its kind more is asked: a last short reducer is usual."""
 SKEWED = 1.5
@@ -74,25 +78,31 @@ Rule = Callable[[Facts], Cause | None]
 
 def long_task(facts: Facts) -> Cause | None:
     """One reducer, or map, holds the phase while the others are done."""
+    f = facts
     options = (
-        ("reducer", facts.lone_reduce, facts.reduce_skew, facts.reduces),
-        ("map", facts.lone_map, facts.map_skew, facts.maps),
+        ("reducer", f.lone_reduce, f.reduces, f.reduce_skew, f.reduce_bytes_skew),
+        ("map", f.lone_map, f.maps, f.map_skew, f.map_bytes_skew),
     )
-    lone = [(k, share, skew, n) for k, share, skew, n in options if share is not None and n]
-    if not lone:
+    known = [(share, *rest) for rest in options if (share := rest[1]) is not None and rest[2]]
+    if not known:
         return None
-    kind, share, skew, count = max(lone, key=lambda option: option[1])
-    if count >= 2 and (skew is None or skew < SKEWED):
-        return None
+    share, kind, _, count, skew, bytes_skew = max(known, key=lambda option: option[0])
     alone = f"worked alone for {percent(share, signed=False)} of the phase"
-    numbers = {"alone": share, "tasks": count}
-    if count < 2:
+    numbers = {"alone": share, "tasks": count or 0.0}
+    if (count or 0.0) < 2:
         words = f"a single {kind}: it {alone}"
         return Cause(f"a single {kind}", words, share, share >= SINGLE, numbers)
-    longer = digits(skew or 0.0)
-    words = f"one long {kind}: it {alone}; it took {longer} times the median of {count:.0f}"
-    numbers["skew"] = skew or 0.0
-    return Cause(f"one long {kind}", words, share, share >= LONE, numbers)
+    words = f"one long {kind}: it {alone}"
+    if skew is not None:
+        words += f"; it took {digits(skew)} times the median of {count:.0f}"
+        numbers["skew"] = skew
+    uneven = bytes_skew is not None and bytes_skew >= BYTES_SKEWED
+    if bytes_skew is not None and uneven:
+        words += f", on {digits(bytes_skew)} times the median's input"
+        numbers["bytes_skew"] = bytes_skew
+    long = share >= LONE and skew is not None and skew >= SKEWED
+    binds = long or (uneven and share >= LONE_UNEVEN)
+    return Cause(f"one long {kind}", words, share, binds, numbers)
 
 
 def sort_buffer(facts: Facts) -> Cause | None:

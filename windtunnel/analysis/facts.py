@@ -38,7 +38,8 @@ class Facts:
 
     ``own_cpu`` is the CPU that the tasks counted, as a share of all threads; ``idle`` the part
     without any task; ``lone_map`` and ``lone_reduce`` the part in which one task alone worked,
-    ``map_skew`` and ``reduce_skew`` its kind's longest / median working time; ``full`` the
+    ``map_skew`` and ``reduce_skew`` its kind's longest / median working time, and the same of
+    input bytes as ``map_bytes_skew`` and ``reduce_bytes_skew``; ``full`` the
     part in which the slots were full, in ``waves`` waves of ``slots`` tasks; ``maps_stage``
     from the first map's start to the last map's end; ``map_spills`` how often a map's record
     was written to disk, ``all_spills`` that of maps and reduces together; ``gc`` the collector's
@@ -55,6 +56,8 @@ class Facts:
     lone_reduce: float | None = None
     map_skew: float | None = None
     reduce_skew: float | None = None
+    map_bytes_skew: float | None = None
+    reduce_bytes_skew: float | None = None
     full: float | None = None
     waves: float | None = None
     slots: float | None = None
@@ -176,6 +179,8 @@ def _facts(
         lone_reduce=reduces.lone_share if reduces else None,
         map_skew=maps.skew if maps else None,
         reduce_skew=reduces.skew if reduces else None,
+        map_bytes_skew=maps.bytes_skew if maps else None,
+        reduce_bytes_skew=reduces.bytes_skew if reduces else None,
         full=maps.full_share if maps else None,
         waves=maps.waves if maps else None,
         slots=maps.concurrency if maps else None,

@@ -105,8 +105,8 @@ def parameters(law: Law) -> int:
 def fit(law: Law, counts: Sequence[float], seconds: Sequence[float]) -> Fit | None:
     """Fit a law to (count, elapsed time) of single trials.
 
-    None if there are fewer distinct counts than parameters + 1: a curve through all points
-    proves nothing.
+    None if there are fewer distinct counts than parameters + 1 (a curve through all points
+    proves nothing), or if no curve of the law comes near: its best one has no time for one unit.
     """
     n, t = np.asarray(counts, dtype=float), np.asarray(seconds, dtype=float)
     levels = tuple(sorted(set(n.tolist())))
@@ -117,9 +117,13 @@ def fit(law: Law, counts: Sequence[float], seconds: Sequence[float]) -> Fit | No
     weight = 1 / np.array([t[n == value].mean() for value in n])
     best = nnls(basis * weight[:, None], t * weight)[0]
     fitted = basis @ best
+    if best[0] + best[1] <= 0 or bool((fitted <= 0).any()):
+        return None
     spare = len(t) - parameters(law)
-    error = math.sqrt(float((((t - fitted) / fitted) ** 2).sum()) / spare)
+    error = math.sqrt(float((((t - fitted) * weight) ** 2).sum()) / spare)
     curves = _replicates(basis, fitted, error, spare)
+    if len(curves) < REPLICATES / 2:
+        return None
     return Fit(
         law=law,
         levels=levels,
@@ -144,7 +148,9 @@ def _replicates(basis: Array, fitted: Array, error: float, spare: int) -> Array:
     noise = rng.standard_normal((REPLICATES, len(fitted))) * scale[:, None]
     relative = np.maximum(1 + noise, 1e-3)
     weighted = basis / fitted[:, None]
-    return np.array([nnls(weighted, row)[0] for row in relative])
+    curves = np.array([nnls(weighted, row)[0] for row in relative])
+    possible: Array = curves[curves[:, 0] + curves[:, 1] > 0]
+    return possible
 
 
 def _estimate(of: Callable[[Array], float], best: Array, curves: Array) -> Estimate:
@@ -160,13 +166,11 @@ def _interval(values: Array) -> tuple[float, float]:
 
 
 def _serial(row: Array) -> float:
-    one = row[0] + row[1]
-    return float(row[1] / one) if one > 0 else math.nan
+    return float(row[1] / (row[0] + row[1]))
 
 
 def _coherency(row: Array) -> float:
-    one = row[0] + row[1]
-    return float(row[2] / one) if len(row) > 2 and one > 0 else 0.0
+    return float(row[2] / (row[0] + row[1])) if len(row) > 2 else 0.0
 
 
 def _peak(row: Array) -> float:

@@ -10,6 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -126,6 +127,7 @@ class Sampler:
         if disk is not None:
             yield from self._rate("disk_read", disk.read_bytes, now)
             yield from self._rate("disk_write", disk.write_bytes, now)
+        yield from self._busy_disks(now)
         net = psutil.net_io_counters()
         yield from self._rate("net_sent", net.bytes_sent, now)
         yield from self._rate("net_received", net.bytes_recv, now)
@@ -135,6 +137,18 @@ class Sampler:
         for reader in self._power:
             for domain, watts in reader.sample(now):
                 yield f"power:{domain}", "W", watts
+
+    def _busy_disks(self, now: float) -> Iterator[tuple[str, str, float]]:
+        """Share of the time in which each disk had work to do, where the system tells (Linux).
+
+        A disk that serves several requests at once may be busy all the time and yet have room.
+        """
+        for name, disk in psutil.disk_io_counters(perdisk=True).items():
+            busy_ms = getattr(disk, "busy_time", None)
+            if busy_ms is None or not disk.read_bytes + disk.write_bytes or not _is_disk(name):
+                continue
+            for _, _, rate in self._rate(f"busy:{name}", busy_ms / 1e3, now):
+                yield f"disk_busy:{name}", "ratio", min(1.0, rate)
 
     def _daemon(self, name: str, pid: int, now: float) -> Iterator[tuple[str, str, float]]:
         process = self._known.get(pid)
@@ -159,3 +173,9 @@ class Sampler:
         columns = list(zip(*self.rows, strict=True)) or [()] * 5
         table = pa.table([pa.array([trial] * len(self.rows)), *map(pa.array, columns)], SCHEMA)
         pq.write_table(table, path, compression="zstd")
+
+
+@cache
+def _is_disk(name: str) -> bool:
+    """Whether a device is a disk itself: no partition, no loop, no disk in memory."""
+    return Path("/sys/block", name, "device").exists()

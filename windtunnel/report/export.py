@@ -13,6 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from windtunnel.analysis import Analysis, Cell, Effect, TrialRow
+from windtunnel.analysis.bottleneck import with_cause
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.sections import sections
 
@@ -28,7 +29,7 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
     data = {
         "schema": REPORT_SCHEMA,
         "answer": analysis.answer,
-        "findings": [finding.text for finding in analysis.findings],
+        "findings": [with_cause(analysis, finding) for finding in analysis.findings],
         "study": analysis.study.model_dump(mode="json", by_alias=True),
         "cells": [_cell(cell) for cell in analysis.cells],
         "effects": [_effect(effect) for effect in analysis.effects],

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from windtunnel.analysis import Analysis, Cell, Effect
+from windtunnel.analysis.bottleneck import with_cause
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
 from windtunnel.report.atomic import write_bytes
@@ -80,6 +81,7 @@ def _context(analysis: Analysis, results: Results) -> dict[str, Any]:
         "resource_rows": resources.chosen(analysis),
         "resource_phase": resources.phase(analysis),
         "total": TOTAL,
+        "with_cause": lambda finding: with_cause(analysis, finding),
         "charts": _charts(analysis),
         "sections": sections(analysis),
         "phase_legend": phases.legend(analysis),

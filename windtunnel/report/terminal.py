@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from windtunnel.analysis import Analysis, Cell, Effect
+from windtunnel.analysis.bottleneck import with_cause
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
 from windtunnel.report.sections import sections
@@ -34,7 +35,7 @@ def print_report(analysis: Analysis, console: Console) -> None:
         )
     )
     for finding in analysis.findings:
-        console.print(Text(f"- {finding.text}"))
+        console.print(Text(f"- {with_cause(analysis, finding)}"))
     _effects(analysis, console)
     _cells(analysis, console)
     for section in sections(analysis):

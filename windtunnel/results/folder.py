@@ -18,9 +18,9 @@ Layout::
 ``status``, ``host``, ``started_at``, ``finished_at``, ``map_finished_at``,
 ``shuffle_finished_at``, ``sort_finished_at`` (epoch s, null where they do not apply),
 ``locality``, ``speculative``; and what the attempt counted (null where the history does not
-tell, older folders lack the columns): ``input_records``, ``input_bytes`` (a reducer's shuffle),
-``output_records``, ``output_bytes`` (a map's, before compression), ``spilled_records``,
-``cpu_time`` and ``gc_time`` (s).
+tell, older folders lack the columns): ``input_records``, ``input_bytes`` (from HDFS, or a
+reducer's shuffle), ``output_records``, ``output_bytes`` (a map's, before compression),
+``spilled_records``, ``cpu_time`` and ``gc_time`` (s).
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ _EITHER = {
 }
 _MAP = _EITHER | {
     "input_records": ("MAP_INPUT_RECORDS", 1.0),
+    "input_bytes": ("HDFS_BYTES_READ", 1.0),
     "output_records": ("MAP_OUTPUT_RECORDS", 1.0),
     "output_bytes": ("MAP_OUTPUT_BYTES", 1.0),
 }

@@ -55,13 +55,15 @@ def _sentence(scaling: Scaling) -> str:
 
 def _laws(scaling: Scaling) -> list[str]:
     """What the fits say, or why there is none."""
+    if scaling.amdahl is None and len(scaling.points) > parameters("Amdahl"):
+        return ["neither law describes these times"]
     if scaling.amdahl is None:
         levels = plural(len(scaling.points), "level")
         return [f"{levels} cannot tell how it goes on: Amdahl's law needs 3, Gunther's 4"]
     amdahl, usl = scaling.amdahl, scaling.usl
     said = [f"by Amdahl's law {_share(amdahl.serial)} of the work does not scale"]
     if usl is None:
-        said.append(f"Gunther's law cannot be fitted to {len(scaling.points)} levels")
+        said.append(f"Gunther's law cannot be fitted to these {len(scaling.points)} levels")
     best = usl if usl is not None and usl.error < amdahl.error else amdahl
     said.append(_stop(scaling, best))
     if usl is not None and usl.peak is not None and math.isfinite(usl.peak.high):
