@@ -48,6 +48,13 @@ def test_one_long_reducer_works_alone_behind_the_others(tmp_path: Path) -> None:
     assert found.stragglers == 1
 
 
+def test_a_second_attempt_of_the_same_task_does_not_make_it_less_alone(tmp_path: Path) -> None:
+    rows = [task("REDUCE", 0, 1, 8), task("REDUCE", 1, 1, 17)]
+    rows += [task("REDUCE", 1, 6, 17, status="KILLED", attempt="second")]
+
+    assert tail(tmp_path, rows, "REDUCE").lone_share == pytest.approx(9 / 20)
+
+
 def test_the_pole_of_many_tasks_is_behind_the_last_twentieth(tmp_path: Path) -> None:
     rows = [task("MAP", i, 0, 10) for i in range(38)] + [task("MAP", 40 + i, 0, 16) for i in (0, 1)]
     assert tail(tmp_path, rows).pole_s == pytest.approx(6)

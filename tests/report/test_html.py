@@ -98,7 +98,7 @@ def test_headings_go_down_one_step_at_a_time(page: Page):
 
 def test_every_chart_has_words(page: Page):
     charts = [a for _, a in page.tags if a.get("class") == "chart"]
-    assert len(charts) == 4
+    assert len(charts) == 5
     assert all(a.get("role") == "img" and len(a.get("aria-label") or "") > 40 for a in charts)
     assert all(a.get("aria-hidden") == "true" for a in page.all("svg") if "width" in a)
 

@@ -196,20 +196,23 @@ def _profile(spans: Sequence[tuple[float, float]]) -> tuple[int, dict[int, float
 def _alone(
     spans: Sequence[tuple[Attempt, tuple[float, float]]], phase: Phase
 ) -> dict[tuple[str, str], float]:
-    """Seconds for which each task (id, kind) was the only one that worked."""
+    """Seconds for which each task (id, kind) was the only one that worked.
+
+    Two attempts of one task are one task at work: speculation does not make it less alone.
+    """
     events = sorted(
-        (at, change, index)
-        for index, (_, (start, end)) in enumerate(spans)
+        (at, change, (row.task, row.type))
+        for row, (start, end) in spans
         for at, change in ((start, 1), (end, -1))
     )
-    at_work: set[int] = set()
+    at_work = Counter[tuple[str, str]]()
     last, found = phase.started_at, dict[tuple[str, str], float]()
-    for at, change, index in events:
+    for at, change, task in events:
         if len(at_work) == 1:
-            row = spans[next(iter(at_work))][0]
-            key = (row.task, row.type)
-            found[key] = found.get(key, 0.0) + at - last
-        (at_work.add if change > 0 else at_work.discard)(index)
+            (lone,) = at_work
+            found[lone] = found.get(lone, 0.0) + at - last
+        at_work[task] += change
+        at_work += Counter()  # tasks without a running attempt go
         last = at
     return found
 
