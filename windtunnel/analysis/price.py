@@ -71,6 +71,7 @@ class Prices:
     cells: Sequence[Cell]
     effects: Sequence[Effect]
     notes: Sequence[str]
+    table: Mapping[Key, Sample]
 
     def amount(self, treatment: str) -> float | None:
         """The price of a treatment's cluster, in ``currency``; None where it is not known."""
@@ -105,7 +106,7 @@ def prices(analysis: Analysis) -> Prices | None:
                 key = (trial.treatment.id, trial.workload, TOTAL, name)
                 table.setdefault(key, Sample(unit, [])).values.append(value)
         notes += _energy_notes(analysis.tariff, currency, kind)
-    return Prices(found, currency, kind, cells(table), effects(study, table), notes)
+    return Prices(found, currency, kind, cells(table), effects(study, table), notes, table)
 
 
 def cluster_price(treatment: str, cluster: Cluster | None) -> ClusterPrice:

@@ -16,12 +16,14 @@ from windtunnel.report.sections import (
     scaling,
     statistics,
     tails,
+    winners,
 )
 from windtunnel.report.sections.base import Maker, Section
 
 SECTIONS: tuple[Maker, ...] = (
     ranking.section,
     overall.section,
+    winners.section,
     scaling.section,
     bottleneck.section,
     tails.section,

@@ -1,0 +1,160 @@
+"""Who wins among the levels of a factor: on time, CPU time, energy and price/performance.
+
+All levels are compared with each other by Tukey's HSD on logarithms, so that "the best of
+five" holds for all ten pairs together at 95 % [1]_. SciPy has the distribution.
+
+References
+----------
+.. [1] Tukey, J. W. (1949). Comparing individual means in the analysis of variance.
+   Biometrics 5(2), 99-114; unequal n after Kramer (1956), Biometrics 12(3), 307-310.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from windtunnel.analysis.cells import Key, Sample
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.price import PRICE_PERFORMANCE, prices
+from windtunnel.analysis.stats import CONFIDENCE
+from windtunnel.results.record import StudyRecord
+
+if TYPE_CHECKING:
+    from windtunnel.analysis.analyse import Analysis
+
+LEVELS_AT_LEAST = 3
+"""Two levels are an effect against the baseline: the report has it already."""
+JUDGED = {
+    ELAPSED: "time",
+    "cpu_time": "CPU time",
+    "energy_metered": "energy, metered",
+    "energy_rapl": "energy, RAPL",
+    "energy_modelled": "energy, modelled",
+    PRICE_PERFORMANCE: "price/performance",
+}
+"""Metrics of which less is better, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another level against the best one: ``ratio`` - 1 more, with its simultaneous interval."""
+
+    level: str
+    mean: float
+    n: int
+    ratio: float
+    low: float | None
+    high: float | None
+
+    @property
+    def distinguishable(self) -> bool | None:
+        """Whether it is clearly worse than the best; None where the spread is unknown."""
+        return None if self.low is None else self.low > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """The best level of a factor by one metric (less is better), and the others in order.
+
+    ``mean`` is in ``unit``.
+    """
+
+    factor: str
+    workload: str
+    metric: str
+    words: str
+    unit: str
+    level: str
+    mean: float
+    n: int
+    rivals: tuple[Rival, ...]
+
+    @property
+    def tied(self) -> list[str]:
+        """Levels that may be as good: not clearly worse, or of unknown spread."""
+        return [rival.level for rival in self.rivals if not rival.distinguishable]
+
+
+def winners(analysis: Analysis) -> list[Winner]:
+    """One per factor of three levels or more, workload and metric that all its levels have."""
+    found = analysis.once(prices)
+    table: dict[Key, Sample] = {**analysis.table, **(found.table if found else {})}
+    return list(_winners(analysis.study, table, list(analysis.phases)))
+
+
+def _winners(
+    study: StudyRecord, table: Mapping[Key, Sample], workloads: Sequence[str]
+) -> Iterator[Winner]:
+    for factor in study.factors:
+        treatments = alone(study, factor)
+        if len(treatments) < LEVELS_AT_LEAST:
+            continue
+        for workload in workloads:
+            for metric, words in JUDGED.items():
+                samples = {
+                    level: table.get((id_, workload, TOTAL, metric))
+                    for level, id_ in treatments.items()
+                }
+                known = {level: s for level, s in samples.items() if s is not None}
+                if len(known) >= LEVELS_AT_LEAST:
+                    yield _winner((factor, workload, metric, words), known)
+
+
+def alone(study: StudyRecord, factor: str) -> dict[str, str]:
+    """Level -> treatment id of treatments that differ in this factor only.
+
+    Of several such groups the one with most levels, the first of equals.
+    """
+    groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+    for treatment in study.treatments:
+        others = tuple(sorted((f, v) for f, v in treatment.levels.items() if f != factor))
+        if factor in treatment.levels:
+            groups.setdefault(others, {}).setdefault(treatment.levels[factor], treatment.id)
+    return max(groups.values(), key=len, default={})
+
+
+def _winner(about: tuple[str, str, str, str], known: Mapping[str, Sample]) -> Winner:
+    factor, workload, metric, words = about
+    order = sorted(known, key=lambda level: _centre(known[level].values))
+    best = order[0]
+    spans = _spans([known[level].values for level in order])
+    rivals = []
+    for place, level in enumerate(order[1:], start=1):
+        values = known[level].values
+        low, high = spans.get(place, (None, None))
+        ratio = _centre(values) / _centre(known[best].values)
+        rivals.append(Rival(level, fmean(values), len(values), ratio, low, high))
+    sample = known[best]
+    mean, n = fmean(sample.values), len(sample.values)
+    return Winner(factor, workload, metric, words, sample.unit, best, mean, n, tuple(rivals))
+
+
+def _centre(values: Sequence[float]) -> float:
+    """Geometric mean, as everywhere on the ratio scale; the arithmetic one with a zero."""
+    if any(value <= 0 for value in values):
+        return fmean(values)
+    return math.exp(fmean(math.log(value) for value in values))
+
+
+def _spans(groups: Sequence[Sequence[float]]) -> dict[int, tuple[float, float]]:
+    """Simultaneous intervals of the ratio of each group (from place 1) to group 0.
+
+    Groups of one trial have no spread and are left out; without another one there are none.
+    """
+    from scipy.stats import tukey_hsd
+
+    places = [i for i, values in enumerate(groups) if len(values) > 1 and min(values) > 0]
+    varied = any(len(set(groups[i])) > 1 for i in places)
+    if len(places) < 2 or places[0] != 0 or not varied:
+        return {}
+    logs = [[math.log(value) for value in groups[i]] for i in places]
+    span = tukey_hsd(*logs).confidence_interval(CONFIDENCE)
+    return {
+        place: (math.exp(float(span.low[row, 0])), math.exp(float(span.high[row, 0])))
+        for row, place in enumerate(places)
+        if row
+    }
