@@ -161,8 +161,8 @@ def _fit(
     words = {names[f]: f for f in factors}
     words |= {f"{names[a]}:{names[b]}": f"{a} x {b}" for a, b in pairs}
     blocks = "C(block) + " if _blocked(frame) else ""
-    model = ols(f"y ~ {blocks}{' + '.join(words)}", frame).fit()
-    pure = ols(f"y ~ {blocks}C(treatment)", frame).fit()
+    model = ols(f"y ~ {blocks}{' + '.join(words)}", frame).fit(method="qr")
+    pure = ols(f"y ~ {blocks}C(treatment)", frame).fit(method="qr")
     repeated, left = pure.df_resid >= 1, int(model.df_resid)
     if left < 1:
         return None
