@@ -16,11 +16,13 @@ from windtunnel.report.sections import (
     scaling,
     statistics,
     tails,
+    treatments,
     winners,
 )
 from windtunnel.report.sections.base import Maker, Section
 
 SECTIONS: tuple[Maker, ...] = (
+    treatments.section,
     ranking.section,
     overall.section,
     winners.section,
