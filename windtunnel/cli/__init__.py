@@ -1,4 +1,8 @@
-"""The command line: commands, parsing and printing; the work is done elsewhere."""
+"""The command line: commands, parsing and printing; the work is done elsewhere.
+
+A command imports what does its work when it runs: numbers, tables and charts take seconds
+to import, and ``--help``, ``version`` and ``plan`` need none of them (tests/cli/test_start.py).
+"""
 
 from __future__ import annotations
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+# Imports inside functions: see windtunnel/cli/__init__.py.
 import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from windtunnel import __version__
-from windtunnel.cli.checkup import checkup
-from windtunnel.cluster import cluster_schema
-from windtunnel.engines.hadoop import lines
-from windtunnel.engines.progress import progress_for
 from windtunnel.errors import UsageError
-from windtunnel.probes.machine import own_commit
-from windtunnel.published import published_names
-from windtunnel.study.file import StudyFile, catalogue_names, catalogue_text
-from windtunnel.workloads import WORKLOADS
 
 KINDS = {"study": "studies", "cluster": "clusters", "bundle": "bundles"}
 
@@ -39,6 +31,10 @@ def register(app: typer.Typer) -> None:
 @catalogue.command(name="list")
 def list_entries() -> None:
     """List everything in the catalogue."""
+    from windtunnel.published import published_names
+    from windtunnel.study.file import catalogue_names
+    from windtunnel.workloads import WORKLOADS
+
     for kind, folder in KINDS.items():
         print(f"{kind}: {', '.join(catalogue_names(folder))}")
     print(f"published: {', '.join(published_names())}")
@@ -53,6 +49,8 @@ def show(
     name: Annotated[str, typer.Argument(help="Its name.")],
 ) -> None:
     """Print an entry, ready to copy and edit."""
+    from windtunnel.study.file import catalogue_text
+
     if kind not in KINDS:
         raise UsageError(f"no kind '{kind}'", remedy=f"use one of: {', '.join(KINDS)}.")
     print(catalogue_text(KINDS[kind], name), end="")
@@ -63,6 +61,10 @@ def schema(
     kind: Annotated[str, typer.Argument(help="study, cluster, or the name of a workload.")],
 ) -> None:
     """Print the JSON Schema of the study file, of clusters or of a workload's parameters."""
+    from windtunnel.cluster import cluster_schema
+    from windtunnel.study.file import StudyFile
+    from windtunnel.workloads import WORKLOADS
+
     if kind == "cluster":
         found = cluster_schema()
     elif kind == "study":
@@ -77,6 +79,8 @@ def schema(
 
 def doctor() -> int:
     """Tell what this machine can and cannot do, and how to mend it."""
+    from windtunnel.cli.checkup import checkup
+
     mark = {True: "yes ", False: "NO  ", None: "note"}
     found = checkup()
     for item in found:
@@ -88,6 +92,11 @@ def doctor() -> int:
 
 def setup(hadoop: Annotated[str, typer.Option(help="Release line: 3.5 or 3.4.")] = "3.5") -> None:
     """Fetch and verify Hadoop ahead of its first use."""
+    from rich.console import Console
+
+    from windtunnel.engines.hadoop import lines
+    from windtunnel.engines.progress import progress_for
+
     software, artifacts, java = lines.load(hadoop, progress_for(Console(stderr=True)))
     size = sum(jar.path.stat().st_size for jar in artifacts.jars)
     print(f"Hadoop {software.version}: {len(artifacts.jars)} jars, {size / 1e6:.0f} MB, verified")
@@ -96,4 +105,6 @@ def setup(hadoop: Annotated[str, typer.Option(help="Release line: 3.5 or 3.4.")]
 
 def version() -> None:
     """Print the version and, in a checkout, the commit."""
+    from windtunnel.probes.machine import own_commit
+
     print(f"windtunnel {__version__} ({own_commit()})")

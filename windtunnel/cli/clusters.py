@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+# Imports inside functions: see windtunnel/cli/__init__.py.
 import subprocess
 from pathlib import Path
 from typing import Annotated, Any
 
 import psutil
 import typer
-from rich.console import Console
 
-from windtunnel.cluster import apply_overrides, load_cluster, parse_assignment
-from windtunnel.engines.artifacts import clear_cache
-from windtunnel.engines.hadoop.client import user_command
 from windtunnel.errors import NotRealisableError, UsageError
 from windtunnel.hosts.remains import Registration, registered
 from windtunnel.hosts.remains import clean as clean_remains
-from windtunnel.testbeds import keeper
-from windtunnel.testbeds.local import LocalTestbed
 
 Id = Annotated[str | None, typer.Option("--id", help="Which cluster, if several are up.")]
 
@@ -42,6 +37,12 @@ def up(
     ] = None,
 ) -> None:
     """Start a cluster on this machine and keep it up."""
+    from rich.console import Console
+
+    from windtunnel.cluster import apply_overrides, load_cluster, parse_assignment
+    from windtunnel.testbeds import keeper
+    from windtunnel.testbeds.local import LocalTestbed
+
     console = Console(stderr=True)
     changes: dict[str, Any] = dict(parse_assignment(change) for change in set_ or [])
     described = apply_overrides(load_cluster(cluster), changes)
@@ -64,6 +65,8 @@ def status() -> None:
     """Show the clusters that this user's runs have on this machine, and what they use."""
     entries = registered()
     if not entries:
+        from windtunnel.testbeds import keeper
+
         print("no clusters")
         if why := keeper.last_end():
             print(f"the last one ended by itself:\n{why}")
@@ -90,6 +93,8 @@ def _daemon_state(pid: int) -> str:
 
 def down(id_: Id = None) -> None:
     """End the cluster that 'up' started."""
+    from windtunnel.testbeds import keeper
+
     entry = _chosen(id_)
     keeper.stop(entry)
     print(f"{entry.id} is down")
@@ -100,11 +105,15 @@ def execute(
     id_: Id = None,
 ) -> int:
     """Run a real Hadoop client against the cluster that is up ('hadoop jar examples ...' too)."""
+    from windtunnel.engines.hadoop.client import user_command
+
     entry = _chosen(id_)
     return subprocess.call(user_command(command, entry.facts()["client"]))
 
 
 def _chosen(id_: str | None) -> Registration:
+    from windtunnel.testbeds import keeper
+
     entries = [entry for entry in keeper.interactive() if id_ in (None, entry.id)]
     if not entries:
         raise UsageError(
@@ -123,6 +132,9 @@ def clean(
     cache: Annotated[bool, typer.Option(help="Empty the cache of jars as well.")] = False,
 ) -> None:
     """Remove what dead runs left on this machine, and nothing else."""
+    from windtunnel.engines.artifacts import clear_cache
+    from windtunnel.testbeds import keeper
+
     for line in clean_remains():
         print(line)
     if ended := keeper.forget_ended():

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+# Imports inside functions: see windtunnel/cli/__init__.py.
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
-from windtunnel.analysis.compare import REFUSAL_IDS, Comparison, compare
 from windtunnel.errors import NotComparableError, UsageError, WorseError
-from windtunnel.published import open_results
-from windtunnel.report.comparison import print_comparison, to_json, write_page
-from windtunnel.results.folder import Results
+
+if TYPE_CHECKING:
+    from windtunnel.analysis.compare import Comparison
 
 Folders = Annotated[
     list[str],
@@ -55,8 +54,14 @@ def compare_folders(
     ] = False,
 ) -> None:
     """Compare results folders: better, worse, not distinguishable, or refused with reasons."""
+    from rich.console import Console
+
+    from windtunnel.analysis.compare import compare
+    from windtunnel.published import open_results
+    from windtunnel.report.comparison import print_comparison, to_json, write_page
+
     allowed = _checked(folders, allow or [], history)
-    named: list[tuple[str, Results]] = [(name, open_results(name)) for name in folders]
+    named = [(name, open_results(name)) for name in folders]
     found = compare(named, by=match, allowed=allowed, history=history)
     if html is not None:
         write_page(found, html)
@@ -72,6 +77,8 @@ def compare_folders(
 
 
 def _checked(folders: Sequence[str], allow: Sequence[str], history: bool) -> Sequence[str]:
+    from windtunnel.analysis.compare import REFUSAL_IDS
+
     least = 3 if history else 2
     if len(folders) < least:
         asked = "two earlier runs and a new one" if history else "two results folders"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+# Imports inside functions: see windtunnel/cli/__init__.py.
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windtunnel.cluster import parse_assignment
 from windtunnel.errors import UsageError
-from windtunnel.study.file import load_study
-from windtunnel.study.plan import Plan, make_plan
-from windtunnel.testbeds import find_testbed
-from windtunnel.testbeds.base import Testbed
+
+if TYPE_CHECKING:
+    from windtunnel.study.plan import Plan
+    from windtunnel.testbeds.base import Testbed
 
 DEFAULT_FOLDER = Path("windtunnel-results")
 
@@ -26,15 +26,22 @@ Changes = Annotated[
 
 def load(study: str, changes: list[str] | None, hadoop: str | None) -> Plan:
     """The plan of a study file or of the catalogue's, with the changes of the command line."""
+    from windtunnel.study.file import load_study
+    from windtunnel.study.plan import make_plan
+
     return make_plan(*load_study(study), _overrides(changes, hadoop))
 
 
 def testbed_of(plan: Plan, logs: Path) -> Testbed:
     """The testbed of a plan."""
+    from windtunnel.testbeds import find_testbed
+
     return find_testbed(plan.testbed)(logs, lambda text: None)
 
 
 def _overrides(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
+    from windtunnel.cluster import parse_assignment
+
     found = dict(parse_assignment(change) for change in changes or [])
     if hadoop is not None:
         if hadoop not in ("3.4", "3.5"):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+# Imports inside functions: see windtunnel/cli/__init__.py.
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Study, load, testbed_of
-from windtunnel.study.check import check_plan
-from windtunnel.study.history import Forecast, forecast, past_of
-from windtunnel.study.plan import Plan, Slot
+
+if TYPE_CHECKING:
+    from windtunnel.study.history import Forecast
+    from windtunnel.study.plan import Plan, Slot
 
 _LISTED = 10  # rows of a list, unless all are asked for
 
@@ -43,6 +44,11 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Show what a study would run, in which order, how long, and what it cannot tell."""
+    from rich.console import Console
+
+    from windtunnel.study.check import check_plan
+    from windtunnel.study.history import forecast, past_of
+
     found = load(study, set_, hadoop)
     caveats = check_plan(found, testbed_of(found, Path("logs")), every=False)
     expected = forecast(found, past_of(found, history or [], DEFAULT_FOLDER))
@@ -57,6 +63,10 @@ def plan(
 
 def check(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
     """Check a study file, every treatment of it, without running anything."""
+    from rich.console import Console
+
+    from windtunnel.study.check import check_plan
+
     console = Console()
     found = load(study, set_, hadoop)
     for caveat in check_plan(found, testbed_of(found, Path("logs"))):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+# Imports inside functions: see windtunnel/cli/__init__.py.
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cluster import QuantityError, parse_duration
 from windtunnel.errors import UsageError
-from windtunnel.probes.power import READERS
-from windtunnel.probes.power.csv_file import ROLES, Layout, parse_zone, read_csv
-from windtunnel.results.folder import read_results
-from windtunnel.results.power import STAMPS, PowerRecord, Stamp
-from windtunnel.study.power_import import import_power
+
+if TYPE_CHECKING:
+    from windtunnel.results.power import PowerRecord, Stamp
 
 EXAMPLE = (
     "Example: windtunnel power my-results --csv dcm.csv --map time=timestamp --map watts=power "
@@ -68,6 +66,10 @@ def power(
         raise UsageError(
             "there is nothing to import", remedy="give the meter's file: --csv FILE --map ..."
         )
+    from windtunnel.probes.power.csv_file import Layout, parse_zone, read_csv
+    from windtunnel.results.folder import read_results
+    from windtunnel.study.power_import import import_power
+
     results = read_results(folder)
     layout = Layout(
         columns=_columns(map_ or []),
@@ -88,6 +90,8 @@ def power(
 
 
 def _show() -> None:
+    from windtunnel.probes.power import READERS
+
     for entry in READERS.values():
         support = entry.support()
         print(f"{entry.name} ({entry.kind}, {entry.how}): {entry.covers}")
@@ -107,6 +111,8 @@ def _tell(record: PowerRecord, *, new: bool) -> None:
 
 
 def _columns(pairs: list[str]) -> dict[str, str]:
+    from windtunnel.probes.power.csv_file import ROLES
+
     columns = {}
     for pair in pairs:
         role, equals, column = pair.partition("=")
@@ -123,6 +129,8 @@ def _columns(pairs: list[str]) -> dict[str, str]:
 
 
 def _stamp(text: str) -> Stamp:
+    from windtunnel.results.power import STAMPS
+
     if text not in STAMPS:
         raise UsageError(f"--stamp {text}: unknown", remedy=f"use {', '.join(STAMPS)}.")
     return text
@@ -138,6 +146,8 @@ def _delimiter(text: str) -> str:
 
 
 def _period(text: str) -> float:
+    from windtunnel.cluster import QuantityError, parse_duration
+
     try:
         seconds = parse_duration(text)
     except QuantityError as error:

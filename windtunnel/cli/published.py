@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+# Imports inside functions: see windtunnel/cli/__init__.py.
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table as RichTable
 
 from windtunnel.errors import UsageError
-from windtunnel.published.mapping import Map, map_from_roles
-from windtunnel.published.review import Review, open_case
-from windtunnel.published.review import review as review_case
-from windtunnel.published.sources import import_csv, read_map
-from windtunnel.published.store import write_results
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from windtunnel.published.mapping import Map
+    from windtunnel.published.review import Review
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +33,9 @@ def review(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Check a study against arithmetic and the rules of trust; each point with both numbers."""
+    from windtunnel.published.review import open_case
+    from windtunnel.published.review import review as review_case
+
     found = review_case(open_case(source))
     if as_json:
         json.dump(found.to_json(), sys.stdout, indent=1)
@@ -42,6 +45,8 @@ def review(
 
 
 def _print(found: Review) -> None:
+    from rich.console import Console
+
     console = Console(highlight=False)
 
     def say(text: str) -> None:
@@ -67,6 +72,8 @@ def _print(found: Review) -> None:
 
 def _energy(found: Review) -> RichTable:
     """Stated and recomputed energies side by side."""
+    from rich.table import Table as RichTable
+
     table = RichTable(title="Energy, kWh: as stated and recomputed", title_justify="left")
     for name in ("treatment", "stated", "W x h", "jobs, metered", "hours stated", "hours of jobs"):
         table.add_column(name, justify="left" if name == "treatment" else "right")
@@ -92,6 +99,9 @@ def import_(
     ],
 ) -> None:
     """Bring a spreadsheet into a results folder, to report, compare and review it."""
+    from windtunnel.published.sources import import_csv
+    from windtunnel.published.store import write_results
+
     mapped, text, beside = _map(map_)
     built = import_csv(csv, mapped, csv.stem, text, beside)
     write_results(built, results)
@@ -101,6 +111,9 @@ def import_(
 
 def _map(given: list[str]) -> tuple[Map, str, Path]:
     """The map, its text and the folder of the files that it names."""
+    from windtunnel.published.mapping import map_from_roles
+    from windtunnel.published.sources import read_map
+
     files = [text for text in given if "=" not in text]
     if len(files) == 1 and len(given) == 1:
         path = Path(files[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# Imports inside functions: see windtunnel/cli/__init__.py.
 import json
 import shlex
 import signal
@@ -11,23 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from windtunnel.analysis.analyse import analyse
-from windtunnel.analysis.intervals import method_named
-from windtunnel.analysis.tariff import parse_tariff
 from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Study, load, testbed_of
-from windtunnel.cli.progress import listener_for
 from windtunnel.errors import InterruptedStudyError, StudyStoppedError
-from windtunnel.published import open_results
-from windtunnel.report import print_report, to_json, write_csv, write_html, write_parquet
-from windtunnel.results.folder import read_results
-from windtunnel.study.check import check_plan
-from windtunnel.study.journal import open_journal
-from windtunnel.study.runner import Runner
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from windtunnel.study.runner import Runner
 
 Results = Annotated[
     Path | None,
@@ -78,6 +73,13 @@ def _run(
     retry_invalid: bool,
     pilot: bool = False,
 ) -> None:
+    from rich.console import Console
+
+    from windtunnel.cli.progress import listener_for
+    from windtunnel.study.check import check_plan
+    from windtunnel.study.journal import open_journal
+    from windtunnel.study.runner import Runner
+
     console = Console(stderr=True)
     plan = load(study, changes, hadoop)
     folder = results or DEFAULT_FOLDER / plan.name
@@ -99,13 +101,24 @@ def _run(
                 runner.run()
         finally:
             listener.close()
+    _conclude(folder)
+    if pilot:
+        print(f"Pilot done; the study goes on with: {shlex.join(again)}")
+
+
+def _conclude(folder: Path) -> None:
+    """Report what was just run, on the terminal and as a page in the results folder."""
+    from rich.console import Console
+
+    from windtunnel.analysis.analyse import analyse
+    from windtunnel.report import print_report, write_html
+    from windtunnel.results.folder import read_results
+
     found = read_results(folder)
     analysis = analyse(found)
     write_html(analysis, found, folder / "report.html")
     print_report(analysis, Console())
     print(f"\nResults: {folder}\nReport:  {folder / 'report.html'}")
-    if pilot:
-        print(f"Pilot done; the study goes on with: {shlex.join(again)}")
 
 
 @contextmanager
@@ -167,6 +180,14 @@ def report(
     ] = None,
 ) -> None:
     """Report a results folder: on the terminal, as a page, as data."""
+    from rich.console import Console
+
+    from windtunnel.analysis.analyse import analyse
+    from windtunnel.analysis.intervals import method_named
+    from windtunnel.analysis.tariff import parse_tariff
+    from windtunnel.published import open_results
+    from windtunnel.report import print_report, to_json, write_csv, write_html, write_parquet
+
     tariff = parse_tariff(years, utilisation, electricity, pue)
     method = method_named(interval)
     found = open_results(folder)

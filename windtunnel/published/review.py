@@ -8,18 +8,12 @@ from typing import Any
 
 from windtunnel.analysis.evidence import SEVERITIES
 from windtunnel.cluster import load_text, validate
+from windtunnel.published import PREFIX, open_results
 from windtunnel.published.case import Case, Point
 from windtunnel.published.checks import CHECKS, Check
 from windtunnel.published.checks.energy import EnergyRow, energy_table
 from windtunnel.published.relations import Relations
-from windtunnel.published.sources import (
-    PREFIX,
-    fact_table,
-    facts,
-    open_results,
-    published_name,
-    study_map,
-)
+from windtunnel.published.sources import fact_table, facts, published_name, study_map
 
 RELATIONS = "review.yaml"
 SCHEMA = "windtunnel.review/1"
@@ -50,7 +44,7 @@ def open_case(source: str) -> Case:
     Raises
     ------
     UsageError, ResultsError
-        As :func:`windtunnel.published.sources.open_results`.
+        As :func:`windtunnel.published.open_results`.
     """
     results = open_results(source)
     if not source.startswith(PREFIX):

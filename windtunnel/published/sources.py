@@ -12,23 +12,15 @@ from windtunnel.cluster import Cluster, load_cluster, load_text, load_yaml, vali
 from windtunnel.cluster.shape import suggest
 from windtunnel.engines.artifacts import cache_root
 from windtunnel.errors import ResultsError, UsageError
+from windtunnel.published import PREFIX, STUDY, published_names
 from windtunnel.published.build import Built, build
 from windtunnel.published.mapping import Map, map_from
 from windtunnel.published.power import read_power_series
 from windtunnel.published.store import write_results
 from windtunnel.published.table import Table, parse_table, read_table
-from windtunnel.results.folder import Results, read_results
 
-PREFIX = "published:"
-STUDY = "study.yaml"
 BUILDERS = ("build.py", "mapping.py", "power.py", "table.py", "units.py")
 """The modules that make a folder of facts: another version of them makes another folder."""
-
-
-def published_names() -> list[str]:
-    """The published studies of the catalogue, sorted."""
-    folder = resources.files("windtunnel.catalogue").joinpath("published")
-    return sorted(entry.name for entry in folder.iterdir() if entry.joinpath(STUDY).is_file())
 
 
 @cache
@@ -61,26 +53,16 @@ def build_published(name: str) -> Built:
     return replace(built, power=power)
 
 
-def open_results(source: str | Path) -> Results:
-    """Results of a folder, or of ``published:NAME``.
+def published_folder(source: str) -> Path:
+    """The results folder of ``published:NAME``, made if it is not in the cache yet.
 
     Raises
     ------
     UsageError
         No published study of that name.
     ResultsError
-        No results folder, or the cache cannot be written.
+        The cache cannot be written.
     """
-    text = str(source)
-    return (
-        read_results(published_folder(text))
-        if text.startswith(PREFIX)
-        else read_results(Path(source))
-    )
-
-
-def published_folder(source: str) -> Path:
-    """The results folder of ``published:NAME``, made if it is not in the cache yet."""
     name = published_name(source)
     folder = cache_root() / "published" / f"{name}-{_digest(name)}"
     if not (folder / "study.json").is_file():

@@ -18,8 +18,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from windtunnel.errors import StudyStoppedError
 from windtunnel.results.decision import DecisionRecord
 from windtunnel.results.record import Trial
@@ -43,6 +41,8 @@ class Noise:
 
 def noise_of(trials: Iterable[Trial]) -> list[Noise]:
     """The noise of each workload, from valid trials; none where no cell has two of them."""
+    import numpy as np  # 'plan' looks in here before it knows of any trial
+
     cells: dict[tuple[str, str], list[float]] = defaultdict(list)
     for trial in trials:
         total_s = sum(phase.elapsed_s for phase in trial.phases)

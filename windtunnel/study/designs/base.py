@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from windtunnel.errors import DescriptionError
 from windtunnel.study.closed import Closed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Combination = dict[str, str]
 """Factor -> label of its level."""
 Labels = Mapping[str, Sequence[str]]
 """Factor -> labels of all its levels."""
-Signs = NDArray[np.float64]
+Signs: TypeAlias = "NDArray[np.float64]"
 """Runs x factors, -1 for the baseline level and +1 for the other one."""
 
 
@@ -73,6 +74,8 @@ def from_signs(signs: Signs, factors: Sequence[tuple[str, str, str]]) -> list[Co
 
 def to_signs(labels: Labels, chosen: Sequence[Combination]) -> Signs:
     """The matrix of signs of two-level treatments: the first label is -1."""
+    import numpy as np  # only some designs have a matrix
+
     first = {name: given[0] for name, given in labels.items()}
     rows = [[-1.0 if run[name] == first[name] else 1.0 for name in labels] for run in chosen]
     return np.array(rows, dtype=float).reshape(len(chosen), len(labels))
@@ -84,4 +87,6 @@ def with_baseline(signs: Signs, run: int) -> Signs:
     Turning a column keeps it balanced and orthogonal to the others. Effects are counted
     from the baseline, which is therefore worth having among the treatments.
     """
+    import numpy as np
+
     return np.asarray(signs * -signs[run], dtype=float)

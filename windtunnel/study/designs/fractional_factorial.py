@@ -13,7 +13,6 @@ from pydantic_core import PydanticCustomError
 
 from windtunnel.cluster import blame
 from windtunnel.errors import DescriptionError
-from windtunnel.study.designs.aliases import alias_lines
 from windtunnel.study.designs.base import (
     Combination,
     Labels,
@@ -86,6 +85,8 @@ class FractionalFactorial(Options):
 
     def confounded(self, labels: Labels, chosen: Sequence[Combination]) -> list[str]:
         """Aliases, from the matrix."""
+        from windtunnel.study.designs.aliases import alias_lines  # loads NumPy
+
         return alias_lines(to_signs(labels, chosen), list(labels))
 
 

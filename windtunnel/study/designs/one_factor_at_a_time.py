@@ -7,7 +7,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from windtunnel.study.designs.aliases import lost_interactions
 from windtunnel.study.designs.base import Combination, Labels, Options
 
 
@@ -25,6 +24,8 @@ class OneFactorAtATime(Options):
 
     def confounded(self, labels: Labels, chosen: Sequence[Combination]) -> list[str]:
         """Interactions: no treatment holds two changes at a time."""
+        from windtunnel.study.designs.aliases import lost_interactions  # loads NumPy
+
         lost = lost_interactions(labels, chosen)
         if not lost:
             return []

@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import Field
 
 from windtunnel.errors import DescriptionError
-from windtunnel.study.designs.aliases import alias_lines
 from windtunnel.study.designs.base import (
     Combination,
     Labels,
@@ -50,4 +49,6 @@ class PlackettBurman(Options):
 
     def confounded(self, labels: Labels, chosen: Sequence[Combination]) -> list[str]:
         """Aliases and shares, from the matrix."""
+        from windtunnel.study.designs.aliases import alias_lines  # loads NumPy
+
         return alias_lines(to_signs(labels, chosen), list(labels))
