@@ -14,6 +14,7 @@ from windtunnel.analysis import Analysis
 from windtunnel.analysis.observations import counts
 
 SUCCEEDED = "SUCCEEDED"
+_DAMAGED = (duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,12 @@ class Attempt:
         return self.status == SUCCEEDED
 
 
-_NAMES = tuple(field.name for field in fields(Attempt))
+# Older folders lack some of the columns: those that are there are taken.
+_NAMES = "|".join(field.name for field in fields(Attempt))
+_QUERY = (
+    f"SELECT COLUMNS('^({_NAMES})$') FROM {{files}} "
+    "WHERE started_at IS NOT NULL AND finished_at IS NOT NULL"
+)
 
 
 def attempts(analysis: Analysis) -> dict[tuple[str, str], list[Attempt]]:
@@ -62,10 +68,8 @@ def attempts(analysis: Analysis) -> dict[tuple[str, str], list[Attempt]]:
     results = analysis.results
     paths = [results.tasks_path(trial) for trial in results.trials if counts(trial)]
     found: dict[tuple[str, str], list[Attempt]] = {}
-    for row in read_files([path for path in paths if path is not None], "SELECT * FROM {files}"):
-        if row["started_at"] is None or row["finished_at"] is None:
-            continue
-        attempt = Attempt(**{name: row[name] for name in _NAMES if name in row})
+    for row in read_files([path for path in paths if path is not None], _QUERY):
+        attempt = Attempt(**row)
         found.setdefault((attempt.trial, attempt.phase), []).append(attempt)
     for group in found.values():
         group.sort(key=lambda attempt: (attempt.started_at, attempt.finished_at))
@@ -87,11 +91,11 @@ def read_files(
     with duckdb.connect(":memory:", config=config) as db:
         for name, table in (tables or {}).items():
             db.register(name, table)
-        with contextlib.suppress(duckdb.Error):
+        with contextlib.suppress(*_DAMAGED):
             return _rows(db, paths, query)
         rows = []
         for path in paths:
-            with contextlib.suppress(duckdb.Error):
+            with contextlib.suppress(*_DAMAGED):
                 rows += _rows(db, [path], query)
         return rows
 

@@ -261,6 +261,8 @@ def _network(value: Mapping[str, float], copies: float, workers: int | None) -> 
     shuffle = value.get("reduce_shuffle_bytes")
     replicas = _times(value.get("hdfs_bytes_written"), copies - 1)
     away = None if shuffle is None or not workers else shuffle * (workers - 1) / workers
+    if away is None and not replicas:
+        return None  # the shuffle is not told: unknown, not 0
     return _add(away, replicas)
 
 

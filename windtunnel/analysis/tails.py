@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -25,6 +25,10 @@ LAST_SHARE = 0.05
 """The long pole is what runs behind the last 5 % of the tasks, at least behind the last one."""
 FULL = 0.9
 """Slots count as full while at least this share of the highest concurrency is running."""
+
+
+Span = tuple[Attempt, tuple[float, float]]
+"""An attempt and from when to when it worked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ def tails(analysis: Analysis) -> list[Tail]:
             if not rows or phase.elapsed_s <= 0:
                 continue
             where = (trial.id, trial.workload, trial.treatment.id)
-            found += [tail_of(where, phase, rows, kind) for kind in _kinds(rows)]
+            found += tails_of(where, phase, rows)
     return found
 
 
@@ -110,22 +114,29 @@ def idles(analysis: Analysis) -> dict[tuple[str, str], Idle]:
     return found
 
 
-def _kinds(rows: Iterable[Attempt]) -> list[str]:
+def tails_of(where: tuple[str, str, str], phase: Phase, rows: Sequence[Attempt]) -> list[Tail]:
+    """The tails of each kind of task of a (trial, workload, treatment), from all its attempts."""
+    spans = _working(rows)
+    alone = _alone(spans, phase)
     done = {row.type for row in rows if row.succeeded}
-    return [kind for kind in (MAP, REDUCE) if kind in done]
+    return [_tail(where, phase, rows, k, spans, alone) for k in (MAP, REDUCE) if k in done]
 
 
-def tail_of(where: tuple[str, str, str], phase: Phase, rows: Sequence[Attempt], kind: str) -> Tail:
-    """The tasks of one kind, of a (trial, workload, treatment), from all its attempts."""
+def _tail(
+    where: tuple[str, str, str],
+    phase: Phase,
+    rows: Sequence[Attempt],
+    kind: str,
+    spans: Sequence[Span],
+    alone: Mapping[tuple[str, str], float],
+) -> Tail:
     own = [row for row in rows if row.type == kind]
     done = [row for row in own if row.succeeded]
-    spans = _working(rows)
     times = [end - start for row, (start, end) in spans if row.type == kind and row.succeeded]
     running, share_at = _profile([(row.started_at, row.finished_at) for row in own])
     tasks = len({row.task for row in done})
     middle = median(row.seconds for row in done)
     pole = _pole(done)
-    alone = _alone(spans, phase)
     mine = {task: seconds for (task, type_), seconds in alone.items() if type_ == kind}
     first, last = min(r.started_at for r in own), max(r.finished_at for r in own)
     told, extra = all(r.speculative is not None for r in own), [r for r in own if r.speculative]
@@ -170,7 +181,7 @@ def idle_of(phase: Phase, rows: Sequence[Attempt]) -> Idle:
     return Idle(*(min(1.0, max(0.0, part / phase.elapsed_s)) for part in shares))
 
 
-def _working(rows: Sequence[Attempt]) -> list[tuple[Attempt, tuple[float, float]]]:
+def _working(rows: Sequence[Attempt]) -> list[Span]:
     """When each attempt worked: a reducer that waits for the maps does not."""
     ends = [row.finished_at for row in rows if row.type == MAP and row.succeeded]
     maps_done = max(ends, default=-math.inf)
@@ -193,9 +204,7 @@ def _profile(spans: Sequence[tuple[float, float]]) -> tuple[int, dict[int, float
     return max(most, 1), seconds
 
 
-def _alone(
-    spans: Sequence[tuple[Attempt, tuple[float, float]]], phase: Phase
-) -> dict[tuple[str, str], float]:
+def _alone(spans: Sequence[Span], phase: Phase) -> dict[tuple[str, str], float]:
     """Seconds for which each task (id, kind) was the only one that worked.
 
     Two attempts of one task are one task at work: speculation does not make it less alone.
@@ -205,14 +214,17 @@ def _alone(
         for row, (start, end) in spans
         for at, change in ((start, 1), (end, -1))
     )
-    at_work = Counter[tuple[str, str]]()
+    at_work: dict[tuple[str, str], int] = {}
     last, found = phase.started_at, dict[tuple[str, str], float]()
     for at, change, task in events:
         if len(at_work) == 1:
             (lone,) = at_work
             found[lone] = found.get(lone, 0.0) + at - last
-        at_work[task] += change
-        at_work += Counter()  # tasks without a running attempt go
+        running = at_work.get(task, 0) + change
+        if running:
+            at_work[task] = running
+        else:
+            del at_work[task]
         last = at
     return found
 

@@ -46,7 +46,8 @@ def _sentence(scaling: Scaling) -> str:
     first, last = scaling.base, scaling.points[-1]
     times = digits(last.count / first.count)
     text = (
-        f"{name(scaling)}: {first.level} -> {last.level} ({times} times as many) is "
+        f"{name(scaling)}: {first.level} -> {last.level} "
+        f"({times} times as {'much' if scaling.amount else 'many'}) is "
         f"{digits(last.speed_up)} times as fast{_span(last)}, "
         f"efficiency {percent(last.efficiency, signed=False)}"
     )
