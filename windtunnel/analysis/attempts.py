@@ -54,7 +54,7 @@ class Attempt:
 # Older folders lack some of the columns: those that are there are taken.
 _NAMES = "|".join(field.name for field in fields(Attempt))
 _QUERY = (
-    f"SELECT COLUMNS('^({_NAMES})$') FROM {{files}} "
+    f"SELECT COLUMNS('^({_NAMES})$') FROM read_parquet(?, union_by_name = true) "
     "WHERE started_at IS NOT NULL AND finished_at IS NOT NULL"
 )
 
@@ -79,7 +79,7 @@ def attempts(analysis: Analysis) -> dict[tuple[str, str], list[Attempt]]:
 def read_files(
     paths: Sequence[Path], query: str, tables: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """Rows of a query over Parquet files (``{files}``), those passed over that cannot be read.
+    """Rows of a query over ``read_parquet(?)``; files that cannot be read are passed over.
 
     All files are read at once, which is far quicker than one after the other; only if one
     of them is damaged they are read singly.
@@ -101,7 +101,6 @@ def read_files(
 
 
 def _rows(db: duckdb.DuckDBPyConnection, paths: Sequence[Path], query: str) -> list[dict[str, Any]]:
-    text = query.format(files="read_parquet(?, union_by_name = true)")
-    cursor = db.execute(text, [[str(path) for path in paths]])
+    cursor = db.execute(query, [[str(path) for path in paths]])
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

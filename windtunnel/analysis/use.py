@@ -59,7 +59,7 @@ class HostUse:
 _QUERY = """
     WITH inside AS (
       SELECT s.trial, p.phase, s.host, s.t, s.metric, s.unit, s.value
-      FROM {files} AS s JOIN spans AS p ON s.trial = p.trial
+      FROM read_parquet(?) AS s JOIN spans AS p ON s.trial = p.trial
         AND s.t BETWEEN p.begins AND p.ends
       WHERE s.metric IN ('cpu_idle', 'cpu_iowait', 'memory_used', 'disk_read', 'disk_write',
         'net_received', 'net_sent') OR starts_with(s.metric, 'disk_busy:')
