@@ -22,6 +22,7 @@ import platformdirs
 import psutil
 
 from windtunnel.errors import ResultsError
+from windtunnel.hosts.fabric.undo import undo
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, remove_scratch
 
 
@@ -129,6 +130,9 @@ def clean() -> list[str]:
                 done.append(line)
     for id_, entry in entries.items():
         if id_ not in living:
-            entry.forget()
-            done.append(f"removed the folder of {id_}")
+            problems = undo(entry.folder)
+            done += [f"NOT undone, of {id_}: {problem}" for problem in problems]
+            if not problems:  # else its ledger is needed for the next attempt
+                entry.forget()
+                done.append(f"removed the folder of {id_}")
     return done

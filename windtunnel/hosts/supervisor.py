@@ -2,10 +2,11 @@
 
 It starts what it is told to start and ends everything when the program that started it
 is gone, however that happened: the kernel closes the pipe on its standard input, it
-reads end-of-file, kills all its descendants and removes the deployment's scratch
-folders. On Linux it is a child subreaper, so that YARN's containers, which detach
-themselves into sessions of their own, are still its descendants; and each daemon asks
-for SIGKILL in case the supervisor itself dies.
+reads end-of-file, kills all its descendants, undoes the deployment's changes of the
+machine (``hosts/fabric``) and removes its scratch folders. On Linux it is a child
+subreaper, so that YARN's containers, which detach themselves into sessions of their own,
+are still its descendants; and each daemon asks for SIGKILL in case the supervisor itself
+dies.
 
 Protocol, one JSON object a line. In: ``{"op": "spawn", "name", "argv", "env", "cwd",
 "log"}``, ``{"op": "kill", "name"}``, ``{"op": "close"}``. Out: ``{"event": "spawned",
@@ -86,6 +87,23 @@ def remove_scratch(folder: Path) -> None:
     """Remove a folder that carries our marker file; leave every other folder alone."""
     if (folder / SCRATCH_MARKER).is_file():
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def undo_fabric(folder: Path) -> None:
+    """Undo what the ledger of a deployment's folder names, if it has one (hosts/fabric).
+
+    In a process of its own: the supervisor stays free of what that needs.
+    """
+    if not (folder / "ledger.jsonl").exists():
+        return
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    subprocess.run(
+        [sys.executable, "-P", "-m", "windtunnel.hosts.fabric.undo", str(folder)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 class Supervisor:
@@ -193,6 +211,7 @@ class Supervisor:
                 break
             time.sleep(0.02)
         for folder in self.scratch:
+            undo_fabric(folder.parent)  # the disks are unmounted before their folder goes
             remove_scratch(folder)
         with contextlib.suppress(BrokenPipeError, OSError):
             _say(event="closed")

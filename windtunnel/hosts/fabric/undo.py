@@ -1,0 +1,148 @@
+"""Undo a fabric: one function for each kind of record in its ledger.
+
+Run as a program, ``python -m windtunnel.hosts.fabric.undo FOLDER``, by the supervisor after
+the death of the program that built the fabric. Every function is content when the thing is
+not there, and touches nothing whose name or content is not the deployment's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+from windtunnel.hosts.fabric import syscalls
+from windtunnel.hosts.fabric.ledger import Record, Undo
+from windtunnel.hosts.fabric.ledger import undo as undo_ledger
+
+_PATIENCE_S = 5.0
+_STEP_S = 0.02
+_GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV)
+
+
+def undo(folder: Path) -> list[str]:
+    """Undo the fabric of a registration folder; returns what could not be undone."""
+    return undo_ledger(folder, KINDS)
+
+
+def _netns(record: Record) -> None:
+    """{path}: the file on which a network namespace is mounted."""
+    _mount(record)
+    Path(str(record["path"])).unlink(missing_ok=True)
+
+
+def _link(record: Record) -> None:
+    """{name}: a link of the machine's own namespace; its peer goes with it."""
+    name = str(record["name"])
+    if not Path("/sys/class/net", name).exists():
+        return
+    from pyroute2 import IPRoute
+    from pyroute2.netlink.exceptions import NetlinkError
+
+    with IPRoute() as links:
+        for index in links.link_lookup(ifname=name):
+            try:
+                links.link("del", index=index)
+            except NetlinkError as error:
+                if error.code != errno.ENODEV:
+                    raise OSError(error.code, str(error)) from error
+
+
+def _mount(record: Record) -> None:
+    """{path}: a mount point; what was mounted there more than once goes too."""
+    path = Path(str(record["path"]))
+    deadline = time.monotonic() + _PATIENCE_S
+    while str(path) in mount_points():
+        try:
+            # busy for a moment after its last process died; at last only hidden, and gone
+            # with the last open file
+            syscalls.unmount(path, lazily=time.monotonic() > deadline)
+        except OSError:
+            if time.monotonic() > deadline + _PATIENCE_S:
+                raise
+            time.sleep(_STEP_S)
+
+
+def _loop(record: Record) -> None:
+    """{index, image}: a loop device that we made; spared if it holds another's image."""
+    index = int(str(record["index"]))
+    deadline = time.monotonic() + _PATIENCE_S
+    while Path(f"/sys/block/loop{index}").exists():
+        image = syscalls.loop_fact(index, "backing_file")
+        if image and image.removesuffix(" (deleted)") != record["image"]:
+            return
+        try:
+            syscalls.loop_detach(index)
+            syscalls.loop_remove(index)
+        except OSError as error:  # detaching ends when the last user closes the device
+            if error.errno in _GONE:
+                continue
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_STEP_S)
+
+
+def _cgroup(record: Record) -> None:
+    """{path}: a control group of ours; what still runs in it is ended."""
+    path = Path(str(record["path"]))
+    deadline = time.monotonic() + _PATIENCE_S
+    while path.is_dir():
+        try:
+            path.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            with contextlib.suppress(OSError, ProcessLookupError):
+                for pid in (path / "cgroup.procs").read_text().split():
+                    os.kill(int(pid), signal.SIGKILL)
+            time.sleep(_STEP_S)
+
+
+def _value(record: Record) -> None:
+    """{path, text}: a file of the kernel that held ``text``, or for a rule, its removal."""
+    try:
+        Path(str(record["path"])).write_text(str(record["text"]))
+    except OSError as error:
+        if error.errno not in _GONE:
+            raise
+
+
+def _folder(record: Record) -> None:
+    """{path}: a folder of ours."""
+    shutil.rmtree(str(record["path"]), ignore_errors=True)
+
+
+KINDS: dict[str, Undo] = {
+    "netns": _netns,
+    "link": _link,
+    "mount": _mount,
+    "loop": _loop,
+    "cgroup": _cgroup,
+    "value": _value,
+    "folder": _folder,
+}
+
+
+def mount_points() -> set[str]:
+    """Where something is mounted, as this process sees it."""
+    lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    return {_plain(line.split(b" ")[4]) for line in lines}
+
+
+def _plain(escaped: bytes) -> str:
+    """A path of mountinfo, in which blanks are written as octal numbers (proc(5))."""
+    for code, byte in ((b"\\040", b" "), (b"\\011", b"\t"), (b"\\012", b"\n")):
+        escaped = escaped.replace(code, byte)
+    return os.fsdecode(escaped.replace(b"\\134", b"\\"))
+
+
+if __name__ == "__main__":
+    for problem in undo(Path(sys.argv[1])):
+        sys.stderr.write(f"not undone: {problem}\n")
