@@ -17,6 +17,7 @@ import pytest
 HEAVY = {
     "altair",
     "duckdb",
+    "httpx",
     "jinja2",
     "numpy",
     "pandas",

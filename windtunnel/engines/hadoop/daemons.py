@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import httpx
+from typing import TYPE_CHECKING
 
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
+
+if TYPE_CHECKING:
+    import httpx
 
 _TAIL_LINES = 12
 _TAIL_BYTES = 1 << 16
@@ -166,6 +168,8 @@ class Daemons:
         DeploymentError
             If a daemon dies, or if ``timeout_s`` pass first: says what was still missing.
         """
+        import httpx  # takes long, and 'plan' talks to no daemon
+
         deadline = time.monotonic() + timeout_s
         missing = ["all daemons"]
         with httpx.Client(timeout=2, trust_env=False) as http:
@@ -207,6 +211,8 @@ class Daemons:
                 self._spawn(placement.host, "historyserver")
 
     def _get(self, http: httpx.Client, prop: str, path: str) -> dict[str, object]:
+        import httpx
+
         ip, port = self.layout.address(prop)
         try:
             answer = http.get(f"http://{ip}:{port}{path}")

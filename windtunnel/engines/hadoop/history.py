@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import httpx
-
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.attempts import parse_attempts
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
@@ -77,6 +75,8 @@ class History:
         self._check_alive = check_alive
         self._base = f"http://{address[0]}:{address[1]}/ws/v1/history/mapreduce/jobs"
         self._files = files
+        import httpx  # takes long, and 'plan' talks to no daemon
+
         self._http = httpx.Client(timeout=10, trust_env=False)
 
     def close(self) -> None:
@@ -135,6 +135,8 @@ class History:
         raise TrialInvalidError(f"the history server did not show {job_id} within {_WAIT_S:.0f} s")
 
     def _get(self, path: str) -> dict[str, Any]:
+        import httpx
+
         try:
             answer = self._http.get(self._base + path, headers={"Accept": "application/json"})
             found: dict[str, Any] = answer.json() if answer.is_success else {}

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
-
-import httpx
 
 from windtunnel.engines.deployment import FileStatus
 from windtunnel.errors import DeploymentError
+
+if TYPE_CHECKING:
+    import httpx
 
 
 class WebHdfs:
@@ -29,6 +30,8 @@ class WebHdfs:
     """
 
     def __init__(self, address: tuple[str, int], names: Mapping[str, str]) -> None:
+        import httpx  # takes long, and 'plan' talks to no daemon
+
         self._base = f"http://{address[0]}:{address[1]}/webhdfs/v1"
         self._names = names
         self._http = httpx.Client(timeout=30, trust_env=False)
@@ -73,6 +76,8 @@ class WebHdfs:
         return answer.content
 
     def _from_datanode(self, path: str, url: str) -> httpx.Response:
+        import httpx
+
         try:
             answer = self._http.get(url)
         except httpx.HTTPError as error:
@@ -86,6 +91,8 @@ class WebHdfs:
         self._ask("DELETE", path, op="DELETE", recursive="true")
 
     def _ask(self, method: str, path: str, **query: str) -> httpx.Response | None:
+        import httpx
+
         parameters: dict[str, Any] = {"user.name": getpass.getuser(), **query}
         try:
             answer = self._http.request(method, self._base + quote(path), params=parameters)
