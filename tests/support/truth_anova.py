@@ -78,7 +78,7 @@ def many(
 
 
 def share_coverage(
-    rounds: int, draws: int = 1000, seed: int = 5, noise: float = 0.05
+    rounds: int, draws: int = 300, seed: int = 5, noise: float = 0.05
 ) -> list[tuple[str, float, float]]:
     """(term, its true share, how often the interval held it) for a 2^3 study.
 
