@@ -244,6 +244,9 @@ def _shared_settings(
         # A second between heartbeats is noise in an hour's job and a third of these small
         # ones: start-up has to shrink with the data (docs/decisions/0009).
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
+        # So is the wait of 400 ms when a file is closed before its DataNode has reported the
+        # last block, which happens to every fourth small file here.
+        "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         "yarn.nodemanager.resource.memory-mb": str(memory_mb),
         "yarn.nodemanager.resource.cpu-vcores": str(max(cores, 4)),
         "yarn.scheduler.minimum-allocation-mb": "256",
