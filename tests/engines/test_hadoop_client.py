@@ -191,4 +191,4 @@ def test_the_tail_of_a_log_is_short_and_never_fails(tmp_path: Path) -> None:
 
     assert tail(log, 2) == "line 49998\nline 49999"
     assert tail(tmp_path / "absent.log") == ""
-    assert client._why(tmp_path / "absent.log") == "no output"
+    assert client.why(tmp_path / "absent.log") == "no output"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from windtunnel.hosts.base import Host
 from windtunnel.results.record import Phase
@@ -49,6 +50,38 @@ class FileSystem(Protocol):
 
     def delete(self, path: str) -> None:
         """Remove a file or folder; one that is absent is no error."""
+        ...
+
+
+@runtime_checkable
+class Transfers(Protocol):
+    """A deployment that can move files between a client host and its file system.
+
+    ``client_folder`` is a folder on the client's own disk.
+    """
+
+    @property
+    def client_folder(self) -> Path:
+        """A folder on the client's own disk, for the files that are put and got."""
+        ...
+
+    def put(
+        self, sources: Sequence[Path], folder: str, *, streams: int = 1, deadline_s: float
+    ) -> JobRun:
+        """Copy files of the client into a folder of the file system, as one timed phase.
+
+        Raises TrialInvalidError if it fails, DeploymentError if a daemon died meanwhile.
+        """
+        ...
+
+    def get(
+        self, sources: Sequence[str], folder: Path, *, streams: int = 1, deadline_s: float
+    ) -> JobRun:
+        """Copy files of the file system into a folder of the client; errors as with put."""
+        ...
+
+    def run_on_client(self, name: str, argv: Sequence[str], *, deadline_s: float) -> str:
+        """Run a program on the client host; returns what it wrote. Errors as with put."""
         ...
 
 

@@ -138,31 +138,41 @@ class JobClient:
         began = time.monotonic()
         spec = ProcessSpec(f"client-{self._count}-{name}", command, log, self._host.root)
         process = self._host.spawn(spec)
-        code = self._watch(process, name, deadline_s)
+        code = watch(self._daemons, process, name, deadline_s)
         wall_s = time.monotonic() - began
         ids = _JOB_ID.findall(log.read_text(errors="replace"))
         if code != 0:
-            raise TrialInvalidError(f"{name} failed (exit code {code}): {_why(log)}")
+            raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
         if not ids:
             raise TrialInvalidError(f"{name} ended well but submitted no job; log: {log}")
         self.output = tail(log, _OUTPUT_LINES)
         return ids[-1], wall_s
 
-    def _watch(self, process: Process, name: str, deadline_s: float) -> int:
-        try:
-            while (code := process.wait(_POLL_S)) is None:
-                self._daemons.check_alive()
-                if time.monotonic() > deadline_s:
-                    raise TrialInvalidError(f"{name} was still running at the trial's time limit")
-        finally:
-            if process.returncode() is None:
-                process.kill()
-                process.wait(5)
-        self._daemons.check_alive()
-        return code
+
+def watch(daemons: Daemons, process: Process, name: str, deadline_s: float) -> int:
+    """Wait for a client's end while the daemons live; returns its exit code.
+
+    Raises
+    ------
+    TrialInvalidError
+        If it still runs at ``deadline_s`` (monotonic); it is killed then.
+    DeploymentError
+        If a daemon dies meanwhile.
+    """
+    try:
+        while (code := process.wait(_POLL_S)) is None:
+            daemons.check_alive()
+            if time.monotonic() > deadline_s:
+                raise TrialInvalidError(f"{name} was still running at the trial's time limit")
+    finally:
+        if process.returncode() is None:
+            process.kill()
+            process.wait(5)
+    daemons.check_alive()
+    return code
 
 
-def _why(log: Path) -> str:
+def why(log: Path) -> str:
     """The line of a client's log that tells most: the last exception or error."""
     rows = [row for row in tail(log, 200).splitlines() if not row.lstrip().startswith("at ")]
     telling = [row for row in rows if re.search(r"Exception|Error|ERROR|failed", row)]

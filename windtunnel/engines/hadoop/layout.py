@@ -51,6 +51,27 @@ ADDRESSES = {
     "mapreduce.jobhistory.webapp.address": "historyserver",
 }
 _PER_WORKER = ("datanode", "nodemanager")
+_SHUFFLE = "mapreduce.shuffle.port"
+# Hadoop's own defaults; a NodeManager has none for its address, which must outlive a restart.
+_USUAL_PORTS = {
+    "dfs.namenode.rpc-address": 8020,
+    "dfs.namenode.http-address": 9870,
+    "dfs.datanode.address": 9866,
+    "dfs.datanode.http.address": 9864,
+    "dfs.datanode.ipc.address": 9867,
+    "yarn.resourcemanager.address": 8032,
+    "yarn.resourcemanager.scheduler.address": 8030,
+    "yarn.resourcemanager.resource-tracker.address": 8031,
+    "yarn.resourcemanager.admin.address": 8033,
+    "yarn.resourcemanager.webapp.address": 8088,
+    "yarn.nodemanager.address": 8041,
+    "yarn.nodemanager.localizer.address": 8040,
+    "yarn.nodemanager.webapp.address": 8042,
+    "mapreduce.jobhistory.address": 10020,
+    "mapreduce.jobhistory.admin.address": 10033,
+    "mapreduce.jobhistory.webapp.address": 19888,
+    _SHUFFLE: 13562,
+}
 
 # What an application master and a stock map or reduce container ask for (mapred-default.xml).
 _MASTER_CONTAINER_MB = 1536
@@ -66,13 +87,19 @@ class Placement:
     """A host of the deployment with the roles that it plays and the disks that it has.
 
     ``container_logs`` is where its NodeManager keeps the logs of containers: an absolute
-    path without white space (YARN's launch script cannot quote it).
+    path without white space (YARN's launch script cannot quote it). ``data_folders`` are
+    folders on disks of its own; without them, folders below the host's root stand for
+    ``disks`` disks. ``memory_mb`` and ``vcores`` are what its NodeManager offers, None: a
+    share of the machine.
     """
 
     host: Host
     roles: Sequence[str]
     container_logs: Path
     disks: int = 1
+    data_folders: Sequence[Path] = ()
+    memory_mb: int | None = None
+    vcores: int | None = None
 
 
 @dataclass
@@ -81,7 +108,8 @@ class Layout:
 
     ``settings`` are the deployment-wide properties, ``per_host`` those of one host.
     ``loopback`` is the jar that keeps each host's JVMs from listening anywhere but on the
-    host's address; None where hosts have networks of their own.
+    host's address; None where hosts have networks of their own. ``shared`` is the folder that
+    files named in the settings lie in.
     """
 
     cluster: Cluster
@@ -90,6 +118,7 @@ class Layout:
     loopback: Path | None = None
     settings: dict[str, str] = field(default_factory=dict)
     per_host: dict[str, dict[str, str]] = field(default_factory=dict)
+    shared: Path | None = None
 
     def host_of(self, role: str) -> Host:
         """The first host that plays a role."""
@@ -125,6 +154,7 @@ class Layout:
             self.software.class_archive: "<class archive>",
             self.software.lib: "<jars>",
             self.loopback: "<loopback jar>",
+            self.shared: "<shared>",
         }
         found = {}
         for name, value in self.properties().items():
@@ -192,6 +222,9 @@ def plan_layout(
     memory_bytes: int,
     hosts_file: Path,
     loopback_jar: Path | None = None,
+    own_networks: bool = False,
+    more: Mapping[str, str] | None = None,
+    shared: Path | None = None,
 ) -> Layout:
     """Decide addresses, folders and memory of every daemon.
 
@@ -203,13 +236,23 @@ def plan_layout(
         Name table for the JVMs (system property ``jdk.net.hosts.file``).
     loopback_jar:
         Bind what would listen on all interfaces to the host's address, with this jar.
+    own_networks:
+        Each host has a network of its own: the usual ports are free there.
+    more:
+        Deployment-wide properties that the testbed adds.
+    shared:
+        The folder that files named in ``more`` lie in.
     """
-    layout = Layout(cluster, software, placements, loopback=loopback_jar)
+    layout = Layout(cluster, software, placements, loopback=loopback_jar, shared=shared)
     workers = sum("nodemanager" in p.roles for p in placements)
     layout.settings = _shared_settings(layout, hosts_file, max(workers, 1), cores, memory_bytes)
     for placement in placements:
         layout.per_host[placement.host.name] = _host_settings(placement)
-    _assign_addresses(layout)
+    offered = [p.memory_mb for p in placements if p.memory_mb is not None]
+    if offered:
+        layout.settings["yarn.scheduler.maximum-allocation-mb"] = str(max(offered))
+    layout.settings |= more or {}
+    _assign_addresses(layout, _USUAL_PORTS if own_networks else None)
     return layout
 
 
@@ -281,29 +324,39 @@ def _host_settings(placement: Placement) -> dict[str, str]:
     own = {"hadoop.tmp.dir": str(host.root / "tmp")}
     if "namenode" in placement.roles:
         own["dfs.namenode.name.dir"] = f"file://{host.root}/name"
+    folders = [f"{host.root}/disk-{i + 1}" for i in range(placement.disks)]
+    local = [f"{folder}-local" for folder in folders]
+    if placement.data_folders:
+        folders = [f"{folder}/hdfs" for folder in placement.data_folders]
+        local = [f"{folder}/yarn" for folder in placement.data_folders]
     if "datanode" in placement.roles:
-        disks = [f"file://{host.root}/disk-{i + 1}" for i in range(placement.disks)]
-        own["dfs.datanode.data.dir"] = ",".join(disks)
+        own["dfs.datanode.data.dir"] = ",".join(f"file://{folder}" for folder in folders)
         own["dfs.datanode.hostname"] = host.name
     if "nodemanager" in placement.roles:
         own["yarn.nodemanager.hostname"] = host.name
-        local = [f"{host.root}/disk-{i + 1}-local" for i in range(placement.disks)]
         own["yarn.nodemanager.local-dirs"] = ",".join(local)
         own["yarn.nodemanager.log-dirs"] = str(placement.container_logs)
+        if placement.memory_mb is not None:
+            own["yarn.nodemanager.resource.memory-mb"] = str(placement.memory_mb)
+        if placement.vcores is not None:
+            own["yarn.nodemanager.resource.cpu-vcores"] = str(placement.vcores)
     return own
 
 
-def _assign_addresses(layout: Layout) -> None:
-    """Give every address property its host and a free port."""
-    ports = iter(free_ports((len(ADDRESSES) + 1) * len(layout.placements)))
+def _assign_addresses(layout: Layout, usual: Mapping[str, int] | None) -> None:
+    """Give every address property its host and its usual port, or a free one."""
+    free = free_ports((len(ADDRESSES) + 1) * len(layout.placements)) if usual is None else []
+    ports = iter(free)
     for placement in layout.placements:
         own = layout.per_host[placement.host.name]
         for prop, role in ADDRESSES.items():
             if role in placement.roles:
                 target = own if role in _PER_WORKER else layout.settings
-                target[prop] = f"{placement.host.name}:{next(ports)}"
+                port = next(ports) if usual is None else usual[prop]
+                target[prop] = f"{placement.host.name}:{port}"
         if "nodemanager" in placement.roles:
-            own["mapreduce.shuffle.port"] = str(next(ports))
+            port = next(ports) if usual is None else usual[_SHUFFLE]
+            own[_SHUFFLE] = str(port)
     layout.settings["fs.defaultFS"] = "hdfs://" + layout.settings["dfs.namenode.rpc-address"]
 
 

@@ -1,0 +1,135 @@
+"""PUT and GET: files between a client's own disk and HDFS, as timed phases.
+
+A phase runs from the first file that the NameNode opened to the last that it closed (put), or
+to the end of the client (get): the NameNode's log has these moments, so that the start-up of
+the client's JVM is no part of it, as with jobs.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.hadoop.client import client_command, watch, why
+from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.errors import TrialInvalidError
+from windtunnel.hosts.base import Host, ProcessSpec
+from windtunnel.results.record import Metric, Phase
+
+_SHELL = "org.apache.hadoop.fs.FsShell"
+_STAMP = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) INFO "
+_LARGEST_LOG_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class ClientRun:
+    """A program that ran on the client host: epoch seconds, and what it wrote."""
+
+    started_at: float
+    finished_at: float
+    text: str
+
+
+class Transfer:
+    """Puts and gets files on one host of a deployment."""
+
+    def __init__(self, daemons: Daemons, host: Host) -> None:
+        self._daemons = daemons
+        self._host = host
+        self._count = 0
+
+    def put(self, sources: Sequence[Path], folder: str, streams: int, deadline_s: float) -> JobRun:
+        """Copy local files into a folder of HDFS, which is made; raises TrialInvalidError."""
+        self._shell("mkdir", ["-mkdir", "-p", folder], deadline_s)
+        words = ["-put", "-t", str(streams), *map(str, sources), folder]
+        began = self._log_size()
+        run = self._shell("put", words, deadline_s)
+        log = self._log_since(began)
+        size = sum(source.stat().st_size for source in sources)
+        started, finished = _moments(log, "create", folder), _closed(log, folder)
+        return _phase("put", run, started[:1], finished[-1:], size)
+
+    def get(self, sources: Sequence[str], folder: Path, streams: int, deadline_s: float) -> JobRun:
+        """Copy files of HDFS into a local folder, which is made; raises TrialInvalidError."""
+        folder.mkdir(parents=True, exist_ok=True)
+        words = ["-get", "-t", str(streams), *sources, str(folder)]
+        began = self._log_size()
+        run = self._shell("get", words, deadline_s)
+        log = self._log_since(began)
+        size = sum((folder / source.rpartition("/")[2]).stat().st_size for source in sources)
+        opened = [when for source in sources for when in _moments(log, "open", source)]
+        return _phase("get", run, sorted(opened)[:1], [run.finished_at], size)
+
+    def run(self, name: str, argv: Sequence[str], deadline_s: float) -> ClientRun:
+        """Run any program on the client host to its end; raises TrialInvalidError."""
+        self._count += 1
+        log = self._host.logs / "clients" / f"transfer-{self._count:04d}-{name}.log"
+        spec = ProcessSpec(f"transfer-{self._count}-{name}", argv, log, self._host.root)
+        began = time.time()
+        code = watch(self._daemons, self._host.spawn(spec), name, deadline_s)
+        ended = time.time()
+        if code != 0:
+            raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
+        return ClientRun(began, ended, log.read_text(errors="replace"))
+
+    def _shell(self, name: str, words: Sequence[str], deadline_s: float) -> ClientRun:
+        return self.run(name, client_command(self._daemons, self._host, _SHELL, words), deadline_s)
+
+    def _log(self) -> Path:
+        return self._daemons.layout.host_of("namenode").logs / "namenode.log"
+
+    def _log_size(self) -> int:
+        return self._log().stat().st_size
+
+    def _log_since(self, offset: int) -> str:
+        with self._log().open("rb") as file:
+            file.seek(offset)
+            return file.read(_LARGEST_LOG_BYTES).decode(errors="replace")
+
+
+def _moments(log: str, command: str, path: str) -> list[float]:
+    """When the NameNode's audit log saw a command on a path or below it; epoch seconds."""
+    below = re.escape(path)
+    line = rf"{_STAMP}FSNamesystem\.audit: allowed=true\t.*\tcmd={command}\tsrc={below}(?:/|\t)"
+    return _times(line, log)
+
+
+def _closed(log: str, folder: str) -> list[float]:
+    """When the NameNode closed files of a folder; epoch seconds."""
+    line = rf"{_STAMP}hdfs\.StateChange: DIR\* completeFile: {re.escape(folder)}/.* is closed"
+    return _times(line, log)
+
+
+def _times(line: str, log: str) -> list[float]:
+    found = re.findall(line, log, re.MULTILINE)
+    return [datetime.strptime(stamp, "%Y-%m-%d %H:%M:%S,%f").timestamp() for stamp in found]
+
+
+def _phase(
+    name: str, run: ClientRun, started: list[float], finished: list[float], size: int
+) -> JobRun:
+    """One timed phase; where the NameNode's log does not tell, the client's time, and a note."""
+    wall_s = run.finished_at - run.started_at
+    notes = []
+    if not started or not finished:
+        notes = [f"{name}: timed with the start of the client, the NameNode's log does not tell"]
+        started, finished = [run.started_at], [run.finished_at]
+    elapsed_s = finished[0] - started[0]
+    metrics = {"transferred": Metric(value=size, unit="bytes")}
+    if elapsed_s > 0:
+        metrics["transfer_rate"] = Metric(value=size / elapsed_s, unit="bytes/s")
+    metrics["client_overhead"] = Metric(value=max(0.0, wall_s - elapsed_s), unit="s")
+    record = Phase(
+        name=name,
+        started_at=started[0],
+        finished_at=finished[0],
+        elapsed_s=elapsed_s,
+        wall_s=wall_s,
+        metrics=metrics,
+    )
+    return JobRun(record, {}, notes=notes)

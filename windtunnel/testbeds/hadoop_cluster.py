@@ -1,0 +1,185 @@
+"""A running Hadoop cluster, whatever its hosts are: what the testbeds have in common.
+
+A testbed says where the hosts come from (:meth:`HadoopDeployment.place`) and what is special
+about them (:meth:`HadoopDeployment.plan`); start-up, jobs, files and the end are here.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.hadoop.client import JobClient
+from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.history import History
+from windtunnel.engines.hadoop.layout import Layout, Placement
+from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.hadoop.transfer import Transfer
+from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import Host
+from windtunnel.hosts.local import SupervisorClient
+from windtunnel.hosts.remains import Registration
+from windtunnel.testbeds.base import Tell
+
+_READY_LIMIT_S = 120.0
+
+
+class HadoopDeployment(ABC):
+    """A Hadoop cluster whose processes one supervisor on this machine runs.
+
+    ``client`` is the host that jobs and transfers start from, ``client_folder`` a folder on
+    its own disk for the files that are put and got.
+    """
+
+    testbed: ClassVar[str]
+
+    def __init__(self, cluster: Cluster, software: Software, logs: Path) -> None:
+        self.cluster = cluster
+        self.software = software
+        self.logs = logs
+        self.registration = Registration.create(self.testbed)
+        self.id = self.registration.id
+        self.hosts: Sequence[Host] = []
+
+    @abstractmethod
+    def place(self) -> list[Placement]:
+        """The hosts, the masters first, with their roles."""
+
+    @abstractmethod
+    def plan(self, placements: Sequence[Placement]) -> Layout:
+        """Hadoop's settings on these hosts."""
+
+    @property
+    def hosts_file(self) -> Path:
+        """Name table of all hosts, for the JVMs."""
+        return self.registration.scratch / "hosts"
+
+    @property
+    def shared(self) -> Path:
+        """Folder for what all hosts read."""
+        return self.registration.scratch / "shared"
+
+    @property
+    def client(self) -> Host:
+        """The host that jobs and transfers start from."""
+        return self.hosts[0]
+
+    @property
+    def client_folder(self) -> Path:
+        """A folder on the client's own disk."""
+        return self.client.root / "client"
+
+    def open(self) -> None:
+        """Make the folders and start the supervisor; :meth:`close` undoes it."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        link = self.registration.folder / "logs"
+        link.symlink_to(self.logs, target_is_directory=True)
+        self.supervisor = SupervisorClient(
+            self.id, [self.registration.scratch], self.registration.folder / "supervisor.log"
+        )
+        self.registration.update(supervisor=self.supervisor.pid, cluster=self.cluster.name)
+
+    def start(self, tell: Tell) -> None:
+        """Place the hosts, start the daemons, wait until they are ready."""
+        placements = self.place()
+        self.hosts = [placement.host for placement in placements]
+        self._write_names()
+        self.layout = self.plan(placements)
+        self.daemons = Daemons(self.layout, self.hosts_file, self.shared)
+        self.daemons.write_settings()
+        self.note_placement()
+        self.daemons.start()
+        self.daemons.wait_ready(_READY_LIMIT_S, tell)
+        addresses = {host.name: host.address for host in self.hosts}
+        self.files = WebHdfs(self.layout.address("dfs.namenode.http-address"), addresses)
+        history = self.layout.address("mapreduce.jobhistory.webapp.address")
+        self.history = History(history, self.files, check_alive=self.check_alive)
+        self.jobs = JobClient(self.daemons, self.client)
+        self.transfers = Transfer(self.daemons, self.client)
+        binding = self.layout.binding(self.hosts[0].address)
+        self.registration.update(
+            endpoints=self.endpoints(),
+            pids=dict(self.processes()),
+            client={
+                "software": self.software.to_json(),
+                "hosts_file": str(self.hosts_file),
+                "conf": str(self.daemons.client_conf),
+                "binding": binding.to_json() if binding else None,
+            },
+        )
+
+    def _write_names(self) -> None:
+        table = [f"{host.address} {host.name}" for host in self.hosts]
+        table += ["127.0.0.1 localhost", f"{self.hosts[0].address} {socket.gethostname()}"]
+        self.hosts_file.write_text("\n".join(table) + "\n")
+
+    def note_placement(self) -> None:
+        """Keep all settings beside the logs."""
+        placed = {"shared": self.layout.properties(), "by_host": self.layout.per_host}
+        (self.logs / "placement.json").write_text(json.dumps(placed, indent=1))
+
+    def endpoints(self) -> dict[str, str]:
+        """Web addresses of the masters."""
+        props = {
+            "namenode": "dfs.namenode.http-address",
+            "resourcemanager": "yarn.resourcemanager.webapp.address",
+            "historyserver": "mapreduce.jobhistory.webapp.address",
+        }
+        found = {}
+        for role, prop in props.items():
+            ip, port = self.layout.address(prop)
+            found[role] = f"http://{ip}:{port}/"
+        return found
+
+    def run_job(
+        self,
+        phase: str,
+        argv: Sequence[str],
+        settings: Mapping[str, str],
+        *,
+        deadline_s: float,
+    ) -> JobRun:
+        """Run a main class as one timed phase; see ``engines.deployment.Deployment``."""
+        job_id, wall_s = self.jobs.run(phase, argv, settings, deadline_s)
+        return replace(self.history.collect(phase, job_id, wall_s), output=self.jobs.output)
+
+    def put(
+        self, sources: Sequence[Path], folder: str, *, streams: int = 1, deadline_s: float
+    ) -> JobRun:
+        """Copy files of the client into HDFS; see ``engines.deployment.Transfers``."""
+        return self.transfers.put(sources, folder, streams, deadline_s)
+
+    def get(
+        self, sources: Sequence[str], folder: Path, *, streams: int = 1, deadline_s: float
+    ) -> JobRun:
+        """Copy files of HDFS to the client; see ``engines.deployment.Transfers``."""
+        return self.transfers.get(sources, folder, streams, deadline_s)
+
+    def run_on_client(self, name: str, argv: Sequence[str], *, deadline_s: float) -> str:
+        """Run a program on the client host; see ``engines.deployment.Transfers``."""
+        return self.transfers.run(name, argv, deadline_s).text
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError, naming the daemon, if one has died."""
+        if not self.supervisor.alive:
+            raise DeploymentError("the supervisor of the daemons has died, and they with it")
+        self.daemons.check_alive()
+
+    def processes(self) -> Mapping[str, int]:
+        """Process id of every daemon by its name."""
+        return {name: process.pid for name, process in self.daemons.running.items()}
+
+    def close(self) -> None:
+        """End all processes and remove all that is not a log."""
+        for part in ("supervisor", "files", "history"):
+            if hasattr(self, part):
+                getattr(self, part).close()
+        self.registration.forget()

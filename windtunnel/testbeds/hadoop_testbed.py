@@ -1,0 +1,175 @@
+"""What the testbeds that run Hadoop's daemons on this machine have in common."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import psutil
+
+from windtunnel.cluster import Cluster
+from windtunnel.cluster.settings import affects, non_defaults
+from windtunnel.engines.artifacts import ArtifactSet, cache_root
+from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.hadoop import lines
+from windtunnel.engines.hadoop.daemons import HEAP_MB
+from windtunnel.engines.hadoop.layout import ADDRESSES, MAIN_CLASS
+from windtunnel.engines.hadoop.software import JVM_OPTIONS, Software
+from windtunnel.engines.java import Java
+from windtunnel.engines.progress import progress_for
+from windtunnel.errors import NotRealisableError, StorageFullError
+from windtunnel.hosts.remains import state_root
+from windtunnel.testbeds.base import Tell
+from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
+
+# Resident memory of the daemons, measured on Linux with Java 17: masters together, a worker.
+_MASTERS_BYTES = 800 << 20
+_WORKER_BYTES = 450 << 20
+_MINIMUM_FREE_DISK_BYTES = 1 << 30
+
+D = TypeVar("D", bound=HadoopDeployment)
+
+
+class HadoopTestbed(ABC, Generic[D]):
+    """Finds the software, opens and closes deployments.
+
+    Parameters
+    ----------
+    logs:
+        Folder for the daemons' logs; a deployment makes a folder of its own in it.
+    tell:
+        Receives a line whenever there is something to report.
+    """
+
+    name: str
+
+    def __init__(self, logs: Path, tell: Tell) -> None:
+        self.logs = logs.absolute()
+        self.tell = tell
+        self._software: dict[str, tuple[Software, ArtifactSet, Java]] = {}
+        self._deployments = 0
+
+    @abstractmethod
+    def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> D:
+        """A deployment that has not been opened yet."""
+
+    def prepare(self, cluster: Cluster) -> None:
+        """Find Java, fetch and verify the jars; see that there is room for data."""
+        _refuse_odd_folders()
+        version = cluster.software.hadoop
+        if version not in self._software:
+            from rich.console import Console
+
+            self._software[version] = lines.load(version, progress_for(Console(stderr=True)))
+        there = next(p for p in (state_root(), *state_root().parents) if p.exists())
+        free = shutil.disk_usage(there).free
+        if free < _MINIMUM_FREE_DISK_BYTES:
+            raise StorageFullError(
+                f"only {free >> 20} MiB are free for the daemons' data",
+                remedy="free some space, or set WINDTUNNEL_STATE to a folder on a larger disk.",
+            )
+
+    @contextmanager
+    def deploy(self, cluster: Cluster) -> Iterator[D]:
+        """A running cluster, ready for jobs.
+
+        Raises
+        ------
+        DeploymentError
+            If a daemon does not come up.
+        """
+        self.prepare(cluster)
+        self._deployments += 1
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        logs = self.logs / f"{stamp}-{self._deployments}"
+        deployment = self.new_deployment(cluster, self._software[cluster.software.hadoop][0], logs)
+        try:
+            deployment.open()
+            deployment.start(self.tell)
+            yield deployment
+        finally:
+            deployment.close()
+
+    def provenance(self, deployment: Deployment) -> dict[str, Any]:
+        """Java, jars with their hashes, and every setting that is not Hadoop's default."""
+        assert isinstance(deployment, HadoopDeployment)
+        software, artifacts, java = self._software[deployment.cluster.software.hadoop]
+        return {
+            "hadoop": software.version,
+            "java": {"version": java.version, "vendor": java.vendor, "source": java.source},
+            "class_archive": software.class_archive is not None,
+            "daemon_jvm": {"options": list(JVM_OPTIONS), "heap_mb": HEAP_MB},
+            "jars": [
+                {"name": jar.name, "version": jar.version, "sha256": jar.sha256}
+                for jar in artifacts.jars
+            ],
+            "settings": [
+                asdict(setting)
+                for setting in non_defaults(deployment.layout.lasting(), software.version)
+            ],
+        }
+
+
+def impossible_with_hadoop(cluster: Cluster) -> list[str]:
+    """Why Hadoop's daemons cannot run a description on this machine, whatever the testbed."""
+    impossible = []
+    roles = cluster.role_counts()
+    workers = roles.get("nodemanager", 0)
+    needed = _MASTERS_BYTES + workers * _WORKER_BYTES
+    free = psutil.virtual_memory().available
+    if needed > free:
+        impossible.append(
+            f"{workers} workers need about {needed / 2**30:.1f} GiB for their daemons alone; "
+            f"{free / 2**30:.1f} GiB are free"
+        )
+    impossible += [
+        f"exactly one host must have the role {role}"
+        for role in ("namenode", "resourcemanager", "historyserver")
+        if roles.get(role, 0) != 1
+    ]
+    impossible += _odd_addresses(cluster)
+    unknown = {str(role) for role in roles if role not in MAIN_CLASS} - {"client"}
+    if unknown:
+        impossible.append(f"no engine for the roles {', '.join(sorted(unknown))}")
+    if cluster.storage.kind != "hdfs":
+        impossible.append(f"storage of kind '{cluster.storage.kind}' has no engine here")
+    return impossible
+
+
+def _odd_addresses(cluster: Cluster) -> list[str]:
+    """Addresses in the description's settings that are not HOST:PORT."""
+    return [
+        f"settings.{name}: '{value}' is no address (HOST:PORT)"
+        for name, value in cluster.settings.items()
+        if name in ADDRESSES and not re.fullmatch(r"[^:\s]+:\d{1,5}", str(value))
+    ]
+
+
+def _refuse_odd_folders() -> None:
+    """Hadoop's scripts and lists of folders cannot take white space or commas."""
+    for variable, folder in (
+        ("WINDTUNNEL_STATE", state_root()),
+        ("WINDTUNNEL_CACHE", cache_root()),
+    ):
+        if any(c.isspace() or c == "," for c in str(folder)):
+            raise NotRealisableError(
+                f"the folder '{folder}' has white space or a comma in its name, "
+                "which Hadoop cannot take",
+                remedy=f"set {variable} to another folder.",
+            )
+
+
+def client_only(old: Cluster, new: Cluster) -> bool:
+    """Whether two descriptions differ in nothing but settings that only job clients read."""
+    if old.model_copy(update={"settings": {}}) != new.model_copy(update={"settings": {}}):
+        return False
+    names = set(old.settings) | set(new.settings)
+    changed = {name for name in names if old.settings.get(name) != new.settings.get(name)}
+    return all(affects(name) == "client" for name in changed)
