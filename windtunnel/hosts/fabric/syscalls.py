@@ -13,6 +13,7 @@ import os
 import struct
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,45 +62,26 @@ def sync_file_system(path: Path) -> None:
 
 
 def in_new_network(work: Callable[[], Result]) -> Result:
-    """Run ``work`` in a thread whose network namespace is new; it lives while it is used."""
+    """Run ``work`` in a thread whose network namespace is new; it lives while it is used.
 
-    def enter() -> None:
+    Namespaces belong to threads: the program's own threads stay where they are.
+    """
+
+    def inside() -> Result:
         _check(_libc.unshare(CLONE_NEWNET), "a new network namespace")
+        return work()
 
-    return _in_thread(enter, work)
-
-
-def in_network(namespace: Path, work: Callable[[], Result]) -> Result:
-    """Run ``work`` in a thread that has entered the network namespace of a file."""
-
-    def enter() -> None:
-        handle = os.open(namespace, os.O_RDONLY)
-        try:
-            _check(_libc.setns(handle, CLONE_NEWNET), f"enter {namespace}")
-        finally:
-            os.close(handle)
-
-    return _in_thread(enter, work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(inside).result()
 
 
-def _in_thread(enter: Callable[[], None], work: Callable[[], Result]) -> Result:
-    """Namespaces belong to threads: the program's own threads stay where they are."""
-    results: list[Result] = []
-    errors: list[BaseException] = []
-
-    def body() -> None:
-        try:
-            enter()
-            results.append(work())
-        except BaseException as error:  # it is raised again in the caller's thread
-            errors.append(error)
-
-    thread = threading.Thread(target=body, name="namespace")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+def enter_network(namespace: Path) -> None:
+    """Take this thread, for good, into the network namespace of a file. Raises OSError."""
+    with namespace.open("rb") as file:
+        _check(_libc.setns(file.fileno(), CLONE_NEWNET), f"enter {namespace}")
+        own = Path(f"/proc/self/task/{threading.get_native_id()}/ns/net")
+        if own.stat().st_ino != os.fstat(file.fileno()).st_ino:
+            raise OSError(errno.EINVAL, f"{namespace} was not entered")
 
 
 def make_network(namespace: Path) -> None:

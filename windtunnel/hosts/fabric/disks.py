@@ -1,0 +1,258 @@
+"""Disks of virtual hosts: an image, a loop device with direct I/O, a file system, a mount.
+
+The rate is a rule of the kernel's block throttling on the loop device. Writes that the page
+cache takes would run ahead of it: the device's share of dirty pages is bounded to about a
+second's worth (``strict_limit`` and ``max_bytes`` of its backing device).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from windtunnel.errors import NotRealisableError
+from windtunnel.hosts.fabric import syscalls
+from windtunnel.hosts.fabric.groups import Group, Trees
+from windtunnel.hosts.fabric.ledger import Ledger
+from windtunnel.hosts.fabric.plan import DiskPlan, HostPlan
+
+# numbers far from those that losetup hands out (it starts at 0), so that nobody meets them
+_FIRST_LOOP, _LOOPS = 10_000, 50_000
+_DIRTY_S = 1.0  # seconds' worth of writes that a disk may hold in the page cache
+_LEAST_DIRTY_BYTES = 2 << 20
+_COPY_BYTES = 4 << 20
+_CONTROLLER_SPARE = 1.03  # the outer file system's own needs, as a factor and in bytes
+_CONTROLLER_SPARE_BYTES = 96 << 20
+_THREADS = 8
+
+_MAKE = {  # few inodes and a small journal: Hadoop's files are few and large
+    "ext4": "mkfs.ext4 -q -F -m 0 -i 65536 -J size=4 -E lazy_itable_init=0,lazy_journal_init=0",
+    "xfs": "mkfs.xfs -q -f",
+}
+_MOUNT_OPTIONS = {"ext4": "", "xfs": "nouuid"}  # all disks are copies of one file system
+_V1_FILES = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
+
+
+@dataclass
+class Disk:
+    """A standing disk: its loop device, image, mount point and present plan."""
+
+    host: str
+    plan: DiskPlan
+    index: int
+    image: Path
+    mount: Path
+
+    @property
+    def device(self) -> str:
+        """ "MAJOR:MINOR"."""
+        return syscalls.device_number(self.index)
+
+    def counters(self) -> tuple[int, int]:
+        """Bytes read and written since the disk was built (512 per sector, as the kernel)."""
+        fields = Path(f"/sys/block/loop{self.index}/stat").read_text().split()
+        return int(fields[2]) * 512, int(fields[6]) * 512
+
+
+class Disks:
+    """All disks of a fabric.
+
+    Parameters
+    ----------
+    folder:
+        The deployment's scratch folder: images lie in ``images``, host H's disk D is mounted
+        on ``H/disks/D``.
+    trees, groups:
+        Control groups; in version 2 the group of a host holds the rules of its disks.
+    ledger:
+        Where every change is noted first.
+    """
+
+    def __init__(
+        self, folder: Path, trees: Trees, groups: Callable[[str], Group], ledger: Ledger
+    ) -> None:
+        self.notes: list[str] = []
+        self._folder = folder
+        self._images = folder / "images"
+        self._trees = trees
+        self._groups = groups
+        self._ledger = ledger
+        self._disks: dict[tuple[str, str], Disk] = {}
+        self._controllers: dict[str, Disk] = {}
+        self._templates: dict[int, Path] = {}
+
+    def build(self, hosts: tuple[HostPlan, ...], file_system: str) -> None:
+        """Make and mount all disks. Raises OSError, NotRealisableError."""
+        self._images.mkdir(parents=True, exist_ok=True)
+        outer = [_controller(host) for host in hosts if host.controller_bytes_s and host.disks]
+        self._controllers = {host: self._plan(host, plan) for host, plan in outer}
+        self._stand(list(self._controllers.values()), file_system)
+        for host in hosts:
+            for plan in host.disks:
+                self._disks[host.name, plan.name] = self._plan(host.name, plan)
+        self._stand(list(self._disks.values()), file_system)
+        for template in self._templates.values():
+            template.unlink()
+        if not all(syscalls.loop_fact(disk.index, "dio") == "1" for disk in self._disks.values()):
+            self.notes.append(
+                f"the file system of {self._folder} has no direct I/O: the machine's page cache "
+                "lies under the disks, which may be faster than set when read again"
+            )
+
+    def of(self, host: str) -> dict[str, Disk]:
+        """The disks of a host by name."""
+        return {name: disk for (owner, name), disk in self._disks.items() if owner == host}
+
+    def set_rate(self, host: str, disk: str, plan: DiskPlan) -> None:
+        """Give a disk the rates of a plan (not its size or name), live. Raises OSError."""
+        standing = self._disks[host, disk]
+        standing.plan = replace(plan, name=disk, size_bytes=standing.plan.size_bytes)
+        self._limit(standing)
+
+    def set_controller_rate(self, host: str, rate_bytes_s: float | None) -> None:
+        """Set the limit that a host's disks share, in each direction, live. Raises OSError."""
+        outer = self._controllers.get(host)
+        if outer is None:
+            raise NotRealisableError(
+                f"host {host} was built without a controller limit: it cannot get one now",
+                remedy="build the cluster anew, with a controller limit from the start.",
+            )
+        outer.plan = replace(outer.plan, read_bytes_s=rate_bytes_s, write_bytes_s=rate_bytes_s)
+        self._limit(outer)
+
+    def _plan(self, host: str, plan: DiskPlan) -> Disk:
+        outer = self._controllers.get(host)
+        image = outer.mount / plan.name if outer else self._images / f"{host}-{plan.name}"
+        return Disk(host, plan, _free_loop(), image, self._folder / host / "disks" / plan.name)
+
+    def _stand(self, disks: list[Disk], file_system: str) -> None:
+        """Several disks from nothing to mounted and limited, at once."""
+        if not disks:
+            return
+        for size in {disk.plan.size_bytes for disk in disks} - self._templates.keys():
+            self._templates[size] = make_template(self._images, size, file_system)
+        self._ledger.note(*(record for disk in disks for record in _records(disk)))
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(lambda disk: self._stand_one(disk, file_system), disks))
+        self._ledger.note(*(record for disk in disks for record in self._rules(disk)))
+        for disk in disks:
+            self._limit(disk)
+
+    def _stand_one(self, disk: Disk, file_system: str) -> None:
+        copy_sparse(self._templates[disk.plan.size_bytes], disk.image)
+        syscalls.loop_add(disk.index)
+        syscalls.loop_attach(disk.index, disk.image)
+        disk.mount.mkdir(parents=True, exist_ok=True)
+        device = str(syscalls.loop_device(disk.index))
+        options = _MOUNT_OPTIONS[file_system]
+        syscalls.mount(device, disk.mount, file_system, syscalls.MS_NOATIME, options)
+
+    def _rules(self, disk: Disk) -> list[dict[str, str]]:
+        """Undo records of all limits of a disk (those in a group of ours go with the group)."""
+        backing = Path("/sys/class/bdi", disk.device)
+        records = [
+            {"kind": "value", "path": str(file), "text": file.read_text().strip()}
+            for name in ("strict_limit", "max_ratio_fine")
+            if (file := backing / name).exists()
+        ]
+        none = f"{disk.device} 0"
+        files = self._v1_files().values()
+        return records + [{"kind": "value", "path": str(file), "text": none} for file in files]
+
+    def _v1_files(self) -> dict[str, Path]:
+        root = self._trees.v1.get("blkio")
+        if root is None:
+            return {}
+        return {key: root / f"blkio.throttle.{name}_device" for key, name in _V1_FILES.items()}
+
+    def _limit(self, disk: Disk) -> None:
+        plan, device = disk.plan, disk.device
+        rules: dict[str, float | None] = {"rbps": plan.read_bytes_s, "wbps": plan.write_bytes_s}
+        rules |= {"riops": plan.read_iops, "wiops": plan.write_iops}
+        files = self._v1_files()
+        if not files:
+            self._groups(disk.host).set_disk_rules(device, rules)
+        for key, file in files.items():
+            file.write_text(f"{device} {int(rules[key] or 0)}")
+        backing = Path("/sys/class/bdi", device)
+        if not (backing / "strict_limit").exists():
+            return
+        if plan.write_bytes_s is None:
+            (backing / "strict_limit").write_text("0")
+            (backing / "max_ratio").write_text("100")
+        else:
+            dirty = max(int(plan.write_bytes_s * _DIRTY_S), _LEAST_DIRTY_BYTES)
+            (backing / "strict_limit").write_text("1")
+            (backing / "max_bytes").write_text(str(dirty))
+
+
+def _controller(host: HostPlan) -> tuple[str, DiskPlan]:
+    """The device that holds the images of a host's disks and has the limit they share."""
+    inner = sum(disk.size_bytes for disk in host.disks)
+    size = int(inner * _CONTROLLER_SPARE) + _CONTROLLER_SPARE_BYTES
+    size -= size % 4096
+    rate = host.controller_bytes_s
+    return host.name, DiskPlan(".controller", size, read_bytes_s=rate, write_bytes_s=rate)
+
+
+def _records(disk: Disk) -> list[dict[str, object]]:
+    return [
+        {"kind": "loop", "index": disk.index, "image": str(disk.image)},
+        {"kind": "mount", "path": str(disk.mount)},
+    ]
+
+
+def _free_loop() -> int:
+    """Number of a loop device that nobody has made; chance keeps deployments apart."""
+    for _ in range(100):
+        index = _FIRST_LOOP + secrets.randbelow(_LOOPS)
+        if not Path(f"/sys/block/loop{index}").exists():
+            return index
+    raise OSError(errno.EBUSY, "no free loop device was found")
+
+
+def make_template(folder: Path, size_bytes: int, file_system: str) -> Path:
+    """A sparse image with an empty file system. Raises NotRealisableError."""
+    image = folder / f"template-{size_bytes}"
+    with image.open("wb") as file:
+        file.truncate(size_bytes)
+    command = [*_MAKE[file_system].split(), str(image)]
+    program = shutil.which(command[0], path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if program is None:
+        raise NotRealisableError(
+            f"{command[0]} is not installed, which makes the disks' file systems",
+            remedy="install e2fsprogs (ext4) or xfsprogs (xfs), or ask for the other one.",
+        )
+    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotRealisableError(
+            f"a disk of {size_bytes} bytes cannot be formatted: {done.stderr.strip()}",
+            remedy="give the disks more space; a few hundred MB is the least.",
+        )
+    return image
+
+
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copy the data of a sparse file and leave its holes holes. Raises OSError."""
+    with source.open("rb") as old, target.open("xb") as new:
+        size = os.fstat(old.fileno()).st_size
+        os.truncate(new.fileno(), size)
+        place = 0
+        while place < size:
+            try:
+                begin = os.lseek(old.fileno(), place, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:
+                    return  # nothing but a hole follows
+                raise
+            place = os.lseek(old.fileno(), begin, os.SEEK_HOLE)
+            for part in range(begin, place, _COPY_BYTES):
+                data = os.pread(old.fileno(), min(_COPY_BYTES, place - part), part)
+                os.pwrite(new.fileno(), data, part)

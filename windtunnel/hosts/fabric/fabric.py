@@ -1,0 +1,226 @@
+"""The fabric: all virtual hosts of a deployment, built, changed live, and undone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from windtunnel.errors import DeploymentError, NotRealisableError
+from windtunnel.hosts.fabric.disks import Disks
+from windtunnel.hosts.fabric.groups import Group, find_trees, make_groups
+from windtunnel.hosts.fabric.ledger import Ledger
+from windtunnel.hosts.fabric.network import Network, ends
+from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, GuestPlan, HostPlan
+from windtunnel.hosts.fabric.undo import undo
+from windtunnel.hosts.fabric.virtual import VirtualHost
+from windtunnel.hosts.local import SupervisorClient
+from windtunnel.hosts.remains import Registration
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")  # host names, and parts of paths and commands
+_LOOPBACK = "127.0.0.1 localhost\n"
+
+
+class Fabric:
+    """Virtual hosts on this machine, for one deployment.
+
+    Parameters
+    ----------
+    registration:
+        The deployment; its scratch folder takes disks and hosts, its folder the ledger.
+    supervisor:
+        Starts the processes; made with the registration's scratch folder, so that it undoes
+        the fabric when this program dies.
+    logs:
+        Folder that is kept, with one folder for each host.
+    """
+
+    def __init__(
+        self, registration: Registration, supervisor: SupervisorClient, logs: Path
+    ) -> None:
+        self.hosts: dict[str, VirtualHost] = {}
+        self.plan = FabricPlan((), ())
+        self.hosts_file = registration.scratch / "hosts"
+        self._registration = registration
+        self._supervisor = supervisor
+        self._logs = logs
+        self._ledger = Ledger(registration.folder)
+        self._trees = find_trees()
+        self._groups: dict[str, Group] = {}
+        scratch = registration.scratch
+        self._network = Network(registration.id, scratch / "namespaces", self._ledger)
+        self._disks = Disks(scratch, self._trees, self._groups.__getitem__, self._ledger)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the plan asks for and this machine cannot do; it stands without that."""
+        return [*self._network.notes, *self._disks.notes]
+
+    def build(self, plan: FabricPlan) -> Mapping[str, VirtualHost]:
+        """Build everything; returns the hosts (of hosts with guests, the guests) by name.
+
+        Raises
+        ------
+        NotRealisableError
+            If the plan is at odds with itself, or something on this machine is missing.
+        DeploymentError
+            If the kernel refuses a step. What was built is undone in both cases.
+        """
+        check_plan(plan)
+        from pyroute2.netlink.exceptions import NetlinkError
+
+        self.plan = plan
+        try:
+            (self._registration.scratch / "namespaces").mkdir(parents=True, exist_ok=True)
+            self._build_groups()
+            self._network.build(plan)
+            self._disks.build(plan.hosts, plan.file_system)
+            self._build_hosts()
+        except (OSError, NetlinkError) as error:
+            self.close()
+            raise DeploymentError(
+                f"the virtual hosts cannot be built: {error}",
+                remedy="'windtunnel doctor' says what the machine lacks for the testbed 'scaled'.",
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+        return self.hosts
+
+    def close(self) -> None:
+        """End what runs inside and undo every change. Raises DeploymentError if some stay."""
+        self._network.close()
+        problems = undo(self._registration.folder)
+        if problems:
+            raise DeploymentError(
+                "the machine is not as it was: " + "; ".join(problems),
+                remedy="run 'windtunnel clean' when the program has ended.",
+            )
+
+    def set_nic_rate(self, host: str, rate_bytes_s: float | None) -> None:
+        """Set a host's NIC, both directions, in bytes/s; None frees it."""
+        self._network.set_nic_rate(host, rate_bytes_s)
+
+    def set_uplink_rate(self, rack: str, rate_bytes_s: float | None) -> None:
+        """Set a rack's uplink, both directions, in bytes/s; None frees it."""
+        self._network.set_uplink_rate(rack, rate_bytes_s)
+
+    def set_mtu(self, host: str, mtu: int) -> None:
+        """Set the MTU of a host and of its guests."""
+        for end in ends(self._host(host)):
+            self._network.set_mtu(end, mtu)
+
+    def cut(self, name: str) -> None:
+        """Pull the cable of a host, a guest or a rack."""
+        self._network.cut(name)
+
+    def mend(self, name: str) -> None:
+        """Put the cable of a host, a guest or a rack back."""
+        self._network.mend(name)
+
+    def set_disk(self, host: str, disk: str, rates: DiskPlan) -> None:
+        """Give a disk the rates of a plan; its name and size stay."""
+        self._disks.set_rate(host, disk, rates)
+
+    def slow_disk(self, host: str, disk: str, factor: float) -> DiskPlan:
+        """Multiply a disk's rates; returns its plan before, for :meth:`set_disk`."""
+        before = self._disks.of(host)[disk].plan
+        slow = replace(
+            before,
+            read_bytes_s=before.read_bytes_s and before.read_bytes_s * factor,
+            write_bytes_s=before.write_bytes_s and before.write_bytes_s * factor,
+        )
+        self._disks.set_rate(host, disk, slow)
+        return before
+
+    def set_controller_rate(self, host: str, rate_bytes_s: float | None) -> None:
+        """Set what a host's disks share, in each direction. Raises NotRealisableError."""
+        self._disks.set_controller_rate(host, rate_bytes_s)
+
+    def set_cpu(self, host: str, cores: float | None) -> None:
+        """Set the CPU quota of a host; guests keep theirs, within it."""
+        plan = self._host(host)
+        quotas = {guest.name: _least(guest.cpu_cores, cores) for guest in plan.guests}
+        group = self._groups[host]
+        group.set_cpu(None)  # version 1 refuses a guest's quota above its host's, at any moment
+        for name, quota in quotas.items():
+            self._groups[name].set_cpu(quota)
+        group.set_cpu(cores)
+
+    def set_memory(self, name: str, limit_bytes: int | None) -> None:
+        """Set the memory limit of a host or a guest, processes and page cache together."""
+        self._groups[name].set_memory(limit_bytes)
+
+    def _host(self, name: str) -> HostPlan:
+        return next(host for host in self.plan.hosts if host.name == name)
+
+    def _build_groups(self) -> None:
+        top = self._registration.id
+        paths = {}
+        for host in self.plan.hosts:
+            paths[host.name] = f"{top}/{host.name}"
+            for guest in host.guests:
+                paths[guest.name] = f"{top}/{host.name}/{guest.name}"
+        made = make_groups(self._trees, [top, *paths.values()], self._ledger)
+        self._groups.update({name: made[path] for name, path in paths.items()})
+        for host in self.plan.hosts:
+            members: list[HostPlan | GuestPlan] = [host, *host.guests]
+            for member in members:
+                group = self._groups[member.name]
+                if member.cpuset:
+                    group.set_cpuset(member.cpuset)
+                group.set_memory(member.memory_bytes)
+            self.set_cpu(host.name, host.cpu_cores)
+
+    def _build_hosts(self) -> None:
+        for host in self.plan.hosts:
+            disks = self._disks.of(host.name)
+            chosen = {guest.name: guest.disks or tuple(disks) for guest in host.guests}
+            for name, mine in (chosen or {host.name: tuple(disks)}).items():
+                self.hosts[name] = VirtualHost(
+                    name=name,
+                    machine=host.name,
+                    scratch=self._registration.scratch,
+                    logs=self._logs,
+                    disks={disk: disks[disk] for disk in mine},
+                    group=self._groups[name],
+                    network=self._network,
+                    supervisor=self._supervisor,
+                )
+        lines = [f"{host.address} {host.name}\n" for host in self.hosts.values()]
+        self.hosts_file.write_text("".join([_LOOPBACK, *lines]))
+        for virtual in self.hosts.values():
+            virtual.prepare(self.hosts_file)
+
+
+def check_plan(plan: FabricPlan) -> None:
+    """Names and references of a plan. Raises NotRealisableError."""
+    hosts = [host.name for host in plan.hosts]
+    guests = [guest.name for host in plan.hosts for guest in host.guests]
+    racks = [rack.name for rack in plan.racks]
+    names = hosts + guests + racks
+    disks = [disk.name for host in plan.hosts for disk in host.disks]
+    for name in [*names, *disks]:
+        if not _NAME.fullmatch(name):
+            _refuse(f"'{name}' is no name for a host, guest, rack or disk: letters, digits, '-'")
+    if len(set(names)) < len(names):
+        _refuse("two hosts, guests or racks have the same name")
+    for host in plan.hosts:
+        if host.rack not in racks:
+            _refuse(f"host {host.name} stands in rack {host.rack}, which is not planned")
+        own = [disk.name for disk in host.disks]
+        if len(set(own)) < len(own):
+            _refuse(f"two disks of host {host.name} have the same name")
+        for guest in host.guests:
+            for missing in set(guest.disks) - set(own):
+                _refuse(f"guest {guest.name} uses disk {missing}, which host {host.name} lacks")
+
+
+def _refuse(message: str) -> None:
+    raise NotRealisableError(message, remedy="mend the description of the cluster.")
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    known = [value for value in (one, other) if value is not None]
+    return min(known) if known else None

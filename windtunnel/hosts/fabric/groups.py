@@ -1,0 +1,195 @@
+"""Control groups of a fabric, versions 1 and 2 behind one class.
+
+Each virtual host has a group ``wt-ID/HOST``, its guests groups below it, so that the host's
+limits cap their sum. Version 1 has a tree for each controller, version 2 one tree for all.
+Disks are limited in version 2 by the host's group, in version 1 by the root group: there a
+rule in a group of ours would miss what the kernel writes back later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.hosts.fabric.ledger import Ledger
+
+_PERIOD_US = 50_000  # shorter than the kernel's 100 ms: a throttled daemon stalls less at a time
+_LEAST_QUOTA_US = 1000  # the kernel's own limit
+_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory")
+_DROP_PASSES = 5
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Where controllers are mounted: ``v1`` by controller, ``v2`` with its controllers."""
+
+    v1: Mapping[str, Path]
+    v2: Path | None = None
+    v2_controllers: frozenset[str] = frozenset()
+
+    def missing(self) -> list[str]:
+        """Controllers that neither version offers."""
+        needed = ("cpu", "cpuset", "memory")
+        missing = [name for name in needed if name not in {*self.v1, *self.unified}]
+        disks = "blkio" in self.v1 or "io" in self.unified
+        return missing if disks else [*missing, "blkio (version 1) or io (version 2)"]
+
+    @property
+    def unified(self) -> frozenset[str]:
+        """Controllers of version 2; none where there is no such tree."""
+        return self.v2_controllers if self.v2 else frozenset()
+
+
+def find_trees(mounts: Path = Path("/proc/self/mounts")) -> Trees:
+    """The trees of this machine."""
+    v1: dict[str, Path] = {}
+    v2, controllers = None, frozenset[str]()
+    for line in mounts.read_text().splitlines():
+        _, where, kind, options, *_ = line.split(" ")
+        if kind == "cgroup":
+            for option in options.split(","):
+                if option in (*_CONTROLLERS, "blkio"):
+                    v1.setdefault(option, Path(where))
+        elif kind == "cgroup2" and v2 is None:
+            v2 = Path(where)
+            with contextlib.suppress(OSError):
+                controllers = frozenset((v2 / "cgroup.controllers").read_text().split())
+    return Trees(v1, v2, controllers)
+
+
+class Group:
+    """The group of one host or guest."""
+
+    def __init__(self, trees: Trees, name: str) -> None:
+        self.name = name
+        self._trees = trees
+
+    def folders(self) -> list[Path]:
+        """Its folders, one for each tree."""
+        roots = [root for control, root in self._trees.v1.items() if control in _CONTROLLERS]
+        if self._trees.unified:
+            assert self._trees.v2 is not None
+            roots.append(self._trees.v2)
+        return [root / self.name for root in dict.fromkeys(roots)]
+
+    def entrances(self) -> list[Path]:
+        """The files into which a process writes its id to become a member.
+
+        In version 1 the process also goes to the root of blkio, where the disks' rules are.
+        """
+        blkio = self._trees.v1.get("blkio")
+        folders = [*self.folders(), *([blkio] if blkio else [])]
+        return [folder / "cgroup.procs" for folder in folders]
+
+    def set_cpu(self, cores: float | None) -> None:
+        """Limit CPU time to this many cores' worth. Raises OSError."""
+        quota = None if cores is None else max(int(cores * _PERIOD_US), _LEAST_QUOTA_US)
+        if "cpu" in self._trees.v1:
+            self._write("cpu", "cpu.cfs_period_us", _PERIOD_US)
+            self._write("cpu", "cpu.cfs_quota_us", -1 if quota is None else quota)
+        else:
+            self._write("cpu", "cpu.max", f"{'max' if quota is None else quota} {_PERIOD_US}")
+
+    def set_cpuset(self, cpus: Iterable[int]) -> None:
+        """Bind to these CPUs; none named: to all that the parent has. Raises OSError."""
+        folder = self._folder("cpuset")
+        text = ",".join(str(cpu) for cpu in cpus)
+        if "cpuset" not in self._trees.v1:
+            (folder / "cpuset.cpus").write_text(f"{text}\n")
+            return
+        for name in ("cpuset.mems", "cpuset.cpus"):  # empty ones would let no process in
+            inherited = (folder.parent / name).read_text().strip()
+            (folder / name).write_text(text if text and name == "cpuset.cpus" else inherited)
+
+    def set_memory(self, limit_bytes: int | None) -> None:
+        """Limit processes and page cache together; no swapping. Raises OSError."""
+        if "memory" in self._trees.v1:
+            self._write("memory", "memory.limit_in_bytes", limit_bytes or -1)
+            self._write("memory", "memory.swappiness", 0)
+        else:
+            self._write("memory", "memory.max", limit_bytes or "max")
+            with contextlib.suppress(OSError):  # a kernel without swap has no such file
+                self._write("memory", "memory.swap.max", 0)
+
+    def drop_caches(self) -> None:
+        """Give back the page cache of this group; what is dirty stays. Raises OSError."""
+        if "memory" in self._trees.v1:
+            self._write("memory", "memory.force_empty", 0)
+            return
+        for _ in range(_DROP_PASSES):  # memory.reclaim says EAGAIN when less came free
+            cached = self._stat("memory", "memory.stat").get("file", 0)
+            if not cached:
+                return
+            with contextlib.suppress(BlockingIOError):
+                self._write("memory", "memory.reclaim", cached)
+
+    def set_disk_rules(self, device: str, rules: Mapping[str, float | None]) -> None:
+        """Version 2: limit a device, MAJOR:MINOR, by rbps, wbps, riops, wiops. Raises OSError."""
+        text = " ".join(f"{key}={'max' if v is None else int(v)}" for key, v in rules.items())
+        self._write("io", "io.max", f"{device} {text}")
+
+    def cpu_s(self) -> float:
+        """CPU seconds used since the group was made."""
+        if "cpuacct" in self._trees.v1:
+            return int((self._folder("cpuacct") / "cpuacct.usage").read_text()) / 1e9
+        return self._stat("cpu", "cpu.stat").get("usage_usec", 0) / 1e6
+
+    def throttled_s(self) -> float:
+        """Seconds for which the quota held the group back, summed over CPUs."""
+        found = self._stat("cpu", "cpu.stat")
+        if "cpu" in self._trees.v1:
+            return found.get("throttled_time", 0) / 1e9
+        return found.get("throttled_usec", 0) / 1e6
+
+    def memory_bytes(self) -> int:
+        """Memory of processes and page cache now."""
+        name = "memory.usage_in_bytes" if "memory" in self._trees.v1 else "memory.current"
+        return int((self._folder("memory") / name).read_text())
+
+    def cached_bytes(self) -> int:
+        """Page cache now."""
+        found = self._stat("memory", "memory.stat")
+        return found.get("total_cache", 0) if "memory" in self._trees.v1 else found.get("file", 0)
+
+    def _folder(self, controller: str) -> Path:
+        root = self._trees.v1.get(controller, self._trees.v2)
+        assert root is not None
+        return root / self.name
+
+    def _write(self, controller: str, file: str, value: object) -> None:
+        (self._folder(controller) / file).write_text(f"{value}\n")
+
+    def _stat(self, controller: str, file: str) -> dict[str, int]:
+        lines = (self._folder(controller) / file).read_text().splitlines()
+        return {key: int(value) for key, value in (line.split() for line in lines)}
+
+
+def make_groups(trees: Trees, names: Iterable[str], ledger: Ledger) -> dict[str, Group]:
+    """Make groups, parents before children; every process of them is ended at the undoing.
+
+    In version 2 a group hands its controllers on to its children; those that the root did not
+    hand on yet are noted as well. Raises OSError.
+    """
+    groups = {name: Group(trees, name) for name in names}
+    wanted = sorted(trees.unified & {"cpu", "cpuset", "memory", "io"})
+    if wanted:
+        assert trees.v2 is not None
+        switch = trees.v2 / "cgroup.subtree_control"
+        new = [name for name in wanted if name not in switch.read_text().split()]
+        for name in new:
+            ledger.note({"kind": "value", "path": str(switch), "text": f"-{name}"})
+        switch.write_text(" ".join(f"+{name}" for name in wanted))
+    folders = [folder for group in groups.values() for folder in group.folders()]
+    ledger.note(*({"kind": "cgroup", "path": str(folder)} for folder in folders))
+    for name, group in groups.items():
+        for folder in group.folders():
+            folder.mkdir()
+        if "cpuset" in trees.v1:
+            group.set_cpuset(())
+        if wanted and any(other.startswith(f"{name}/") for other in groups):
+            assert trees.v2 is not None
+            control = trees.v2 / name / "cgroup.subtree_control"
+            control.write_text(" ".join(f"+{controller}" for controller in wanted))
+    return groups

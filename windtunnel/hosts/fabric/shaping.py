@@ -1,0 +1,157 @@
+"""Shapers on links: a token bucket for the rate, a delay where the kernel has one.
+
+Rates count bytes as the link layer does: of 1514 bytes of a full frame 1448 are TCP's
+payload, so a transfer sees 0.956 of the rate at the usual MTU.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from windtunnel.hosts.fabric import syscalls
+
+_ROOT, _BELOW_TBF, _DELAY = 0x10000, 0x10001, 0x20000  # qdisc handles 1:, 1:1 and 2:
+_QUEUE_US = 50_000  # a full queue holds a packet this long; 'tc' man pages suggest it
+_BURST_S = 0.02  # tokens gathered while a timer is late on a busy machine are not lost
+_LEAST_BURST_BYTES = 70_000  # one packet of the largest size that a veth hands on (64 KiB)
+_DELAYED_PACKETS = 10_000  # netem drops what is beyond
+_MOST_RATE_BYTES_S = 2**32 - 1  # the width of the field in the kernel's structure
+
+
+class Links:
+    """A thread inside a network namespace that carries out requests to the kernel there.
+
+    pyroute2 opens a socket for each thread that uses it, at the first use: only a thread that
+    stays inside is sure to speak to no other namespace. Requests raise pyroute2's NetlinkError.
+
+    Parameters
+    ----------
+    namespace:
+        The file that holds the namespace.
+    """
+
+    def __init__(self, namespace: Path) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=namespace.name)
+        self._thread.submit(self._enter, namespace).result()
+
+    def link(self, command: str, **facts: object) -> None:
+        """Add, set or delete a link."""
+        self._do("link", command, **facts)
+
+    def addr(self, command: str, **facts: object) -> None:
+        """Add or delete an address."""
+        self._do("addr", command, **facts)
+
+    def tc(self, command: str, *facts: object, **named: object) -> None:
+        """Add, change or delete a queueing discipline."""
+        self._do("tc", command, *facts, **named)
+
+    def index_of(self, name: str) -> int:
+        """Number of a link. Raises OSError where there is none."""
+        found = self._do("link_lookup", ifname=name)
+        if not found:
+            raise OSError(errno.ENODEV, f"no link {name}")
+        return int(found[0])
+
+    def counters(self, index: int) -> tuple[int, int]:
+        """Bytes that a link has received and sent."""
+        counted = self._do("get_links", index)[0].get_attr("IFLA_STATS64")
+        return int(counted["rx_bytes"]), int(counted["tx_bytes"])
+
+    def close(self) -> None:
+        """Close the socket and leave; the thread would keep the namespace alive."""
+        self._thread.submit(self._leave)
+        self._thread.shutdown()
+
+    def _do(self, method: str, *facts: object, **named: object) -> Any:
+        def work() -> list[Any]:
+            return list(getattr(self._socket, method)(*facts, **named))
+
+        return self._thread.submit(work).result()
+
+    def _enter(self, namespace: Path) -> None:
+        from pyroute2 import IPRoute
+
+        syscalls.enter_network(namespace)
+        self._socket = IPRoute()
+
+    def _leave(self) -> None:
+        self._socket.close()
+
+
+class Shaper:
+    """What leaves one link: its rate in bytes/s (None: unlimited) and its delay in seconds."""
+
+    def __init__(self, links: Links, index: int) -> None:
+        self._links = links
+        self._index = index
+        self._shaped = False
+        self._delay_s = 0.0
+
+    def set_rate(self, rate_bytes_s: float | None) -> None:
+        """Shape, reshape or free the link, live."""
+        if rate_bytes_s is None or rate_bytes_s > _MOST_RATE_BYTES_S:
+            if self._shaped:
+                self._links.tc("del", index=self._index, handle=_ROOT)
+            self._shaped = False
+        else:
+            rate = max(int(rate_bytes_s), 1)
+            self._links.tc(
+                "change" if self._shaped else "add",
+                "tbf",
+                self._index,
+                handle=_ROOT,
+                rate=rate,
+                burst=max(int(rate * _BURST_S), _LEAST_BURST_BYTES),
+                latency=_QUEUE_US,
+            )
+            self._shaped = True
+        if self._delay_s:
+            self.set_delay(self._delay_s)
+
+    def set_delay(self, delay_s: float) -> None:
+        """Hold every packet this long. Raises NetlinkError where the kernel lacks netem."""
+        below = {"parent": _BELOW_TBF} if self._shaped else {}
+        microseconds = int(delay_s * 1e6)
+        self._links.tc(
+            "replace",
+            "netem",
+            self._index,
+            handle=_DELAY,
+            delay=microseconds,
+            limit=10_000,
+            **below,
+        )
+        self._delay_s = delay_s
+
+
+def kernel_kinds() -> dict[str, bool]:
+    """Which of bridge, veth, tbf and netem this kernel has; tried in a namespace of no name.
+
+    Raises OSError where no namespace can be made, ImportError without pyroute2.
+    """
+    from pyroute2 import IPRoute
+    from pyroute2.netlink.exceptions import NetlinkError
+
+    def works(attempt: Callable[[Any], object]) -> bool:
+        with IPRoute() as links:
+            try:
+                attempt(links)
+            except NetlinkError:
+                return False
+        return True
+
+    tries: dict[str, Callable[[Any], object]] = {
+        "bridge": lambda links: links.link("add", ifname="b", kind="bridge"),
+        "veth": lambda links: links.link("add", ifname="v", kind="veth", peer={"ifname": "w"}),
+        "tbf": lambda links: links.tc("add", "tbf", 1, rate=10**6, burst=10**5, latency=_QUEUE_US),
+        "netem": lambda links: links.tc("add", "netem", 1, delay=1000),
+    }
+    return {
+        kind: syscalls.in_new_network(lambda attempt=attempt: works(attempt))  # type: ignore[misc]
+        for kind, attempt in tries.items()
+    }

@@ -1,0 +1,194 @@
+"""The state of the machine, to compare before and after; and what it lacks for a fabric."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}  # <linux/capability.h>
+_TOOLS = ("nsenter", "unshare", "mount", "hostname")
+_SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_BDI = ("strict_limit", "max_ratio_fine", "min_ratio_fine", "max_ratio", "min_ratio")
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Something that the machine lacks. ``fatal``: no fabric without it; else a weaker one."""
+
+    what: str
+    remedy: str
+    fatal: bool = True
+
+
+def machine_state() -> dict[str, list[str]]:
+    """Everything that a fabric changes, listed; Linux only. Raises OSError.
+
+    Links, addresses, routes and qdiscs of the machine's own network namespace, named and
+    mounted namespaces, mounts, loop devices, control groups of the first level, settings of
+    backing devices, rules of the root blkio group.
+    """
+    return {
+        "links": _links(),
+        "namespaces": [*_names(Path("/run/netns")), *_names(Path("/etc/netns"))],
+        "mounts": sorted(_fields(Path("/proc/self/mountinfo"))),
+        "loops": _loops(),
+        "groups": _groups(),
+        "bdi": _settings(Path("/sys/class/bdi"), _BDI),
+        "blkio rules": _rules(),
+    }
+
+
+def differences(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> list[str]:
+    """What came and what went between two states, one line each."""
+    found = []
+    for kind in before:
+        old, new = set(before[kind]), set(after[kind])
+        found += [f"{kind}: + {line}" for line in sorted(new - old)]
+        found += [f"{kind}: - {line}" for line in sorted(old - new)]
+    return found
+
+
+def _links() -> list[str]:
+    from pyroute2 import IPRoute
+
+    with IPRoute() as links:
+        names = {link["index"]: link.get_attr("IFLA_IFNAME") for link in links.get_links()}
+        found = [f"link {name} {index}" for index, name in names.items()]
+        found += [
+            f"address {names[entry['index']]} {entry.get_attr('IFA_ADDRESS')}"
+            for entry in links.get_addr()
+        ]
+        found += [
+            f"route {entry.get_attr('RTA_DST')}/{entry['dst_len']} "
+            f"{names.get(entry.get_attr('RTA_OIF'))}"
+            for entry in links.get_routes()
+        ]
+        found += [
+            f"qdisc {names.get(entry['index'])} {entry.get_attr('TCA_KIND')} {entry['handle']}"
+            for entry in links.get_qdiscs()
+        ]
+    return sorted(found)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(str(entry) for entry in folder.iterdir()) if folder.is_dir() else []
+
+
+def _fields(mountinfo: Path) -> list[str]:
+    """Place, kind and source of each mount, without the numbers that change."""
+    found = []
+    for line in mountinfo.read_text().splitlines():
+        left, right = line.split(" - ", 1)
+        found.append(f"{left.split(' ')[4]} {right.split(' ')[0]} {right.split(' ')[1]}")
+    return found
+
+
+def _loops() -> list[str]:
+    found = []
+    for device in sorted(Path("/sys/block").glob("loop*")):
+        image = ""
+        with contextlib.suppress(OSError):
+            image = (device / "loop/backing_file").read_text().strip()
+        found.append(f"{device.name} {image}".strip())
+    return found
+
+
+def _groups() -> list[str]:
+    roots = [
+        line.split(" ")[1]
+        for line in Path("/proc/self/mounts").read_text().splitlines()
+        if line.split(" ")[2] in ("cgroup", "cgroup2")
+    ]
+    return sorted(str(entry) for root in roots for entry in Path(root).iterdir() if entry.is_dir())
+
+
+def _settings(folder: Path, names: tuple[str, ...]) -> list[str]:
+    found = []
+    for device in sorted(folder.iterdir()):
+        for name in names:
+            with contextlib.suppress(OSError):  # gone meanwhile, or not of this kernel
+                found.append(f"{device.name} {name} {(device / name).read_text().strip()}")
+    return found
+
+
+def _rules() -> list[str]:
+    from windtunnel.hosts.fabric.groups import find_trees
+
+    root = find_trees().v1.get("blkio")
+    files = sorted(root.glob("blkio.throttle.*_device")) if root else []
+    return [f"{file.name} {line}" for file in files for line in file.read_text().splitlines()]
+
+
+def capabilities() -> list[Lack]:
+    """What this machine lacks for the testbed 'scaled'; nothing fatal: a fabric can stand."""
+    if sys.platform != "linux":
+        return [Lack("Linux", "use a Linux machine; 'local' and 'modelled' work on this one.")]
+    missing = _missing_rights()
+    if missing:
+        return [Lack(", ".join(missing), "run as root; the testbed 'local' needs no rights.")]
+    return [*_missing_tools(), *_missing_groups(), *_missing_disks(), *_missing_links()]
+
+
+def _missing_rights() -> list[str]:
+    status = Path("/proc/self/status").read_text().splitlines()
+    held = next(int(line.split()[1], 16) for line in status if line.startswith("CapEff"))
+    missing = [name for name, bit in _CAPABILITIES.items() if not held >> bit & 1]
+    return missing if os.geteuid() == 0 else ["root", *missing]
+
+
+def _missing_tools() -> list[Lack]:
+    def there(tool: str) -> bool:
+        return bool(shutil.which(tool) or shutil.which(tool, path=_SYSTEM_PATH))
+
+    lacks = [
+        Lack(f"the program {tool}", "install util-linux and hostname.")
+        for tool in _TOOLS
+        if not there(tool)
+    ]
+    if not there("mkfs.ext4"):
+        lacks.append(Lack("the program mkfs.ext4", "install e2fsprogs, or use xfs disks."))
+    return lacks
+
+
+def _missing_groups() -> list[Lack]:
+    from windtunnel.hosts.fabric.groups import find_trees
+
+    remedy = "mount the cgroup controllers, or boot a kernel that has them."
+    return [Lack(f"the cgroup controller {name}", remedy) for name in find_trees().missing()]
+
+
+def _missing_disks() -> list[Lack]:
+    from windtunnel.hosts.fabric.syscalls import LOOP_CONTROL
+
+    lacks = []
+    if not LOOP_CONTROL.exists():
+        lacks.append(Lack("loop devices", "load the kernel module 'loop'."))
+    if not any(Path("/sys/class/bdi").glob("*/strict_limit")):
+        what = "strict_limit of backing devices (Linux 6.2): buffered writes run ahead of disks"
+        lacks.append(Lack(what, "use a newer kernel.", fatal=False))
+    return lacks
+
+
+def _missing_links() -> list[Lack]:
+    try:
+        from windtunnel.hosts.fabric.shaping import kernel_kinds
+
+        kinds = kernel_kinds()
+    except (OSError, ImportError) as error:
+        return [Lack(f"network namespaces ({error})", "run where they can be made.")]
+    lacks = [
+        Lack(f"links of kind {kind}", f"load the kernel module '{kind}'.")
+        for kind in ("bridge", "veth")
+        if not kinds[kind]
+    ]
+    if not kinds["tbf"]:
+        lacks.append(Lack("the shaper tbf", "load the kernel module 'sch_tbf'."))
+    if not kinds["netem"]:
+        remedy = "nothing, unless latency is a factor: then a kernel with the module 'sch_netem'."
+        lacks.append(Lack("netem (added latency)", remedy, fatal=False))
+    return lacks
