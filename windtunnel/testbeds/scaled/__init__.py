@@ -1,0 +1,1 @@
+"""The testbed ``scaled``: real daemons on shaped virtual hosts of one machine."""

@@ -1,0 +1,192 @@
+"""Hadoop's sizes that belong to the data: blocks, buffers, containers; full size and model.
+
+What a task needs whatever its data (a Java machine) does not shrink: containers stop at
+:data:`TASK_MIB`. The memory that YARN hands out shrinks with them, so the number of slots
+stays; the buffers within a container are set by themselves.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from windtunnel.cluster import Cluster
+from windtunnel.cluster.description import Setting
+from windtunnel.cluster.settings import default_of
+from windtunnel.testbeds.scaled.scale import Scale
+
+MIB = 1 << 20
+# A light JVM of Hadoop resides in 190-260 MiB (field notes, Java 17); a task's heap is 0.8 of
+# its container (mapreduce.job.heap.memory-mb.ratio): 256 of 320 MiB.
+TASK_MIB = 320
+MASTER_MIB = 512
+# Hadoop 3's own fallbacks where a default of -1 says "by itself"
+# (YarnConfiguration.DEFAULT_NM_PMEM_MB, JobConf's 1024 MB per task).
+_NODEMANAGER_MIB = 8192
+_CONTAINER_MIB = 1024
+_STEP_MIB = 16
+_CHECKSUM_BYTES = 512  # dfs.bytes-per-checksum: a block is a multiple of it
+_BLOCK_FLOOR = 64 * 1024  # one packet of the write pipeline
+_XMX = re.compile(r"-Xmx(\d+)([kKmMgG]?)")
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_KINDS = ("map", "reduce")
+# Further settings that are amounts of data: name -> (unit in bytes, least value).
+AMOUNTS: dict[str, tuple[int, int]] = {
+    "mapreduce.input.fileinputformat.split.minsize": (1, 0),
+    "mapreduce.input.fileinputformat.split.maxsize": (1, _CHECKSUM_BYTES),
+    "mapreduce.job.ubertask.maxbytes": (1, 1),
+}
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What decides on tasks: MiB of containers and of the sort buffer, bytes of the others.
+
+    ``slots`` are the map containers that one NodeManager holds; ``reduce_buffer`` is what a
+    reducer keeps of the shuffle in memory.
+    """
+
+    block_bytes: int
+    map_mib: int
+    reduce_mib: int
+    nodemanager_mib: int
+    sort_mib: int
+    spill_share: float
+    reduce_buffer: float
+
+    @property
+    def slots(self) -> int:
+        """Map containers of a host at one time."""
+        return max(1, self.nodemanager_mib // self.map_mib)
+
+
+def number(cluster: Cluster, name: str, otherwise: float) -> float:
+    """A setting as a number: as given, Hadoop's default, or ``otherwise`` (for -1 and none)."""
+    for text in (cluster.settings.get(name), default_of(name, cluster.software.hadoop)):
+        try:
+            found = float(str(text))
+        except ValueError:
+            continue
+        if found >= 0:
+            return found
+    return otherwise
+
+
+def tasks_of(cluster: Cluster) -> Tasks:
+    """The sizes of a description, with Hadoop's defaults for what it leaves out."""
+    shuffle = number(cluster, "mapreduce.reduce.shuffle.input.buffer.percent", 0.70)
+    heap = number(cluster, "mapreduce.reduce.memory.totalbytes", _heap_bytes(cluster, "reduce"))
+    return Tasks(
+        block_bytes=_block_bytes(cluster),
+        map_mib=_container_mib(cluster, "map"),
+        reduce_mib=_container_mib(cluster, "reduce"),
+        nodemanager_mib=int(
+            number(cluster, "yarn.nodemanager.resource.memory-mb", _NODEMANAGER_MIB)
+        ),
+        sort_mib=int(number(cluster, "mapreduce.task.io.sort.mb", 100)),
+        spill_share=number(cluster, "mapreduce.map.sort.spill.percent", 0.80),
+        reduce_buffer=heap * shuffle,
+    )
+
+
+def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
+    """The settings of the model: those of the description, amounts of data scaled.
+
+    Where Hadoop allows no smaller value the smallest stands: the similarity report tells.
+    """
+    full = tasks_of(cluster)
+    shrink = container_factor(full, scale)
+    sizes = {kind: _step(getattr(full, f"{kind}_mib") * shrink) for kind in _KINDS}
+    held = max(full.nodemanager_mib * sizes["map"] // full.map_mib, full.slots * sizes["map"])
+    heap = number(cluster, "mapreduce.reduce.memory.totalbytes", _heap_bytes(cluster, "reduce"))
+    master = number(cluster, "yarn.app.mapreduce.am.resource.mb", 1536)
+    block = model_block(full.block_bytes, scale)
+    # the first application master must fit
+    held = max(held, MASTER_MIB)
+    found: dict[str, Setting] = {
+        **cluster.settings,
+        **dict(_amounts(cluster, scale)),
+        "mapreduce.map.memory.mb": sizes["map"],
+        "mapreduce.reduce.memory.mb": sizes["reduce"],
+        "mapreduce.task.io.sort.mb": max(1, round(full.sort_mib * scale.data)),
+        # how much of the shuffle a reducer keeps follows from this (MergeManagerImpl)
+        "mapreduce.reduce.memory.totalbytes": max(MIB, round(heap * scale.data)),
+        "yarn.app.mapreduce.am.resource.mb": max(
+            min(int(master), MASTER_MIB), _step(master * shrink)
+        ),
+        "yarn.nodemanager.resource.memory-mb": held,
+        "yarn.scheduler.minimum-allocation-mb": _STEP_MIB,
+        "yarn.scheduler.maximum-allocation-mb": max(held, max(sizes.values())),
+        "dfs.namenode.fs-limits.min-block-size": min(block, MIB),
+    }
+    found.pop("dfs.blocksize", None)  # stands in storage.block_size
+    return {**found, **dict(_heaps(cluster, shrink))}
+
+
+def model_block(block_bytes: int, scale: Scale) -> int:
+    """Block size of the model, bytes: whole checksum chunks, at least a packet."""
+    wanted = round(block_bytes * scale.data / _CHECKSUM_BYTES) * _CHECKSUM_BYTES
+    return min(block_bytes, max(_BLOCK_FLOOR, wanted))
+
+
+def container_factor(full: Tasks, scale: Scale) -> float:
+    """By how much containers shrink: as the data, but not below what a task's JVM needs."""
+    least = min(full.map_mib, full.reduce_mib)
+    return min(1.0, max(scale.data, TASK_MIB / least))
+
+
+def _step(mib: float) -> int:
+    return math.ceil(mib / _STEP_MIB) * _STEP_MIB
+
+
+def _block_bytes(cluster: Cluster) -> int:
+    if cluster.storage.block_size is not None:
+        return int(cluster.storage.block_size)
+    return int(number(cluster, "dfs.blocksize", 128 * MIB))
+
+
+def _container_mib(cluster: Cluster, kind: str) -> int:
+    """What YARN hands out to a task: the request, rounded up to the least allocation."""
+    wanted = number(cluster, f"mapreduce.{kind}.memory.mb", 0)
+    if not wanted:
+        heap = _given_heap(cluster, kind)
+        ratio = number(cluster, "mapreduce.job.heap.memory-mb.ratio", 0.8)
+        wanted = _CONTAINER_MIB if heap is None else heap / MIB / ratio
+    least = max(1.0, number(cluster, "yarn.scheduler.minimum-allocation-mb", 1024))
+    return int(math.ceil(wanted / least) * least)
+
+
+def _heap_bytes(cluster: Cluster, kind: str) -> float:
+    """Heap of a task: ``-Xmx`` where given, else Hadoop's share of the container."""
+    given = _given_heap(cluster, kind)
+    if given is not None:
+        return given
+    ratio = number(cluster, "mapreduce.job.heap.memory-mb.ratio", 0.8)
+    return number(cluster, f"mapreduce.{kind}.memory.mb", _CONTAINER_MIB) * MIB * ratio
+
+
+def _given_heap(cluster: Cluster, kind: str) -> float | None:
+    for name in (f"mapreduce.{kind}.java.opts", "mapred.child.java.opts"):
+        match = _XMX.search(str(cluster.settings.get(name, "")))
+        if match:
+            return float(match[1]) * _UNITS[match[2].lower()]
+    return None
+
+
+def _heaps(cluster: Cluster, shrink: float) -> Iterator[tuple[str, Setting]]:
+    """Options of tasks with a heap that fits the model's containers."""
+    for name in (*(f"mapreduce.{kind}.java.opts" for kind in _KINDS), "mapred.child.java.opts"):
+        given = str(cluster.settings.get(name, ""))
+        match = _XMX.search(given)
+        if match:
+            heap = int(match[1]) * _UNITS[match[2].lower()]
+            least = min(heap, TASK_MIB * MIB * 8 // 10)
+            yield name, _XMX.sub(f"-Xmx{max(least, int(heap * shrink)) // MIB}m", given)
+
+
+def _amounts(cluster: Cluster, scale: Scale) -> Iterator[tuple[str, Setting]]:
+    for name, (_, least) in AMOUNTS.items():
+        if name in cluster.settings:
+            yield name, max(least, round(number(cluster, name, 0) * scale.data))
