@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
+from typing import Protocol, runtime_checkable
 
 import psutil
 import pyarrow as pa
@@ -25,6 +26,18 @@ _CPU_STATES = {"user": "user", "system": "system", "iowait": "iowait", "idle": "
 _CPU_STATES |= {state: state for state in ("nice", "irq", "softirq", "steal")}
 
 Row = tuple[float, str, str, str, float]
+Source = Callable[[float], Iterable[tuple[str, str, str, float]]]
+"""Gives (host, metric, unit, value) for the instant, in epoch seconds, that it is called with."""
+
+
+@runtime_checkable
+class Sampled(Protocol):
+    """A deployment whose hosts can be sampled each by itself."""
+
+    def sources(self) -> Sequence[Source]:
+        """What the sampler asks at every sample."""
+        ...
+
 
 SCHEMA = pa.schema(
     [
@@ -48,10 +61,15 @@ class Sampler:
         Gives the daemons' process ids by name at each sample (daemons may be restarted).
     host:
         Name under which the samples stand.
+    sources:
+        Asked at every sample for readings of other hosts.
     """
 
     def __init__(
-        self, processes: Callable[[], Mapping[str, int]], host: str = "this-machine"
+        self,
+        processes: Callable[[], Mapping[str, int]],
+        host: str = "this-machine",
+        sources: Sequence[Source] = (),
     ) -> None:
         self.rows: list[Row] = []
         self.failures: list[str] = []
@@ -59,6 +77,7 @@ class Sampler:
         self.elapsed_s = 0.0
         self._processes = processes
         self._host = host
+        self._sources = sources
         self._power = live_readers()
         self._known: dict[int, psutil.Process] = {}
         self._last: dict[str, tuple[float, float]] = {}
@@ -91,8 +110,9 @@ class Sampler:
         return self.cpu_s / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     def mean(self, metric: str) -> float | None:
-        """Mean of a metric over the samples so far; None where there are none."""
-        values = [value for _, _, name, _, value in self.rows if name == metric]
+        """Mean of a metric of this machine over the samples so far; None without any."""
+        mine = (row for row in self.rows if row[1] == self._host)
+        values = [value for _, _, name, _, value in mine if name == metric]
         return sum(values) / len(values) if values else None
 
     def _loop(self) -> None:
@@ -113,6 +133,9 @@ class Sampler:
     def _sample(self, now: float) -> Iterator[Row]:
         for metric, unit, value in self._readings(now):
             yield now, self._host, metric, unit, value
+        for source in self._sources:
+            for host, metric, unit, value in source(now):
+                yield now, host, metric, unit, value
 
     def _readings(self, now: float) -> Iterator[tuple[str, str, float]]:
         cpu = psutil.cpu_times_percent()
@@ -122,7 +145,9 @@ class Sampler:
         yield "load_1min", "count", psutil.getloadavg()[0]
         memory = psutil.virtual_memory()
         yield "memory_used", "bytes", float(memory.total - memory.available)
+        yield "memory_available_share", "ratio", memory.available / memory.total
         yield "page_cache", "bytes", float(getattr(memory, "cached", 0))
+        yield from self._rate("swap_in", psutil.swap_memory().sin, now)
         disk = psutil.disk_io_counters()
         if disk is not None:
             yield from self._rate("disk_read", disk.read_bytes, now)

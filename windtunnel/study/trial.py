@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
-from windtunnel.probes.sampler import Sampler
-from windtunnel.results.record import Before, CacheState, Metric, Trial, Verdict
+from windtunnel.probes.sampler import Sampled, Sampler
+from windtunnel.results.record import Before, CacheState, Check, Metric, Trial, Verdict
 from windtunnel.study.invalidate import judged
 from windtunnel.study.journal import Journal, storage_errors
 from windtunnel.study.plan import Plan, Slot
+from windtunnel.testbeds.scaled.walls import Row, unwatched, walls
 from windtunnel.workloads.base import Execution, Workload
 
 _CACHE_STATES: dict[str, CacheState] = {
@@ -48,6 +49,7 @@ def run_trial(
     provenance: str | None = None,
     on_phase: Callable[[str], None] = lambda _: None,
     after_phase: PhaseHook | None = None,
+    has_walls: bool = False,
 ) -> tuple[Trial, bool]:
     """Run one trial and record it; returns the trial and whether the deployment is broken.
 
@@ -61,6 +63,8 @@ def run_trial(
         Told the name of each phase as it starts.
     after_phase:
         Called between phases: where tests (and faults) reach into the running cluster.
+    has_walls:
+        The trial is invalid if the machine below a model was its bottleneck.
     """
     trial_id = f"{slot.id}-a{attempt}"
     workload = plan.workload_of(slot.workload, slot.treatment)
@@ -72,7 +76,8 @@ def run_trial(
     )
     started_at = time.time()
     before = _settle(plan, deployment)
-    with Sampler(deployment.processes) as sampler:
+    sources = deployment.sources() if isinstance(deployment, Sampled) else ()
+    with Sampler(deployment.processes, sources=sources) as sampler:
         outcome = _run(workload, deployment, execution, plan, on_phase, after_phase)
     with storage_errors(journal.path):
         sampler.write(journal.sample_file(trial_id), trial_id)
@@ -85,9 +90,32 @@ def run_trial(
     update["power_source"] = sampler.power_source
     trial = trial.model_copy(update={**update, "deployment": number})
     trial = judged(trial, plan.protocol.invalidate.rules())
+    if has_walls:
+        trial = _within_walls(trial, sampler.rows)
     tasks = [row for run in outcome.runs.values() for row in run.tasks]
     journal.append(trial, tasks)
     return trial, outcome.broken
+
+
+def _within_walls(trial: Trial, rows: Sequence[Row]) -> Trial:
+    """The trial after a look at the machine below the model; an invalid one keeps its reason."""
+    unknown = unwatched(rows, trial.phases)
+    flags = [*trial.flags]
+    if unknown:
+        flags.append(f"the machine was not sampled during {', '.join(unknown)}: walls unknown")
+    reason = walls(rows, trial.phases)
+    check = Check(
+        name="the machine below the model",
+        passed=reason is None,
+        expected="not the bottleneck",
+        got=reason or "not the bottleneck",
+    )
+    valid = trial.verdict.valid and reason is None
+    update = {"checks": [*trial.verdict.checks, check], "valid": valid}
+    if trial.verdict.valid and reason is not None:
+        update["reason"] = reason
+    verdict = trial.verdict.model_copy(update=update)
+    return trial.model_copy(update={"verdict": verdict, "flags": flags})
 
 
 def _settle(plan: Plan, deployment: Deployment) -> Before:
@@ -165,7 +193,7 @@ def _record(
         testbed=plan.testbed,
         workload=slot.workload,
         treatment=slot.treatment,
-        parameters=plan.parameters_of(slot.workload, slot.treatment),
+        parameters=plan.run_parameters_of(slot.workload, slot.treatment),
         round=slot.round,
         position=slot.position,
         attempt=attempt,

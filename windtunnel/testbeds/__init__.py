@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, cast
+
 from windtunnel.errors import DescriptionError
-from windtunnel.testbeds.base import Testbed
+from windtunnel.testbeds.base import Tell, Testbed
 from windtunnel.testbeds.local import LocalTestbed
+from windtunnel.testbeds.scaled.scale import Scale
 
 TESTBEDS: dict[str, type[Testbed]] = {"local": LocalTestbed}
+
+
+SCALED = "scaled"
+"""The testbed whose clusters are models: its studies have a scale."""
+
+
+def make_testbed(name: str, logs: Path, tell: Tell, scale: Scale | None = None) -> Testbed:
+    """A testbed; the one of models is made with the scale and given full-size descriptions."""
+    kind = find_testbed(name)
+    return kind(logs, tell) if scale is None else cast(Any, kind)(logs, tell, scale=scale)
 
 
 def find_testbed(name: str) -> type[Testbed]:

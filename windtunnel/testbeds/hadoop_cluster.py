@@ -40,6 +40,8 @@ class HadoopDeployment(ABC):
     """
 
     testbed: ClassVar[str]
+    # what is closed at the end, in order: the supervisor ends all processes
+    parts: ClassVar[tuple[str, ...]] = ("supervisor", "files", "history")
 
     def __init__(self, cluster: Cluster, software: Software, logs: Path) -> None:
         self.cluster = cluster
@@ -179,7 +181,7 @@ class HadoopDeployment(ABC):
 
     def close(self) -> None:
         """End all processes and remove all that is not a log."""
-        for part in ("supervisor", "files", "history"):
+        for part in self.parts:
             if hasattr(self, part):
                 getattr(self, part).close()
         self.registration.forget()

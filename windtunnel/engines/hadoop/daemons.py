@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
 from windtunnel.errors import DeploymentError
@@ -14,6 +15,7 @@ from windtunnel.hosts.base import Host, Process, ProcessSpec
 if TYPE_CHECKING:
     import httpx
 
+_END_S = 10.0
 _TAIL_LINES = 12
 _TAIL_BYTES = 1 << 16
 # Heap of each daemon, MiB: 3 workers and the masters stay below 2.2 GiB resident.
@@ -49,6 +51,8 @@ def tail(path: Path, lines: int = _TAIL_LINES) -> str:
 class Daemons:
     """The daemons of one deployment.
 
+    ``out`` names the hosts whose workers are out of service.
+
     Parameters
     ----------
     layout:
@@ -64,6 +68,7 @@ class Daemons:
         self.hosts_file = hosts_file
         self.shared = shared
         self.running: dict[str, Process] = {}
+        self.out: set[str] = set()
 
     @property
     def client_conf(self) -> Path:
@@ -146,6 +151,37 @@ class Daemons:
         host = next(p.host for p in self.layout.placements if p.host.name == host_name)
         self._spawn(host, role)
 
+    def plays(self, name: str) -> bool:
+        """Whether ``ROLE@HOST`` is a daemon of this deployment."""
+        role, host = name.split("@")
+        return any(host == p.host.name and role in p.roles for p in self.layout.placements)
+
+    def release(self, names: Iterable[str]) -> list[Process]:
+        """Watch over some daemons no longer: they may end now. Returns those that ran."""
+        return [self.running.pop(name) for name in list(names) if name in self.running]
+
+    def stop(self, names: Iterable[str]) -> None:
+        """End some daemons, at once."""
+        ending = self.release(names)
+        for process in ending:
+            process.kill()
+        for process in ending:
+            if process.wait(_END_S) is None:
+                raise DeploymentError(f"{process.name} did not end within {_END_S:.0f} s")
+
+    def restart_all(self, names: Iterable[str]) -> dict[str, float]:
+        """End and start daemons; returns when each was started, in epoch seconds.
+
+        A history server is left to :meth:`wait_ready`, as at the start.
+        """
+        known = list(names)
+        self.stop(known)
+        started = {}
+        for name in [name for name in known if not name.startswith("historyserver@")]:
+            started[name] = time.time()
+            self.restart(name)
+        return started
+
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon with the tail of its log, if one has ended."""
         for name, process in self.running.items():
@@ -160,8 +196,16 @@ class Daemons:
                     tail=tail(process.log),
                 )
 
-    def wait_ready(self, timeout_s: float, tell: Callable[[str], None] = lambda _: None) -> None:
+    def wait_ready(
+        self,
+        timeout_s: float,
+        tell: Callable[[str], None] = lambda _: None,
+        fresh: Mapping[str, float] | None = None,
+    ) -> None:
         """Wait until HDFS is out of safe mode and every worker is registered, by REST and JMX.
+
+        ``fresh`` are daemons that were started anew, with the time (epoch seconds): a master
+        may take the one before for them.
 
         Raises
         ------
@@ -181,15 +225,16 @@ class Daemons:
                         remedy="see the logs; on a slow or loaded machine take fewer workers.",
                         log=self.layout.placements[0].host.logs,
                     )
-                before, missing = missing, self._missing(http)
+                before, missing = missing, self._missing(http, fresh or {})
                 if missing and missing != before:
                     tell(", ".join(missing))
                 if missing:
                     time.sleep(0.2)
 
-    def _missing(self, http: httpx.Client) -> list[str]:
-        roles = [role for placement in self.layout.placements for role in placement.roles]
-        missing = []
+    def _missing(self, http: httpx.Client, fresh: Mapping[str, float]) -> list[str]:
+        placed = [p for p in self.layout.placements if p.host.name not in self.out]
+        roles = [role for placement in placed for role in placement.roles]
+        missing = [name for name, since in fresh.items() if not self._serves(http, name, since)]
         live, safe_mode = self._namenode_state(http)
         if not safe_mode:
             self._start_history_server()
@@ -210,10 +255,12 @@ class Daemons:
             if "historyserver" in placement.roles and name not in self.running:
                 self._spawn(placement.host, "historyserver")
 
-    def _get(self, http: httpx.Client, prop: str, path: str) -> dict[str, object]:
+    def _get(
+        self, http: httpx.Client, prop: str, path: str, host: Host | None = None
+    ) -> dict[str, object]:
         import httpx
 
-        ip, port = self.layout.address(prop)
+        ip, port = self.layout.address(prop, host)
         try:
             answer = http.get(f"http://{ip}:{port}{path}")
             found: dict[str, object] = answer.json() if answer.is_success else {}
@@ -221,13 +268,52 @@ class Daemons:
             return {}
         return found
 
+    def namenode_bean(self, name: str) -> dict[str, Any]:
+        """A bean of the NameNode (JMX); empty where it does not answer."""
+        import httpx
+
+        with httpx.Client(timeout=5, trust_env=False) as http:
+            return self._bean(http, "NameNode", name)
+
+    def yarn_nodes(self) -> list[dict[str, Any]]:
+        """The NodeManagers as the ResourceManager knows them."""
+        import httpx
+
+        with httpx.Client(timeout=5, trust_env=False) as http:
+            return self._yarn_nodes(http)
+
+    def _yarn_nodes(self, http: httpx.Client) -> list[dict[str, Any]]:
+        found = self._get(http, "yarn.resourcemanager.webapp.address", "/ws/v1/cluster/nodes")
+        nodes = found.get("nodes")
+        return list(nodes.get("node", [])) if isinstance(nodes, dict) else []
+
+    def _serves(self, http: httpx.Client, name: str, since: float) -> bool:
+        """Whether a worker that was started at ``since`` has registered with its master."""
+        role, host_name = name.split("@")
+        host = next(p.host for p in self.layout.placements if p.host.name == host_name)
+        if role == "datanode":
+            actors = self._bean(http, "DataNode", "DataNodeInfo", host).get("BPServiceActorInfo")
+            states = [actor["ActorState"] for actor in json.loads(actors or "[]")]
+            return bool(states) and set(states) == {"RUNNING"}
+        if role == "nodemanager":
+            mine = [n for n in self._yarn_nodes(http) if n["nodeHostName"] == host_name]
+            return any(
+                n["state"] == "RUNNING" and n["lastHealthUpdate"] / 1e3 >= since for n in mine
+            )
+        return True
+
+    def _bean(
+        self, http: httpx.Client, service: str, name: str, host: Host | None = None
+    ) -> dict[str, Any]:
+        prop = {"NameNode": "dfs.namenode.http-address", "DataNode": "dfs.datanode.http.address"}
+        path = f"/jmx?qry=Hadoop:service={service},name={name}"
+        found = self._get(http, prop[service], path, host).get("beans")
+        return dict(found[0]) if isinstance(found, list) and found else {}
+
     def _namenode_state(self, http: httpx.Client) -> tuple[int, bool]:
-        path = "/jmx?qry=Hadoop:service=NameNode,name="
         beans: dict[str, object] = {}
         for name in ("NameNodeInfo", "FSNamesystemState"):
-            found = self._get(http, "dfs.namenode.http-address", path + name).get("beans")
-            if isinstance(found, list) and found:
-                beans |= found[0]
+            beans |= self._bean(http, "NameNode", name)
         live = beans.get("NumLiveDataNodes", 0)
         return (live if isinstance(live, int) else 0), beans.get("Safemode", "unknown") != ""
 

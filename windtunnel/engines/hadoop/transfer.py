@@ -39,8 +39,8 @@ class Transfer:
     """Puts and gets files on one host of a deployment."""
 
     def __init__(self, daemons: Daemons, host: Host) -> None:
+        self.host = host
         self._daemons = daemons
-        self._host = host
         self._count = 0
 
     def put(self, sources: Sequence[Path], folder: str, streams: int, deadline_s: float) -> JobRun:
@@ -68,17 +68,17 @@ class Transfer:
     def run(self, name: str, argv: Sequence[str], deadline_s: float) -> ClientRun:
         """Run any program on the client host to its end; raises TrialInvalidError."""
         self._count += 1
-        log = self._host.logs / "clients" / f"transfer-{self._count:04d}-{name}.log"
-        spec = ProcessSpec(f"transfer-{self._count}-{name}", argv, log, self._host.root)
+        log = self.host.logs / "clients" / f"transfer-{self._count:04d}-{name}.log"
+        spec = ProcessSpec(f"transfer-{self._count}-{name}", argv, log, self.host.root)
         began = time.time()
-        code = watch(self._daemons, self._host.spawn(spec), name, deadline_s)
+        code = watch(self._daemons, self.host.spawn(spec), name, deadline_s)
         ended = time.time()
         if code != 0:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
         return ClientRun(began, ended, log.read_text(errors="replace"))
 
     def _shell(self, name: str, words: Sequence[str], deadline_s: float) -> ClientRun:
-        return self.run(name, client_command(self._daemons, self._host, _SHELL, words), deadline_s)
+        return self.run(name, client_command(self._daemons, self.host, _SHELL, words), deadline_s)
 
     def _log(self) -> Path:
         return self._daemons.layout.host_of("namenode").logs / "namenode.log"
@@ -107,7 +107,8 @@ def _closed(log: str, folder: str) -> list[float]:
 
 def _times(line: str, log: str) -> list[float]:
     found = re.findall(line, log, re.MULTILINE)
-    return [datetime.strptime(stamp, "%Y-%m-%d %H:%M:%S,%f").timestamp() for stamp in found]
+    # in the machine's time zone, as a naive time is taken
+    return [datetime.fromisoformat(stamp.replace(",", ".")).timestamp() for stamp in found]
 
 
 def _phase(

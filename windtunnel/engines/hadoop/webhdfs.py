@@ -90,6 +90,10 @@ class WebHdfs:
         """Remove a file or folder with all that is in it; one that is absent is no error."""
         self._ask("DELETE", path, op="DELETE", recursive="true")
 
+    def set_replication(self, path: str, copies: int) -> None:
+        """Ask for this many copies of a file's blocks; one that is absent is no error."""
+        self._ask("PUT", path, op="SETREPLICATION", replication=str(copies))
+
     def _ask(self, method: str, path: str, **query: str) -> httpx.Response | None:
         import httpx
 

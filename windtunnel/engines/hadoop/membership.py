@@ -1,0 +1,164 @@
+"""Workers out of service and back: graceful decommission, as an administrator would do it.
+
+The NameNode and the ResourceManager read who is excluded from two files, whenever they are
+asked to. A DataNode is decommissioned when all its blocks have enough copies elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from windtunnel.engines.hadoop.client import client_command
+from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.transfer import Transfer
+from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.errors import DeploymentError, TrialInvalidError
+from windtunnel.hosts.base import Host
+
+_ADMIN = {
+    "hdfs": "org.apache.hadoop.hdfs.tools.DFSAdmin",
+    "yarn": "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
+}
+_LIMIT_S = 180.0
+_STEP_S = 0.25
+
+
+class Membership:
+    """Who belongs to the cluster.
+
+    Parameters
+    ----------
+    shared:
+        Folder for the two files; :meth:`settings` names them.
+    """
+
+    def __init__(self, daemons: Daemons, files: WebHdfs, clients: Transfer, shared: Path) -> None:
+        self._daemons = daemons
+        self._files = files
+        self._clients = clients
+        self._shared = shared
+        self._lowered: dict[str, int] = {}
+
+    @staticmethod
+    def settings(shared: Path) -> dict[str, str]:
+        """Properties that a layout needs; makes the two files."""
+        shared.mkdir(parents=True, exist_ok=True)
+        for file in _exclude_files(shared).values():
+            file.touch()
+        files = _exclude_files(shared)
+        return {
+            "dfs.hosts.exclude": str(files["hdfs"]),
+            "yarn.resourcemanager.nodes.exclude-path": str(files["yarn"]),
+            # the NameNode looks every 30 s by default: an answer at once costs nothing here
+            "dfs.namenode.decommission.interval": "1s",
+        }
+
+    def take_out(self, hosts: Sequence[Host], replication: int) -> None:
+        """Decommission the workers of some hosts and stop them.
+
+        Files with more than ``replication`` copies get that many first: more would find no
+        place. :meth:`bring_back` gives them theirs again.
+
+        Raises
+        ------
+        DeploymentError
+            If it does not end within three minutes.
+        """
+        for path, copies in list(_replications(self._files, "/")):
+            if copies > replication:
+                self._files.set_replication(path, replication)
+                self._lowered[path] = copies
+        names = [host.name for host in hosts]
+        self._daemons.out.update(names)
+        managers = self._daemons.release([f"nodemanager@{name}" for name in names])
+        self._refresh("hdfs", "yarn")
+        self._wait(lambda: self._left_hdfs(names), f"the decommission of {', '.join(names)}")
+        self._wait(lambda: self._left_yarn(names), f"{', '.join(names)} leaving YARN")
+        for process in managers:
+            process.kill()
+            process.wait(10)
+        self._daemons.stop([f"datanode@{name}" for name in names])
+
+    def bring_back(self, hosts: Sequence[Host], ready: Callable[[dict[str, float]], None]) -> None:
+        """Start the workers of some hosts again and wait until they serve.
+
+        ``ready`` waits for daemons by name, given when they were started (epoch seconds).
+        """
+        self._daemons.out.difference_update(host.name for host in hosts)
+        self._refresh("hdfs", "yarn")
+        names = [f"{role}@{host.name}" for host in hosts for role in ("datanode", "nodemanager")]
+        ready(self._daemons.restart_all([n for n in names if self._daemons.plays(n)]))
+        if not self._daemons.out:
+            for path, copies in self._lowered.items():
+                self._files.set_replication(path, copies)
+            self._lowered.clear()
+            self.wait_whole()
+
+    def wait_whole(self) -> None:
+        """Wait until every block has all its copies. Raises DeploymentError if one has none."""
+        self._wait(self._is_whole, "all copies of all blocks")
+
+    def _is_whole(self) -> bool:
+        found = self._jmx("FSNamesystem")
+        missing = found.get("MissingBlocks", 0)
+        if missing:
+            raise DeploymentError(f"{missing} blocks have lost all their copies")
+        wanting = ("UnderReplicatedBlocks", "PendingReplicationBlocks", "PendingDeletionBlocks")
+        return bool(found) and not any(found.get(name, 0) for name in wanting)
+
+    def _refresh(self, *programs: str) -> None:
+        """Write who is out, and have both masters read it."""
+        out = [p.host for p in self._daemons.layout.placements if p.host.name in self._daemons.out]
+        lines = {
+            "hdfs": [host.address for host in out],
+            "yarn": [host.name for host in out],
+        }
+        deadline_s = time.monotonic() + _LIMIT_S
+        for program in programs:
+            text = "".join(f"{line}\n" for line in lines[program])
+            _exclude_files(self._shared)[program].write_text(text)
+            command = client_command(
+                self._daemons, self._clients.host, _ADMIN[program], ["-refreshNodes"]
+            )
+            try:
+                self._clients.run(f"{program}-refresh", command, deadline_s)
+            except TrialInvalidError as error:
+                raise DeploymentError(f"the cluster's members: {error.message}") from error
+
+    def _left_hdfs(self, names: Sequence[str]) -> bool:
+        nodes = json.loads(self._jmx("NameNodeInfo").get("LiveNodes", "{}"))
+        states = {name.partition(":")[0]: node.get("adminState") for name, node in nodes.items()}
+        return bool(nodes) and all(states.get(name) in (None, "Decommissioned") for name in names)
+
+    def _left_yarn(self, names: Sequence[str]) -> bool:
+        nodes = self._daemons.yarn_nodes()
+        running = {node["nodeHostName"] for node in nodes if node["state"] == "RUNNING"}
+        return not running & set(names)
+
+    def _jmx(self, name: str) -> dict[str, Any]:
+        return self._daemons.namenode_bean(name)
+
+    def _wait(self, done: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + _LIMIT_S
+        while not done():
+            self._daemons.check_alive()
+            if time.monotonic() > deadline:
+                raise DeploymentError(f"waited {_LIMIT_S:.0f} s in vain for {what}")
+            time.sleep(_STEP_S)
+
+
+def _exclude_files(shared: Path) -> dict[str, Path]:
+    return {"hdfs": shared / "dfs.exclude", "yarn": shared / "yarn.exclude"}
+
+
+def _replications(files: WebHdfs, folder: str) -> Iterator[tuple[str, int]]:
+    """Path and wanted copies of every file below a folder."""
+    at = folder.rstrip("/")
+    for file in files.list_files(at or "/"):
+        yield file.path.replace("//", "/"), file.replication
+    for below in files.folders(at or "/"):
+        yield from _replications(files, below.replace("//", "/"))

@@ -1,0 +1,143 @@
+"""A Hadoop cluster of virtual hosts: every daemon, container and client runs inside its host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import psutil
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, Placement, plan_layout
+from windtunnel.engines.hadoop.membership import Membership
+from windtunnel.engines.hadoop.software import Software
+from windtunnel.hosts.base import Host
+from windtunnel.hosts.fabric.fabric import Fabric
+from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
+from windtunnel.hosts.fabric.virtual import VirtualHost
+from windtunnel.probes.sampler import Source
+from windtunnel.probes.virtual import VirtualHosts
+from windtunnel.testbeds.base import Tell
+from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
+from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled.model import scaled
+from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.topology import racks, script
+
+
+class ScaledDeployment(HadoopDeployment):
+    """A cluster of the scale model.
+
+    ``cluster`` is the full-size description, ``model`` what Hadoop is set up by, ``shaped``
+    what the virtual hosts are limited to now, ``built`` the model that the hosts were built for.
+    """
+
+    testbed: ClassVar[str] = "scaled"
+    # the supervisor undoes the fabric already, when the last process has ended
+    parts: ClassVar[tuple[str, ...]] = (*HadoopDeployment.parts, "fabric")
+
+    def __init__(self, cluster: Cluster, software: Software, logs: Path, scale: Scale) -> None:
+        self.scale = scale
+        self.model = self.built = scaled(cluster, scale)
+        self.shaped = fabric_plan(cluster, scale)
+        super().__init__(cluster, software, logs)
+
+    def start(self, tell: Tell) -> None:
+        """Build the fabric, start the daemons, wait until they are ready."""
+        super().start(tell)
+        self.membership = Membership(self.daemons, self.files, self.transfers, self.shared)
+        for note in self.fabric.notes:
+            tell(note)
+
+    def place(self) -> list[Placement]:
+        """The virtual hosts, or their guests, in the order of the description."""
+        self.fabric = Fabric(self.registration, self.supervisor, self.logs)
+        self.virtual = self.fabric.build(self.shaped)
+        return self.placements(self.model, self.shaped)
+
+    def placements(self, model: Cluster, plan: FabricPlan) -> list[Placement]:
+        """Roles and disks of the nodes of a description, on the hosts that stand."""
+        disks = disks_by_node(plan)
+        placed = []
+        for node in model.nodes():
+            host = self.virtual[node.name]
+            roles = [role for role in node.roles if role in MAIN_CLASS]
+            containers = self.registration.folder / "logs" / node.name / "containers"
+            folders = [host.disks[name] for name in disks[node.name]]
+            placed.append(
+                Placement(host, roles, containers, max(len(folders), 1), data_folders=folders)
+            )
+        return placed
+
+    def plan(self, placements: Sequence[Placement]) -> Layout:
+        """Settings for hosts with addresses, disks and limits of their own."""
+        return self.layout_of(self.model, placements)
+
+    def layout_of(self, model: Cluster, placements: Sequence[Placement]) -> Layout:
+        """Settings by a model's description on some of the standing hosts."""
+        return plan_layout(
+            model,
+            self.software,
+            placements,
+            cores=psutil.cpu_count() or 1,
+            memory_bytes=psutil.virtual_memory().total,
+            hosts_file=self.hosts_file,
+            own_networks=True,
+            more=Membership.settings(self.shared) | self._topology(model),
+            shared=self.shared,
+        )
+
+    def _topology(self, model: Cluster) -> dict[str, str]:
+        """One script for each kind of topology, with all hosts that stand."""
+        rack_of = racks(self.built.model_copy(update={"storage": model.storage}))
+        if not rack_of:
+            return {}
+        file = self.shared / f"topology-{model.storage.topology or 'default'}.sh"
+        if not file.exists():
+            addresses = {name: host.address for name, host in self.virtual.items()}
+            file.write_text(script(rack_of, addresses))
+            file.chmod(0o755)
+        return {"net.topology.script.file.name": str(file)}
+
+    @property
+    def client(self) -> Host:
+        """The first host with the role ``client``, else the first host."""
+        clients = self.model.nodes_with("client")
+        return self.virtual[clients[0].name] if clients else self.hosts[0]
+
+    @property
+    def client_folder(self) -> Path:
+        """A folder on the client's first disk; without disks, on this machine's."""
+        host = self.client
+        assert isinstance(host, VirtualHost)
+        first = next(iter(host.disks.values()), host.root)
+        return first / "client"
+
+    def sources(self) -> Sequence[Source]:
+        """What each virtual host counts, for the sampler."""
+        return [VirtualHosts(list(self.virtual.values()), self._cores)]
+
+    def _cores(self, name: str) -> float | None:
+        """CPU quota of a host or guest now; of a guest, no more than its host's."""
+        for host in self.shaped.hosts:
+            own = {guest.name: guest.cpu_cores for guest in host.guests} | {host.name: None}
+            if name in own:
+                known = [c for c in (own[name], host.cpu_cores) if c is not None]
+                return min(known) if known else None
+        return None
+
+
+def disks_by_node(plan: FabricPlan) -> Mapping[str, Sequence[str]]:
+    """Names of the disks that each host or guest uses."""
+    found: dict[str, Sequence[str]] = {}
+    for host in plan.hosts:
+        names = [disk.name for disk in host.disks]
+        found[host.name] = names
+        found |= {guest.name: guest.disks or names for guest in host.guests}
+    return found
+
+
+def host_plans(plan: FabricPlan) -> dict[str, HostPlan]:
+    """The hosts of a fabric by name."""
+    return {host.name: host for host in plan.hosts}

@@ -1,0 +1,80 @@
+"""The testbed ``scaled``: real daemons on shaped virtual hosts of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.hadoop.software import Software
+from windtunnel.hosts.fabric.state import capabilities
+from windtunnel.testbeds.base import Realisation, Tell
+from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, impossible_with_hadoop
+from windtunnel.testbeds.scaled.deployment import ScaledDeployment
+from windtunnel.testbeds.scaled.model import unknown_values, unshaped
+from windtunnel.testbeds.scaled.reconfigure import reconfigure
+from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
+
+_UNSHAPED_RUN = "'testbed: local' runs the same cluster without shaping and without rights"
+
+
+class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
+    """The scale model of a cluster.
+
+    Parameters
+    ----------
+    scale:
+        Descriptions are of the full size; the model's parts are slower by ``scale.rate``, its
+        data smaller by ``scale.data``.
+    """
+
+    name = "scaled"
+
+    def __init__(self, logs: Path, tell: Tell, scale: Scale = FULL_SIZE) -> None:
+        super().__init__(logs, tell)
+        self.scale = scale
+
+    def check(self, cluster: Cluster) -> Realisation:
+        """What of the description virtual hosts of this machine can and cannot realise."""
+        lacks = capabilities()
+        impossible = [
+            f"this machine lacks {lack.what}: {lack.remedy} ({_UNSHAPED_RUN})"
+            for lack in lacks
+            if lack.fatal
+        ]
+        impossible += impossible_with_hadoop(cluster)
+        impossible += [
+            f"{path} is not known, and a model must shape it: write what it is"
+            for path in unknown_values(cluster)
+        ]
+        unrealised = unshaped(cluster)
+        latency = cluster.network.latency if cluster.network else None
+        for lack in lacks:
+            if not lack.fatal and (latency or "netem" not in lack.what):
+                unrealised.append(f"this machine lacks {lack.what}")
+        return Realisation(impossible, unrealised)
+
+    def can_drop_caches(self) -> bool:
+        """Each virtual host has a page cache of its own, which can always be emptied."""
+        return True
+
+    def cache_bytes(self) -> int:
+        """All memory of this machine: an upper bound of the virtual hosts' page caches."""
+        return psutil.virtual_memory().total
+
+    def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> ScaledDeployment:
+        """A deployment that has not been opened yet."""
+        return ScaledDeployment(cluster, software, logs, self.scale)
+
+    def reconfigure(self, deployment: Deployment, cluster: Cluster) -> list[str]:
+        """Change what differs while the cluster runs; one line for each change.
+
+        Raises
+        ------
+        DeploymentError
+            If the difference needs a new deployment.
+        """
+        assert isinstance(deployment, ScaledDeployment)
+        return reconfigure(deployment, cluster, self.tell)
