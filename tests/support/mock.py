@@ -258,6 +258,7 @@ class MockTestbed:
     deployed: list[Cluster] = field(default_factory=list)
     open: int = 0
     dies_when_idle: bool = False
+    has_walls: bool = False
 
     def note_job(self, phase: str, settings: Mapping[str, str]) -> int:
         """The number of the trial that a job belongs to: each begins with TeraGen."""

@@ -29,17 +29,18 @@ def load(study: str, changes: list[str] | None, hadoop: str | None) -> Plan:
     from windtunnel.study.file import load_study
     from windtunnel.study.plan import make_plan
 
-    return make_plan(*load_study(study), _overrides(changes, hadoop))
+    return make_plan(*load_study(study), overrides_of(changes, hadoop))
 
 
 def testbed_of(plan: Plan, logs: Path) -> Testbed:
     """The testbed of a plan."""
-    from windtunnel.testbeds import find_testbed
+    from windtunnel.testbeds import make_testbed
 
-    return find_testbed(plan.testbed)(logs, lambda text: None)
+    return make_testbed(plan.testbed, logs, lambda text: None, plan.scale)
 
 
-def _overrides(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
+def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
+    """Changes of the cluster from the command line: path -> value."""
     from windtunnel.cluster import parse_assignment
 
     found = dict(parse_assignment(change) for change in changes or [])

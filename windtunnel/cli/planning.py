@@ -41,6 +41,10 @@ def plan(
     hadoop: Hadoop = None,
     history: History = None,
     all_: Annotated[bool, typer.Option("--all", help="Print long lists whole.")] = False,
+    propose: Annotated[
+        bool,
+        typer.Option("--propose", help="Propose a scale at which this machine carries a model."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Show what a study would run, in which order, how long, and what it cannot tell."""
@@ -49,6 +53,11 @@ def plan(
     from windtunnel.study.check import check_plan
     from windtunnel.study.history import forecast, past_of
 
+    if propose:
+        from windtunnel.cli.scaling import print_proposal
+
+        print_proposal(study, set_, hadoop, as_json=as_json)
+        return
     found = load(study, set_, hadoop)
     caveats = check_plan(found, testbed_of(found, Path("logs")), every=False)
     expected = forecast(found, past_of(found, history or [], DEFAULT_FOLDER))
@@ -101,6 +110,14 @@ def lines(found: Plan, expected: Forecast, caveats: Sequence[str], limit: int) -
         )
     for caveat in caveats:
         yield f"  note: {caveat}"
+    if found.scale is not None:
+        from windtunnel.cli.scaling import similarity_lines
+        from windtunnel.study.model import scale_record
+
+        record = scale_record(found)
+        assert record is not None
+        yield f"  scale: {found.scale}"
+        yield from similarity_lines(record)
 
 
 def _treatments(found: Plan) -> Iterator[str]:
@@ -168,7 +185,10 @@ def _protocol(found: Plan) -> Iterator[str]:
 
 def to_json(found: Plan, expected: Forecast, caveats: Sequence[str]) -> dict[str, Any]:
     """The whole plan as data."""
+    from windtunnel.study.model import scale_record
+
     numbers = range(1, expected.rounds + 1)
+    record = scale_record(found)
     return {
         "study": found.name,
         "question": found.question,
@@ -182,6 +202,7 @@ def to_json(found: Plan, expected: Forecast, caveats: Sequence[str]) -> dict[str
         "rounds": [[slot.id for slot in found.round_slots(number)] for number in numbers],
         **counts(found),
         "protocol": found.protocol.to_record().model_dump(mode="json"),
+        "scale": None if record is None else record.model_dump(mode="json"),
         "expected_s": expected.seconds,
         "expected": expected.lines,
         "notes": list(caveats),

@@ -164,10 +164,43 @@ class DesignRecord(Record):
     confounded: list[str] = Field(default_factory=list)
 
 
+SimilarityState = Literal["match", "near", "broken", "unknown"]
+
+
+class SimilarityGroup(Record):
+    """A dimensionless group of a scale model against the full size that it stands for.
+
+    ``state`` is ``match`` within 10 %, ``near`` within 30 %; ``says`` is the consequence where it
+    does not match. ``treatment`` is given where a treatment's state differs from the baseline's.
+    """
+
+    name: str
+    workload: str | None = None
+    treatment: str | None = None
+    full: float | None = None
+    model: float | None = None
+    unit: str = "ratio"
+    state: SimilarityState
+    says: str = ""
+
+
+class ScaleRecord(Record):
+    """The scale of a model, and how similar it is to the full size that ``cluster`` describes.
+
+    ``rate`` is the speed of disks, NICs and CPUs, ``data`` the size of data and of memory for
+    it, both as shares of the full size. Times of trials are the model's.
+    """
+
+    rate: float
+    data: float
+    groups: list[SimilarityGroup] = Field(default_factory=list)
+
+
 class StudyRecord(Record):
     """The question as it was asked, resolved: written once, before the first trial.
 
     ``sources`` names the documents or files of results that Windtunnel did not measure.
+    ``scale`` is given where the trials ran in a scale model of ``cluster``.
     """
 
     schema_: str = Field(default=STUDY_SCHEMA, alias="schema")
@@ -188,5 +221,6 @@ class StudyRecord(Record):
     protocol: ProtocolRecord
     notes: list[str] = Field(default_factory=list)
     sources: list[str] = Field(default_factory=list)
+    scale: ScaleRecord | None = None
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)

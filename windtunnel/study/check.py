@@ -73,7 +73,9 @@ class _Look:
             parameters = self.plan.parameters_of(name, treatment)
             key = (cluster_key, name, key_of(parameters))
             if key not in self._pairs:
-                workload = self._workloads.get(key[1:]) or make_workload(name, parameters)
+                workload = self._workloads.get(key[1:]) or make_workload(
+                    name, parameters, self.plan.scale
+                )
                 self._workloads[key[1:]] = workload
                 self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
             yield from self._pairs[key]

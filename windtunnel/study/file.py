@@ -8,13 +8,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from windtunnel.cluster import Located, load_text, load_yaml, validate
+from windtunnel.cluster import blame as fault
 from windtunnel.errors import DescriptionError
 from windtunnel.study.closed import Closed
 from windtunnel.study.designs import Design
 from windtunnel.study.protocol import Protocol
+from windtunnel.testbeds import SCALED
+from windtunnel.testbeds.scaled.scale import Scale
 
 
 def label_of(value: object) -> str:
@@ -35,6 +38,11 @@ class StudyFile(Closed):
     question: str = Field("", description="What the study is to find out, in a sentence.")
     cluster: str = Field(description="Name in the catalogue, or path of a cluster file.")
     testbed: str = Field("local", description="Where the cluster becomes measurable.")
+    scale: Scale | None = Field(
+        None,
+        description="With the testbed `scaled`: how much slower and smaller the model is. "
+        "`windtunnel plan STUDY --propose` proposes one.",
+    )
     set: Overrides = Field(
         default_factory=dict, description="Changes of the cluster that all treatments share."
     )
@@ -58,6 +66,16 @@ class StudyFile(Closed):
         default_factory=lambda: Protocol.model_validate({}),
         description="How the trials are run.",
     )
+
+    @model_validator(mode="after")
+    def _scale_of_a_model(self) -> StudyFile:
+        if self.scale is not None and self.testbed != SCALED:
+            raise fault(
+                f"the testbed '{self.testbed}' runs at full size",
+                "scale",
+                remedy=f"remove the scale, or write 'testbed: {SCALED}'.",
+            )
+        return self
 
 
 def catalogue_names(kind: str) -> list[str]:

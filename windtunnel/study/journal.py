@@ -27,6 +27,7 @@ from windtunnel.errors import ResultsError, StorageFullError
 from windtunnel.results.decision import DECISION_FILE, DecisionRecord, read_decision
 from windtunnel.results.folder import read_results, read_study
 from windtunnel.results.record import StudyRecord, Trial
+from windtunnel.study.model import scale_record
 from windtunnel.study.plan import Plan, Slot
 
 # What a run that was killed as it made the folder leaves beside no study.json.
@@ -272,4 +273,5 @@ def _new_study(plan: Plan, notes: Sequence[str]) -> StudyRecord:
         design=plan.design,
         protocol=plan.protocol.to_record(),
         notes=list(notes),
+        scale=scale_record(plan),
     )

@@ -18,9 +18,10 @@ from windtunnel.study.designs import Combination, Options
 from windtunnel.study.factors import Levels, baseline_of, levels_of, treatment_of
 from windtunnel.study.file import StudyFile, blame, part
 from windtunnel.study.protocol import Protocol
-from windtunnel.testbeds import find_testbed
+from windtunnel.testbeds import SCALED, find_testbed
+from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.workloads import find_workload
-from windtunnel.workloads.base import Workload
+from windtunnel.workloads.base import Parameters, Workload
 
 _WORKLOADS = "workloads."
 
@@ -45,6 +46,8 @@ class Plan:
     """Everything that is decided before the first trial.
 
     ``looked_at`` are the treatments that a plan is checked on where all would take too long.
+    With a ``scale`` all descriptions and written parameters are of the full size; what runs is
+    their model.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Plan:
     source_text: str
     design: DesignRecord = field(default_factory=DesignRecord)
     looked_at: list[Treatment] = field(default_factory=list)
+    scale: Scale | None = None
 
     def cluster_of(self, treatment: Treatment) -> Cluster:
         """The concrete cluster description of a treatment."""
@@ -75,8 +79,17 @@ class Plan:
                 yield self.cluster_of(treatment)
 
     def workload_of(self, name: str, treatment: Treatment) -> Workload:
-        """The workload with the parameters of a treatment."""
-        return make_workload(name, self.parameters_of(name, treatment))
+        """The workload that runs at a treatment: in a scale model, a share of it."""
+        return make_workload(name, self.parameters_of(name, treatment), self.scale)
+
+    def run_parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
+        """Parameters of a workload at a treatment, as they run."""
+        written = self.parameters_of(name, treatment)
+        if self.scale is None:
+            return written
+        parameters = self.workload_of(name, treatment).parameters
+        ran = parameters.model_dump(mode="json", include=set(parameters.amounts))
+        return {key: ran.get(key, value) for key, value in written.items()}
 
     def parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
         """Parameters of a workload at a treatment, as they were written."""
@@ -125,6 +138,8 @@ class Plan:
             "baseline": self.baseline,
             "protocol": self.protocol.model_dump(mode="json"),
         }
+        if self.scale is not None:
+            facts["scale"] = self.scale.model_dump(mode="json")
         text = json.dumps(facts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -139,10 +154,23 @@ def key_of(changes: Mapping[str, Any]) -> str:
     return json.dumps(changes, sort_keys=True, default=str)
 
 
-def make_workload(name: str, parameters: Mapping[str, Any]) -> Workload:
+def make_workload(name: str, parameters: Mapping[str, Any], scale: Scale | None = None) -> Workload:
     """A workload from its parameters as written; DescriptionError names the wrong one."""
     kind = find_workload(name)
-    return kind(validate(kind.parameters_type, Located(dict(parameters))))
+    written = validate(kind.parameters_type, Located(dict(parameters)))
+    return kind(written if scale is None else _share_of(written, scale))
+
+
+def _share_of(written: Parameters, scale: Scale) -> Parameters:
+    """The parameters that a model runs, checked like written ones."""
+    amounts = {key: getattr(written, key) for key in written.amounts}
+    shares = {k: max(1, round(v * scale.data)) for k, v in amounts.items() if v is not None}
+    data = written.model_copy(update=shares).model_dump(mode="json", exclude_none=True)
+    try:
+        return validate(type(written), Located(data))
+    except DescriptionError as error:
+        error.message += f" (in the model, at {scale})"
+        raise
 
 
 def make_plan(
@@ -178,6 +206,12 @@ def make_plan(
     base = apply_overrides(base, overrides or {})
     with blame(located, "testbed"):
         find_testbed(file.testbed)
+    if file.testbed == SCALED and file.scale is None:
+        raise located.error(
+            "the key 'scale' is missing: a model is slower and smaller than what it stands for",
+            "testbed",
+            remedy="'windtunnel plan STUDY --propose' proposes one for this machine.",
+        )
     levels = levels_of(file, located)
     baseline = baseline_of(file, levels, located)
     with blame(located, "design"):
@@ -196,6 +230,7 @@ def make_plan(
         source_text=located.text,
         design=design,
         looked_at=covering(treatments),
+        scale=file.scale,
     )
     _resolve(plan, levels, located)
     return plan
@@ -263,4 +298,4 @@ def _resolve(plan: Plan, levels: Levels, located: Located) -> None:
                 key_of(found): found
                 for found in (plan.parameters_of(name, treatment) for treatment in plan.looked_at)
             }.values():
-                make_workload(name, parameters)
+                make_workload(name, parameters, plan.scale)

@@ -28,9 +28,14 @@ Tell = Callable[[str], None]
 
 
 class Testbed(Protocol):
-    """Where a cluster description becomes measurable."""
+    """Where a cluster description becomes measurable.
+
+    ``has_walls``: clusters are models on a machine whose own limits must not be met; a trial
+    that met them is invalid.
+    """
 
     name: str
+    has_walls: bool
 
     def __init__(self, logs: Path, tell: Tell) -> None: ...
 

@@ -13,9 +13,14 @@ from windtunnel.results.record import Verdict
 
 
 class Parameters(BaseModel):
-    """Base of all workload parameters: typed, with units, closed."""
+    """Base of all workload parameters: typed, with units, closed.
+
+    ``amounts`` are the parameters that are amounts of data or of work, in whole numbers: a
+    scale model runs a share of them.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    amounts: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass
@@ -49,6 +54,11 @@ class Workload(Protocol):
     parameters_type: ClassVar[type[Parameters]]
 
     def __init__(self, parameters: Parameters) -> None: ...
+
+    @property
+    def parameters(self) -> Parameters:
+        """What it was made with."""
+        ...
 
     def phases(self) -> tuple[str, ...]:
         """Names of the timed phases, in order."""

@@ -33,6 +33,8 @@ STANDARD_ERRORS = 3.0
 class PiParameters(Parameters):
     """Parameters of ``pi``."""
 
+    amounts: ClassVar[tuple[str, ...]] = ("samples_per_map",)
+
     maps: PositiveInt = Field(description="Map tasks.")
     samples_per_map: PositiveInt = Field(description="Points that each map takes.")
 

@@ -26,6 +26,8 @@ _LOW_64_BITS = (1 << 64) - 1
 class TeraSortParameters(Parameters):
     """Parameters of ``terasort``."""
 
+    amounts: ClassVar[tuple[str, ...]] = ("size", "rows")
+
     size: ByteSize | None = Field(None, description="Data set, rounded down to rows of 100 bytes.")
     rows: PositiveInt | None = Field(None, description="Data set in rows; instead of size.")
     input_replication: PositiveInt = Field(description="Replicas of each input block.")

@@ -14,6 +14,7 @@ from windtunnel.report.sections import (
     ranking,
     sample_size,
     scaling,
+    similarity,
     statistics,
     tails,
     treatments,
@@ -22,6 +23,7 @@ from windtunnel.report.sections import (
 from windtunnel.report.sections.base import Maker, Section
 
 SECTIONS: tuple[Maker, ...] = (
+    similarity.section,
     treatments.section,
     ranking.section,
     overall.section,

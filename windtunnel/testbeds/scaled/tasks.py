@@ -27,6 +27,7 @@ MASTER_MIB = 512
 _NODEMANAGER_MIB = 8192
 _CONTAINER_MIB = 1024
 _STEP_MIB = 16
+_SORT_AT_MOST_MIB = 2047  # a Java array (MapTask)
 _CHECKSUM_BYTES = 512  # dfs.bytes-per-checksum: a block is a multiple of it
 _BLOCK_FLOOR = 64 * 1024  # one packet of the write pipeline
 _XMX = re.compile(r"-Xmx(\d+)([kKmMgG]?)")
@@ -110,7 +111,9 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
         **dict(_amounts(cluster, scale)),
         "mapreduce.map.memory.mb": sizes["map"],
         "mapreduce.reduce.memory.mb": sizes["reduce"],
-        "mapreduce.task.io.sort.mb": max(1, round(full.sort_mib * scale.data)),
+        "mapreduce.task.io.sort.mb": min(
+            _SORT_AT_MOST_MIB, max(1, round(full.sort_mib * scale.data))
+        ),
         # how much of the shuffle a reducer keeps follows from this (MergeManagerImpl)
         "mapreduce.reduce.memory.totalbytes": max(MIB, round(heap * scale.data)),
         "yarn.app.mapreduce.am.resource.mb": max(
@@ -118,7 +121,7 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
         ),
         "yarn.nodemanager.resource.memory-mb": held,
         "yarn.scheduler.minimum-allocation-mb": _STEP_MIB,
-        "yarn.scheduler.maximum-allocation-mb": max(held, max(sizes.values())),
+        "yarn.scheduler.maximum-allocation-mb": max(held, *sizes.values()),
         "dfs.namenode.fs-limits.min-block-size": min(block, MIB),
     }
     found.pop("dfs.blocksize", None)  # stands in storage.block_size

@@ -1,0 +1,49 @@
+"""Section "Similarity": how far a scale model may speak for the full size."""
+
+from __future__ import annotations
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.similarity import (
+    MODEL_TIMES,
+    consequences,
+    counts,
+    place,
+    value_words,
+)
+from windtunnel.report.sections.base import Column, Section, Table
+
+
+def section(analysis: Analysis) -> Section | None:
+    """The groups at full size and in the model; None for a study at full size."""
+    scale = analysis.study.scale
+    if scale is None:
+        return None
+    rows = [
+        [
+            place(group),
+            group.name,
+            value_words(group.full, group.unit),
+            value_words(group.model, group.unit),
+            group.state,
+        ]
+        for group in scale.groups
+    ]
+    broken = [i for i, group in enumerate(scale.groups) if group.state == "broken"]
+    columns = [Column("of"), Column("group"), Column("full size", True), Column("model", True)]
+    return Section(
+        id="similarity",
+        title="Similarity",
+        lead=f"A scale model at rate {scale.rate:.4g}, data {scale.data:.4g}: {MODEL_TIMES}",
+        said=[f"At the baseline, {counts(scale)}", *consequences(scale)],
+        tables=[
+            Table(
+                "Groups at full size and in the model",
+                [*columns, Column("state")],
+                rows,
+                strong=frozenset(broken),
+                hint="Match: within 10 % of the full size; near: within 30 %; else broken. Other "
+                "treatments are listed where their state is another than at the baseline.",
+            )
+        ],
+        data=scale.model_dump(mode="json"),
+    )

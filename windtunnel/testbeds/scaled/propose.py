@@ -1,0 +1,344 @@
+"""A scale for the machine at hand: as fast as it can carry while a fifth of it stays idle.
+
+The rate is the largest at which CPU quotas, disks and NICs together stay below the machine's
+own limits, so that the shaped parts bind. Then tasks: where the machine's memory cannot hold
+the described number of slots, slots, blocks, buffers and disks are lumped by one factor, which
+keeps waves, spills and streams per disk. Then the data: as much as a trial's time and the
+free disk allow.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.errors import NotRealisableError
+from windtunnel.results.record import SimilarityGroup
+from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled.model import CARRIERS, CLIENT_BYTES, MASTERS_BYTES, WORKER_BYTES
+from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
+from windtunnel.testbeds.scaled.similarity import (
+    CPU_S_PER_BYTE,
+    JVM_START_S,
+    Load,
+    Size,
+    similarity,
+    sizes,
+)
+from windtunnel.testbeds.scaled.tasks import MIB, number, tasks_of
+
+BUSY_AT_MOST = 0.80  # of the machine's CPUs and disk: see walls.py
+MEMORY_AT_MOST = 0.85  # of the memory that is available
+DISK_AT_MOST = 0.50  # of the free disk
+# Cores for what is not shaped: masters, client, sampler, the kernel's shaping. An estimate.
+UNSHAPED_CORES = 0.3
+# A tbf at 1 Gb/s gave 864 Mb/s to a raw socket, at 100 Mb/s 94 (field notes): no faster NIC.
+NIC_AT_MOST = 125e6
+TRIAL_S = 600.0  # a trial that is long enough to measure and short enough to repeat
+JOB_S = 10.0  # submission, application master, commit: stock pi took 21.7 s, two waves of it tasks
+DEPLOY_S = 45.0  # a rebuilt cluster of six workers on two cores
+ENOUGH_SLOTS = 4  # with 4 slots per host ratios came out within 3-4 % (field notes)
+_PROBE_BYTES = 128 * MIB
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What carries the model; ``disk_bytes_s`` is what its disk under the state folder writes."""
+
+    cores: int
+    memory_bytes: int
+    disk_free_bytes: int
+    disk_bytes_s: float
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A scale, what to simplify first (paths of the description), and what comes of both.
+
+    ``limits`` say what decided; ``slots`` and ``disks`` are those of one worker.
+    """
+
+    scale: Scale
+    changes: Mapping[str, Any]
+    limits: list[str]
+    cluster: Cluster
+    slots: int
+    disks: int
+    hosts: int
+    trial_s: float
+    study_s: float
+    groups: list[SimilarityGroup]
+    notes: list[str] = field(default_factory=list)
+
+
+def this_machine(folder: Path) -> Machine:
+    """This machine; its disk is measured by one write of 128 MiB below ``folder``."""
+    there = next(p for p in (folder, *folder.parents) if p.exists())
+    return Machine(
+        cores=psutil.cpu_count() or 1,
+        memory_bytes=psutil.virtual_memory().available,
+        disk_free_bytes=psutil.disk_usage(str(there)).free,
+        disk_bytes_s=_written_per_s(there),
+    )
+
+
+def _written_per_s(folder: Path) -> float:
+    block = os.urandom(MIB)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        began = time.monotonic()
+        for _ in range(_PROBE_BYTES // MIB):
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+        return _PROBE_BYTES / (time.monotonic() - began)
+
+
+def memory_needed(cluster: Cluster, scale: Scale) -> int:
+    """Bytes that the hosts of a model may come to hold: their limits, masters and a client."""
+    plan = fabric_plan(cluster, scale)
+    return sum(h.memory_bytes or 0 for h in plan.hosts) + MASTERS_BYTES + CLIENT_BYTES
+
+
+def problems(cluster: Cluster, scale: Scale, machine: Machine) -> list[str]:
+    """Why a model does not fit a machine, or would meet its walls; empty if it does."""
+    plan, found = fabric_plan(cluster, scale), []
+    needed = memory_needed(cluster, scale)
+    if needed > machine.memory_bytes:
+        found.append(
+            f"the hosts of the model need {needed / 2**30:.1f} GiB of memory, "
+            f"{machine.memory_bytes / 2**30:.1f} GiB are available"
+        )
+    cores = sum(host.cpu_cores or 0.0 for host in plan.hosts)
+    if cores > BUSY_AT_MOST * machine.cores:
+        found.append(
+            f"the CPU quotas of the model add up to {cores:.2f} cores; of this machine's "
+            f"{machine.cores} cores {BUSY_AT_MOST * machine.cores:.2f} may be busy"
+        )
+    return found
+
+
+def propose(
+    clusters: Sequence[Cluster], loads: Sequence[Load], trials: int, machine: Machine
+) -> Proposal:
+    """A scale for the clusters of a study, the baseline's first.
+
+    Parameters
+    ----------
+    loads:
+        The workloads at full size (their ``model_bytes`` are worked out here).
+    trials:
+        Trials of the whole study.
+
+    Raises
+    ------
+    NotRealisableError
+        If a description lacks what is to be shaped, or the machine cannot carry its hosts.
+    """
+    base = clusters[0]
+    rate, limits = _rate(clusters, machine)
+    changes = _lumped(base, clusters, machine)
+    simple = apply_overrides(base, changes) if changes else base
+    size = sizes(simple, Scale(rate=rate, data=1.0))[1]
+    starts = sum(_starts_s(load, simple, size) for load in loads) / max(len(loads), 1)
+    data, why = _data(loads, size, starts, machine, simple)
+    limits.append(why)
+    scale = Scale(rate=rate, data=data)
+    run = [_in_model(load, data) for load in loads]
+    trial_s = sum(_work_s(load, size) * data + _starts_s(load, simple, size) for load in loads)
+    each = trial_s / max(len(loads), 1)
+    full = Size(simple, fabric_plan(simple, FULL_SIZE), tasks_of(simple), 1.0)
+    return Proposal(
+        scale=scale,
+        changes=changes,
+        limits=limits,
+        cluster=simple,
+        slots=full.tasks.slots,
+        disks=max(len(host.disks) for host in full.hosts),
+        hosts=len(full.fabric.hosts),
+        trial_s=each,
+        study_s=each * trials + DEPLOY_S * len(clusters),
+        groups=similarity(simple, scale, run, against=base),
+        notes=[p for c in clusters[:1] for p in problems(simple, scale, machine)],
+    )
+
+
+def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[str]]:
+    """The largest rate, one over a whole number, and what decided on it."""
+    bounds: dict[str, float] = {}
+    for cluster in clusters:
+        size = Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
+        cores = max(machine.cores * BUSY_AT_MOST - UNSHAPED_CORES, 0.1 * machine.cores)
+        disk = max(size.disk("read"), size.disk("write"))
+        nic = max(host.nic_bytes_s or 0.0 for host in size.hosts)
+        own = {
+            f"CPU: {size.cores:.0f} hardware threads on {cores:.2f} of {machine.cores} cores": (
+                cores / size.cores
+            ),
+            f"disk: {disk / 1e6:.0f} MB/s in all on one of {machine.disk_bytes_s / 1e6:.0f} MB/s": (
+                BUSY_AT_MOST * machine.disk_bytes_s / disk
+            ),
+            f"network: NICs of {nic * 8 / 1e9:.3g} Gb/s as at most 1 Gb/s": NIC_AT_MOST / nic,
+        }
+        for name, bound in own.items():
+            bounds[name] = min(bound, bounds.get(name, math.inf))
+    binding = min(bounds, key=bounds.__getitem__)
+    rate = 1 / math.ceil(1 / min(1.0, bounds[binding]) - 1e-9)
+    by = sorted(bounds.items(), key=lambda item: item[1])
+    lines = [f"rate at most {bound:.4g} by {name}" for name, bound in by[:3]]
+    return rate, lines
+
+
+def _lumped(base: Cluster, clusters: Sequence[Cluster], machine: Machine) -> dict[str, Any]:
+    """Paths and values by which slots are lumped until the machine's memory holds them.
+
+    Raises
+    ------
+    NotRealisableError
+        If not even one slot per worker fits.
+    """
+    slots = min(_slots_that_fit(cluster, machine) for cluster in clusters)
+    tasks = tasks_of(base)
+    if slots >= tasks.slots:
+        return {}
+    factor = tasks.slots / slots
+    changes: dict[str, Any] = {
+        "settings.yarn.nodemanager.resource.memory-mb": slots * tasks.map_mib,
+        "storage.block_size": f"{round(tasks.block_bytes * factor / MIB) or 1} MiB",
+        "settings.mapreduce.task.io.sort.mb": round(tasks.sort_mib * factor),
+    }
+    if "dfs.blocksize" in base.settings:
+        changes["settings.dfs.blocksize"] = changes.pop("storage.block_size")
+    freed = (tasks.nodemanager_mib - slots * tasks.map_mib) * MIB
+    for name, host in base.hosts.items():
+        runs = any("nodemanager" in n.roles for n in base.nodes() if n.class_name == name)
+        if runs and not host.vms and host.memory and host.memory > freed > 0:
+            # what fewer tasks leave must not become page cache
+            changes[f"hosts.{name}.memory"] = f"{round((host.memory - freed) / MIB)} MiB"
+        for i, disk in enumerate(host.disks or ()):
+            if disk.use == "data" and disk.count > 1 and disk.layout in (None, "jbod"):
+                count = max(1, round(disk.count / factor))
+                for key in ("read_rate", "write_rate"):
+                    value = getattr(disk, key)
+                    if value is not None:
+                        changes[f"hosts.{name}.disks.{i}.{key}"] = (
+                            f"{value * disk.count / count / 1e6:.6g} MB/s"
+                        )
+                changes[f"hosts.{name}.disks.{i}.count"] = count
+    return changes
+
+
+def _slots_that_fit(cluster: Cluster, machine: Machine) -> int:
+    tasks = tasks_of(cluster)
+    workers = len(cluster.nodes_with("nodemanager"))
+    carriers = sum(bool(CARRIERS & {*node.roles}) for node in cluster.nodes())
+    room = MEMORY_AT_MOST * machine.memory_bytes
+    room -= MASTERS_BYTES + CLIENT_BYTES + carriers * WORKER_BYTES
+    smallest = sizes(cluster, Scale(rate=1e-6, data=1e-6))[1].tasks.map_mib * MIB
+    if not workers or room < workers * smallest:
+        fit = int(MEMORY_AT_MOST * machine.memory_bytes - MASTERS_BYTES - CLIENT_BYTES)
+        fewer = max(0, fit // (WORKER_BYTES + ENOUGH_SLOTS * smallest))
+        raise NotRealisableError(
+            f"{carriers} hosts of '{cluster.name}' do not fit in this machine's memory "
+            f"({machine.memory_bytes / 2**30:.1f} GiB available)",
+            remedy=f"describe at most {fewer} of them ('--set hosts.NAME.count=...').",
+        )
+    fits = int(room // workers // smallest)
+    return min(tasks.slots, max(1, fits), _slots_worth_it(tasks.slots))
+
+
+def _slots_worth_it(slots: int) -> int:
+    """More slots than enough cost start-ups and tell nothing more."""
+    return min(slots, ENOUGH_SLOTS)
+
+
+def _work_s(load: Load, size: Size) -> float:
+    """Seconds of a trial's phases in a model with all of the data: the busiest part decides."""
+    total = 0.0
+    for phase in load.phases:
+        parts = (
+            phase.read_bytes / size.disk("read"),
+            phase.write_bytes / size.disk("write"),
+            phase.network_bytes / size.nic,
+            (phase.read_bytes + phase.write_bytes) * CPU_S_PER_BYTE / size.cores,
+        )
+        total += max(parts)
+    return total
+
+
+def _starts_s(load: Load, cluster: Cluster, size: Size) -> float:
+    """Seconds of a trial that go into starting jobs and tasks, whatever their data."""
+    block = tasks_of(cluster).block_bytes
+    reduces = load.reduces or number(cluster, "mapreduce.job.reduces", 1)
+    tasks = math.ceil(load.data_bytes / block) + reduces
+    jobs = max(1, len(load.phases))
+    return jobs * (JOB_S + tasks * JVM_START_S / size.cores)
+
+
+def _data(
+    loads: Sequence[Load], size: Size, starts_s: float, machine: Machine, cluster: Cluster
+) -> tuple[float, str]:
+    """The largest share of the data that time and free disk allow, and what decided."""
+    work = max((_work_s(load, size) for load in loads), default=0.0)
+    written = max((sum(p.write_bytes for p in load.phases) for load in loads), default=0.0)
+    budget = max(TRIAL_S - starts_s, starts_s)
+    bounds = {
+        f"trials of about {(budget + starts_s) / 60:.0f} min, {starts_s / 60:.1f} min of them "
+        "start-up": budget / work if work else 1.0,
+        f"half of {machine.disk_free_bytes / 1e9:.0f} GB of free disk": (
+            DISK_AT_MOST * machine.disk_free_bytes / written if written else 1.0
+        ),
+        "memory for page caches": _cache_bound(cluster, size.rate, machine),
+        "all of the data": 1.0,
+    }
+    name = min(bounds, key=bounds.__getitem__)
+    return 1 / math.ceil(1 / bounds[name] - 1e-9), f"data at most {bounds[name]:.4g} by {name}"
+
+
+def _cache_bound(cluster: Cluster, rate: float, machine: Machine) -> float:
+    """The share of the data at which the hosts' page caches fill the machine's memory.
+
+    What a host needs is linear in that share as long as containers are at their least.
+    """
+    few, more = (memory_needed(cluster, Scale(rate=rate, data=d)) for d in (1e-6, 1e-3))
+    room = MEMORY_AT_MOST * machine.memory_bytes - few
+    slope = (more - few) / (1e-3 - 1e-6)
+    return max(room / slope, 1e-6) if slope > 0 else 1.0
+
+
+def _in_model(load: Load, data: float) -> Load:
+    return Load(load.workload, load.data_bytes, load.data_bytes * data, load.phases, load.reduces)
+
+
+def lines(proposal: Proposal) -> list[str]:
+    """The proposal as text, without its groups."""
+    study = proposal.scale
+    nic = max(h.nic_bytes_s or 0.0 for h in fabric_plan(proposal.cluster, study).hosts)
+    disk = next(h for h in fabric_plan(proposal.cluster, study).hosts if h.cpu_cores).disks[0]
+    found = [
+        "proposed for this machine (write it in the study file):",
+        "  testbed: scaled",
+        f"  scale: {study}",
+    ]
+    if proposal.changes:
+        found.append("  set: # lumps slots, blocks, buffers and disks by one factor")
+        found += [f"    {path}: {value}" for path, value in proposal.changes.items()]
+    found += [
+        f"  {proposal.hosts} hosts as described; per worker {proposal.slots} slots, "
+        f"{proposal.disks} disk{'s' * (proposal.disks != 1)} of "
+        f"{(disk.read_bytes_s or 0) / 1e6:.3g} MB/s read, NIC "
+        f"{nic * 8 / 1e6:.3g} Mb/s",
+        f"  about {proposal.trial_s / 60:.1f} min a trial, {proposal.study_s / 3600:.1f} h in all "
+        "(estimated by the baseline, never measured)",
+    ]
+    found += [f"  {line}" for line in (*proposal.limits, *proposal.notes)]
+    found += [f"  one second of the model is {1 / study.time:.3g} s at full size"]
+    return found

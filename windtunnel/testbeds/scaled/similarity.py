@@ -1,0 +1,337 @@
+"""The similarity report: dimensionless groups at full size and in the model.
+
+A model tells what the full size would do as far as these groups agree: within 10 % a group
+matches, within 30 % it is near, else it is broken, and the consequence says what that does
+to results. Absolute seconds of a model are never those of the full size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from windtunnel.cluster import Cluster
+from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
+from windtunnel.results.record import SimilarityGroup, SimilarityState
+from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled.model import daemon_bytes, scaled
+from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
+from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number, tasks_of
+
+MATCH, NEAR = 0.10, 0.30
+# From the launch of a task's container to its first record, with a core of its own: about two
+# seconds of computing, seen on a machine of two cores with Java 17 (docs/decisions/0010).
+JVM_START_S = 2.0
+# Computing per byte that a task moves: a tuned TeraSort of 1 GB took 56-63 CPU s (field notes)
+# and moves four bytes per byte of data. An estimate for shares and plans, never a result.
+CPU_S_PER_BYTE = 60e-9 / 4
+
+
+@dataclass(frozen=True)
+class PhaseLoad:
+    """What a phase moves at full size, bytes, all copies and the shuffle included."""
+
+    name: str
+    read_bytes: float
+    write_bytes: float
+    network_bytes: float
+
+
+@dataclass(frozen=True)
+class Load:
+    """A workload's data at full size and in the model, bytes; ``reduces`` None: by the settings."""
+
+    workload: str
+    data_bytes: float
+    model_bytes: float
+    phases: tuple[PhaseLoad, ...] = ()
+    reduces: int | None = None
+
+
+@dataclass(frozen=True)
+class Size:
+    """One of the two sizes in numbers: the hosts that carry data or tasks, summed.
+
+    ``rate`` is 1 at full size: a core of the description is ``rate`` cores of the machine.
+    """
+
+    cluster: Cluster
+    fabric: FabricPlan
+    tasks: Tasks
+    rate: float
+
+    @property
+    def hosts(self) -> list[HostPlan]:
+        """The hosts that carry data or tasks."""
+        return [host for host in self.fabric.hosts if host.cpu_cores is not None]
+
+    @property
+    def cores(self) -> float:
+        """CPU of all of them, cores of the machine."""
+        return sum(host.cpu_cores or 0.0 for host in self.hosts)
+
+    @property
+    def nic(self) -> float:
+        """NICs of all of them, bytes/s in one direction."""
+        return sum(host.nic_bytes_s or 0.0 for host in self.hosts)
+
+    def disk(self, way: str) -> float:
+        """Disks of all of them, bytes/s; ``way`` is read or write. Controllers are a cap."""
+        total = 0.0
+        for host in self.hosts:
+            rates = [getattr(disk, f"{way}_bytes_s") or 0.0 for disk in host.disks]
+            total += min(sum(rates), host.controller_bytes_s or math.inf)
+        return total
+
+    @property
+    def disks(self) -> int:
+        """Disks of all of them."""
+        return sum(len(host.disks) for host in self.hosts)
+
+    @property
+    def workers(self) -> int:
+        """Nodes that run tasks."""
+        return len(self.cluster.nodes_with("nodemanager"))
+
+    @property
+    def slots(self) -> int:
+        """Map containers of all nodes."""
+        return self.tasks.slots * self.workers
+
+    def cache(self, *, busy: bool) -> float:
+        """Memory left for the page cache, bytes, with all slots ``busy`` or with none."""
+        memory = sum(host.memory_bytes or 0 for host in self.hosts)
+        names = {host.name for host in self.hosts}
+        own = sum(daemon_bytes(n.roles) for n in self.cluster.nodes() if n.host in names)
+        asked = self.workers * self.tasks.nodemanager_mib * MIB if busy else 0
+        return max(0.0, memory - own - asked)
+
+    @property
+    def oversubscription(self) -> float:
+        """NICs behind the tightest uplink over it; 1 where no rack has one."""
+        found = [1.0]
+        for rack in self.fabric.racks:
+            behind = sum(h.nic_bytes_s or 0.0 for h in self.fabric.hosts if h.rack == rack.name)
+            if rack.uplink_bytes_s and len(self.fabric.racks) > 1:
+                found.append(behind / rack.uplink_bytes_s)
+        return max(found)
+
+    def task_s(self) -> float:
+        """Seconds of a task that streams one block, all slots busy: disk or CPU decides."""
+        block, each = self.tasks.block_bytes, self.slots
+        disk = block * each / self.disk("read") if self.disk("read") else 0.0
+        cpu = 2 * block * CPU_S_PER_BYTE  # in and out
+        return max(disk, cpu * max(self.per_core, 1.0 / self.rate_of_task))
+
+    def start_s(self) -> float:
+        """Seconds until a task's JVM is up, all slots starting at once."""
+        return JVM_START_S * max(self.per_core, 1.0 / self.rate_of_task)
+
+    @property
+    def per_core(self) -> float:
+        """Slots that share a core of the machine."""
+        return self.slots / self.cores
+
+    @property
+    def rate_of_task(self) -> float:
+        """Cores of the machine that a lone task can use: one, or all of its host's quota."""
+        return min(1.0, self.cores / len(self.hosts))
+
+
+def sizes(cluster: Cluster, scale: Scale) -> tuple[Size, Size]:
+    """The full size and the model of it; raises NotRealisableError for what is unknown."""
+    full = Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
+    tasks = tasks_of(scaled(cluster, scale))
+    return full, Size(cluster, fabric_plan(cluster, scale), tasks, scale.rate)
+
+
+def similarity(
+    cluster: Cluster, scale: Scale, loads: Sequence[Load], *, against: Cluster | None = None
+) -> list[SimilarityGroup]:
+    """All groups: those of the hardware, then those of each workload.
+
+    Parameters
+    ----------
+    cluster:
+        The full-size description that the model is made of.
+    against:
+        The description that the model stands for, if it was simplified first.
+    """
+    full, model = sizes(cluster, scale)
+    if against is not None:
+        full = Size(against, fabric_plan(against, FULL_SIZE), tasks_of(against), 1.0)
+    found = [*_hardware(full, model)]
+    for load in loads:
+        found += _of_load(load, full, model)
+    return found
+
+
+def state_of(full: float | None, model: float | None) -> SimilarityState:
+    """``match`` within 10 % of the full size, ``near`` within 30 %, else ``broken``."""
+    if full is None or model is None:
+        return "unknown"
+    if full == 0:
+        return "match" if model == 0 else "broken"
+    off = abs(model / full - 1)
+    # a ratio of two floats that should be 1.1 is a little more
+    return "match" if off <= MATCH + 1e-9 else "near" if off <= NEAR + 1e-9 else "broken"
+
+
+def _group(
+    name: str,
+    pair: Sequence[float | None],
+    more: str,
+    less: str,
+    *,
+    workload: str | None = None,
+    unit: str = "ratio",
+    state: SimilarityState | None = None,
+) -> SimilarityGroup:
+    """A group; ``more`` and ``less`` are the consequence of too large or small a model value."""
+    full, model = pair
+    found = state or state_of(full, model)
+    says = ""
+    if found in ("near", "broken") and full is not None and model is not None:
+        says = more if model > full else less
+    return SimilarityGroup(
+        name=name, workload=workload, full=full, model=model, unit=unit, state=found, says=says
+    )
+
+
+def _hardware(full: Size, model: Size) -> Iterator[SimilarityGroup]:
+    pair = (full, model)
+    yield _group(
+        "disk : network",
+        [size.disk("write") / size.nic for size in pair],
+        more="disks are too fast beside the network: the network binds too early",
+        less="disks are too slow beside the network: they bind too early",
+    )
+    yield _group(
+        "disk : CPU",
+        [size.disk("read") / size.cores for size in pair],
+        more="disks are too fast beside the CPUs: CPU binds too early",
+        less="disks are too slow beside the CPUs: they bind too early",
+        unit="bytes/s per core",
+    )
+    yield _group(
+        "network : CPU",
+        [size.nic / size.cores for size in pair],
+        more="the network is too fast beside the CPUs: CPU binds too early",
+        less="the network is too slow beside the CPUs: it binds too early",
+        unit="bytes/s per core",
+    )
+    yield _group(
+        "slots per core",
+        [size.slots / (size.cores / size.rate) for size in pair],
+        more="more tasks share a core: start-up and waiting weigh more",
+        less="fewer tasks share a core: CPU may stay idle where it would not",
+    )
+    yield _group(
+        "CPU of a lone task, share of its host",
+        [size.rate_of_task * len(size.hosts) / size.cores for size in pair],
+        more="a lone task may use more of its host's CPU in the model: tails of waves and "
+        "single streams are too fast, phases with all slots busy are not affected",
+        less="a lone task gets too little CPU: tails of waves are too slow",
+        unit="share",
+    )
+    yield _group(
+        "streams per disk",
+        [size.slots / max(size.disks, 1) for size in pair],
+        more="more streams collide on a disk than at full size",
+        less="fewer streams collide on a disk than at full size",
+    )
+    yield _group("replication", [float(s.cluster.replication) for s in pair], _COPIES, _COPIES)
+    yield _group(
+        "(N-1)/N",
+        [(size.workers - 1) / size.workers if size.workers else None for size in pair],
+        more="a larger part of the shuffle crosses the network",
+        less="a smaller part of the shuffle crosses the network",
+        unit="share",
+    )
+    yield _group("racks", [float(len(s.fabric.racks)) for s in pair], _RACKS, _RACKS)
+    yield _group(
+        "oversubscription",
+        [size.oversubscription for size in pair],
+        more="uplinks are tighter than at full size",
+        less="uplinks are wider than at full size",
+    )
+    vms = [sum(max(1, len(h.guests)) for h in s.hosts) / len(s.hosts) for s in pair]
+    yield _group("VMs per host", vms, _GUESTS, _GUESTS)
+
+
+_COPIES = "other amounts are written and sent"
+_RACKS = "copies are placed otherwise, and other parts of the traffic cross uplinks"
+_GUESTS = "hosts are shared by another number of machines"
+
+
+def _of_load(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
+    if not load.data_bytes:
+        yield from _start_up(load, full, model)
+        return
+    pair = ((full, load.data_bytes), (model, load.model_bytes))
+    copies = full.cluster.replication
+    yield _group(
+        "waves of maps",
+        [math.ceil(data / size.tasks.block_bytes) / size.slots for size, data in pair],
+        more="more waves: start-up weighs more, stragglers less",
+        less="fewer waves: hosts may stay without work, and the last wave weighs more",
+        workload=load.workload,
+    )
+    yield _group(
+        "spills per map",
+        [_spills(size.tasks, data) for size, data in pair],
+        more="maps spill and merge more often: too much disk traffic",
+        less="maps spill and merge less often: too little disk traffic",
+        workload=load.workload,
+    )
+    given = load.reduces or number(full.cluster, "mapreduce.job.reduces", 1)
+    reduces = given or None
+    yield _group(
+        "reducer data : buffer",
+        [data / reduces / size.tasks.reduce_buffer if reduces else None for size, data in pair],
+        more="reducers write more of the shuffle to disk than at full size",
+        less="reducers keep more of the shuffle in memory: too little disk traffic",
+        workload=load.workload,
+    )
+    for noun, busy in (("tasks running", True), ("between jobs", False)):
+        yield _group(
+            f"data that the cache can hold, {noun}",
+            [min(1.0, size.cache(busy=busy) / (data * copies)) for size, data in pair],
+            more="caches hold more of the data in the model: disk reads are too fast "
+            "(drop caches between phases: 'cache: drop')",
+            less="caches hold less of the data in the model: disk reads are too slow",
+            workload=load.workload,
+            unit="share",
+        )
+    yield from _start_up(load, full, model)
+
+
+def _spills(tasks: Tasks, data: float) -> float:
+    buffer = tasks.sort_mib * MIB * tasks.spill_share
+    return float(max(1, math.ceil(min(tasks.block_bytes, data) / buffer)))
+
+
+def _start_up(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
+    """Start-up of a task as a share of its time, judged by the share that is work.
+
+    A workload without data has no task time that is known here.
+    """
+    if not load.data_bytes:
+        shares: list[float | None] = [None, None]
+        state: SimilarityState = "unknown"
+    else:
+        times = [(size.start_s(), size.task_s()) for size in (full, model)]
+        shares = [start / (start + task) for start, task in times]
+        state = state_of(*(1 - start / (start + task) for start, task in times))
+    ours = "unknown" if shares[1] is None else f"{shares[1] * 100:.0f} %"
+    yield _group(
+        "start-up, share of a task's time",
+        shares,
+        more=f"start-up is about {ours} of a task in the model: what is short at full size says "
+        "nothing here, and all differences are too small",
+        less=f"start-up is about {ours} of a task in the model, less than at full size",
+        workload=load.workload,
+        unit="share",
+        state=state,
+    )
