@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from windtunnel.errors import DeploymentError, NotRealisableError
+from windtunnel.hosts.fabric import syscalls
 from windtunnel.hosts.fabric.disks import Disks
 from windtunnel.hosts.fabric.groups import Group, find_trees, make_groups
 from windtunnel.hosts.fabric.ledger import Ledger
@@ -72,7 +73,7 @@ class Fabric:
 
         self.plan = plan
         try:
-            (self._registration.scratch / "namespaces").mkdir(parents=True, exist_ok=True)
+            self._share_scratch()
             self._build_groups()
             self._network.build(plan)
             self._disks.build(plan.hosts, plan.file_system)
@@ -154,6 +155,18 @@ class Fabric:
 
     def _host(self, name: str) -> HostPlan:
         return next(host for host in self.plan.hosts if host.name == name)
+
+    def _share_scratch(self) -> None:
+        """Make unmounting below the scratch folder reach the copies of all mounts.
+
+        Every process of a virtual host, of other deployments too, has such copies, which
+        would hold the loop devices for as long as it lives.
+        """
+        scratch = self._registration.scratch
+        self._ledger.note({"kind": "mount", "path": str(scratch)})
+        syscalls.mount(str(scratch), scratch, flags=syscalls.MS_BIND)
+        syscalls.mount("none", scratch, flags=syscalls.MS_SHARED)
+        (scratch / "namespaces").mkdir(exist_ok=True)
 
     def _build_groups(self) -> None:
         top = self._registration.id

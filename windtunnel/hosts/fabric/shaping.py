@@ -14,7 +14,7 @@ from typing import Any
 
 from windtunnel.hosts.fabric import syscalls
 
-_ROOT, _BELOW_TBF, _DELAY = 0x10000, 0x10001, 0x20000  # qdisc handles 1:, 1:1 and 2:
+_TOP, _ROOT, _BELOW_TBF, _DELAY = 0xFFFFFFFF, 0x10000, 0x10001, 0x20000  # root, 1:, 1:1, 2:
 _QUEUE_US = 50_000  # a full queue holds a packet this long; 'tc' man pages suggest it
 _BURST_S = 0.02  # tokens gathered while a timer is late on a busy machine are not lost
 _LEAST_BURST_BYTES = 70_000  # one packet of the largest size that a veth hands on (64 KiB)
@@ -96,7 +96,7 @@ class Shaper:
         """Shape, reshape or free the link, live."""
         if rate_bytes_s is None or rate_bytes_s > _MOST_RATE_BYTES_S:
             if self._shaped:
-                self._links.tc("del", index=self._index, handle=_ROOT)
+                self._links.tc("del", index=self._index, parent=_TOP)
             self._shaped = False
         else:
             rate = max(int(rate_bytes_s), 1)

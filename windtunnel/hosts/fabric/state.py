@@ -107,12 +107,20 @@ def _groups() -> list[str]:
     return sorted(str(entry) for root in roots for entry in Path(root).iterdir() if entry.is_dir())
 
 
+def _device(number: str) -> str:
+    """A device number, with the image of a loop device: whose it is."""
+    with contextlib.suppress(OSError):
+        image = Path(f"/sys/dev/block/{number}/loop/backing_file").read_text().strip()
+        return f"{number} ({image})"
+    return number
+
+
 def _settings(folder: Path, names: tuple[str, ...]) -> list[str]:
     found = []
     for device in sorted(folder.iterdir()):
         for name in names:
             with contextlib.suppress(OSError):  # gone meanwhile, or not of this kernel
-                found.append(f"{device.name} {name} {(device / name).read_text().strip()}")
+                found.append(f"{_device(device.name)} {name} {(device / name).read_text().strip()}")
     return found
 
 
@@ -121,7 +129,8 @@ def _rules() -> list[str]:
 
     root = find_trees().v1.get("blkio")
     files = sorted(root.glob("blkio.throttle.*_device")) if root else []
-    return [f"{file.name} {line}" for file in files for line in file.read_text().splitlines()]
+    rules = [(file.name, *line.split()) for file in files for line in file.read_text().splitlines()]
+    return [f"{name} {_device(number)} {rate}" for name, number, rate in rules]
 
 
 def capabilities() -> list[Lack]:

@@ -20,7 +20,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 CLONE_NEWNET = 0x40000000  # unshare(2)
-MS_NOATIME, MS_BIND = 1024, 4096  # mount(2)
+MS_NOATIME, MS_BIND, MS_SHARED = 1 << 10, 1 << 12, 1 << 20  # mount(2)
 MNT_DETACH = 2  # umount2(2)
 
 # ioctls and flags of <linux/loop.h>

@@ -1,0 +1,351 @@
+"""The fabric on this machine's kernel: what is set against what is got, and no traces.
+
+Needs root on Linux; elsewhere all are skipped, with what is missing as the reason.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.real.conftest import wait_for
+from tests.support.fabrics import MB, six_workers, standing
+from windtunnel.errors import DeploymentError, NotRealisableError
+from windtunnel.hosts.base import ProcessSpec
+from windtunnel.hosts.fabric.disks import Disks
+from windtunnel.hosts.fabric.fabric import Fabric
+from windtunnel.hosts.fabric.ledger import LEDGER
+from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, GuestPlan, HostPlan, RackPlan
+from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
+from windtunnel.hosts.local import LocalProcess
+from windtunnel.hosts.remains import clean
+
+MISSING = [lack.what for lack in capabilities() if lack.fatal]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"this machine lacks {', '.join(MISSING)}")
+
+DEPLOYMENT = re.compile(r"wt-[0-9a-f]{8}")
+PROBE = Path(__file__).with_name("fabric_probe.py")
+MBIT = 1e6 / 8
+WITHIN = 0.10
+NAMES = (f"probe-{number}" for number in itertools.count())
+PORTS = itertools.count(7000)
+TABLE: list[str] = []
+
+PLAN = FabricPlan(
+    hosts=(
+        HostPlan("a", "r1", disks=(DiskPlan("d0", 512 << 20), DiskPlan("d1", 512 << 20))),
+        HostPlan("b", "r1", mtu=9000),
+        HostPlan("c", "r2"),
+        HostPlan(
+            "v",
+            "r1",
+            disks=(DiskPlan("d0", 256 << 20),),
+            guests=(GuestPlan("v1"), GuestPlan("v2", cpu_cores=0.4)),
+        ),
+        HostPlan(
+            "k",
+            "r2",
+            disks=(DiskPlan("d0", 256 << 20), DiskPlan("d1", 256 << 20)),
+            controller_bytes_s=20 * MB,
+        ),
+    ),
+    racks=(RackPlan("r1"), RackPlan("r2")),
+)
+
+
+@pytest.fixture(scope="module")
+def before(state: Path) -> Mapping[str, list[str]]:
+    return machine_state()
+
+
+@pytest.fixture(scope="module")
+def fabric(
+    before: Mapping[str, list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Fabric]:
+    names: list[str] = []
+    with standing(PLAN, tmp_path_factory.mktemp("logs"), names.append) as built:
+        yield built
+    print("\nwhat                        set      got unit    got/set", *TABLE, sep="\n")
+    assert lasting(before, names[0]) == []
+
+
+def lasting(before: Mapping[str, list[str]], ours: str) -> list[str]:
+    """Differences that last and name this deployment, or none.
+
+    Other programs, other deployments too, may come and go meanwhile.
+    """
+    found = ["unknown"]
+    for _ in range(20):
+        every = differences(before, machine_state())
+        found = [line for line in every if set(DEPLOYMENT.findall(line)) <= {ours}]
+        if not found:
+            break
+        time.sleep(0.5)
+    return found
+
+
+def start(fabric: Fabric, host: str, *words: object) -> LocalProcess:
+    virtual, name = fabric.hosts[host], next(NAMES)
+    argv = [sys.executable, "-I", str(PROBE), *map(str, words)]
+    return virtual.spawn(ProcessSpec(name, argv, virtual.logs / name, virtual.root))
+
+
+def result(process: LocalProcess) -> dict[str, float]:
+    assert process.wait(60) == 0, process.log.read_text()
+    answer: dict[str, float] = json.loads(process.log.read_text().splitlines()[-1])
+    return answer
+
+
+def transfer(fabric: Fabric, source: str, target: str, seconds: float = 2.5) -> float:
+    """Bytes/s from one host to another; 0 if it cannot be reached."""
+    port = next(PORTS)
+    server = start(fabric, target, "serve", port, 1)
+    sender = start(fabric, source, "send", fabric.hosts[target].address, port, seconds)
+    if not result(sender)["reached"]:
+        server.kill()
+        return 0.0
+    return result(server)["rate"]
+
+
+def compare(what: str, wanted: float, got: float, unit: str, scale: float) -> None:
+    row = f"{what:22} {wanted / scale:8.2f} {got / scale:8.2f} {unit:7} {got / wanted:6.3f}"
+    TABLE.append(row)
+    assert wanted * (1 - WITHIN) <= got <= wanted * (1 + WITHIN), row
+
+
+@pytest.mark.parametrize("mbit", [25, 100, 400])
+@pytest.mark.parametrize(("source", "target"), [("a", "b"), ("b", "a")])
+def test_nic_in_both_directions(fabric: Fabric, mbit: int, source: str, target: str) -> None:
+    fabric.set_nic_rate("a", mbit * MBIT)
+    got = transfer(fabric, source, target)
+    compare(f"NIC {source}->{target}", mbit * MBIT, got, "Mbit/s", MBIT)
+    fabric.set_nic_rate("a", None)
+
+
+def test_uplink_binds_between_racks_and_not_within(fabric: Fabric) -> None:
+    fabric.set_uplink_rate("r1", 50 * MBIT)
+    for source, target in (("a", "c"), ("c", "a")):
+        got = transfer(fabric, source, target)
+        compare(f"uplink {source}->{target}", 50 * MBIT, got, "Mbit/s", MBIT)
+    assert transfer(fabric, "a", "b", 0.5) > 2 * 50 * MBIT
+    fabric.set_uplink_rate("r1", None)
+
+
+@pytest.mark.parametrize("name", ["b", "r1"])
+def test_a_cable_is_cut_and_mended(fabric: Fabric, name: str) -> None:
+    source = "c"
+    assert transfer(fabric, source, "b", 0.2) > 0
+    fabric.cut(name)
+    assert transfer(fabric, source, "b", 0.2) == 0
+    fabric.mend(name)
+    assert transfer(fabric, source, "b", 0.2) > 0
+
+
+def test_guests_share_the_wire_and_talk_without_it(fabric: Fabric) -> None:
+    fabric.set_nic_rate("v", 100 * MBIT)
+    assert transfer(fabric, "v1", "v2", 0.5) > 3 * 100 * MBIT
+    ports = {name: next(PORTS) for name in ("v1", "v2")}
+    servers = [start(fabric, "a", "serve", port, 1) for port in ports.values()]
+    address = fabric.hosts["a"].address
+    for name, port in ports.items():
+        start(fabric, name, "send", address, port, 3)
+    total = sum(result(server)["rate"] for server in servers)
+    compare("NIC of two guests", 100 * MBIT, total, "Mbit/s", MBIT)
+    fabric.set_nic_rate("v", None)
+    sent = {name: fabric.hosts[name].counters().sent_bytes for name in ports}
+    assert min(sent.values()) > 3 * MB
+
+
+@pytest.mark.parametrize("rate", [5, 20, 50])
+@pytest.mark.parametrize("how", ["buffered", "direct"])
+def test_disk_write(fabric: Fabric, rate: int, how: str) -> None:
+    fabric.set_disk("a", "d0", DiskPlan("", 0, rate * MB, rate * MB))
+    size = int(rate * MB * 3)
+    file = fabric.hosts["a"].disks["d0"] / "file"
+    got = result(start(fabric, "a", "write", file, size, how))["rate"]
+    compare(f"disk write {how}", rate * MB, got, "MB/s", MB)
+
+
+@pytest.mark.parametrize("rate", [5, 20, 50])
+def test_disk_cold_read(fabric: Fabric, rate: int) -> None:
+    host = fabric.hosts["a"]
+    file = host.disks["d0"] / "file"
+    fabric.set_disk("a", "d0", DiskPlan("", 0))
+    result(start(fabric, "a", "write", file, int(rate * MB * 3), "buffered"))
+    assert host.drop_caches()
+    fabric.set_disk("a", "d0", DiskPlan("", 0, rate * MB, rate * MB))
+    earlier = host.counters().disks["d0"][0]
+    got = result(start(fabric, "a", "read", file))["rate"]
+    compare("disk read cold", rate * MB, got, "MB/s", MB)
+    assert host.counters().disks["d0"][0] - earlier >= int(rate * MB * 3) // (1 << 20) << 20
+    warm = result(start(fabric, "a", "read", file))["rate"]
+    assert warm > 3 * rate * MB, "a second read comes from the page cache"
+
+
+def test_disks_of_a_host_are_slow_one_by_one(fabric: Fabric) -> None:
+    """A limping disk does not slow its neighbour."""
+    fabric.set_disk("a", "d0", DiskPlan("", 0, 50.0 * MB, 50.0 * MB))
+    fabric.set_disk("a", "d1", DiskPlan("", 0, 50.0 * MB, 50.0 * MB))
+    before = fabric.slow_disk("a", "d0", 0.1)
+    files = [fabric.hosts["a"].disks[disk] / "file" for disk in ("d0", "d1")]
+    both = [start(fabric, "a", "write", file, 15 * MB, "direct") for file in files]
+    limping, sound = (result(process)["rate"] for process in both)
+    compare("limping disk", 5 * MB, limping, "MB/s", MB)
+    assert sound > 5 * limping
+    fabric.set_disk("a", "d0", before)
+
+
+def test_operations_per_second(fabric: Fabric) -> None:
+    fabric.set_disk("a", "d0", DiskPlan("", 0, write_iops=10))
+    file = fabric.hosts["a"].disks["d0"] / "file"
+    got = result(start(fabric, "a", "write", file, 30 << 12, "direct", 1 << 12))["rate"]
+    compare("disk write operations", 10, got / (1 << 12), "1/s", 1)
+    fabric.set_disk("a", "d0", DiskPlan("", 0))
+
+
+def test_controller_is_shared_by_the_disks(fabric: Fabric) -> None:
+    files = [fabric.hosts["k"].disks[disk] / "x" for disk in ("d0", "d1")]
+    both = [start(fabric, "k", "write", file, 30 * MB, "direct") for file in files]
+    total = sum(result(process)["rate"] for process in both)
+    compare("controller", 20 * MB, total, "MB/s", MB)
+    with pytest.raises(NotRealisableError, match="without a controller"):
+        fabric.set_controller_rate("a", MB)
+
+
+def spin(fabric: Fabric, *hosts: str, wanted: float) -> float:
+    """Cores' worth that busy loops in hosts get together; skips if the machine has no more."""
+    for _ in range(3):
+        psutil.cpu_percent()
+        together = [start(fabric, host, "spin", 2.5) for host in hosts]
+        got = sum(result(process)["cores"] for process in together)
+        busy = psutil.cpu_percent()
+        if got > wanted * (1 - WITHIN):
+            return got
+    if busy > 95:
+        pytest.skip(f"the machine is {busy:.0f} % busy: {got:.2f} of {wanted} cores were to be had")
+    return got
+
+
+@pytest.mark.parametrize("cores", [0.25, 0.5])
+def test_cpu_quota(fabric: Fabric, cores: float) -> None:
+    fabric.set_cpu("c", cores)
+    earlier = fabric.hosts["c"].counters()
+    compare("CPU quota", cores, spin(fabric, "c", wanted=cores), "cores", 1)
+    now = fabric.hosts["c"].counters()
+    assert now.throttled_s > earlier.throttled_s
+    assert now.cpu_s - earlier.cpu_s > 2.5 * cores * 0.8
+    fabric.set_cpu("c", None)
+
+
+def test_guests_share_the_quota_of_their_host(fabric: Fabric) -> None:
+    fabric.set_cpu("v", 0.5)
+    compare("CPU of two guests", 0.5, spin(fabric, "v1", "v2", wanted=0.5), "cores", 1)
+    fabric.set_cpu("v", None)
+
+
+def test_the_memory_limit_bounds_the_page_cache(fabric: Fabric) -> None:
+    host, limit = fabric.hosts["a"], 48 << 20
+    file = host.disks["d1"] / "file"
+    fabric.set_disk("a", "d1", DiskPlan("", 0))
+    fabric.set_memory("a", limit)
+    result(start(fabric, "a", "write", file, 128 << 20, "buffered"))
+    result(start(fabric, "a", "read", file))
+    counters = host.counters()
+    assert limit / 2 < counters.cached_bytes <= counters.memory_bytes <= limit
+    fabric.set_memory("a", None)
+    result(start(fabric, "a", "read", file))
+    assert host.counters().cached_bytes > 100 << 20
+    assert host.drop_caches()
+    assert host.counters().cached_bytes < 4 << 20
+
+
+def test_a_process_lives_in_its_host_and_dies_alone(fabric: Fabric) -> None:
+    host = fabric.hosts["b"]
+    script = "hostname; cat /etc/hosts; cat /sys/class/net/eth0/mtu 2>/dev/null; exec sleep 60"
+    process = host.spawn(
+        ProcessSpec("shell", ["/bin/sh", "-c", script], host.logs / "x", host.root)
+    )
+    wait_for(lambda: "v2" in host.logs.joinpath("x").read_text(), "the shell's words", 20)
+    lines = host.logs.joinpath("x").read_text().splitlines()
+    assert lines[0] == "b"
+    assert f"{fabric.hosts['v2'].address} v2" in lines
+    assert socket.gethostname() != "b"
+    process.kill()
+    assert process.wait(10) == -signal.SIGKILL
+
+
+def test_the_program_reaches_its_hosts(fabric: Fabric) -> None:
+    for name in ("a", "c", "v2"):
+        port = next(PORTS)
+        server = start(fabric, name, "serve", port, 1)
+        began = time.monotonic()
+        while True:
+            try:
+                peer = socket.create_connection((fabric.hosts[name].address, port), timeout=2)
+                break
+            except ConnectionRefusedError:
+                assert time.monotonic() < began + 20
+                time.sleep(0.05)
+        with peer:
+            peer.sendall(bytes(1000))
+            time.sleep(0.1)
+            peer.sendall(bytes(1000))
+        assert result(server)["rate"] > 0
+
+
+def test_a_failure_while_building_leaves_nothing(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, names = machine_state(), list[str]()
+
+    def refuse(self: Disks, disk: object) -> None:
+        raise OSError("this disk cannot be limited")
+
+    monkeypatch.setattr(Disks, "_limit", refuse)
+    with (
+        pytest.raises(DeploymentError, match="cannot be limited"),
+        standing(six_workers(), tmp_path, names.append),
+    ):
+        pytest.fail("it must not stand")
+    assert lasting(now, names[0]) == []
+
+
+@pytest.mark.parametrize("supervised", [True, False], ids=["supervisor", "clean"])
+@pytest.mark.parametrize("moment_s", [0.05, 0.3, 0.6, 0.9, 1.2, None])
+def test_kill_at_any_moment(
+    state: Path, tmp_path: Path, moment_s: float | None, supervised: bool
+) -> None:
+    """``kill -9`` of the builder, with its supervisor or without; then all is as it was."""
+    now = machine_state()
+    command = [sys.executable, "-m", "tests.support.fabrics", str(tmp_path / "logs")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as builder:
+        assert builder.stdout is not None
+        name = builder.stdout.readline().strip()
+        if moment_s is None:
+            assert builder.stdout.readline() == "standing\n"
+            assert len(differences(now, machine_state())) > 100
+        else:
+            time.sleep(moment_s * random.uniform(0.7, 1.3))
+        for victim in [] if supervised else psutil.Process(builder.pid).children():
+            victim.kill()
+        builder.kill()
+    if supervised:
+        ledger = state / "deployments" / name / LEDGER
+        wait_for(lambda: not ledger.exists(), "the supervisor's undoing", 60)
+        assert lasting(now, name) == []
+    assert f"removed the folder of {name}" in clean()
+    assert lasting(now, name) == []

@@ -1,0 +1,56 @@
+"""Small fabrics for tests: a register of their own, hosts with and without limits."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from windtunnel.hosts.fabric.fabric import Fabric
+from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan, RackPlan
+from windtunnel.hosts.local import SupervisorClient
+from windtunnel.hosts.remains import Registration
+
+MB = 1_000_000
+
+
+def six_workers() -> FabricPlan:
+    """Six workers and a master with four disks each, in two racks."""
+    disks = tuple(DiskPlan(f"d{number}", 1 << 30, 20 * MB, 20 * MB) for number in range(4))
+    names = ["master", *(f"worker-{number}" for number in range(1, 7))]
+    hosts = tuple(
+        HostPlan(
+            name,
+            f"rack-{place % 2 + 1}",
+            cpu_cores=0.5,
+            memory_bytes=1 << 30,
+            disks=disks,
+            nic_bytes_s=12.5 * MB,
+        )
+        for place, name in enumerate(names)
+    )
+    return FabricPlan(hosts, (RackPlan("rack-1", 50.0 * MB), RackPlan("rack-2", 50.0 * MB)))
+
+
+@contextlib.contextmanager
+def standing(plan: FabricPlan, logs: Path, tell: Callable[[str], object] = str) -> Iterator[Fabric]:
+    """A fabric that stands for a while and is undone; ``tell`` hears the deployment's id."""
+    registration = Registration.create("scaled")
+    tell(registration.id)
+    logs.mkdir(parents=True, exist_ok=True)
+    supervisor = SupervisorClient(registration.id, [registration.scratch], logs / "supervisor.log")
+    fabric = Fabric(registration, supervisor, logs)
+    try:
+        fabric.build(plan)
+        yield fabric
+    finally:
+        supervisor.close()
+        fabric.close()
+        registration.forget()
+
+
+if __name__ == "__main__":  # a program to be killed: says its id, builds, says so, waits
+    with standing(six_workers(), Path(sys.argv[1]), lambda name: print(name, flush=True)):
+        print("standing", flush=True)
+        sys.stdin.read()
