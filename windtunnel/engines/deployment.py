@@ -66,7 +66,13 @@ class Transfers(Protocol):
         ...
 
     def put(
-        self, sources: Sequence[Path], folder: str, *, streams: int = 1, deadline_s: float
+        self,
+        sources: Sequence[Path],
+        folder: str,
+        *,
+        replication: int,
+        streams: int = 1,
+        deadline_s: float,
     ) -> JobRun:
         """Copy files of the client into a folder of the file system, as one timed phase.
 

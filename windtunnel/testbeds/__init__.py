@@ -9,8 +9,9 @@ from windtunnel.errors import DescriptionError
 from windtunnel.testbeds.base import Tell, Testbed
 from windtunnel.testbeds.local import LocalTestbed
 from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.testbed import ScaledTestbed
 
-TESTBEDS: dict[str, type[Testbed]] = {"local": LocalTestbed}
+TESTBEDS: dict[str, type[Testbed]] = {"local": LocalTestbed, "scaled": ScaledTestbed}
 
 
 SCALED = "scaled"

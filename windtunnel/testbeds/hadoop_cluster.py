@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +37,8 @@ class HadoopDeployment(ABC):
     """A Hadoop cluster whose processes one supervisor on this machine runs.
 
     ``client`` is the host that jobs and transfers start from, ``client_folder`` a folder on
-    its own disk for the files that are put and got.
+    its own disk for the files that are put and got. ``took_s`` holds the seconds that placing
+    the hosts and starting the daemons took.
     """
 
     testbed: ClassVar[str]
@@ -50,6 +52,7 @@ class HadoopDeployment(ABC):
         self.registration = Registration.create(self.testbed)
         self.id = self.registration.id
         self.hosts: Sequence[Host] = []
+        self.took_s: dict[str, float] = {}
 
     @abstractmethod
     def place(self) -> list[Placement]:
@@ -91,7 +94,9 @@ class HadoopDeployment(ABC):
 
     def start(self, tell: Tell) -> None:
         """Place the hosts, start the daemons, wait until they are ready."""
+        began = time.monotonic()
         placements = self.place()
+        self.took_s["hosts"] = time.monotonic() - began
         self.hosts = [placement.host for placement in placements]
         self._write_names()
         self.layout = self.plan(placements)
@@ -100,6 +105,7 @@ class HadoopDeployment(ABC):
         self.note_placement()
         self.daemons.start()
         self.daemons.wait_ready(_READY_LIMIT_S, tell)
+        self.took_s["daemons"] = time.monotonic() - began - self.took_s["hosts"]
         addresses = {host.name: host.address for host in self.hosts}
         self.files = WebHdfs(self.layout.address("dfs.namenode.http-address"), addresses)
         history = self.layout.address("mapreduce.jobhistory.webapp.address")
@@ -154,10 +160,16 @@ class HadoopDeployment(ABC):
         return replace(self.history.collect(phase, job_id, wall_s), output=self.jobs.output)
 
     def put(
-        self, sources: Sequence[Path], folder: str, *, streams: int = 1, deadline_s: float
+        self,
+        sources: Sequence[Path],
+        folder: str,
+        *,
+        replication: int,
+        streams: int = 1,
+        deadline_s: float,
     ) -> JobRun:
         """Copy files of the client into HDFS; see ``engines.deployment.Transfers``."""
-        return self.transfers.put(sources, folder, streams, deadline_s)
+        return self.transfers.put(sources, folder, replication, streams, deadline_s)
 
     def get(
         self, sources: Sequence[str], folder: Path, *, streams: int = 1, deadline_s: float

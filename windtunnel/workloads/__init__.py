@@ -6,8 +6,9 @@ from windtunnel.errors import DescriptionError
 from windtunnel.workloads.base import Workload
 from windtunnel.workloads.pi import Pi
 from windtunnel.workloads.terasort import TeraSort
+from windtunnel.workloads.transfer import Transfer
 
-WORKLOADS: dict[str, type[Workload]] = {"terasort": TeraSort, "pi": Pi}
+WORKLOADS: dict[str, type[Workload]] = {"terasort": TeraSort, "pi": Pi, "transfer": Transfer}
 
 
 def find_workload(name: str) -> type[Workload]:

@@ -60,22 +60,23 @@ class Membership:
     def take_out(self, hosts: Sequence[Host], replication: int) -> None:
         """Decommission the workers of some hosts and stop them.
 
-        Files with more than ``replication`` copies get that many first: more would find no
-        place. :meth:`bring_back` gives them theirs again.
+        Files with more than ``replication`` copies get that many: more would find no place,
+        and the decommission no end. :meth:`bring_back` gives them theirs again.
 
         Raises
         ------
         DeploymentError
             If it does not end within three minutes.
         """
-        for path, copies in list(_replications(self._files, "/")):
-            if copies > replication:
-                self._files.set_replication(path, replication)
-                self._lowered[path] = copies
         names = [host.name for host in hosts]
         self._daemons.out.update(names)
         managers = self._daemons.release([f"nodemanager@{name}" for name in names])
         self._refresh("hdfs", "yarn")
+        # not before: of a file with a copy too many, any one might be deleted
+        for path, copies in list(_replications(self._files, "/")):
+            if copies > replication:
+                self._files.set_replication(path, replication)
+                self._lowered.setdefault(path, copies)
         self._wait(lambda: self._left_hdfs(names), f"the decommission of {', '.join(names)}")
         self._wait(lambda: self._left_yarn(names), f"{', '.join(names)} leaving YARN")
         for process in managers:

@@ -43,10 +43,18 @@ class Transfer:
         self._daemons = daemons
         self._count = 0
 
-    def put(self, sources: Sequence[Path], folder: str, streams: int, deadline_s: float) -> JobRun:
+    def put(
+        self,
+        sources: Sequence[Path],
+        folder: str,
+        replication: int,
+        streams: int,
+        deadline_s: float,
+    ) -> JobRun:
         """Copy local files into a folder of HDFS, which is made; raises TrialInvalidError."""
         self._shell("mkdir", ["-mkdir", "-p", folder], deadline_s)
-        words = ["-put", "-t", str(streams), *map(str, sources), folder]
+        copies = f"-Ddfs.replication={replication}"
+        words = [copies, "-put", "-t", str(streams), *map(str, sources), folder]
         began = self._log_size()
         run = self._shell("put", words, deadline_s)
         log = self._log_since(began)

@@ -1,0 +1,167 @@
+"""PUT and GET: files between a client's own disk and HDFS, each a timed phase.
+
+The data is made on the client's disk before anything is timed, the same for equal parameters
+and not compressible. What came back is compared with it by SHA-256, computed on the client.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field, PositiveInt, model_validator
+
+from windtunnel.cluster import ByteSize, Cluster
+from windtunnel.engines.deployment import Deployment, JobRun, Transfers
+from windtunnel.errors import TrialInvalidError
+from windtunnel.results.record import Check, Verdict
+from windtunnel.workloads import made_data
+from windtunnel.workloads.base import Demand, Execution, Parameters
+
+
+class TransferParameters(Parameters):
+    """Parameters of ``transfer``."""
+
+    size: ByteSize = Field(description="Data set: all files together.")
+    files: PositiveInt = Field(1, description="Files of equal size.")
+    streams: PositiveInt = Field(1, description="Files that are copied at the same time.")
+    replication: PositiveInt = Field(description="Replicas of each block.")
+
+    @model_validator(mode="after")
+    def _enough(self) -> TransferParameters:
+        if self.size < self.files:
+            raise ValueError("size must be at least one byte a file")
+        if self.streams > self.files:
+            raise ValueError("streams cannot be more than files: one file is one stream")
+        return self
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of each file."""
+        return int(self.size) // self.files
+
+
+class Transfer:
+    """See the module's docstring."""
+
+    name: ClassVar[str] = "transfer"
+    summary: ClassVar[str] = "put files of a client into HDFS and get them back (network, disk)"
+    parameters_type: ClassVar[type[Parameters]] = TransferParameters
+
+    def __init__(self, parameters: Parameters) -> None:
+        assert isinstance(parameters, TransferParameters)
+        self.parameters = parameters
+
+    def phases(self) -> tuple[str, ...]:
+        """Out and back."""
+        return ("put", "get")
+
+    def check(self, cluster: Cluster) -> list[str]:
+        """Replication cannot exceed the number of DataNodes."""
+        datanodes = cluster.role_counts().get("datanode", 0)
+        if self.parameters.replication > datanodes:
+            wanted = self.parameters.replication
+            return [
+                f"workloads.transfer.replication is {wanted}, "
+                f"but the cluster has {datanodes} datanodes"
+            ]
+        return []
+
+    def data_bytes(self) -> int:
+        """Bytes of the data set."""
+        return self.parameters.file_bytes * self.parameters.files
+
+    def demands(self, phase: str, workers: int) -> Demand:
+        """Put: every copy is written, and travels where the client is no worker; get: one."""
+        size = float(self.data_bytes())
+        if phase == "put":
+            copies = self.parameters.replication
+            return Demand(0.0, size * copies, size * copies)
+        return Demand(size, 0.0, size)
+
+    def prepare(self, deployment: Deployment, execution: Execution) -> None:
+        """Make the files, if they are not there from an earlier trial."""
+        client = _client(deployment)
+        folder = self._sources(client)
+        if not folder.is_dir():
+            self._run(client, ["make", str(folder), *self._numbers()], execution)
+
+    def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
+        """Copy all files; raises TrialInvalidError if that fails."""
+        client = _client(deployment)
+        streams, deadline_s = self.parameters.streams, execution.deadline_s
+        if phase == "put":
+            sources = [self._sources(client) / name for name in self._names()]
+            return client.put(
+                sources,
+                f"{execution.folder}/data",
+                streams=streams,
+                replication=self.parameters.replication,
+                deadline_s=deadline_s,
+            )
+        remote = [f"{execution.folder}/data/{name}" for name in self._names()]
+        return client.get(remote, self._back(client), streams=streams, deadline_s=deadline_s)
+
+    def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
+        """Valid if what came back is what was made, and HDFS held it in as many copies."""
+        client = _client(deployment)
+        made = self._digests(client, self._sources(client), execution)
+        back = self._digests(client, self._back(client), execution)
+        held = deployment.files.list_files(f"{execution.folder}/data")
+        total = sum(file.length_bytes for file in held)
+        copies = "/".join(sorted({str(file.replication) for file in held})) or "none"
+        wanted = f"{self.data_bytes()} bytes with replication {self.parameters.replication}"
+        checks = [
+            _check("files that came back", str(self.parameters.files), str(len(back))),
+            _check("SHA-256 of what came back", _joined(made), _joined(back)),
+            _check("on HDFS", wanted, f"{total} bytes with replication {copies}"),
+        ]
+        failed = [check for check in checks if not check.passed]
+        reason = "; ".join(f"{c.name}: expected {c.expected}, got {c.got}" for c in failed)
+        return Verdict(valid=not failed, reason=reason, checks=checks)
+
+    def clean(self, deployment: Deployment, execution: Execution) -> None:
+        """Remove the trial's folder and what came back; what was made stays for later trials."""
+        client = _client(deployment)
+        self._run(client, ["remove", str(self._back(client))], execution)
+        deployment.files.delete(execution.folder)
+
+    def _names(self) -> list[str]:
+        return [f"part-{number:05d}" for number in range(self.parameters.files)]
+
+    def _numbers(self) -> list[str]:
+        return [str(self.parameters.files), str(self.parameters.file_bytes)]
+
+    def _sources(self, client: Transfers) -> Path:
+        return client.client_folder / f"made-{'-'.join(self._numbers())}"
+
+    def _back(self, client: Transfers) -> Path:
+        return client.client_folder / "back"
+
+    def _digests(self, client: Transfers, folder: Path, execution: Execution) -> dict[str, str]:
+        """SHA-256 of each file of a folder by name, computed on the client."""
+        text = self._run(client, ["digest", str(folder)], execution)
+        pairs = (line.split(maxsplit=1) for line in text.splitlines() if line.startswith("part-"))
+        return dict(pairs)
+
+    def _run(self, client: Transfers, words: list[str], execution: Execution) -> str:
+        argv = [sys.executable, "-P", made_data.__file__, *words]
+        return client.run_on_client(words[0], argv, deadline_s=execution.deadline_s)
+
+
+def _client(deployment: Deployment) -> Transfers:
+    if not isinstance(deployment, Transfers):
+        raise TrialInvalidError("this testbed has no client that could put or get files")
+    return deployment
+
+
+def _joined(digests: dict[str, str]) -> str:
+    """One digest as it is; of several, the digest of all, which names the order."""
+    if len(digests) == 1:
+        return next(iter(digests.values()))
+    return made_data.digest_of("".join(f"{n} {d}\n" for n, d in sorted(digests.items())).encode())
+
+
+def _check(name: str, expected: str, got: str) -> Check:
+    return Check(name=name, passed=expected == got, expected=expected, got=got)
