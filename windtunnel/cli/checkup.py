@@ -14,6 +14,7 @@ from windtunnel.engines.artifacts import cache_root
 from windtunnel.engines.hadoop.lines import LINES
 from windtunnel.engines.java import find_java
 from windtunnel.errors import SetupError
+from windtunnel.hosts.fabric.state import capabilities
 from windtunnel.hosts.local import DROP_CACHES
 from windtunnel.hosts.remains import registered, state_root
 
@@ -107,6 +108,13 @@ def _load() -> list[Finding]:
     return [Finding("load", True if quiet else None, f"{load:.1f} on {cores} cores", remedy)]
 
 
+def _scaled() -> list[Finding]:
+    what, lacks = "testbed 'scaled'", capabilities()
+    fatal = [Finding(what, None, f"lacks {lack.what}", lack.remedy) for lack in lacks if lack.fatal]
+    without = [Finding(what, None, f"without {lack.what}", lack.remedy) for lack in lacks]
+    return fatal or [Finding(what, True, "virtual hosts can be built here"), *without]
+
+
 def _others() -> list[Finding]:
     scaled = "not in this version: the testbeds scaled, attached and modelled"
     return [Finding("other testbeds", None, scaled)]
@@ -121,5 +129,6 @@ CHECKS: list[Callable[[], list[Finding]]] = [
     _caches,
     _load,
     _remains,
+    _scaled,
     _others,
 ]

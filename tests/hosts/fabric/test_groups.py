@@ -1,0 +1,123 @@
+"""Control groups of both versions on made-up trees: which files get which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from windtunnel.hosts.fabric.groups import Trees, find_trees, make_groups
+from windtunnel.hosts.fabric.ledger import Ledger, read
+
+V2 = frozenset({"cpu", "cpuset", "memory", "io"})
+
+
+def unified(tmp_path: Path, handed_on: str = "cpu memory") -> Trees:
+    (tmp_path / "v2").mkdir()
+    (tmp_path / "v2/cgroup.subtree_control").write_text(handed_on)
+    return Trees({}, tmp_path / "v2", V2)
+
+
+def legacy(tmp_path: Path) -> Trees:
+    trees = {name: tmp_path / name for name in ("cpu", "cpuacct", "cpuset", "memory", "blkio")}
+    for folder in trees.values():
+        folder.mkdir()
+    (trees["cpuset"] / "cpuset.cpus").write_text("0-1\n")
+    (trees["cpuset"] / "cpuset.mems").write_text("0\n")
+    return Trees(trees)
+
+
+def text(path: Path) -> str:
+    return path.read_text().strip()
+
+
+def test_version_2_gets_its_words_and_hands_controllers_on(tmp_path: Path) -> None:
+    trees = unified(tmp_path)
+    groups = make_groups(trees, ["wt-1", "wt-1/w1", "wt-1/w1/g1"], Ledger(tmp_path))
+    group, folder = groups["wt-1/w1"], tmp_path / "v2/wt-1/w1"
+
+    group.set_cpu(0.5)
+    group.set_memory(1 << 20)
+    group.set_cpuset([0, 2])
+    group.set_disk_rules("7:9", {"rbps": 5e6, "wbps": None})
+
+    assert text(folder / "cpu.max") == "25000 50000"
+    assert text(folder / "memory.max") == "1048576"
+    assert text(folder / "cpuset.cpus") == "0,2"
+    assert text(folder / "io.max") == "7:9 rbps=5000000 wbps=max"
+    assert text(tmp_path / "v2/wt-1/cgroup.subtree_control") == "+cpu +cpuset +io +memory"
+    assert text(folder / "cgroup.subtree_control") == "+cpu +cpuset +io +memory"
+    assert not (folder / "g1/cgroup.subtree_control").exists(), "processes live in the leaves"
+    assert group.entrances() == [folder / "cgroup.procs"]
+    group.set_cpu(None)
+    group.set_memory(None)
+    assert text(folder / "cpu.max") == "max 50000"
+    assert text(folder / "memory.max") == "max"
+
+
+def test_version_2_notes_what_it_hands_on_anew_and_nothing_else(tmp_path: Path) -> None:
+    make_groups(unified(tmp_path), ["wt-1", "wt-1/w1"], Ledger(tmp_path))
+    switch = str(tmp_path / "v2/cgroup.subtree_control")
+    assert read(tmp_path) == [
+        {"kind": "value", "path": switch, "text": "-cpuset"},
+        {"kind": "value", "path": switch, "text": "-io"},
+        {"kind": "cgroup", "path": str(tmp_path / "v2/wt-1")},
+        {"kind": "cgroup", "path": str(tmp_path / "v2/wt-1/w1")},
+    ]
+
+
+def test_version_1_has_a_group_in_each_tree_and_enters_the_root_of_blkio(tmp_path: Path) -> None:
+    groups = make_groups(legacy(tmp_path), ["wt-1", "wt-1/w1"], Ledger(tmp_path))
+    group = groups["wt-1/w1"]
+    group.set_cpu(0.25)
+    group.set_memory(1 << 20)
+    group.drop_caches()
+
+    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_period_us") == "50000"
+    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_quota_us") == "12500"
+    assert text(tmp_path / "memory/wt-1/w1/memory.limit_in_bytes") == "1048576"
+    assert text(tmp_path / "memory/wt-1/w1/memory.force_empty") == "0"
+    assert text(tmp_path / "cpuset/wt-1/w1/cpuset.cpus") == "0-1", "inherited: else nobody enters"
+    assert tmp_path / "blkio/cgroup.procs" in group.entrances()
+    assert not (tmp_path / "blkio/wt-1").exists()
+
+
+def test_counters_of_both_versions_have_the_same_units(tmp_path: Path) -> None:
+    old_root, new_root = tmp_path / "old", tmp_path / "new"
+    old_root.mkdir()
+    new_root.mkdir()
+    old = make_groups(legacy(old_root), ["g"], Ledger(old_root))["g"]
+    new = make_groups(unified(new_root), ["g"], Ledger(new_root))["g"]
+    (old_root / "cpuacct/g/cpuacct.usage").write_text("1500000000\n")
+    (old_root / "cpu/g/cpu.stat").write_text("nr_throttled 4\nthrottled_time 250000000\n")
+    (old_root / "memory/g/memory.usage_in_bytes").write_text("4096\n")
+    (old_root / "memory/g/memory.stat").write_text("cache 1\ntotal_cache 2048\n")
+    (new_root / "v2/g/cpu.stat").write_text("usage_usec 1500000\nthrottled_usec 250000\n")
+    (new_root / "v2/g/memory.current").write_text("4096\n")
+    (new_root / "v2/g/memory.stat").write_text("anon 1\nfile 2048\n")
+
+    for group in (old, new):
+        assert group.cpu_s() == pytest.approx(1.5)
+        assert group.throttled_s() == pytest.approx(0.25)
+        assert group.memory_bytes() == 4096
+        assert group.cached_bytes() == 2048
+
+
+def test_trees_of_a_machine_with_both_versions(tmp_path: Path) -> None:
+    (tmp_path / "unified").mkdir()
+    (tmp_path / "unified/cgroup.controllers").write_text("memory io\n")
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        "proc /proc proc rw 0 0\n"
+        "cgroup /cg/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0\n"
+        "cgroup /cg/systemd cgroup rw,name=systemd 0 0\n"
+        f"cgroup2 {tmp_path}/unified cgroup2 rw 0 0\n"
+    )
+    trees = find_trees(mounts)
+    assert trees.v1 == {"cpu": Path("/cg/cpu,cpuacct"), "cpuacct": Path("/cg/cpu,cpuacct")}
+    assert trees.v2 == tmp_path / "unified"
+    assert trees.missing() == ["cpuset"]
+
+
+def test_a_machine_without_controllers_lacks_them_all() -> None:
+    assert Trees({}).missing() == ["cpu", "cpuset", "memory", "blkio (version 1) or io (version 2)"]
