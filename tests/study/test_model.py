@@ -1,0 +1,180 @@
+"""Studies of scale models: the key ``scale``, what runs, what is stored, trials at the walls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.mock import MockTestbed, plan_from, run_study
+from tests.support.models import TEXT
+from windtunnel.analysis.similarity import consequences, counts, value_words
+from windtunnel.errors import DescriptionError, NotRealisableError
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Phase
+from windtunnel.study import trial as trial_module
+from windtunnel.study.file import load_study
+from windtunnel.study.model import scale_record
+from windtunnel.study.plan import Plan
+from windtunnel.testbeds import TESTBEDS, make_testbed
+from windtunnel.testbeds.scaled.scale import Scale
+
+STUDY = """\
+study: toy
+cluster: {cluster}
+testbed: scaled
+scale: {{rate: 1/40, data: 1/1000}}
+workloads:
+  terasort: {{size: 1 TB, input_replication: 3, output_replication: 1}}
+factors:
+  hosts.worker.nics.0.rate: [10 Gb/s, 1 Gb/s]
+  workloads.terasort.size: [1 TB, 2 TB]
+protocol: {{rounds: 1, extra_rounds: 0, retry_invalid: 0}}
+"""
+
+
+class ModelTestbed(MockTestbed):
+    """The mock with a scale, as the testbed of models has one."""
+
+    def __init__(self, logs: Path, tell: object, scale: Scale | None = None) -> None:
+        super().__init__()
+        self.scale = scale
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TESTBEDS, "scaled", ModelTestbed)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> str:
+    cluster = tmp_path / "known.yaml"
+    cluster.write_text(TEXT)
+    return STUDY.format(cluster=cluster)
+
+
+@pytest.fixture
+def plan(study: str) -> Plan:
+    return plan_from(study)
+
+
+def test_what_runs_is_a_share_of_what_is_written(plan: Plan) -> None:
+    treatment = plan.treatments[-1]
+
+    assert plan.parameters_of("terasort", treatment)["size"] == "2 TB"
+    assert plan.run_parameters_of("terasort", treatment)["size"] == "2 GB"
+    assert plan.workload_of("terasort", treatment).data_bytes() == 2 * 10**9
+    assert plan.cluster_of(treatment).hosts["worker"].nics[0].rate == 125e6  # type: ignore[index]
+
+
+def test_the_scale_is_part_of_the_fingerprint(study: str, plan: Plan) -> None:
+    other = plan_from(study.replace("1/1000", "1/500"))
+
+    assert plan.fingerprint != other.fingerprint
+    assert plan.fingerprint == plan_from(study.replace("1/40", "0.025")).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "says"),
+    [
+        ("rate: 1/40", "rate: 40", 4, "scale.rate", "at most 1"),
+        ("rate: 1/40", "rate: fast", 4, "scale.rate", "fraction such as 1/40"),
+        ("rate: 1/40", "rate: 1/40, speed: 2", 4, "scale.speed", "unknown key 'speed'"),
+        ("testbed: scaled", "testbed: local", 4, "scale", "runs at full size"),
+    ],
+)
+def test_a_wrong_scale_is_refused_at_its_line(
+    tmp_path: Path, study: str, old: str, new: str, line: int, key: str, says: str
+) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(study.replace(old, new))
+
+    with pytest.raises(DescriptionError) as caught:
+        load_study(str(file))
+    assert (caught.value.line, caught.value.key) == (line, key)
+    assert says in caught.value.message
+
+
+def test_a_model_without_a_scale_is_pointed_to_the_proposal(study: str) -> None:
+    with pytest.raises(DescriptionError, match="'scale' is missing") as caught:
+        plan_from(study.replace("scale: {rate: 1/40, data: 1/1000}\n", ""))
+    assert "--propose" in caught.value.remedy
+
+
+def test_data_too_small_for_a_model_names_the_scale(study: str) -> None:
+    with pytest.raises(DescriptionError, match="in the model, at"):
+        plan_from(study.replace("1 TB,", "50 kB,").replace("[1 TB, 2 TB]", "[50 kB, 60 kB]"))
+
+
+def test_the_similarity_of_the_baseline_is_stored_and_what_differs_elsewhere(
+    tmp_path: Path, plan: Plan
+) -> None:
+    run_study(tmp_path / "out", plan, ModelTestbed(tmp_path, None))
+    stored = read_results(tmp_path / "out").study.scale
+
+    assert stored is not None and stored == scale_record(plan)
+    assert (stored.rate, stored.data) == (0.025, 0.001)
+    assert {g.name for g in stored.groups if g.treatment is None} >= {"disk : network", "racks"}
+    assert all(g.treatment in {t.id for t in plan.treatments} | {None} for g in stored.groups)
+
+
+def test_trials_keep_the_parameters_that_ran(tmp_path: Path, plan: Plan) -> None:
+    trials = run_study(tmp_path / "out", plan, ModelTestbed(tmp_path, None))
+
+    assert {trial.parameters["size"] for trial in trials} == {"1 GB", "2 GB"}
+
+
+def test_an_unknown_part_is_refused_before_anything_is_stored(tmp_path: Path, study: str) -> None:
+    bare = plan_from(study.replace(str(tmp_path / "known.yaml"), "cisco-2014"))
+
+    with pytest.raises(NotRealisableError, match=r"hosts\.worker\.disks\.0\.read_rate"):
+        scale_record(bare)
+
+
+def test_the_testbed_of_models_is_made_with_the_scale(tmp_path: Path, plan: Plan) -> None:
+    made = make_testbed("scaled", tmp_path, lambda text: None, plan.scale)
+
+    assert getattr(made, "scale", None) == plan.scale
+
+
+def test_a_trial_at_the_walls_is_invalid_and_says_so(
+    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[Phase]] = []
+
+    def judge(rows: object, phases: list[Phase]) -> str | None:
+        seen.append(phases)
+        return "the tunnel's walls were in the flow: made up" if len(seen) == 2 else None
+
+    monkeypatch.setattr(trial_module, "walls", judge)
+    testbed = ModelTestbed(tmp_path, None)
+    testbed.has_walls = True
+    trials = run_study(tmp_path / "out", plan, testbed)
+    bad = [trial for trial in trials if not trial.verdict.valid]
+
+    assert len(seen) == len(trials) == 4
+    assert [trial.verdict.reason for trial in bad] == [
+        "the tunnel's walls were in the flow: made up"
+    ]
+    assert bad[0].verdict.checks[-1].name == "the machine below the model"
+    # mock phases are too short to be sampled: that is said, too
+    assert any("walls unknown" in flag for flag in trials[0].flags)
+
+
+def test_other_testbeds_are_not_held_against_walls(
+    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_module, "walls", lambda rows, phases: "never")
+
+    assert all(t.verdict.valid for t in run_study(tmp_path / "out", plan, MockTestbed()))
+
+
+def test_similarity_in_words(plan: Plan) -> None:
+    record = scale_record(plan)
+    assert record is not None
+
+    assert counts(record).startswith("of 17 groups ")
+    assert any("start-up" in line for line in consequences(record))
+    assert value_words(0.4, "share") == "40 %"
+    assert value_words(90e6, "bytes/s per core") == "90.0 MB/s per core"
+    assert value_words(None, "ratio") == "unknown"

@@ -1,0 +1,136 @@
+"""The proposed scale: shaped parts bind, the machine keeps a fifth, memory and disk suffice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.models import known
+from windtunnel.cluster import apply_overrides
+from windtunnel.errors import NotRealisableError
+from windtunnel.hosts.fabric.plan import FabricPlan
+from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled.propose import (
+    MEMORY_AT_MOST,
+    Machine,
+    Proposal,
+    lines,
+    memory_needed,
+    problems,
+    propose,
+    this_machine,
+)
+from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.similarity import Load, PhaseLoad
+
+GIB = 1 << 30
+HERE = Machine(cores=2, memory_bytes=16 * GIB, disk_free_bytes=80 * 10**9, disk_bytes_s=400e6)
+TB = 1e12
+SORT = Load(
+    "terasort",
+    TB,
+    TB,
+    (PhaseLoad("teragen", 0, 3 * TB, 2 * TB), PhaseLoad("terasort", 2 * TB, 2 * TB, TB)),
+    reduces=16,
+)
+
+
+def proposed(machine: Machine = HERE, load: Load = SORT) -> Proposal:
+    return propose([known()], [load], 10, machine)
+
+
+def fabric(proposal: Proposal) -> FabricPlan:
+    return fabric_plan(proposal.cluster, proposal.scale)
+
+
+def test_a_fifth_of_the_machine_stays_idle() -> None:
+    hosts = fabric(proposed()).hosts
+
+    assert sum(host.cpu_cores or 0 for host in hosts) <= 0.8 * HERE.cores
+    assert sum(d.read_bytes_s or 0 for h in hosts for d in h.disks) <= 0.8 * HERE.disk_bytes_s
+    assert all((host.nic_bytes_s or 0) <= 125e6 for host in hosts)
+
+
+@given(st.integers(1, 256), st.integers(12, 2000), st.floats(50e6, 5e9))
+def test_what_is_proposed_fits_whatever_the_machine(cores: int, gib: int, disk: float) -> None:
+    machine = Machine(cores, gib * GIB, 10**12, disk)
+    found = proposed(machine)
+
+    assert 0 < found.scale.rate <= 1 and 0 < found.scale.data <= 1
+    assert problems(found.cluster, found.scale, machine) == []
+    assert found.notes == []
+
+
+def test_a_larger_machine_carries_a_faster_model() -> None:
+    slow, fast = proposed(), proposed(replace(HERE, cores=8))
+
+    assert fast.scale.rate > slow.scale.rate
+    assert "CPU" in slow.limits[0]
+
+
+def test_a_slow_disk_binds_and_is_named() -> None:
+    found = proposed(replace(HERE, disk_bytes_s=50e6))
+
+    assert "disk" in found.limits[0]
+
+
+def test_slots_blocks_and_disks_are_lumped_by_one_factor() -> None:
+    found = proposed()
+    groups = {group.name: group.state for group in found.groups}
+
+    assert found.slots == 4
+    assert found.disks == 2
+    assert found.changes["storage.block_size"] == "256 MiB"
+    assert found.changes["hosts.worker.disks.0.count"] == 2
+    for name in ("waves of maps", "spills per map", "streams per disk", "disk : network"):
+        assert groups[name] == "match", name
+    assert groups["slots per core"] == "broken"  # told, since it was 8 on 8 threads
+
+
+def test_memory_bounds_the_data() -> None:
+    found = proposed(replace(HERE, memory_bytes=12 * GIB))
+
+    assert memory_needed(found.cluster, found.scale) <= 12 * GIB * MEMORY_AT_MOST * 1.001
+
+
+def test_free_disk_bounds_the_data() -> None:
+    found = proposed(replace(HERE, disk_free_bytes=10**9))
+
+    assert "free disk" in found.limits[-1]
+    assert found.scale.data * 5 * TB <= 0.5 * 10**9
+
+
+def test_hosts_that_do_not_fit_are_refused_with_how_many_would() -> None:
+    many = apply_overrides(known(), {"hosts.worker.count": 100})
+
+    with pytest.raises(NotRealisableError, match="do not fit") as caught:
+        propose([many], [SORT], 10, HERE)
+    assert "at most 7 of them" in caught.value.remedy
+
+
+def test_problems_come_with_numbers() -> None:
+    found = problems(known(), Scale(rate=1.0, data=0.001), replace(HERE, memory_bytes=GIB))
+
+    assert "GiB of memory, 1.0 GiB are available" in found[0]
+    assert "add up to 32.00 cores" in found[1]
+
+
+def test_the_lines_say_what_to_write() -> None:
+    text = "\n".join(lines(proposed()))
+
+    assert "scale: {rate: 1/" in text
+    assert "storage.block_size: 256 MiB" in text
+    assert "min a trial" in text
+
+
+def test_this_machine_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("windtunnel.testbeds.scaled.propose._PROBE_BYTES", 1 << 20)
+    found = this_machine(tmp_path / "not" / "there")
+
+    assert found.cores >= 1
+    assert found.disk_bytes_s > 0
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,126 @@
+"""The similarity report: groups that match by construction, and what breaks them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.models import known
+from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.results.record import SimilarityGroup
+from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
+from windtunnel.testbeds.scaled.similarity import Load, similarity, state_of
+
+TB = 1e12
+
+
+def groups(
+    scale: Scale, cluster: Cluster | None = None, data: float = TB, **more: Cluster
+) -> dict[str, SimilarityGroup]:
+    load = Load("terasort", data, data * scale.data)
+    found = similarity(cluster or known(), scale, [load], **more)
+    return {group.name: group for group in found}
+
+
+@pytest.mark.parametrize(
+    ("full", "model", "state"),
+    [
+        (1.0, 1.0, "match"),
+        (1.0, 1.1, "match"),
+        (1.0, 0.9, "match"),
+        (1.0, 1.11, "near"),
+        (1.0, 0.7, "near"),
+        (1.0, 1.31, "broken"),
+        (0.0, 0.0, "match"),
+        (0.0, 0.1, "broken"),
+        (None, 1.0, "unknown"),
+        (1.0, None, "unknown"),
+    ],
+)
+def test_states(full: float | None, model: float | None, state: str) -> None:
+    assert state_of(full, model) == state
+
+
+def test_the_full_size_is_similar_to_itself() -> None:
+    found = groups(FULL_SIZE)
+
+    assert {group.state for group in found.values()} == {"match"}
+    assert not any(group.says for group in found.values())
+
+
+@given(st.integers(1, 500), st.integers(1, 100))
+def test_the_balance_of_the_hardware_is_kept_at_any_scale(rate: int, data: int) -> None:
+    found = groups(Scale(rate=1 / rate, data=1 / data))
+
+    for name in ("disk : network", "disk : CPU", "network : CPU", "slots per core", "(N-1)/N"):
+        assert found[name].state == "match", name
+    assert found["streams per disk"].full == found["streams per disk"].model == 2
+
+
+def test_values_at_full_size_are_those_of_the_description() -> None:
+    found = groups(Scale(rate=1 / 10, data=1 / 10))
+
+    assert found["disk : network"].full == pytest.approx(4 * 120e6 / 1.25e9)
+    assert found["slots per core"].full == pytest.approx(1.0)
+    assert found["(N-1)/N"].full == pytest.approx(0.75)
+    assert found["waves of maps"].full == pytest.approx(7451 / 32)
+    assert found["spills per map"].full == 1
+    assert found["reducer data : buffer"].full == pytest.approx(
+        TB / 8 / (1024 * 2**20 * 0.8 * 0.7), rel=1e-6
+    )
+
+
+def test_small_tasks_are_mostly_start_up() -> None:
+    found = groups(Scale(rate=1 / 40, data=1 / 1000))["start-up, share of a task's time"]
+
+    assert found.state == "broken"
+    assert found.full is not None and found.full < 0.7
+    assert found.model is not None and found.model > 0.9
+    assert f"{found.model * 100:.0f} % of a task" in found.says
+
+
+def test_a_cache_that_holds_everything_is_told() -> None:
+    # what idle tasks leave of the containers' memory is large beside a thousandth of the data
+    found = groups(Scale(rate=1 / 40, data=1 / 1000))["data that the cache can hold, between jobs"]
+
+    assert found.model == 1.0
+    assert found.state == "broken"
+    assert "disk reads are too fast" in found.says
+
+
+def test_a_sort_buffer_that_cannot_shrink_spills_too_little() -> None:
+    tight = apply_overrides(known(), {"settings.mapreduce.task.io.sort.mb": 20})
+    found = groups(Scale(rate=1 / 40, data=1 / 1000), tight)["spills per map"]
+
+    assert (found.full, found.model, found.state) == (8, 1, "broken")
+    assert "too little disk traffic" in found.says
+
+
+def test_a_lone_task_has_its_whole_host() -> None:
+    found = groups(Scale(rate=1 / 40, data=1 / 10))["CPU of a lone task, share of its host"]
+
+    assert (found.full, found.model) == (pytest.approx(1 / 8), 1.0)
+    assert found.state == "broken"
+
+
+def test_a_simplified_description_is_held_against_the_original() -> None:
+    fewer = apply_overrides(known(), {"settings.yarn.nodemanager.resource.memory-mb": 4096})
+    found = groups(Scale(rate=1 / 10, data=1 / 10), fewer, against=known())
+
+    assert (found["slots per core"].full, found["slots per core"].state) == (1.0, "broken")
+
+
+def test_racks_and_guests() -> None:
+    racks = {"network.spread_over": 2, "network.oversubscription": 4.0}
+    found = groups(Scale(rate=1 / 10, data=1 / 10), apply_overrides(known(), racks))
+
+    assert (found["racks"].full, found["racks"].state) == (2, "match")
+    assert found["oversubscription"].full == pytest.approx(4)
+    assert found["VMs per host"].full == 1
+
+
+def test_a_workload_without_data_has_an_unknown_task_time() -> None:
+    found = similarity(known(), Scale(rate=0.1, data=0.1), [Load("pi", 0, 0)])
+
+    assert [g.state for g in found if g.workload == "pi"] == ["unknown"]
