@@ -31,6 +31,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     """
 
     name = "scaled"
+    has_walls = True
 
     def __init__(self, logs: Path, tell: Tell, scale: Scale = FULL_SIZE) -> None:
         super().__init__(logs, tell)

@@ -1,0 +1,243 @@
+"""Changing a running model: only what differs, live, or a clear refusal. The fabric is made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from windtunnel.cluster import Cluster, apply_overrides, load_cluster
+from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.software import Software
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import ProcessSpec
+from windtunnel.testbeds.scaled.deployment import ScaledDeployment, disks_by_node
+from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled.model import scaled
+from windtunnel.testbeds.scaled.reconfigure import reconfigure
+from windtunnel.testbeds.scaled.scale import FULL_SIZE
+
+SOFTWARE = Software(Path("/java/bin/java"), "17.0.1", Path("/lib"), Path("/clib"), "3.5.0")
+
+
+class Host:
+    """A virtual host that starts nothing; its disks are plain folders."""
+
+    def __init__(self, name: str, number: int, folder: Path, disks: Sequence[str]) -> None:
+        self.name, self.address, self.machine = name, f"10.9.0.{number}", name
+        self.root, self.logs = folder / name, folder / "logs" / name
+        self.disks = {disk: self.root / "disks" / disk for disk in disks}
+        for place in self.disks.values():
+            place.mkdir(parents=True)
+
+    def write_text(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def spawn(self, spec: ProcessSpec) -> Any:
+        ended: list[int] = []
+        return SimpleNamespace(
+            name=spec.name,
+            pid=1,
+            returncode=lambda: None,
+            kill=lambda: ended.append(-9),
+            wait=lambda limit_s: ended[-1] if ended else None,
+        )
+
+
+class Recorder:
+    """Notes every call of any method as (name, *arguments)."""
+
+    def __init__(self, **facts: Any) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self.__dict__.update(facts)
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *arguments: self.calls.append((name, *arguments))
+
+
+class Restarts(Daemons):
+    """Real daemons' bookkeeping; which were waited for is noted."""
+
+    fresh: Sequence[str] = ()
+
+    def wait_ready(
+        self, timeout_s: float, tell: Any = None, fresh: Mapping[str, float] | None = None
+    ) -> None:
+        self.fresh = list(fresh or {})
+
+
+class Model(ScaledDeployment):
+    """A deployment of a made-up fabric."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self.scale, self.cluster, self.software = FULL_SIZE, cluster, SOFTWARE
+        self.logs = folder
+        self.model = self.built = scaled(cluster, FULL_SIZE)
+        self.shaped = fabric_plan(cluster, FULL_SIZE)
+        self.registration = SimpleNamespace(scratch=folder, folder=folder)  # type: ignore[assignment]
+        disks = disks_by_node(self.shaped)
+        self.virtual = {  # type: ignore[assignment]
+            node.name: Host(node.name, i + 2, folder, disks[node.name])
+            for i, node in enumerate(self.model.nodes())
+        }
+        self.fabric = Recorder(plan=self.shaped)  # type: ignore[assignment]
+        self.membership = Recorder()  # type: ignore[assignment]
+        self.layout = self.plan(self.placements(self.model, self.shaped))
+        self.daemons = Restarts(self.layout, self.hosts_file, self.shared)
+        for placement in self.layout.placements:
+            for role in placement.roles:
+                self.daemons.restart(f"{role}@{placement.host.name}")
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Model:
+    return Model(load_cluster("model-3"), tmp_path)
+
+
+def change(deployment: Model, **overrides: Any) -> list[str]:
+    paths = {name.replace("__", "."): value for name, value in overrides.items()}
+    cluster = apply_overrides(deployment.cluster, paths)
+    return reconfigure(deployment, cluster, lambda text: None)
+
+
+def fresh(deployment: Model) -> Sequence[str]:
+    assert isinstance(deployment.daemons, Restarts)
+    return deployment.daemons.fresh
+
+
+def calls(part: object) -> list[tuple[Any, ...]]:
+    assert isinstance(part, Recorder)
+    return part.calls
+
+
+def test_the_same_cluster_is_no_change(deployment: Model) -> None:
+    assert reconfigure(deployment, deployment.cluster, lambda text: None) == []
+    assert calls(deployment.fabric) == []
+
+
+def test_a_nic_rate_is_two_calls_of_the_fabric_and_no_restart(deployment: Model) -> None:
+    lines = change(deployment, hosts__worker__nics__0__rate="400 Mb/s")
+
+    assert lines == ["NIC 12.5 MB/s -> 50 MB/s: worker-1, worker-2, worker-3"]
+    rates = [("set_nic_rate", f"worker-{i}", 50e6) for i in (1, 2, 3)]
+    assert calls(deployment.fabric) == rates
+    assert not fresh(deployment)
+
+
+def test_back_again_is_a_change_as_well(deployment: Model) -> None:
+    change(deployment, hosts__worker__nics__0__rate="400 Mb/s")
+    change(deployment, hosts__worker__nics__0__rate="100 Mb/s")
+
+    assert calls(deployment.fabric)[-1] == ("set_nic_rate", "worker-3", 12.5e6)
+
+
+def test_cpu_memory_and_disks_are_shaped_live(deployment: Model) -> None:
+    lines = change(
+        deployment,
+        hosts__worker__cpu__cores_per_socket=2,
+        hosts__worker__memory="4 GiB",
+        hosts__worker__disks__0__read_rate="30 MB/s",
+    )
+
+    made = {call[0] for call in calls(deployment.fabric)}
+    assert made == {"set_cpu", "set_memory", "set_disk"}
+    assert len(lines) == 3
+    assert lines[0] == "CPU 1 cores -> 2 cores: worker-1, worker-2, worker-3"
+    assert not fresh(deployment)
+
+
+def test_settings_of_jobs_restart_nothing(deployment: Model) -> None:
+    lines = change(deployment, **{"settings__mapreduce.task.io.sort.mb": 50})
+
+    assert lines == ["mapreduce.task.io.sort.mb: job settings changed"]
+    assert not fresh(deployment)
+    assert "<value>50</value>" in (deployment.shared / "client-conf/mapred-site.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "restarted"),
+    [
+        ("dfs.datanode.handler.count", 12, {f"datanode@worker-{i}" for i in (1, 2, 3)}),
+        ("dfs.namenode.handler.count", 20, {"namenode@master"}),
+        ("yarn.nodemanager.vmem-pmem-ratio", 3.0, {f"nodemanager@worker-{i}" for i in (1, 2, 3)}),
+        ("yarn.resourcemanager.client.thread-count", 9, {"resourcemanager@master"}),
+    ],
+)
+def test_a_daemon_setting_restarts_those_that_read_it(
+    deployment: Model, name: str, value: object, restarted: set[str]
+) -> None:
+    lines = change(deployment, **{f"settings__{name}": value})
+
+    assert set(fresh(deployment)) == restarted
+    assert lines[0].startswith(f"{name}: restarted ")
+
+
+def test_a_disk_less_restarts_the_workers_and_keeps_their_blocks(deployment: Model) -> None:
+    worker = deployment.virtual["worker-2"]
+    folder = worker.disks["disk-2"] / "hdfs/current/BP-1/current/finalized/subdir0/subdir3"
+    folder.mkdir(parents=True)
+    (folder / "blk_7").write_text("data")
+    (folder / "blk_7_1001.meta").write_text("sums")
+
+    change(deployment, hosts__worker__disks__0__count=1)
+
+    roles = ("datanode", "nodemanager")
+    assert set(fresh(deployment)) == {f"{role}@worker-{i}" for role in roles for i in (1, 2, 3)}
+    kept = worker.disks["disk-1"] / folder.relative_to(worker.disks["disk-2"])
+    assert (kept / "blk_7").read_text() == "data"
+    assert (kept / "blk_7_1001.meta").read_text() == "sums"
+    assert not list(folder.iterdir())
+    folders = deployment.layout.properties(worker)["dfs.datanode.data.dir"]
+    assert folders == f"file://{worker.disks['disk-1']}/hdfs"
+
+    change(deployment, hosts__worker__disks__0__count=2)
+    assert "disk-2" in deployment.layout.properties(worker)["dfs.datanode.data.dir"]
+
+
+def test_workers_go_out_and_come_back(deployment: Model) -> None:
+    lines = change(deployment, hosts__worker__count=2, storage__replication=2)
+    worker = deployment.virtual["worker-3"]
+    assert calls(deployment.membership) == [("take_out", [worker], 2)]
+    assert lines[0] == "out of service: worker-3"
+    assert not fresh(deployment), "those that stay are left alone"
+
+    deployment.daemons.out.add("worker-3")  # as take_out does
+    lines = change(deployment, hosts__worker__count=3)
+    assert [call[:2] for call in calls(deployment.membership)[1:]] == [("bring_back", [worker])]
+    assert lines[-1] == "back in service: worker-3"
+
+
+def test_the_shape_of_a_worker_that_is_out_is_remembered(deployment: Model) -> None:
+    change(deployment, hosts__worker__count=2, storage__replication=2)
+    deployment.daemons.out.add("worker-3")
+    change(deployment, hosts__worker__nics__0__rate="400 Mb/s")
+    change(deployment, hosts__worker__count=3)
+
+    rates = [call for call in calls(deployment.fabric) if call[0] == "set_nic_rate"]
+    assert [name for _, name, _ in rates] == ["worker-1", "worker-2", "worker-3"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hosts__worker__count": 4},
+        {"hosts__worker__disks__0__count": 3},
+        {"hosts__worker__nics__0__mtu": 9000},
+        {"network": {"spread_over": 2, "uplink": "50 Mb/s"}},
+        {"hosts__worker__vms": [{"count": 2, "memory": "1 GiB"}]},
+        {"software__hadoop": "3.4"},
+        {"hosts__worker__disks__0__controller_rate": "30 MB/s"},
+    ],
+)
+def test_what_the_fabric_was_not_built_for_needs_a_new_one(
+    deployment: Model, changes: dict[str, object]
+) -> None:
+    before = deployment.cluster
+    with pytest.raises(DeploymentError, match="need"):
+        change(deployment, **changes)
+    assert deployment.cluster is before
+    assert calls(deployment.fabric) == [], "refused before anything is touched"
