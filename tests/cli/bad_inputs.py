@@ -238,6 +238,27 @@ CASES = [
         study=GOOD + "factors: {hosts.worker.count: [3, 5]}\nbaseline: {hosts.worker.count: '4'}\n",
     ),
     Bad(
+        "scale at full size",
+        "check {d}/study.yaml",
+        3,
+        ("study.yaml:5", "'scale'", "full size", "testbed: scaled"),
+        study=GOOD + "scale: {rate: 1/40, data: 1/1000}\n",
+    ),
+    Bad(
+        "scale above 1",
+        "check {d}/study.yaml",
+        3,
+        ("study.yaml:6", "scale.rate", "at most 1"),
+        study=GOOD + "testbed: scaled\nscale: {rate: 40, data: 1/1000}\n",
+    ),
+    Bad(
+        "proposal without what is to be shaped",
+        "plan {d}/study.yaml --propose",
+        4,
+        ("hosts.worker.disks", "hosts.worker.nics", "--set"),
+        study=GOOD,
+    ),
+    Bad(
         "unknown testbed",
         CHECK,
         3,

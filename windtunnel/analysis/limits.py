@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
@@ -115,12 +115,13 @@ def shares_machine(study: StudyRecord) -> bool:
 
 
 def limits_of(results: Results) -> Capacity:
-    """What could be used in a study: the description, or the machine that all hosts shared.
+    """What could be used in a study: the description, a scale model's share of it, or the
+    machine that all hosts shared.
 
     Of a shared machine only the threads are known, if the provenance of the trials that count
     has them and agrees; its disks were not measured and its network is the loopback.
     """
-    described = capacity(results.study.cluster)
+    described = _in_model(capacity(results.study.cluster), results.study)
     if not shares_machine(results.study):
         return described
     threads = _machine_fact(results, "cpu_threads")
@@ -133,7 +134,9 @@ def limits_by_treatment(results: Results) -> dict[str, Capacity]:
     clusters, found = ClusterOf(results.study), dict[str, Capacity]()
     for treatment in {trial.treatment.id: trial.treatment for trial in results.trials}.values():
         cluster = clusters.of(treatment)
-        own = base if cluster is None else capacity(cluster.model_dump(mode="json"))
+        own = base
+        if cluster is not None:
+            own = _in_model(capacity(cluster.model_dump(mode="json")), results.study)
         found[treatment.id] = replace(base, workers=own.workers) if shared else own
     return found
 
@@ -153,8 +156,25 @@ def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
     for treatment in {trial.treatment.id: trial.treatment for trial in results.trials}.values():
         cluster = clusters.of(treatment)
         described = results.study.cluster if cluster is None else cluster.model_dump(mode="json")
-        found[treatment.id] = _hosts(described)
+        hosts = _hosts(described)
+        found[treatment.id] = {n: _in_model(host, results.study) for n, host in hosts.items()}
     return found
+
+
+_Limits = TypeVar("_Limits", Capacity, HostLimits)
+
+
+def _in_model(limits: _Limits, study: StudyRecord) -> _Limits:
+    """The limits of a scale model: rates and processors are a share of the described ones.
+
+    Memory is not: Java machines do not shrink, so how much there is is not told here.
+    """
+    if study.scale is None:
+        return limits
+    names = ("cores", "threads", "disk_read", "disk_write", "network")
+    known = {name: getattr(limits, name, None) for name in names}
+    rates = {name: value * study.scale.rate for name, value in known.items() if value is not None}
+    return replace(limits, memory=None, **rates)
 
 
 def usages(trials: Iterable[Trial], limits: Mapping[str, Capacity]) -> list[Usage]:
