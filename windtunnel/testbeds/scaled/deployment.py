@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
@@ -16,7 +16,6 @@ from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
 from windtunnel.hosts.fabric.virtual import VirtualHost
-from windtunnel.probes.sampler import Source
 from windtunnel.probes.virtual import VirtualHosts
 from windtunnel.testbeds.base import Tell
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
@@ -24,6 +23,9 @@ from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.model import scaled
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.topology import racks, script
+
+if TYPE_CHECKING:
+    from windtunnel.probes.sampler import Source  # it loads pyarrow, which 'plan' does without
 
 
 class ScaledDeployment(HadoopDeployment):

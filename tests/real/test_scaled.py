@@ -1,0 +1,162 @@
+"""The testbed ``scaled`` with real daemons on real virtual hosts: needs root on Linux."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import remains, wait_for
+from windtunnel.cluster import Cluster, apply_overrides, load_cluster
+from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
+from windtunnel.probes.sampler import Sampler
+from windtunnel.testbeds.scaled.deployment import ScaledDeployment
+from windtunnel.testbeds.scaled.testbed import ScaledTestbed
+from windtunnel.workloads.base import Execution
+from windtunnel.workloads.terasort import TeraSort, TeraSortParameters
+from windtunnel.workloads.transfer import Transfer, TransferParameters
+
+pytestmark = pytest.mark.skipif(
+    any(lack.fatal for lack in capabilities()), reason="this machine can make no virtual hosts"
+)
+FAST = {f"hosts.{name}.nics.0.rate": "400 Mb/s" for name in ("master", "worker", "client")}
+
+
+@pytest.fixture(scope="module")
+def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> ScaledTestbed:
+    return ScaledTestbed(tmp_path_factory.mktemp("scaled-logs"), lambda text: None)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    return load_cluster("model-3")
+
+
+@pytest.fixture(scope="module")
+def model(testbed: ScaledTestbed, cluster: Cluster) -> Iterator[ScaledDeployment]:
+    with testbed.deploy(cluster) as running:
+        print("\nseconds until it stands:", running.took_s)
+        yield running
+
+
+def execution(name: str) -> Execution:
+    return Execution(f"/trials/{name}", "/shared", time.monotonic() + 300)
+
+
+def test_terasort_is_verified_and_every_host_is_sampled(model: ScaledDeployment) -> None:
+    workload = TeraSort(
+        TeraSortParameters(
+            rows=200_000, maps=2, reduces=2, input_replication=2, output_replication=1
+        )
+    )
+    here = execution("terasort")
+    with Sampler(model.processes, sources=model.sources()) as sampler:
+        for phase in workload.phases():
+            here.runs[phase] = workload.run_phase(phase, model, here)
+            print(phase, here.runs[phase].phase.elapsed_s)
+    verdict = workload.verify(model, here)
+    assert verdict.valid, verdict.reason
+    workload.clean(model, here)
+
+    assert sampler.failures == []
+    written = [
+        (host, value) for _, host, name, _, value in sampler.rows if name == "disk_write:disk-1"
+    ]
+    assert {host for host, _ in written} == {"worker-1", "worker-2", "worker-3", "client"}
+    by_host = {host for _, host, name, _, _ in sampler.rows if name == "net_received"}
+    assert by_host == {"this-machine", "master", "worker-1", "worker-2", "worker-3", "client"}
+    tasks = {task["host"] for run in here.runs.values() for task in run.tasks}
+    assert tasks <= {"worker-1", "worker-2", "worker-3"}
+
+
+def put_and_get(model: ScaledDeployment, name: str) -> dict[str, float]:
+    workload = Transfer(TransferParameters(size=40_000_000, replication=2))
+    here = execution(name)
+    workload.prepare(model, here)
+    for phase in workload.phases():
+        assert all(host.drop_caches() for host in model.hosts)
+        here.runs[phase] = workload.run_phase(phase, model, here)
+        assert not here.runs[phase].notes
+    verdict = workload.verify(model, here)
+    assert verdict.valid, verdict.reason
+    workload.clean(model, here)
+    return {phase: run.phase.elapsed_s for phase, run in here.runs.items()}
+
+
+def test_a_faster_nic_makes_put_faster_without_a_restart(
+    model: ScaledDeployment, testbed: ScaledTestbed, cluster: Cluster
+) -> None:
+    before = dict(model.processes())
+    slow = put_and_get(model, "slow")
+    began = time.monotonic()
+    lines = testbed.reconfigure(model, apply_overrides(cluster, FAST))
+    took_s = time.monotonic() - began
+    fast = put_and_get(model, "fast")
+    print(f"\n100 Mb/s {slow}, 400 Mb/s {fast}, changed in {took_s:.3f} s")
+
+    assert lines == ["NIC 12.5 MB/s -> 50 MB/s: master, worker-1, worker-2, worker-3, client"]
+    assert slow["put"] > 40 / 12.5 * 0.9, "no faster than the wire"
+    assert fast["put"] < slow["put"]
+    assert model.processes() == before
+
+
+def test_a_worker_goes_out_of_service_and_comes_back(
+    model: ScaledDeployment, testbed: ScaledTestbed, cluster: Cluster
+) -> None:
+    began = time.monotonic()
+    less = {"hosts.worker.count": 2, "storage.replication": 2}
+    lines = testbed.reconfigure(model, apply_overrides(cluster, less))
+    print(f"\n{lines} {time.monotonic() - began:.1f} s")
+    model.check_alive()
+    assert "datanode@worker-3" not in model.processes()
+    put_and_get(model, "two-workers")
+
+    began = time.monotonic()
+    print(testbed.reconfigure(model, cluster), f"{time.monotonic() - began:.1f} s")
+    assert "datanode@worker-3" in model.processes()
+    put_and_get(model, "three-workers")
+
+
+RUNNER = """\
+import sys, time
+from pathlib import Path
+from windtunnel.cluster import load_cluster
+from windtunnel.testbeds.scaled.testbed import ScaledTestbed
+with ScaledTestbed(Path(sys.argv[1]), lambda text: None).deploy(load_cluster("model-3")) as it:
+    print(it.registration.folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_after_a_kill_of_the_runner_the_machine_is_as_it_was(state: Path, tmp_path: Path) -> None:
+    before = machine_state()
+    runner = subprocess.Popen(
+        [sys.executable, "-c", RUNNER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert runner.stdout is not None
+    folder = Path(runner.stdout.readline().strip())
+    records = [
+        json.loads(line) for line in (folder / "ledger.jsonl").read_text().split("\n") if line
+    ]
+    loops = {str(record["index"]) for record in records if record["kind"] == "loop"}
+    assert len(loops) == 7
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+
+    def ours() -> list[str]:  # other clusters may come and go on this machine meanwhile
+        marks = {folder.name, *(f"loop{i}" for i in loops), *(f"7:{i}" for i in loops)}
+        return [
+            line
+            for line in differences(before, machine_state())
+            if any(mark in line for mark in marks)
+        ]
+
+    wait_for(lambda: not ours() and not (folder / "ledger.jsonl").exists(), "the undoing", 60)
+    assert not any(folder.name in line for line in remains(state))
