@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan, RackPlan
 from windtunnel.hosts.local import SupervisorClient
@@ -51,6 +52,11 @@ def standing(plan: FabricPlan, logs: Path, tell: Callable[[str], object] = str) 
 
 
 if __name__ == "__main__":  # a program to be killed: says its id, builds, says so, waits
-    with standing(six_workers(), Path(sys.argv[1]), lambda name: print(name, flush=True)):
+    with standing(six_workers(), Path(sys.argv[1]), lambda name: print(name, flush=True)) as built:
+        for host in built.hosts.values():  # a busy disk, and a child that has left its session
+            file = host.disks["d0"] / "file"
+            work = f"setsid sleep 600 & exec dd if=/dev/zero of={file} bs=1M count=64"
+            argv = ["/bin/sh", "-c", work]
+            host.spawn(ProcessSpec(f"{host.name}-work", argv, host.logs / "work", host.root))
         print("standing", flush=True)
         sys.stdin.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -79,15 +80,20 @@ class Fabric:
             self._disks.build(plan.hosts, plan.file_system)
             self._build_hosts()
         except (OSError, NetlinkError) as error:
-            self.close()
+            self._give_up()
             raise DeploymentError(
                 f"the virtual hosts cannot be built: {error}",
                 remedy="'windtunnel doctor' says what the machine lacks for the testbed 'scaled'.",
             ) from error
         except BaseException:
-            self.close()
+            self._give_up()
             raise
         return self.hosts
+
+    def _give_up(self) -> None:
+        """Undo a fabric that failed; what stays is tried again when the supervisor ends."""
+        with contextlib.suppress(DeploymentError):
+            self.close()
 
     def close(self) -> None:
         """End what runs inside and undo every change. Raises DeploymentError if some stay."""

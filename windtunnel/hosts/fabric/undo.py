@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from windtunnel.hosts.fabric import syscalls
-from windtunnel.hosts.fabric.ledger import Record, Undo
+from windtunnel.hosts.fabric.ledger import Record, Undo, read
 from windtunnel.hosts.fabric.ledger import undo as undo_ledger
 
 _PATIENCE_S = 5.0
@@ -26,8 +26,25 @@ _GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV)
 
 
 def undo(folder: Path) -> list[str]:
-    """Undo the fabric of a registration folder; returns what could not be undone."""
+    """End what runs in a fabric, then undo it; returns what could not be undone."""
+    groups = [
+        Path(str(record.get("path"))) for record in read(folder) if record.get("kind") == "cgroup"
+    ]
+    deadline = time.monotonic() + _PATIENCE_S
+    while sum(_end_members(group) for group in groups) and time.monotonic() < deadline:
+        time.sleep(_STEP_S)  # else its open files would hold the disks
     return undo_ledger(folder, KINDS)
+
+
+def _end_members(group: Path) -> bool:
+    """SIGKILL the processes of a group; whether there were any."""
+    pids: list[str] = []
+    with contextlib.suppress(OSError):  # the group is gone, or was never made
+        pids = (group / "cgroup.procs").read_text().split()
+    for pid in filter(lambda pid: pid != "0", pids):  # 0: of another process namespace
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+    return bool(pids)
 
 
 def _netns(record: Record) -> None:
@@ -99,9 +116,7 @@ def _cgroup(record: Record) -> None:
         except OSError:
             if time.monotonic() > deadline:
                 raise
-            with contextlib.suppress(OSError, ProcessLookupError):
-                for pid in (path / "cgroup.procs").read_text().split():
-                    os.kill(int(pid), signal.SIGKILL)
+            _end_members(path)
             time.sleep(_STEP_S)
 
 

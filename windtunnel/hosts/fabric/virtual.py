@@ -22,8 +22,8 @@ _ENTER = """\
 # enter the virtual host {name} and become the program that is asked for
 for group in {groups}; do echo $$ > "$group" || exit 126; done
 exec {nsenter} --net={namespace} {unshare} --uts --mount --propagation slave /bin/sh -c '
-{hostname} {name} && {mount} --bind {hosts} /etc/hosts || exit 126
-exec "$@"' enter "$@"
+"$1" "$2" && "$3" --bind "$4" /etc/hosts || exit 126
+shift 4; exec "$@"' enter {hostname} {name} {mount} {hosts} "$@"
 """
 
 
@@ -80,14 +80,11 @@ class VirtualHost:
 
     def prepare(self, hosts_file: Path) -> None:
         """Write the script that takes a process into this host. Raises NotRealisableError."""
-        tools = {tool: find_tool(tool) for tool in ("nsenter", "unshare", "mount", "hostname")}
+        words = {tool: find_tool(tool) for tool in ("nsenter", "unshare", "mount", "hostname")}
+        words |= {"namespace": str(self._network.namespace(self.name)), "hosts": str(hosts_file)}
+        quoted = {key: shlex.quote(word) for key, word in words.items()}
         groups = " ".join(shlex.quote(str(path)) for path in self._group.entrances())
-        namespace = shlex.quote(str(self._network.namespace(self.name)))
-        # the paths stand within quotes of their own in the script: state folders have none
-        text = _ENTER.format(
-            name=self.name, groups=groups, namespace=namespace, hosts=hosts_file, **tools
-        )
-        self.write_text(self.enter, text)
+        self.write_text(self.enter, _ENTER.format(name=self.name, groups=groups, **quoted))
         self.enter.chmod(0o755)
 
     def spawn(self, spec: ProcessSpec) -> LocalProcess:
