@@ -48,6 +48,7 @@ class ScaledDeployment(HadoopDeployment):
     def start(self, tell: Tell) -> None:
         """Build the fabric, start the daemons, wait until they are ready."""
         super().start(tell)
+        self.limit_cpus(self.shaped)
         self.membership = Membership(self.daemons, self.files, self.transfers, self.shared)
         for note in self.fabric.notes:
             tell(note)
@@ -56,7 +57,20 @@ class ScaledDeployment(HadoopDeployment):
         """The virtual hosts, or their guests, in the order of the description."""
         self.fabric = Fabric(self.registration, self.supervisor, self.logs)
         self.virtual = self.fabric.build(self.shaped)
+        self.free_cpus()
         return self.placements(self.model, self.shaped)
+
+    def free_cpus(self) -> None:
+        """No CPU quotas: daemons start as fast as they can, which no trial measures."""
+        for host in self.fabric.plan.hosts:
+            if host.cpu_cores is not None:
+                self.fabric.set_cpu(host.name, None)
+
+    def limit_cpus(self, plan: FabricPlan) -> None:
+        """CPU quotas as planned."""
+        for host in plan.hosts:
+            if host.cpu_cores is not None:
+                self.fabric.set_cpu(host.name, host.cpu_cores)
 
     def placements(self, model: Cluster, plan: FabricPlan) -> list[Placement]:
         """Roles and disks of the nodes of a description, on the hosts that stand."""

@@ -51,7 +51,9 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
         done.append(f"out of service: {_names(going)}")
     done += _settle(deployment, model, plan, [host.name for host in coming], tell)
     if coming:
+        deployment.free_cpus()
         deployment.membership.bring_back(coming, _ready(deployment, tell))
+        deployment.limit_cpus(plan_with_spares(deployment.shaped, plan))
         done.append(f"back in service: {_names(coming)}")
     deployment.shaped = plan_with_spares(deployment.shaped, plan)
     deployment.note_placement()
@@ -176,7 +178,9 @@ def _settle(
     daemons.write_settings()
     if restart:
         order = sorted(restart, key=lambda name: _MASTERS_FIRST.index(name.partition("@")[0]))
+        deployment.free_cpus()
         _ready(deployment, tell)(daemons.restart_all(order))
+        deployment.limit_cpus(plan_with_spares(deployment.shaped, plan))
         yield f"{', '.join(names)}: restarted {', '.join(order)}"
     elif names:
         yield f"{', '.join(names)}: job settings changed"
