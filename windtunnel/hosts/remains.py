@@ -102,10 +102,17 @@ class Registration:
             return abs(started - float(owner[1])) < 1.0
         return False
 
-    def forget(self) -> None:
-        """Remove the entry and its folders."""
-        remove_scratch(self.scratch)
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def forget(self) -> list[str]:
+        """Undo the fabric, remove the entry and its folders.
+
+        Returns what could not be undone: then the entry stays, with the ledger that the next
+        attempt needs.
+        """
+        problems = undo(self.folder)
+        if not problems:
+            remove_scratch(self.scratch)
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return problems
 
 
 def registered() -> list[Registration]:
@@ -130,9 +137,8 @@ def clean() -> list[str]:
                 done.append(line)
     for id_, entry in entries.items():
         if id_ not in living:
-            problems = undo(entry.folder)
+            problems = entry.forget()
             done += [f"NOT undone, of {id_}: {problem}" for problem in problems]
-            if not problems:  # else its ledger is needed for the next attempt
-                entry.forget()
+            if not problems:
                 done.append(f"removed the folder of {id_}")
     return done
