@@ -289,7 +289,13 @@ def records(*models: type[BaseModel]) -> str:
 
 def study_json() -> str:
     """Types in ``study.json``."""
-    return records(record.StudyRecord, record.DesignRecord, record.ProtocolRecord)
+    return records(
+        record.StudyRecord,
+        record.DesignRecord,
+        record.ProtocolRecord,
+        record.ScaleRecord,
+        record.SimilarityGroup,
+    )
 
 
 def decision_json() -> str:
@@ -371,7 +377,8 @@ MISTAKES: tuple[tuple[str, str, tuple[str, str] | None], ...] = (
     ("A cluster that is not in the catalogue", CHECK, ("local-3 ", "local-4 ")),
     ("A path that leads nowhere", f"{CHECK} --set hosts.wrker.count=5", None),
     ("More copies than DataNodes", CHECK, ("input_replication: 1", "input_replication: 4")),
-    ("A testbed that is not there yet", CHECK, (": local  ", ": scaled  ")),
+    ("A testbed that is not there", CHECK, (": local  ", ": cloud  ")),
+    ("A scale model without its scale", CHECK, (": local  ", ": scaled  ")),
     ("A folder that holds no study", "report other-files", None),
     ("Results would mix with other files", "run my-study.yaml --results other-files", None),
     (

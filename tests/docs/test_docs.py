@@ -64,6 +64,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel catalogue schema terasort": HERE,
     "windtunnel plan my-study.yaml": HERE,
     "windtunnel plan screening": HERE,
+    "windtunnel plan nic-model --propose": HERE,
     "windtunnel plan my-study.yaml --history my-results": HERE,
     "windtunnel plan my-study.yaml --json > plan.json": HERE,
     "windtunnel run my-study.yaml --results my-results --pilot": REAL,

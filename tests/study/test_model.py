@@ -18,6 +18,7 @@ from windtunnel.study.model import scale_record
 from windtunnel.study.plan import Plan
 from windtunnel.testbeds import TESTBEDS, make_testbed
 from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.workloads import WORKLOADS
 
 STUDY = """\
 study: toy
@@ -65,6 +66,13 @@ def test_what_runs_is_a_share_of_what_is_written(plan: Plan) -> None:
     assert plan.run_parameters_of("terasort", treatment)["size"] == "2 GB"
     assert plan.workload_of("terasort", treatment).data_bytes() == 2 * 10**9
     assert plan.cluster_of(treatment).hosts["worker"].nics[0].rate == 125e6  # type: ignore[index]
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_workload_says_what_a_model_runs_a_share_of(name: str) -> None:
+    parameters = WORKLOADS[name].parameters_type
+
+    assert set(parameters.amounts) & set(parameters.model_fields)
 
 
 def test_the_scale_is_part_of_the_fingerprint(study: str, plan: Plan) -> None:

@@ -9,7 +9,7 @@ from windtunnel.results.record import ScaleRecord, SimilarityGroup
 
 MODEL_TIMES = (
     "absolute times are the model's, never those of the full size; bottlenecks, directions and "
-    "ratios are what a model can tell, as far as the groups below match"
+    "ratios are what a model can tell, as far as the groups match"
 )
 
 

@@ -22,8 +22,18 @@ def loads_of(plan: Plan, treatment: Treatment, scale: Scale) -> list[Load]:
             PhaseLoad(phase, need.disk_read_bytes, need.disk_write_bytes, need.network_bytes)
             for phase, need in demands
         )
-        reduces = getattr(full.parameters, "reduces", None)
-        found.append(Load(name, full.data_bytes(), model.data_bytes(), phases, reduces))
+        parameters = full.parameters
+        found.append(
+            Load(
+                name,
+                full.data_bytes(),
+                model.data_bytes(),
+                phases,
+                getattr(parameters, "reduces", None),
+                # a workload of tasks has a say in their number
+                tasks=bool({"maps", "reduces"} & {*type(parameters).model_fields}),
+            )
+        )
     return found
 
 

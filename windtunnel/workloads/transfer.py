@@ -23,6 +23,8 @@ from windtunnel.workloads.base import Demand, Execution, Parameters
 class TransferParameters(Parameters):
     """Parameters of ``transfer``."""
 
+    amounts: ClassVar[tuple[str, ...]] = ("size",)
+
     size: ByteSize = Field(description="Data set: all files together.")
     files: PositiveInt = Field(1, description="Files of equal size.")
     streams: PositiveInt = Field(1, description="Files that are copied at the same time.")

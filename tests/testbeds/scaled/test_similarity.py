@@ -124,3 +124,12 @@ def test_a_workload_without_data_has_an_unknown_task_time() -> None:
     found = similarity(known(), Scale(rate=0.1, data=0.1), [Load("pi", 0, 0)])
 
     assert [g.state for g in found if g.workload == "pi"] == ["unknown"]
+
+
+def test_a_client_that_copies_files_has_caches_and_no_tasks() -> None:
+    load = Load("transfer", 1e9, 1e8, tasks=False)
+    found = similarity(known(), Scale(rate=0.1, data=0.1), [load])
+    names = [group.name for group in found if group.workload == "transfer"]
+
+    assert len(names) == 2
+    assert all(name.startswith("data that the cache can hold") for name in names)

@@ -14,7 +14,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +276,8 @@ def _work_s(load: Load, size: Size) -> float:
 
 def _starts_s(load: Load, cluster: Cluster, size: Size) -> float:
     """Seconds of a trial that go into starting jobs and tasks, whatever their data."""
+    if not load.tasks:
+        return JVM_START_S * max(1, len(load.phases))
     block = tasks_of(cluster).block_bytes
     reduces = load.reduces or number(cluster, "mapreduce.job.reduces", 1)
     tasks = math.ceil(load.data_bytes / block) + reduces
@@ -315,7 +317,7 @@ def _cache_bound(cluster: Cluster, rate: float, machine: Machine) -> float:
 
 
 def _in_model(load: Load, data: float) -> Load:
-    return Load(load.workload, load.data_bytes, load.data_bytes * data, load.phases, load.reduces)
+    return replace(load, model_bytes=load.data_bytes * data)
 
 
 def lines(proposal: Proposal) -> list[str]:

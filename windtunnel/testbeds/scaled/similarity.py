@@ -40,13 +40,17 @@ class PhaseLoad:
 
 @dataclass(frozen=True)
 class Load:
-    """A workload's data at full size and in the model, bytes; ``reduces`` None: by the settings."""
+    """A workload's data at full size and in the model, bytes; ``reduces`` None: by the settings.
+
+    ``tasks``: it runs in containers of YARN (a client that puts or gets files does not).
+    """
 
     workload: str
     data_bytes: float
     model_bytes: float
     phases: tuple[PhaseLoad, ...] = ()
     reduces: int | None = None
+    tasks: bool = True
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,12 @@ def similarity(
         full = Size(against, fabric_plan(against, FULL_SIZE), tasks_of(against), 1.0)
     found = [*_hardware(full, model)]
     for load in loads:
-        found += _of_load(load, full, model)
+        if load.data_bytes and load.tasks:
+            found += _of_tasks(load, full, model)
+        if load.data_bytes:
+            found += _of_data(load, full, model)
+        if load.tasks:
+            found += _start_up(load, full, model)
     return found
 
 
@@ -265,12 +274,8 @@ _RACKS = "copies are placed otherwise, and other parts of the traffic cross upli
 _GUESTS = "hosts are shared by another number of machines"
 
 
-def _of_load(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
-    if not load.data_bytes:
-        yield from _start_up(load, full, model)
-        return
+def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     pair = ((full, load.data_bytes), (model, load.model_bytes))
-    copies = full.cluster.replication
     yield _group(
         "waves of maps",
         [math.ceil(data / size.tasks.block_bytes) / size.slots for size, data in pair],
@@ -294,6 +299,11 @@ def _of_load(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
         less="reducers keep more of the shuffle in memory: too little disk traffic",
         workload=load.workload,
     )
+
+
+def _of_data(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
+    pair = ((full, load.data_bytes), (model, load.model_bytes))
+    copies = full.cluster.replication
     for noun, busy in (("tasks running", True), ("between jobs", False)):
         yield _group(
             f"data that the cache can hold, {noun}",
@@ -304,7 +314,6 @@ def _of_load(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
             workload=load.workload,
             unit="share",
         )
-    yield from _start_up(load, full, model)
 
 
 def _spills(tasks: Tasks, data: float) -> float:
