@@ -78,7 +78,7 @@ def test_terasort_is_verified_and_every_host_is_sampled(model: ScaledDeployment)
 
 
 def put_and_get(model: ScaledDeployment, name: str) -> dict[str, float]:
-    workload = Transfer(TransferParameters(size=40_000_000, replication=2))
+    workload = Transfer(TransferParameters(size="40 MB", replication=2))
     here = execution(name)
     workload.prepare(model, here)
     for phase in workload.phases():
@@ -149,7 +149,7 @@ def test_after_a_kill_of_the_runner_the_machine_is_as_it_was(state: Path, tmp_pa
     loops = {str(record["index"]) for record in records if record["kind"] == "loop"}
     assert len(loops) == 7
     os.kill(runner.pid, signal.SIGKILL)
-    runner.wait()
+    runner.communicate()  # closes the pipe as well
 
     def ours() -> list[str]:  # other clusters may come and go on this machine meanwhile
         marks = {folder.name, *(f"loop{i}" for i in loops), *(f"7:{i}" for i in loops)}
@@ -160,4 +160,4 @@ def test_after_a_kill_of_the_runner_the_machine_is_as_it_was(state: Path, tmp_pa
         ]
 
     wait_for(lambda: not ours() and not (folder / "ledger.jsonl").exists(), "the undoing", 60)
-    assert not any(folder.name in line for line in remains(state))
+    wait_for(lambda: not any(folder.name in line for line in remains(state)), "the end", 30)
