@@ -63,3 +63,16 @@ def test_an_unknown_rate_is_named_by_its_path(testbed: ScaledTestbed) -> None:
 def test_more_daemons_than_memory_are_refused(testbed: ScaledTestbed) -> None:
     cluster = apply_overrides(load_cluster("model-3"), {"hosts.worker.count": 40})
     assert any("40 workers need" in line for line in testbed.check(cluster).impossible)
+
+
+def test_a_model_that_the_machine_cannot_carry_is_refused_or_named(
+    testbed: ScaledTestbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
+    found = testbed.check(load_cluster("model-3"))
+    assert any("may be busy" in line for line in found.unrealised)
+
+    small = SimpleNamespace(available=1 << 30, total=2 << 30)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: small)
+    (problem,) = testbed.check(load_cluster("model-3")).impossible
+    assert problem.startswith("the hosts of the model need")

@@ -110,20 +110,33 @@ def memory_needed(cluster: Cluster, scale: Scale) -> int:
 
 def problems(cluster: Cluster, scale: Scale, machine: Machine) -> list[str]:
     """Why a model does not fit a machine, or would meet its walls; empty if it does."""
-    plan, found = fabric_plan(cluster, scale), []
+    found = (
+        too_large(cluster, scale, machine.memory_bytes),
+        too_busy(cluster, scale, machine.cores),
+    )
+    return [problem for problem in found if problem]
+
+
+def too_large(cluster: Cluster, scale: Scale, memory_bytes: int) -> str | None:
+    """Why the hosts of a model do not fit into so much memory; None if they do."""
     needed = memory_needed(cluster, scale)
-    if needed > machine.memory_bytes:
-        found.append(
-            f"the hosts of the model need {needed / 2**30:.1f} GiB of memory, "
-            f"{machine.memory_bytes / 2**30:.1f} GiB are available"
-        )
-    cores = sum(host.cpu_cores or 0.0 for host in plan.hosts)
-    if cores > BUSY_AT_MOST * machine.cores:
-        found.append(
-            f"the CPU quotas of the model add up to {cores:.2f} cores; of this machine's "
-            f"{machine.cores} cores {BUSY_AT_MOST * machine.cores:.2f} may be busy"
-        )
-    return found
+    if needed <= memory_bytes:
+        return None
+    return (
+        f"the hosts of the model need {needed / 2**30:.1f} GiB of memory, "
+        f"{memory_bytes / 2**30:.1f} GiB are available"
+    )
+
+
+def too_busy(cluster: Cluster, scale: Scale, machine_cores: int) -> str | None:
+    """Why the hosts of a model could take more of a machine's cores than may be busy."""
+    cores = sum(host.cpu_cores or 0.0 for host in fabric_plan(cluster, scale).hosts)
+    if cores <= BUSY_AT_MOST * machine_cores:
+        return None
+    return (
+        f"the CPU quotas of the model add up to {cores:.2f} cores; of this machine's "
+        f"{machine_cores} cores {BUSY_AT_MOST * machine_cores:.2f} may be busy"
+    )
 
 
 def propose(

@@ -14,6 +14,7 @@ from windtunnel.testbeds.base import Realisation, Tell
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, impossible_with_hadoop
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
 from windtunnel.testbeds.scaled.model import unknown_values, unshaped
+from windtunnel.testbeds.scaled.propose import too_busy, too_large
 from windtunnel.testbeds.scaled.reconfigure import reconfigure
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
 
@@ -51,6 +52,10 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
             for path in unknown_values(cluster)
         ]
         unrealised = unshaped(cluster)
+        if not impossible:
+            free, cores = psutil.virtual_memory().available, psutil.cpu_count() or 1
+            impossible += filter(None, [too_large(cluster, self.scale, free)])
+            unrealised += filter(None, [too_busy(cluster, self.scale, cores)])
         latency = cluster.network.latency if cluster.network else None
         for lack in lacks:
             if not lack.fatal and (latency or "netem" not in lack.what):
