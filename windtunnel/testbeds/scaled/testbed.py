@@ -54,8 +54,8 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         unrealised = unshaped(cluster)
         if not impossible:
             free, cores = psutil.virtual_memory().available, psutil.cpu_count() or 1
-            impossible += filter(None, [too_large(cluster, self.scale, free)])
-            unrealised += filter(None, [too_busy(cluster, self.scale, cores)])
+            walls = (too_large(cluster, self.scale, free), too_busy(cluster, self.scale, cores))
+            unrealised += filter(None, walls)
         latency = cluster.network.latency if cluster.network else None
         for lack in lacks:
             if not lack.fatal and (latency or "netem" not in lack.what):
