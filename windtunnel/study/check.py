@@ -88,7 +88,10 @@ class _Look:
                 error.message = f"treatment {treatment.id}: {error.message}"
                 raise
             found = self.testbed.check(cluster)
-            self.caveats += [*found.unrealised, *unknown_settings(cluster.settings)]
+            self.caveats += [
+                *found.unrealised,
+                *unknown_settings(cluster.settings, cluster.software.hadoop),
+            ]
             self._clusters[key] = cluster, found.impossible
         return self._clusters[key]
 
