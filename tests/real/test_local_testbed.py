@@ -76,7 +76,8 @@ def test_daemons_listen_on_loopback(deployment: LocalDeployment) -> None:
     }
     assert not elsewhere
     assert set(seen) >= {*MAIN_CLASS.values(), APPLICATION_MASTER}
-    assert len(seen[APPLICATION_MASTER]) == 3, "clients, tasks and the web page"
+    # A second attempt of the master opens its own, so three are the least.
+    assert len(seen[APPLICATION_MASTER]) >= 3, "clients, tasks and the web page"
     shuffle = {
         (host.address, int(deployment.layout.properties(host)["mapreduce.shuffle.port"]))
         for host in deployment.hosts
