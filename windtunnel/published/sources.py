@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from windtunnel.cluster import Cluster, load_cluster, load_text, load_yaml, validate
+from windtunnel.cluster import Cluster, load_cluster, load_text, load_yaml
 from windtunnel.cluster.shape import suggest
 from windtunnel.engines.artifacts import cache_root
 from windtunnel.errors import ResultsError, UsageError
@@ -18,9 +18,6 @@ from windtunnel.published.mapping import Map, map_from
 from windtunnel.published.power import read_power_series
 from windtunnel.published.store import write_results
 from windtunnel.published.table import Table, parse_table, read_table
-
-BUILDERS = ("build.py", "mapping.py", "power.py", "table.py", "units.py")
-"""The modules that make a folder of facts: another version of them makes another folder."""
 
 
 @cache
@@ -45,7 +42,7 @@ def build_published(name: str) -> Built:
     """The results of a study from its facts, not written anywhere."""
     mapped = study_map(name)
     table = None if mapped.runs is None else fact_table(name, mapped.runs)
-    built = build(mapped, table, _cluster(name, mapped), name, facts(name)[STUDY])
+    built = build(mapped, table, _cluster_of(mapped.cluster), name, facts(name)[STUDY])
     if mapped.power is None:
         return built
     samples = fact_table(name, mapped.power.file)
@@ -107,21 +104,21 @@ def read_map(path: Path) -> tuple[Map, str]:
     return map_from(located), located.text
 
 
-def _cluster(name: str, mapped: Map) -> Cluster | None:
-    if mapped.cluster is None or mapped.cluster not in facts(name):
-        return None if mapped.cluster is None else load_cluster(mapped.cluster)
-    located = load_text(facts(name)[mapped.cluster], f"{PREFIX}{name}/{mapped.cluster}")
-    return validate(Cluster, located)
-
-
-def _cluster_of(named: str | None, beside: Path) -> Cluster | None:
+def _cluster_of(named: str | None, beside: Path | None = None) -> Cluster | None:
+    """The cluster that a map names: one of the catalogue, or a file beside the map."""
     if named is None:
         return None
-    return load_cluster(beside / named if named.endswith((".yaml", ".yml")) else named)
+    if beside is not None and named.endswith((".yaml", ".yml")):
+        return load_cluster(beside / named)
+    return load_cluster(named)
 
 
 def _digest(name: str) -> str:
+    """Of all that makes the folder: this package's code, the facts, the cluster."""
     code = resources.files("windtunnel.published")
-    parts = [code.joinpath(module).read_text(encoding="utf-8") for module in BUILDERS]
+    modules = sorted((e for e in code.iterdir() if e.name.endswith(".py")), key=lambda e: e.name)
+    parts = [module.read_text(encoding="utf-8") for module in modules]
     parts += [f"{file}\0{text}" for file, text in facts(name).items()]
+    cluster = _cluster_of(study_map(name).cluster)
+    parts += [cluster.fingerprint()] if cluster else []
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
