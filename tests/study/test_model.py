@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,13 @@ from windtunnel.analysis.similarity import consequences, counts, value_words
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Phase
-from windtunnel.study import trial as trial_module
 from windtunnel.study.file import load_study
 from windtunnel.study.model import scale_record
 from windtunnel.study.plan import Plan
 from windtunnel.testbeds import TESTBEDS, make_testbed
+from windtunnel.testbeds.base import Judgement, Row
 from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.walls import judge
 from windtunnel.workloads import WORKLOADS
 
 STUDY = """\
@@ -145,36 +147,27 @@ def test_the_testbed_of_models_is_made_with_the_scale(tmp_path: Path, plan: Plan
     assert getattr(made, "scale", None) == plan.scale
 
 
-def test_a_trial_at_the_walls_is_invalid_and_says_so(
-    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[list[Phase]] = []
+def test_a_trial_at_the_walls_is_invalid_and_says_so(tmp_path: Path, plan: Plan) -> None:
+    seen: list[Sequence[Phase]] = []
 
-    def judge(rows: object, phases: list[Phase]) -> str | None:
-        seen.append(phases)
-        return "the tunnel's walls were in the flow: made up" if len(seen) == 2 else None
+    class AtTheWalls(ModelTestbed):
+        def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
+            seen.append(phases)
+            at = [row for phase in phases for row in a_busy_machine(phase)]
+            return judge(at if len(seen) == 2 else [], phases)
 
-    monkeypatch.setattr(trial_module, "walls", judge)
-    testbed = ModelTestbed(tmp_path, None)
-    testbed.has_walls = True
-    trials = run_study(tmp_path / "out", plan, testbed)
+    trials = run_study(tmp_path / "out", plan, AtTheWalls(tmp_path, None))
     bad = [trial for trial in trials if not trial.verdict.valid]
 
     assert len(seen) == len(trials) == 4
-    assert [trial.verdict.reason for trial in bad] == [
-        "the tunnel's walls were in the flow: made up"
-    ]
+    (reason,) = [trial.verdict.reason or "" for trial in bad]
+    assert reason.startswith("the tunnel's walls were in the flow: teragen: the machine's CPUs")
     assert bad[0].verdict.checks[-1].name == "the machine below the model"
-    # mock phases are too short to be sampled: that is said, too
     assert any("walls unknown" in flag for flag in trials[0].flags)
 
 
-def test_other_testbeds_are_not_held_against_walls(
-    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trial_module, "walls", lambda rows, phases: "never")
-
-    assert all(t.verdict.valid for t in run_study(tmp_path / "out", plan, MockTestbed()))
+def a_busy_machine(phase: Phase) -> Iterator[Row]:
+    yield (phase.finished_at, "this-machine", "cpu_idle", "ratio", 0.01)
 
 
 def test_similarity_in_words(plan: Plan) -> None:

@@ -31,7 +31,7 @@ from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Plan, Slot, make_plan
 from windtunnel.study.runner import Runner
-from windtunnel.testbeds.base import Realisation
+from windtunnel.testbeds.base import Judgement, Realisation, Row
 from windtunnel.testbeds.local import client_only
 
 ROWS = 1000
@@ -258,7 +258,6 @@ class MockTestbed:
     deployed: list[Cluster] = field(default_factory=list)
     open: int = 0
     dies_when_idle: bool = False
-    has_walls: bool = False
 
     def note_job(self, phase: str, settings: Mapping[str, str]) -> int:
         """The number of the trial that a job belongs to: each begins with TeraGen."""
@@ -270,6 +269,10 @@ class MockTestbed:
     def check(self, cluster: Cluster) -> Realisation:
         """Everything is possible."""
         return Realisation()
+
+    def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
+        """Nothing against any trial."""
+        return Judgement()
 
     def prepare(self, cluster: Cluster) -> None:
         """Nothing to fetch."""

@@ -208,7 +208,7 @@ class Runner:
             provenance=self.journal.store_provenance(provenance),
             on_phase=self.listener.phase,
             after_phase=self.after_phase,
-            has_walls=self.testbed.has_walls,
+            judge=self.testbed.judge,
         )
         if broken:
             self._drop_deployment(_NONE_RUNS)

@@ -10,11 +10,11 @@ from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
 from windtunnel.probes.sampler import Sampled, Sampler
-from windtunnel.results.record import Before, CacheState, Check, Metric, Trial, Verdict
+from windtunnel.results.record import Before, CacheState, Metric, Phase, Trial, Verdict
 from windtunnel.study.invalidate import judged
 from windtunnel.study.journal import Journal, storage_errors
 from windtunnel.study.plan import Plan, Slot
-from windtunnel.testbeds.scaled.walls import Row, unwatched, walls
+from windtunnel.testbeds.base import Judgement, Row
 from windtunnel.workloads.base import Execution, Workload
 
 _CACHE_STATES: dict[str, CacheState] = {
@@ -49,7 +49,7 @@ def run_trial(
     provenance: str | None = None,
     on_phase: Callable[[str], None] = lambda _: None,
     after_phase: PhaseHook | None = None,
-    has_walls: bool = False,
+    judge: Callable[[Sequence[Row], Sequence[Phase]], Judgement] = lambda *_: Judgement(),
 ) -> tuple[Trial, bool]:
     """Run one trial and record it; returns the trial and whether the deployment is broken.
 
@@ -63,8 +63,8 @@ def run_trial(
         Told the name of each phase as it starts.
     after_phase:
         Called between phases: where tests (and faults) reach into the running cluster.
-    has_walls:
-        The trial is invalid if the machine below a model was its bottleneck.
+    judge:
+        The testbed's own look at the samples of the phases.
     """
     trial_id = f"{slot.id}-a{attempt}"
     workload = plan.workload_of(slot.workload, slot.treatment)
@@ -90,32 +90,20 @@ def run_trial(
     update["power_source"] = sampler.power_source
     trial = trial.model_copy(update={**update, "deployment": number})
     trial = judged(trial, plan.protocol.invalidate.rules())
-    if has_walls:
-        trial = _within_walls(trial, sampler.rows)
+    trial = _judged(trial, judge(sampler.rows, trial.phases))
     tasks = [row for run in outcome.runs.values() for row in run.tasks]
     journal.append(trial, tasks)
     return trial, outcome.broken
 
 
-def _within_walls(trial: Trial, rows: Sequence[Row]) -> Trial:
-    """The trial after a look at the machine below the model; an invalid one keeps its reason."""
-    unknown = unwatched(rows, trial.phases)
-    flags = [*trial.flags]
-    if unknown:
-        flags.append(f"the machine was not sampled during {', '.join(unknown)}: walls unknown")
-    reason = walls(rows, trial.phases)
-    check = Check(
-        name="the machine below the model",
-        passed=reason is None,
-        expected="not the bottleneck",
-        got=reason or "not the bottleneck",
-    )
-    valid = trial.verdict.valid and reason is None
-    update = {"checks": [*trial.verdict.checks, check], "valid": valid}
-    if trial.verdict.valid and reason is not None:
-        update["reason"] = reason
-    verdict = trial.verdict.model_copy(update=update)
-    return trial.model_copy(update={"verdict": verdict, "flags": flags})
+def _judged(trial: Trial, judgement: Judgement) -> Trial:
+    """The trial after the testbed's own look at it; an invalid one keeps its reason."""
+    verdict, failed = trial.verdict, [c.got for c in judgement.checks if not c.passed]
+    update: dict[str, object] = {"checks": [*verdict.checks, *judgement.checks]}
+    if verdict.valid and failed:
+        update |= {"valid": False, "reason": "; ".join(failed)}
+    flags = [*trial.flags, *judgement.flags]
+    return trial.model_copy(update={"verdict": verdict.model_copy(update=update), "flags": flags})
 
 
 def _settle(plan: Plan, deployment: Deployment) -> Before:

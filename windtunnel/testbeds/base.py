@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
+from windtunnel.results.record import Check, Phase
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,27 @@ class Realisation:
     unrealised: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """What the samples of a trial say against it by a testbed's own rules.
+
+    A check that is not passed makes the trial invalid: ``got`` is the reason. ``flags`` are
+    told with the trial.
+    """
+
+    checks: list[Check] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+
+
 Tell = Callable[[str], None]
+# A sample as the sampler has it: time in s since 1970, host, metric, unit, value.
+Row = tuple[float, str, str, str, float]
 
 
 class Testbed(Protocol):
-    """Where a cluster description becomes measurable.
-
-    ``has_walls``: clusters are models on a machine whose own limits must not be met; a trial
-    that met them is invalid.
-    """
+    """Where a cluster description becomes measurable."""
 
     name: str
-    has_walls: bool
 
     def __init__(self, logs: Path, tell: Tell) -> None: ...
 
@@ -61,6 +71,10 @@ class Testbed(Protocol):
 
     def reconfigure(self, deployment: Deployment, cluster: Cluster) -> list[str]:
         """Change what differs, and only that; returns a line for each thing done."""
+        ...
+
+    def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
+        """Whether the testbed itself got in the way of a trial, by the samples taken."""
         ...
 
     def provenance(self, deployment: Deployment) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -26,7 +26,8 @@ from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.errors import NotRealisableError, StorageFullError
 from windtunnel.hosts.remains import state_root
-from windtunnel.testbeds.base import Tell
+from windtunnel.results.record import Phase
+from windtunnel.testbeds.base import Judgement, Row, Tell
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 
 # Resident memory of the daemons, measured on Linux with Java 17: masters together, a worker.
@@ -96,6 +97,10 @@ class HadoopTestbed(ABC, Generic[D]):
             yield deployment
         finally:
             deployment.close()
+
+    def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
+        """Nothing: the machine is the cluster, and what binds there is a finding."""
+        return Judgement()
 
     def provenance(self, deployment: Deployment) -> dict[str, Any]:
         """Java, jars with their hashes, and every setting that is not Hadoop's default."""

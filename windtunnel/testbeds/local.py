@@ -67,7 +67,6 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
     """Real daemons on this machine."""
 
     name = "local"
-    has_walls = False
 
     def check(self, cluster: Cluster) -> Realisation:
         """What of the description this machine can and cannot realise."""

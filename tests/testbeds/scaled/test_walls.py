@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from windtunnel.results.record import Phase
-from windtunnel.testbeds.scaled.walls import Row, unwatched, walls
+from windtunnel.testbeds.base import Row
+from windtunnel.testbeds.scaled.walls import judge, unwatched, walls
 
 SORT = Phase(name="sort", started_at=100, finished_at=110, elapsed_s=10, wall_s=11)
 
@@ -61,3 +62,12 @@ def test_a_phase_without_samples_is_told() -> None:
     assert unwatched([], [SORT]) == ["sort"]
     assert unwatched(samples(cpu_idle=0.9), [SORT]) == []
     assert walls([], [SORT]) is None
+
+
+def test_the_judgement_is_a_check_and_a_flag_where_it_is_blind() -> None:
+    (good,) = judge(samples(cpu_idle=0.9), [SORT]).checks
+    (bad,) = judge(samples(cpu_idle=0.1), [SORT]).checks
+
+    assert good.passed and not bad.passed
+    assert "10 % idle" in bad.got
+    assert judge([], [SORT]).flags == ["the machine was not sampled during sort: walls unknown"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -10,13 +11,15 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.hosts.fabric.state import capabilities
-from windtunnel.testbeds.base import Realisation, Tell
+from windtunnel.results.record import Phase
+from windtunnel.testbeds.base import Judgement, Realisation, Row, Tell
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, impossible_with_hadoop
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
 from windtunnel.testbeds.scaled.model import unknown_values, unshaped
 from windtunnel.testbeds.scaled.propose import too_busy, too_large
 from windtunnel.testbeds.scaled.reconfigure import reconfigure
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
+from windtunnel.testbeds.scaled.walls import judge
 
 _UNSHAPED_RUN = "'testbed: local' runs the same cluster without shaping and without rights"
 
@@ -32,7 +35,6 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     """
 
     name = "scaled"
-    has_walls = True
 
     def __init__(self, logs: Path, tell: Tell, scale: Scale = FULL_SIZE) -> None:
         super().__init__(logs, tell)
@@ -69,6 +71,10 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     def cache_bytes(self) -> int:
         """All memory of this machine: an upper bound of the virtual hosts' page caches."""
         return psutil.virtual_memory().total
+
+    def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
+        """Whether the machine below the model, and not the model, was the bottleneck."""
+        return judge(rows, phases)
 
     def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> ScaledDeployment:
         """A deployment that has not been opened yet."""

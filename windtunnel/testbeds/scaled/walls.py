@@ -6,13 +6,11 @@ its own limits were measured and not the model's. The host samples of the machin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 
-from windtunnel.results.record import Phase
-
-Row = tuple[float, str, str, str, float]  # as the sampler has them: t, host, metric, unit, value
-Judge = Callable[[Sequence[Row], Sequence[Phase]], str | None]
+from windtunnel.results.record import Check, Phase
+from windtunnel.testbeds.base import Judgement, Row
 
 MACHINE = "this-machine"
 IDLE_AT_LEAST = 0.20
@@ -20,6 +18,19 @@ DISK_BUSY_AT_MOST = 0.80
 MEMORY_AT_LEAST = 0.05
 # Pages that come back from swap stop tasks as a disk does; a few do in any phase.
 SWAP_IN_AT_MOST = 1 << 20
+
+
+def judge(rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
+    """A check of the machine below the model over a trial's phases, flags where it is blind."""
+    reason, unknown = walls(rows, phases), unwatched(rows, phases)
+    check = Check(
+        name="the machine below the model",
+        passed=reason is None,
+        expected="not the bottleneck",
+        got=reason or "not the bottleneck",
+    )
+    told = f"the machine was not sampled during {', '.join(unknown)}: walls unknown"
+    return Judgement([check], [told] if unknown else [])
 
 
 def walls(rows: Sequence[Row], phases: Sequence[Phase]) -> str | None:
