@@ -10,6 +10,7 @@ import socket
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.real.conftest import LIMIT_S, TINY_STUDY, Cli, remains, wait_for
 from windtunnel.engines.java import find_java
@@ -17,6 +18,15 @@ from windtunnel.errors import SetupError
 from windtunnel.hosts.remains import registered
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A register for one test: what it looks for is its own, whatever else is running."""
+    folder = tmp_path / "state"
+    folder.mkdir()
+    monkeypatch.setenv("WINDTUNNEL_STATE", str(folder))
+    return folder
 
 
 def sorts_started(results: Path) -> int:
