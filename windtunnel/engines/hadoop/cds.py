@@ -17,12 +17,15 @@ import subprocess
 from importlib import resources
 from pathlib import Path
 
+from windtunnel.engines.hadoop.software import OPENS
+
 _DUMP_LIMIT_S = 300
 
 
 def archive_path(java: Path, java_version: str, lib: Path) -> Path:
     """Where the archive of this Java runtime and these jars lies (it may not exist yet)."""
-    key = hashlib.sha256(f"{java}\0{java_version}\0{lib}\0".encode() + _classes()).hexdigest()[:16]
+    made_of = "\0".join([str(java), java_version, str(lib), *OPENS])
+    key = hashlib.sha256(made_of.encode() + _classes()).hexdigest()[:16]
     return lib.parent / f"classes-{key}.jsa"
 
 
@@ -52,6 +55,7 @@ def ensure_archive(java: Path, java_version: str, lib: Path) -> Path | None:
                 str(java),
                 "-Xshare:dump",
                 "-XX:+UseSerialGC",
+                *OPENS,
                 f"-XX:SharedClassListFile={listed}",
                 f"-XX:SharedArchiveFile={new}",
                 "-cp",

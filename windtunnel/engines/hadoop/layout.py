@@ -260,12 +260,11 @@ def _shared_settings(
     layout: Layout, hosts_file: Path, workers: int, cores: int, memory_bytes: int
 ) -> dict[str, str]:
     memory_mb = container_memory_mb(cores, memory_bytes, workers)
-    names = f"-Djdk.net.hosts.file={hosts_file}"
+    names = " ".join([f"-Djdk.net.hosts.file={hosts_file}", *layout.software.options])
     # The shell that starts a container fills in the class path that YARN made.
     container_classpath = ["$CLASSPATH"]
     if layout.software.class_archive:
         # The archive wants a class path that begins with the jars.
-        names += f" -XX:SharedArchiveFile={layout.software.class_archive}"
         container_classpath.insert(0, f"{layout.software.lib}/*")
     # Others reach a container under the name of its NodeManager's host.
     if binding := layout.binding("$NM_HOST"):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
 from windtunnel.engines.hadoop.cds import ensure_archive
+from windtunnel.engines.hadoop.providers import ensure_properties
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.java import Java, find_java
 from windtunnel.engines.progress import Progress
@@ -72,5 +73,6 @@ def load(version: str, progress: Progress | None = None) -> tuple[Software, Arti
         client_lib=artifacts.client_lib,
         version=exact,
         class_archive=archive,
+        security=ensure_properties(java, artifacts.root),
     )
     return software, artifacts, java

