@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,8 +22,10 @@ from typing import Any
 
 from windtunnel.cluster import Cluster, load_text
 from windtunnel.engines.deployment import FileStatus, JobRun
+from windtunnel.engines.faulty import Part
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.probes import machine
+from windtunnel.results.calibration import CalibrationRecord
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Metric, Phase, Trial
 from windtunnel.study import runner as runner_module
@@ -31,7 +33,7 @@ from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Plan, Slot, make_plan
 from windtunnel.study.runner import Runner
-from windtunnel.testbeds.base import Judgement, Realisation, Row
+from windtunnel.testbeds.base import Judgement, Realisation, Row, Tell
 from windtunnel.testbeds.local import client_only
 
 ROWS = 1000
@@ -106,6 +108,10 @@ class MockFiles:
         """The first bytes of a file."""
         return self.contents[path][:limit_bytes]
 
+    def replicas(self, path: str) -> list[list[str]]:
+        """One block, with its copies on the first workers."""
+        return [[f"worker-{i + 1}" for i in range(self.statuses[path].replication)]]
+
     def delete(self, path: str) -> None:
         """Remove a file or folder."""
         for name in list(self.statuses):
@@ -165,7 +171,8 @@ class MockDeployment:
             self.files.put(f"{target}/_SUCCESS", 0, copies)
             self.files.put(f"{target}/part-r-00000", rows * 100, copies)
             return {f"{_TASK}:REDUCE_OUTPUT_RECORDS": rows}
-        self.report(target, f"checksum\t{CHECKSUM:x}\n")
+        label = "" if program == "TeraChecksum" else "checksum\t"
+        self.report(target, f"{label}{CHECKSUM:x}\n")
         return {f"{_TASK}:MAP_INPUT_RECORDS": rows}
 
     def report(self, folder: str, text: str) -> None:
@@ -254,10 +261,13 @@ class MockTestbed:
     elapsed_s: Callable[[int, str, Cluster], float] = steady
     sleep_s: float = 0.0
     name: str = "mock"
+    breakable: frozenset[Part] = frozenset()
     jobs: list[tuple[int, str, Mapping[str, str]]] = field(default_factory=list)
     deployed: list[Cluster] = field(default_factory=list)
     open: int = 0
     dies_when_idle: bool = False
+    calibration: CalibrationRecord | None = None
+    readied: int = 0
 
     def note_job(self, phase: str, settings: Mapping[str, str]) -> int:
         """The number of the trial that a job belongs to: each begins with TeraGen."""
@@ -269,6 +279,11 @@ class MockTestbed:
     def check(self, cluster: Cluster) -> Realisation:
         """Everything is possible."""
         return Realisation()
+
+    def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
+        """Nothing is shaped, unless a calibration is given."""
+        self.readied += 1
+        return self.calibration
 
     def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
         """Nothing against any trial."""

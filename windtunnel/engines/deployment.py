@@ -48,6 +48,10 @@ class FileSystem(Protocol):
         """The first ``limit_bytes`` bytes of a file."""
         ...
 
+    def replicas(self, path: str) -> list[list[str]]:
+        """For each block of a file the names of the hosts that hold it."""
+        ...
+
     def delete(self, path: str) -> None:
         """Remove a file or folder; one that is absent is no error."""
         ...

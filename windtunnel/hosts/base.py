@@ -48,10 +48,12 @@ class Host(Protocol):
 
     ``name`` is the host's name in the deployment, ``address`` the IP address under which
     the other hosts reach it, ``root`` a folder of its own that the deployment removes,
-    ``logs`` a folder that is kept.
+    ``logs`` a folder that is kept. ``machine`` is the physical host of the description that it
+    is a guest of, or its own name.
     """
 
     name: str
+    machine: str
     address: str
     root: Path
     logs: Path

@@ -171,7 +171,7 @@ class LocalHost:
     def __init__(
         self, name: str, address: str, root: Path, logs: Path, supervisor: SupervisorClient
     ) -> None:
-        self.name = name
+        self.name = self.machine = name
         self.address = address
         self.root = root
         self.logs = logs

@@ -5,10 +5,16 @@ from __future__ import annotations
 from windtunnel.errors import DescriptionError
 from windtunnel.workloads.base import Workload
 from windtunnel.workloads.pi import Pi
+from windtunnel.workloads.teragen import TeraGen
 from windtunnel.workloads.terasort import TeraSort
 from windtunnel.workloads.transfer import Transfer
 
-WORKLOADS: dict[str, type[Workload]] = {"terasort": TeraSort, "pi": Pi, "transfer": Transfer}
+WORKLOADS: dict[str, type[Workload]] = {
+    "terasort": TeraSort,
+    "teragen": TeraGen,
+    "pi": Pi,
+    "transfer": Transfer,
+}
 
 
 def find_workload(name: str) -> type[Workload]:

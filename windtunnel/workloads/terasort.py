@@ -9,33 +9,38 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt
 
-from windtunnel.cluster import ByteSize, Cluster
-from windtunnel.engines.deployment import Deployment, FileStatus, JobRun
+from windtunnel.cluster import Cluster
+from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import Demand, Execution, Parameters
+from windtunnel.workloads.rows import (
+    PACKAGE,
+    ROW_BYTES,
+    RowParameters,
+    check,
+    check_checksum,
+    check_files,
+    check_rows,
+    generate,
+    read_all,
+    verdict,
+)
 
-ROW_BYTES = 100
-_PACKAGE = "org.apache.hadoop.examples.terasort"
-_CHECKSUM = f"{_PACKAGE}.TeraGen$Counters:CHECKSUM"
-_TASK = "org.apache.hadoop.mapreduce.TaskCounter"
-_LOW_64_BITS = (1 << 64) - 1
+_ROWS = {
+    "teragen": "MAP_OUTPUT_RECORDS",
+    "terasort": "REDUCE_OUTPUT_RECORDS",
+    "teravalidate": "MAP_INPUT_RECORDS",
+}
 
 
-class TeraSortParameters(Parameters):
+class TeraSortParameters(RowParameters):
     """Parameters of ``terasort``."""
 
-    amounts: ClassVar[tuple[str, ...]] = ("size", "rows")
-
-    size: ByteSize | None = Field(None, description="Data set, rounded down to rows of 100 bytes.")
-    rows: PositiveInt | None = Field(None, description="Data set in rows; instead of size.")
     input_replication: PositiveInt = Field(description="Replicas of each input block.")
     output_replication: PositiveInt = Field(
         description="Replicas of each output block (Hadoop's own default: 1)."
-    )
-    maps: PositiveInt | None = Field(
-        None, description="Map tasks of TeraGen; left out: mapreduce.job.maps decides."
     )
     reduces: PositiveInt | None = Field(
         None, description="Reduce tasks of TeraSort; left out: mapreduce.job.reduces decides."
@@ -43,19 +48,6 @@ class TeraSortParameters(Parameters):
     reuse_input: bool = Field(
         False, description="Generate the input once per deployment; TeraGen is then no phase."
     )
-
-    @model_validator(mode="after")
-    def _one_size(self) -> TeraSortParameters:
-        if (self.size is None) == (self.rows is None):
-            raise ValueError("give either size or rows, and only one of them")
-        if self.row_count < 1:
-            raise ValueError("size must be at least one row of 100 bytes")
-        return self
-
-    @property
-    def row_count(self) -> int:
-        """Rows of the data set."""
-        return self.rows if self.rows is not None else int(self.size or 0) // ROW_BYTES
 
 
 class TeraSort:
@@ -131,65 +123,38 @@ class TeraSort:
             }
             if self.parameters.reduces:
                 settings["mapreduce.job.reduces"] = str(self.parameters.reduces)
-            argv = [f"{_PACKAGE}.TeraSort", self._input(execution), self._output(execution)]
+            argv = [f"{PACKAGE}.TeraSort", self._input(execution), self._output(execution)]
         else:
             settings = {}
-            argv = [f"{_PACKAGE}.TeraValidate", self._output(execution), self._report(execution)]
+            argv = [f"{PACKAGE}.TeraValidate", self._output(execution), self._report(execution)]
         return deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
 
     def _generate(self, deployment: Deployment, execution: Execution) -> JobRun:
-        settings = {"dfs.replication": str(self.parameters.input_replication)}
-        if self.parameters.maps:
-            settings["mapreduce.job.maps"] = str(self.parameters.maps)
-        argv = [f"{_PACKAGE}.TeraGen", str(self.parameters.row_count), self._input(execution)]
-        return deployment.run_job("teragen", argv, settings, deadline_s=execution.deadline_s)
+        copies = self.parameters.input_replication
+        folder = self._input(execution)
+        return generate(self.parameters, copies, folder, deployment, execution.deadline_s)
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """Valid if checksums, rows, bytes and replication are what they must be."""
-        runs = dict(execution.runs)
-        if self.parameters.reuse_input:
+        runs, wanted = dict(execution.runs), self.parameters
+        if wanted.reuse_input:
             runs["teragen"] = self._inputs[self._input_key(deployment, execution)]
-        report = "".join(
-            deployment.files.read(file.path).decode(errors="replace")
-            for file in deployment.files.list_files(self._report(execution))
-            if file.length_bytes
-        )
-        generated = runs["teragen"].counters.get(_CHECKSUM)
+        report = read_all(deployment, self._report(execution))
+        rows = [row.split("\t") for row in report.splitlines()]
+        sums = [row[1] for row in rows if len(row) > 1 and row[0] == "checksum"]
+        size, copies = self.data_bytes(), (wanted.input_replication, wanted.output_replication)
+        files = [
+            deployment.files.list_files(folder)
+            for folder in (self._input(execution), self._output(execution))
+        ]
         checks = [
             _check_report(report),
-            _check_checksum(report, generated),
-            *self._check_rows(runs),
-            self._check_files("input", deployment.files.list_files(self._input(execution))),
-            self._check_files("output", deployment.files.list_files(self._output(execution))),
+            check_checksum("the output", sums, runs["teragen"]),
+            *(check_rows(name, runs[name], key, wanted.row_count) for name, key in _ROWS.items()),
+            check_files("input", files[0], size, copies[0]),
+            check_files("output", files[1], size, copies[1]),
         ]
-        failed = [check for check in checks if not check.passed]
-        reason = "; ".join(f"{c.name}: expected {c.expected}, got {c.got}" for c in failed)
-        return Verdict(valid=not failed, reason=reason, checks=checks)
-
-    def _check_rows(self, runs: dict[str, JobRun]) -> list[Check]:
-        wanted = self.parameters.row_count
-        counters = {
-            "teragen": "MAP_OUTPUT_RECORDS",
-            "terasort": "REDUCE_OUTPUT_RECORDS",
-            "teravalidate": "MAP_INPUT_RECORDS",
-        }
-        checks = []
-        for phase, counter in counters.items():
-            got = runs[phase].counters.get(f"{_TASK}:{counter}", 0)
-            checks.append(_check(f"rows of {phase}", str(wanted), str(got)))
-        return checks
-
-    def _check_files(self, which: str, files: list[FileStatus]) -> Check:
-        copies = {
-            "input": self.parameters.input_replication,
-            "output": self.parameters.output_replication,
-        }[which]
-        parts = [file for file in files if "/part-" in file.path]
-        wanted = f"{self.data_bytes()} bytes with replication {copies}"
-        total = sum(file.length_bytes for file in parts)
-        found = sorted({file.replication for file in parts if file.length_bytes})
-        replication = "/".join(map(str, found)) or "none"
-        return _check(f"{which} on HDFS", wanted, f"{total} bytes with replication {replication}")
+        return verdict(checks)
 
     def clean(self, deployment: Deployment, execution: Execution) -> None:
         """Remove the trial's folder; a shared input stays."""
@@ -211,25 +176,8 @@ class TeraSort:
         return f"{execution.folder}/report"
 
 
-def _check(name: str, expected: str, got: str) -> Check:
-    return Check(name=name, passed=expected == got, expected=expected, got=got)
-
-
 def _check_report(report: str) -> Check:
     """TeraValidate's report holds one line, the checksum; every other line is an error."""
     rows = [row for row in report.splitlines() if row and not row.startswith("checksum\t")]
     got = "no errors" if not rows else f"{len(rows)} error lines, first: {rows[0][:160]}"
-    return _check("order (TeraValidate's report)", "no errors", got)
-
-
-def _check_checksum(report: str, generated: int | None) -> Check:
-    wanted = "unknown" if generated is None else f"{generated & _LOW_64_BITS:x}"
-    found = [row.split("\t")[1] for row in report.splitlines() if row.startswith("checksum\t")]
-    got = "none"
-    if len(found) == 1:
-        try:
-            got = f"{int(found[0], 16) & _LOW_64_BITS:x}"
-        except ValueError:
-            got = f"no number: {found[0][:40]}"
-    check = _check("checksum of the output against TeraGen's", wanted, got)
-    return check if generated is not None else check.model_copy(update={"passed": False})
+    return check("order (TeraValidate's report)", "no errors", got)

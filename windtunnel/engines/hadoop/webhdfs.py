@@ -75,6 +75,13 @@ class WebHdfs:
             answer = self._from_datanode(path, self._resolve(answer.headers["location"]))
         return answer.content
 
+    def replicas(self, path: str) -> list[list[str]]:
+        """For each block of a file the names of the hosts that hold it; none if it is absent."""
+        answer = self._ask("GET", path, op="GETFILEBLOCKLOCATIONS")
+        if answer is None:
+            return []
+        return [list(block["hosts"]) for block in answer.json()["BlockLocations"]["BlockLocation"]]
+
     def _from_datanode(self, path: str, url: str) -> httpx.Response:
         import httpx
 

@@ -1,0 +1,143 @@
+"""What the workloads on TeraGen's rows have in common. Rows are 100 bytes."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import ClassVar
+
+from pydantic import Field, PositiveInt, model_validator
+
+from windtunnel.cluster import ByteSize
+from windtunnel.engines.deployment import Deployment, FileStatus, JobRun
+from windtunnel.results.record import Check, Metric, Verdict
+from windtunnel.workloads.base import Parameters
+
+ROW_BYTES = 100
+PACKAGE = "org.apache.hadoop.examples.terasort"
+TASK = "org.apache.hadoop.mapreduce.TaskCounter"
+_CHECKSUM = f"{PACKAGE}.TeraGen$Counters:CHECKSUM"
+_LOW_64_BITS = (1 << 64) - 1
+
+
+class RowParameters(Parameters):
+    """How many rows, given in bytes or in rows."""
+
+    amounts: ClassVar[tuple[str, ...]] = ("size", "rows")
+
+    size: ByteSize | None = Field(None, description="Data set, rounded down to rows of 100 bytes.")
+    rows: PositiveInt | None = Field(None, description="Data set in rows; instead of size.")
+    maps: PositiveInt | None = Field(
+        None, description="Map tasks of TeraGen; left out: mapreduce.job.maps decides."
+    )
+
+    @model_validator(mode="after")
+    def _one_size(self) -> RowParameters:
+        if (self.size is None) == (self.rows is None):
+            raise ValueError("give either size or rows, and only one of them")
+        if self.row_count < 1:
+            raise ValueError("size must be at least one row of 100 bytes")
+        return self
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the data set."""
+        return self.rows if self.rows is not None else int(self.size or 0) // ROW_BYTES
+
+
+def generate(
+    parameters: RowParameters,
+    replication: int,
+    folder: str,
+    deployment: Deployment,
+    deadline_s: float,
+) -> JobRun:
+    """Run TeraGen into a folder; raises TrialInvalidError if its job fails."""
+    settings = {"dfs.replication": str(replication)}
+    if parameters.maps:
+        settings["mapreduce.job.maps"] = str(parameters.maps)
+    argv = [f"{PACKAGE}.TeraGen", str(parameters.row_count), folder]
+    return deployment.run_job("teragen", argv, settings, deadline_s=deadline_s)
+
+
+def placement(deployment: Deployment, folder: str) -> dict[str, Metric]:
+    """Where the replicas of a folder's files lie, by the NameNode's list.
+
+    ``machines_per_block`` is the mean number of physical hosts that hold a block,
+    ``blocks_on_one_machine`` the share of blocks that one physical host alone holds.
+    """
+    machines = {host.name: host.machine for host in deployment.hosts}
+    held = [
+        {machines.get(name, name) for name in block}
+        for file in deployment.files.list_files(folder)
+        if file.length_bytes
+        for block in deployment.files.replicas(file.path)
+    ]
+    if not held:
+        return {}
+    alone = sum(len(block) == 1 for block in held) / len(held)
+    return {
+        "machines_per_block": Metric(value=fmean(map(len, held)), unit="count"),
+        "blocks_on_one_machine": Metric(value=alone, unit="ratio"),
+    }
+
+
+def read_all(deployment: Deployment, folder: str) -> str:
+    """The text of all files in a folder."""
+    return "".join(
+        deployment.files.read(file.path).decode(errors="replace")
+        for file in deployment.files.list_files(folder)
+        if file.length_bytes
+    )
+
+
+def check(name: str, expected: str, got: str) -> Check:
+    """A check that both are the same."""
+    return Check(name=name, passed=expected == got, expected=expected, got=got)
+
+
+def check_rows(phase: str, run: JobRun, counter: str, rows: int) -> Check:
+    """A job's counter of records is the number of rows."""
+    got = run.counters.get(f"{TASK}:{counter}", 0)
+    return check(f"rows of {phase}", str(rows), str(got))
+
+
+def check_files(which: str, files: list[FileStatus], size_bytes: int, replication: int) -> Check:
+    """The part files hold so many bytes in all, with one replication."""
+    parts = [file for file in files if "/part-" in file.path]
+    total = sum(file.length_bytes for file in parts)
+    found = sorted({file.replication for file in parts if file.length_bytes})
+    copies = "/".join(map(str, found)) or "none"
+    return check(
+        f"{which} on HDFS",
+        f"{size_bytes} bytes with replication {replication}",
+        f"{total} bytes with replication {copies}",
+    )
+
+
+def check_checksum(which: str, found: list[str], generated: JobRun) -> Check:
+    """A checksum that was read back equals TeraGen's: the low 64 bits of the 128-bit sum.
+
+    Parameters
+    ----------
+    found:
+        The checksums that were read, in hexadecimal digits; one is right.
+    generated:
+        TeraGen's run, which counted its own.
+    """
+    counted = generated.counters.get(_CHECKSUM)
+    got = "none"
+    if len(found) == 1:
+        try:
+            got = f"{int(found[0], 16) & _LOW_64_BITS:x}"
+        except ValueError:
+            got = f"no number: {found[0][:40]}"
+    wanted = "unknown" if counted is None else f"{counted & _LOW_64_BITS:x}"
+    made = check(f"checksum of {which} against TeraGen's", wanted, got)
+    return made if counted is not None else made.model_copy(update={"passed": False})
+
+
+def verdict(checks: list[Check]) -> Verdict:
+    """Valid if all are passed, else with what was expected and got."""
+    failed = [check for check in checks if not check.passed]
+    reason = "; ".join(f"{c.name}: expected {c.expected}, got {c.got}" for c in failed)
+    return Verdict(valid=not failed, reason=reason, checks=checks)
