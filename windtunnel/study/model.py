@@ -23,6 +23,7 @@ def loads_of(plan: Plan, treatment: Treatment, scale: Scale) -> list[Load]:
             for phase, need in demands
         )
         parameters = full.parameters
+        fields = {*type(parameters).model_fields}
         found.append(
             Load(
                 name,
@@ -31,7 +32,8 @@ def loads_of(plan: Plan, treatment: Treatment, scale: Scale) -> list[Load]:
                 phases,
                 getattr(parameters, "reduces", None),
                 # a workload of tasks has a say in their number
-                tasks=bool({"maps", "reduces"} & {*type(parameters).model_fields}),
+                tasks=bool({"maps", "reduces"} & fields),
+                writers=None if "reduces" in fields else getattr(parameters, "maps", None),
             )
         )
     return found

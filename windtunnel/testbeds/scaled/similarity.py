@@ -43,6 +43,8 @@ class Load:
     """A workload's data at full size and in the model, bytes; ``reduces`` None: by the settings.
 
     ``tasks``: it runs in containers of YARN (a client that puts or gets files does not).
+    ``writers`` are the map tasks that share the data, where the workload says how many and its
+    jobs have no reduces; a task then takes its part of the phase's time.
     """
 
     workload: str
@@ -51,6 +53,18 @@ class Load:
     phases: tuple[PhaseLoad, ...] = ()
     reduces: int | None = None
     tasks: bool = True
+    writers: int | None = None
+
+    def wave_s(self, size: Size, data: float) -> float:
+        """Seconds of a writer: the phase's time at the busiest part, over the waves."""
+        share, phase = data / self.data_bytes, self.phases[0]
+        parts = (
+            phase.read_bytes / size.disk("read"),
+            phase.write_bytes / size.disk("write"),
+            phase.network_bytes / size.nic,
+            (phase.read_bytes + phase.write_bytes) * CPU_S_PER_BYTE / size.cores,
+        )
+        return max(parts) * share / math.ceil((self.writers or 1) / size.slots)
 
 
 @dataclass(frozen=True)
@@ -128,9 +142,10 @@ class Size:
         cpu = 2 * block * CPU_S_PER_BYTE  # in and out
         return max(disk, cpu * max(self.per_core, 1.0 / self.rate_of_task))
 
-    def start_s(self) -> float:
-        """Seconds until a task's JVM is up, all slots starting at once."""
-        return JVM_START_S * max(self.per_core, 1.0 / self.rate_of_task)
+    def start_s(self, tasks: int | None = None) -> float:
+        """Seconds until a task's JVM is up, all slots (or fewer ``tasks``) starting at once."""
+        at_once = min(self.slots, tasks or self.slots) / self.cores
+        return JVM_START_S * max(at_once, 1.0 / self.rate_of_task)
 
     @property
     def per_core(self) -> float:
@@ -278,11 +293,16 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     pair = ((full, load.data_bytes), (model, load.model_bytes))
     yield _group(
         "waves of maps",
-        [math.ceil(data / size.tasks.block_bytes) / size.slots for size, data in pair],
+        [
+            (load.writers or math.ceil(data / size.tasks.block_bytes)) / size.slots
+            for size, data in pair
+        ],
         more="more waves: start-up weighs more, stragglers less",
         less="fewer waves: hosts may stay without work, and the last wave weighs more",
         workload=load.workload,
     )
+    if load.writers:
+        return
     yield _group(
         "spills per map",
         [_spills(size.tasks, data) for size, data in pair],
@@ -330,7 +350,10 @@ def _start_up(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
         shares: list[float | None] = [None, None]
         state: SimilarityState = "unknown"
     else:
-        times = [(size.start_s(), size.task_s()) for size in (full, model)]
+        times = [
+            (size.start_s(load.writers), load.wave_s(size, data) if load.writers else size.task_s())
+            for size, data in ((full, load.data_bytes), (model, load.model_bytes))
+        ]
         shares = [start / (start + task) for start, task in times]
         state = state_of(*(1 - start / (start + task) for start, task in times))
     ours = "unknown" if shares[1] is None else f"{shares[1] * 100:.0f} %"
