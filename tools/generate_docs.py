@@ -246,6 +246,7 @@ def quantities() -> str:
         examples = ", ".join(f"`{text}`" for text in own["examples"])
         extra = " or a number from 0 to 1, such as `0.2`" if noun == "share" else ""
         rows.append([noun, examples + extra, " ".join(f"`{name}`" for name in names)])
+        record.FaultRecord,
     return table(["quantity", "written", "units"], rows)
 
 

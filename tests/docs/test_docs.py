@@ -64,6 +64,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel catalogue schema terasort": HERE,
     "windtunnel plan my-study.yaml": HERE,
     "windtunnel plan screening": HERE,
+    "windtunnel plan faults": HERE,
     "windtunnel plan nic-model --propose": HERE,
     "windtunnel plan my-study.yaml --history my-results": HERE,
     "windtunnel plan my-study.yaml --json > plan.json": HERE,
@@ -110,7 +111,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel clean": HERE,
     "windtunnel clean --cache": HERE,
 }
-MAY_END_WITH = {"windtunnel doctor": {0, 4}}
+MAY_END_WITH = {"windtunnel doctor": {0, 4}, "windtunnel plan faults": {0, 4}}
 
 
 def blocks(path: Path, language: str) -> list[str]:

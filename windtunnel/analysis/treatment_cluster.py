@@ -23,7 +23,7 @@ class ClusterOf:
 
     def of(self, treatment: Treatment) -> Cluster | None:
         """The concrete description; None where the study has none, or none that holds."""
-        own = {k: v for k, v in treatment.overrides.items() if not k.startswith("workloads.")}
+        own = treatment.cluster_overrides
         if self._base is None or not own:
             return self._base
         key = json.dumps(own, sort_keys=True, default=str)

@@ -122,6 +122,8 @@ def lines(found: Plan, expected: Forecast, caveats: Sequence[str], limit: int) -
 
 def _treatments(found: Plan) -> Iterator[str]:
     """A text for each treatment; what its levels set only where the levels do not say it."""
+    from windtunnel.study.faults import FAULT, faults_of
+
     for treatment in found.treatments:
         levels = ", ".join(f"{name}={label}" for name, label in treatment.levels.items())
         mark = "  (baseline)" if treatment.levels == dict(found.baseline) else ""
@@ -129,8 +131,10 @@ def _treatments(found: Plan) -> Iterator[str]:
         rows += [
             f"      {path} = {json.dumps(value)}"
             for path, value in treatment.overrides.items()
-            if path not in treatment.levels
+            if path not in treatment.levels and path != FAULT
         ]
+        cluster = found.cluster_of(treatment) if FAULT in treatment.overrides else found.base
+        rows += [f"      fault: {fault.words(cluster)}" for fault in faults_of(treatment)]
         yield "\n".join(rows)
 
 

@@ -24,6 +24,11 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+FAULT = "fault"
+"""The path among a treatment's overrides at which its faults stand."""
+Fate = Literal["finished", "job failed", "output wrong"]
+
+
 class Metric(Record):
     """One number with its unit: ``s``, ``bytes``, ``bytes/s``, ``count``, ``ratio``, ``W`` ..."""
 
@@ -69,12 +74,43 @@ class Treatment(Record):
     """One combination of levels.
 
     ``levels`` maps factor name to level label; ``overrides`` maps paths (into the
-    cluster description or ``workloads.NAME.``) to the value that the level sets.
+    cluster description or ``workloads.NAME.``, or ``fault``) to the value that the level sets.
     """
 
     id: str
     levels: dict[str, str] = Field(default_factory=dict)
     overrides: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def cluster_overrides(self) -> dict[str, Any]:
+        """Those of the overrides that lead into the cluster description."""
+        return {
+            path: value
+            for path, value in self.overrides.items()
+            if path != FAULT and not path.startswith("workloads.")
+        }
+
+
+class FaultRecord(Record):
+    """One fault of a trial: what was broken, when, and how the file system got over it.
+
+    ``at`` and ``undone_at`` are epoch seconds; ``at`` is None if it did not strike.
+    ``noticed_s`` counts the seconds from the fault until the file system's master missed
+    a holder of copies, ``whole_s`` until every block had all its copies again; both are None
+    where that was not seen until ``watched_s`` seconds after the fault. ``watched_s`` is None
+    where the fault takes no copies away.
+    """
+
+    kind: str
+    target: str
+    text: str
+    phase: str
+    after_s: float
+    at: float | None = None
+    undone_at: float | None = None
+    noticed_s: float | None = None
+    whole_s: float | None = None
+    watched_s: float | None = None
 
 
 class Before(Record):
@@ -95,6 +131,8 @@ class Trial(Record):
     invalid trial, from 1. ``extra`` marks a trial that the variation limit asked for.
     ``deployment`` counts, from 1, the starts of the cluster within the study: trials of one
     deployment are nested in it. ``power_source`` names where power samples came from.
+    ``outcome`` is what became of the job under ``faults``; None without any, or if something
+    else failed the trial.
     """
 
     schema_: str = Field(default=TRIAL_SCHEMA, alias="schema")
@@ -117,6 +155,8 @@ class Trial(Record):
     metrics: dict[str, Metric] = Field(default_factory=dict)
     power_source: str | None = None
     before: Before | None = None
+    faults: list[FaultRecord] = Field(default_factory=list)
+    outcome: Fate | None = None
     flags: list[str] = Field(default_factory=list)
     samples_file: str | None = None
     tasks_file: str | None = None
@@ -128,6 +168,11 @@ class Trial(Record):
     def warmup(self) -> bool:
         """Whether the trial only warmed the system up and must not be averaged."""
         return self.round == 0
+
+    @property
+    def answers(self) -> bool:
+        """Whether its slot needs no other trial: it is valid, or the fault itself failed it."""
+        return self.verdict.valid or self.outcome in ("job failed", "output wrong")
 
 
 class ProtocolRecord(Record):

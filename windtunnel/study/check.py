@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from windtunnel.cluster import Cluster, format_bytes
 from windtunnel.cluster.settings import unknown_settings
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
+from windtunnel.study.faults import faults_of
 from windtunnel.study.plan import Plan, cluster_changes, key_of, make_workload
+from windtunnel.testbeds import SCALED
 from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads.base import Workload
 
 _LISTED = 20  # reasons shown one by one
+# copies that Hadoop wants of a job's files while it runs: 10 (mapred-default.xml)
+_SUBMITTED = "mapreduce.client.submit.file.replication"
 
 
 def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]:
@@ -79,6 +83,26 @@ class _Look:
                 self._workloads[key[1:]] = workload
                 self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
             yield from self._pairs[key]
+            yield from self._faults(treatment, cluster, name, self._workloads[key[1:]].phases())
+
+    def _faults(
+        self, treatment: Treatment, cluster: Cluster, name: str, phases: Sequence[str]
+    ) -> Iterator[str]:
+        """Why the faults of a treatment cannot be made in a workload."""
+        for fault in faults_of(treatment):
+            lead = f"fault {fault.kind}: "
+            if fault.part not in self.testbed.breakable:
+                yield (
+                    f"{lead}the testbed '{self.plan.testbed}' cannot break {fault.part}; "
+                    f"'{SCALED}' can"
+                )
+            if fault.phase not in (None, *phases):
+                yield f"{lead}the workload {name} has no phase '{fault.phase}', but " + ", ".join(
+                    phases
+                )
+            yield from (lead + problem for problem in fault.problems(cluster))
+            if fault.touches_copies(cluster) and _wants_too_many(cluster):
+                self.caveats.append(_never_whole(cluster))
 
     def _cluster(self, key: str, treatment: Treatment) -> tuple[Cluster, list[str]]:
         if key not in self._clusters:
@@ -107,3 +131,20 @@ class _Look:
             f"({format_bytes(data, 3)}) fits in the memory that can cache it "
             f"({format_bytes(memory, 3)})"
         ]
+
+
+def _wants_too_many(cluster: Cluster) -> bool:
+    """Whether a job wants more copies of its own files than there can be."""
+    given = str(cluster.settings.get(_SUBMITTED, 10))
+    return given.isdigit() and int(given) > cluster.role_counts()["datanode"]
+
+
+def _never_whole(cluster: Cluster) -> str:
+    """The caveat for faults that take copies away."""
+    holders = cluster.role_counts()["datanode"]
+    wanted = cluster.settings.get(_SUBMITTED, 10)
+    return (
+        f"a running job keeps {wanted} copies of its own files on {holders} datanodes: "
+        "'replication whole again' is not seen before the job has ended; set "
+        f"settings.{_SUBMITTED}"
+    )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from windtunnel.cluster import Located
 from windtunnel.errors import DescriptionError
 from windtunnel.results.record import Treatment
 from windtunnel.study.designs import Combination
-from windtunnel.study.file import StudyFile, blame, label_of, load_bundle
+from windtunnel.study.faults import FAULT, read_level
+from windtunnel.study.file import StudyFile, blame, label_of, load_bundle, part
 
 Levels = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Factor -> label -> what that level sets (path -> value)."""
@@ -28,19 +30,28 @@ def levels_of(file: StudyFile, located: Located) -> Levels:
     levels = {}
     for name, given in file.factors.items():
         with blame(located, "factors", name):
-            levels[name] = _levels(name, given)
+            levels[name] = _levels(name, given, located)
     _refuse_overlap(levels, located)
     return levels
 
 
-def _levels(name: str, given: object) -> dict[str, dict[str, Any]]:
+def _levels(name: str, given: object, located: Located) -> dict[str, dict[str, Any]]:
     if isinstance(given, list):
+        if name == FAULT:
+            raise DescriptionError(
+                "the levels of 'fault' need names",
+                remedy="write 'none: {}' and 'NAME: {fault: {kind: ...}}' below it.",
+            )
         found = {label_of(value): {name: value} for value in given}
         if len(found) != len(given):
             raise DescriptionError(f"factor '{name}' has the same level twice")
     else:
         assert isinstance(given, dict)
-        found = {label_of(label): _expand(changes or {}) for label, changes in given.items()}
+        found = {
+            label_of(label): _expand(changes or {})
+            | _fault(changes or {}, located, ("factors", name, str(label)))
+            for label, changes in given.items()
+        }
     if len(found) < 2:
         raise DescriptionError(
             f"factor '{name}' has {len(found)} level(s)",
@@ -59,6 +70,18 @@ def _expand(changes: Mapping[str, Any]) -> dict[str, Any]:
         else:
             expanded[path] = value
     return expanded
+
+
+def _fault(changes: Mapping[str, Any], located: Located, loc: tuple[str, ...]) -> dict[str, Any]:
+    """The faults that a level sets, checked and with all of their options."""
+    if FAULT not in changes:
+        return {}
+    own = part(located, *loc)
+    try:
+        return {FAULT: read_level(replace(own, data={FAULT: own.data[FAULT]}))}
+    except DescriptionError as error:
+        error.key = ".".join((*loc, error.key or FAULT))
+        raise
 
 
 def _refuse_overlap(levels: Levels, located: Located) -> None:

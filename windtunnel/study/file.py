@@ -11,10 +11,11 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from windtunnel.cluster import Located, load_text, load_yaml, validate
-from windtunnel.cluster import blame as fault
+from windtunnel.cluster import blame as complaint
 from windtunnel.errors import DescriptionError
 from windtunnel.study.closed import Closed
 from windtunnel.study.designs import Design
+from windtunnel.study.faults import Faults
 from windtunnel.study.protocol import Protocol
 from windtunnel.testbeds import SCALED
 from windtunnel.testbeds.scaled.scale import Scale
@@ -53,6 +54,11 @@ class StudyFile(Closed):
         default_factory=dict,
         description="Path -> list of values, or name -> label -> what that level sets.",
     )
+    fault: Faults = Field(
+        (),
+        description="What breaks during every trial: one fault or a list. A level of a factor "
+        "may set it instead: `{fault: ...}`.",
+    )
     baseline: dict[str, Annotated[str, BeforeValidator(label_of)]] = Field(
         default_factory=dict, description="Level of each factor that effects are counted from."
     )
@@ -70,7 +76,7 @@ class StudyFile(Closed):
     @model_validator(mode="after")
     def _scale_of_a_model(self) -> StudyFile:
         if self.scale is not None and self.testbed != SCALED:
-            raise fault(
+            raise complaint(
                 f"the testbed '{self.testbed}' runs at full size",
                 "scale",
                 remedy=f"remove the scale, or write 'testbed: {SCALED}'.",

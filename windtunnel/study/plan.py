@@ -16,6 +16,7 @@ from windtunnel.results.record import DesignRecord, Treatment
 from windtunnel.study.covering import covering
 from windtunnel.study.designs import Combination, Options
 from windtunnel.study.factors import Levels, baseline_of, levels_of, treatment_of
+from windtunnel.study.faults import FAULT, plain_faults
 from windtunnel.study.file import StudyFile, blame, part
 from windtunnel.study.protocol import Protocol
 from windtunnel.testbeds import SCALED, find_testbed
@@ -146,7 +147,7 @@ class Plan:
 
 def cluster_changes(treatment: Treatment) -> dict[str, Any]:
     """What a treatment changes of the cluster: path -> value."""
-    return {k: v for k, v in treatment.overrides.items() if not k.startswith(_WORKLOADS)}
+    return treatment.cluster_overrides
 
 
 def key_of(changes: Mapping[str, Any]) -> str:
@@ -217,6 +218,7 @@ def make_plan(
     with blame(located, "design"):
         chosen, design = _apply(file.design, levels, baseline)
     treatments = [treatment_of(combination, levels) for combination in chosen]
+    treatments = _with_fault(treatments, file, located)
     plan = Plan(
         name=file.study,
         question=file.question,
@@ -234,6 +236,20 @@ def make_plan(
     )
     _resolve(plan, levels, located)
     return plan
+
+
+def _with_fault(treatments: list[Treatment], file: StudyFile, located: Located) -> list[Treatment]:
+    """The treatments with the study's own fault, which no factor may set as well."""
+    if not file.fault:
+        return treatments
+    if any(FAULT in treatment.overrides for treatment in treatments):
+        raise located.error(
+            "a factor sets the fault, too, so it cannot hold for all treatments",
+            FAULT,
+            remedy="keep one of the two; a level may list several faults.",
+        )
+    own = {FAULT: plain_faults(file.fault)}
+    return [t.model_copy(update={"overrides": {**t.overrides, **own}}) for t in treatments]
 
 
 def _apply(

@@ -128,7 +128,7 @@ class Runner:
     def _open(self, slot: Slot) -> bool:
         """Whether a slot still needs a trial."""
         attempts = self.journal.attempts(slot)
-        if any(trial.verdict.valid for trial in attempts):
+        if any(trial.answers for trial in attempts):
             return False
         return self.retry_invalid or len(attempts) <= self.plan.protocol.retry_invalid
 
@@ -159,14 +159,14 @@ class Runner:
             self._add_pass(slots)
 
     def _run_slot(self, slot: Slot) -> bool:
-        """Run one trial of a slot; returns whether it is valid."""
+        """Run one trial of a slot; returns whether the slot needs no other."""
         self._stop_if_asked()
         began = time.monotonic()
         attempt = max((trial.attempt for trial in self.journal.attempts(slot)), default=0) + 1
         trial = self._attempt(slot, attempt)
         self._durations.append(time.monotonic() - began)
         self._count(trial, slot)
-        return trial.verdict.valid
+        return trial.answers
 
     def _stop_if_asked(self) -> None:
         if self.stop_requested:
@@ -215,12 +215,12 @@ class Runner:
         return trial
 
     def _count(self, trial: Trial, slot: Slot) -> None:
-        final = trial.verdict.valid or not self._may_repeat(slot)
+        final = trial.answers or not self._may_repeat(slot)
         self._done += final
         left = self._total - self._done
         left_s = left * statistics.fmean(self._durations) if self._durations else None
         self.listener.trial_ended(trial, self._done, self._total, left_s)
-        self._invalid_in_a_row = 0 if trial.verdict.valid else self._invalid_in_a_row + 1
+        self._invalid_in_a_row = 0 if trial.answers else self._invalid_in_a_row + 1
         if self._invalid_in_a_row >= _INVALID_IN_A_ROW:
             raise StudyStoppedError(
                 f"{_INVALID_IN_A_ROW} trials in a row were invalid; the last one: "

@@ -10,7 +10,9 @@ from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
 from windtunnel.probes.sampler import Sampled, Sampler
-from windtunnel.results.record import Before, CacheState, Metric, Phase, Trial, Verdict
+from windtunnel.results.record import Before, CacheState, Fate, Metric, Phase, Trial, Verdict
+from windtunnel.study.faults import faults_of
+from windtunnel.study.faults.strike import Injector
 from windtunnel.study.invalidate import judged
 from windtunnel.study.journal import Journal, storage_errors
 from windtunnel.study.plan import Plan, Slot
@@ -30,12 +32,14 @@ PhaseHook = Callable[[str, Deployment, Execution], None]
 class Outcome:
     """What running a trial's phases gave, whole or up to where it failed.
 
-    ``broken`` says that the deployment must not be used again.
+    ``broken`` says that the deployment must not be used again, ``fate`` what became of the job
+    under faults.
     """
 
     verdict: Verdict
     runs: dict[str, JobRun] = field(default_factory=dict)
     broken: bool = False
+    fate: Fate | None = None
 
 
 def run_trial(
@@ -62,7 +66,7 @@ def run_trial(
     on_phase:
         Told the name of each phase as it starts.
     after_phase:
-        Called between phases: where tests (and faults) reach into the running cluster.
+        Called between phases: where tests reach into the running cluster.
     judge:
         The testbed's own look at the samples of the phases.
     """
@@ -76,17 +80,20 @@ def run_trial(
     )
     started_at = time.time()
     before = _settle(plan, deployment)
+    cluster = plan.cluster_of(slot.treatment)
+    injector = Injector(faults_of(slot.treatment), cluster, workload.phases(), deployment)
     sources = deployment.sources() if isinstance(deployment, Sampled) else ()
     with Sampler(deployment.processes, sources=sources) as sampler:
-        outcome = _run(workload, deployment, execution, plan, on_phase, after_phase)
+        outcome = _run(workload, deployment, execution, plan, on_phase, after_phase, injector)
     with storage_errors(journal.path):
         sampler.write(journal.sample_file(trial_id), trial_id)
     trial = _record(plan, slot, attempt, journal, started_at, before, outcome)
     flags = [*trial.flags]
     if sampler.failures:
         flags.append(f"{len(sampler.failures)} samples failed: {sampler.failures[0]}")
-    metrics = _trial_metrics(trial, sampler, workload)
-    update = {"metrics": metrics, "provenance": provenance, "flags": flags}
+    metrics = _trial_metrics(trial, sampler, workload) | injector.metrics()
+    update: dict[str, object] = {"metrics": metrics, "provenance": provenance, "flags": flags}
+    update |= {"faults": injector.records, "outcome": outcome.fate}
     update["power_source"] = sampler.power_source
     trial = trial.model_copy(update={**update, "deployment": number})
     trial = judged(trial, plan.protocol.invalidate.rules())
@@ -127,6 +134,7 @@ def _run(
     plan: Plan,
     on_phase: Callable[[str], None],
     after_phase: PhaseHook | None,
+    injector: Injector,
 ) -> Outcome:
     try:
         workload.prepare(deployment, execution)
@@ -134,19 +142,27 @@ def _run(
             if plan.protocol.cache == "drop":
                 _drop_caches(deployment)
             on_phase(phase)
+            injector.phase_begins(phase)
             execution.runs[phase] = workload.run_phase(phase, deployment, execution)
+            injector.phase_ended(phase)
             if after_phase is not None:
                 after_phase(phase, deployment, execution)
+        injector.put_back()
         verdict = workload.verify(deployment, execution)
         deployment.check_alive()
         workload.clean(deployment, execution)
     except TrialInvalidError as error:
         # A job that was given up may still hold containers: the next trial gets new daemons.
-        return Outcome(Verdict(valid=False, reason=error.message), execution.runs, broken=True)
+        fate: Fate | None = "job failed" if injector.struck else None
+        verdict = Verdict(valid=False, reason=error.message)
+        return Outcome(verdict, execution.runs, broken=True, fate=fate)
     except DeploymentError as error:
         reason = error.message if error.log is None else f"{error.message}; log: {error.log}"
         return Outcome(Verdict(valid=False, reason=reason), execution.runs, broken=True)
-    return Outcome(verdict, execution.runs)
+    finally:
+        injector.abandon()
+    fate = "finished" if verdict.valid else "output wrong"
+    return Outcome(verdict, execution.runs, fate=fate if injector.struck else None)
 
 
 def failed_trial(

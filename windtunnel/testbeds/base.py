@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.faulty import Part
+from windtunnel.results.calibration import CalibrationRecord
 from windtunnel.results.record import Check, Phase
 
 
@@ -43,9 +45,13 @@ Row = tuple[float, str, str, str, float]
 
 
 class Testbed(Protocol):
-    """Where a cluster description becomes measurable."""
+    """Where a cluster description becomes measurable.
+
+    ``breakable`` are the parts that a study's faults can break here.
+    """
 
     name: str
+    breakable: frozenset[Part]
 
     def __init__(self, logs: Path, tell: Tell) -> None: ...
 

@@ -29,6 +29,7 @@ from windtunnel.hosts.base import Host
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.hosts.remains import Registration
 from windtunnel.testbeds.base import Tell
+from windtunnel.testbeds.hadoop_faults import HadoopFaults
 
 _READY_LIMIT_S = 120.0
 
@@ -53,6 +54,7 @@ class HadoopDeployment(ABC):
         self.id = self.registration.id
         self.hosts: Sequence[Host] = []
         self.took_s: dict[str, float] = {}
+        self.faulty = HadoopFaults(self)
 
     @abstractmethod
     def place(self) -> list[Placement]:
@@ -189,7 +191,7 @@ class HadoopDeployment(ABC):
 
     def processes(self) -> Mapping[str, int]:
         """Process id of every daemon by its name."""
-        return {name: process.pid for name, process in self.daemons.running.items()}
+        return {name: process.pid for name, process in list(self.daemons.running.items())}
 
     def close(self) -> None:
         """End all processes and remove all that is not a log."""

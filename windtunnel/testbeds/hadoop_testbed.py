@@ -18,6 +18,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import affects, non_defaults
 from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.faulty import Part
 from windtunnel.engines.hadoop import lines
 from windtunnel.engines.hadoop.daemons import HEAP_MB
 from windtunnel.engines.hadoop.layout import ADDRESSES, MAIN_CLASS
@@ -51,6 +52,8 @@ class HadoopTestbed(ABC, Generic[D]):
 
     name: str
 
+    # what faults can break wherever Hadoop's daemons are processes of ours
+    breakable: frozenset[Part] = frozenset({"daemons"})
     def __init__(self, logs: Path, tell: Tell) -> None:
         self.logs = logs.absolute()
         self.tell = tell

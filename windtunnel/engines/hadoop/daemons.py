@@ -184,7 +184,7 @@ class Daemons:
 
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon with the tail of its log, if one has ended."""
-        for name, process in self.running.items():
+        for name, process in list(self.running.items()):  # a fault may take one out meanwhile
             code = process.returncode()
             if code is not None:
                 how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
@@ -281,6 +281,16 @@ class Daemons:
 
         with httpx.Client(timeout=5, trust_env=False) as http:
             return self._yarn_nodes(http)
+
+    def serve(self, fresh: Mapping[str, float]) -> bool:
+        """Whether all workers that were started anew have registered with their masters.
+
+        ``fresh`` gives the time at which each was started, in epoch seconds.
+        """
+        import httpx
+
+        with httpx.Client(timeout=5, trust_env=False) as http:
+            return all(self._serves(http, name, since) for name, since in fresh.items())
 
     def _yarn_nodes(self, http: httpx.Client) -> list[dict[str, Any]]:
         found = self._get(http, "yarn.resourcemanager.webapp.address", "/ws/v1/cluster/nodes")

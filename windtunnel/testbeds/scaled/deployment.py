@@ -20,6 +20,7 @@ from windtunnel.probes.virtual import VirtualHosts
 from windtunnel.testbeds.base import Tell
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled.faults import ScaledFaults
 from windtunnel.testbeds.scaled.model import scaled
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.topology import racks, script
@@ -44,6 +45,7 @@ class ScaledDeployment(HadoopDeployment):
         self.model = self.built = scaled(cluster, scale)
         self.shaped = fabric_plan(cluster, scale)
         super().__init__(cluster, software, logs)
+        self.faulty = ScaledFaults(self)
 
     def start(self, tell: Tell) -> None:
         """Build the fabric, start the daemons, wait until they are ready."""

@@ -9,6 +9,7 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.faulty import Part
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.hosts.fabric.state import capabilities
 from windtunnel.results.record import Phase
@@ -38,6 +39,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
 
     def __init__(self, logs: Path, tell: Tell, scale: Scale = FULL_SIZE) -> None:
         super().__init__(logs, tell)
+    breakable: frozenset[Part] = frozenset({"daemons", "links", "disks", "NICs"})
         self.scale = scale
 
     def check(self, cluster: Cluster) -> Realisation:

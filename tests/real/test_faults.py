@@ -1,0 +1,46 @@
+"""A fault in a real TeraSort: the trial counts, its output is verified, the next one is whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.real.conftest import Cli
+from windtunnel.results.folder import read_results
+
+STUDY = """\
+study: killed
+cluster: local-3
+set:  # as few processes and waits as real jobs can do with
+  hosts.worker.count: 2
+  settings.mapreduce.job.ubertask.enable: true
+  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
+  settings.mapreduce.client.submit.file.replication: 2
+workloads:
+  terasort: {rows: 20000, maps: 1, input_replication: 2, output_replication: 2}
+factors:
+  fault:
+    none: {}
+    killed: {fault: {kind: kill-daemon, role: datanode, phase: terasort, after: 2 s, watch: 0 s}}
+baseline: {fault: none}
+protocol: {rounds: 1, seed: 5, trial_time_limit: 5 min, extra_rounds: 0}
+"""
+
+
+def test_a_datanode_dies_on_purpose_and_the_study_goes_on(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(STUDY)
+    done = cli("run", "study.yaml", "--results", "results")
+    assert done.returncode == 0, done.stderr
+    trials = read_results(tmp_path / "results").trials
+
+    assert [trial.verdict.valid for trial in trials] == [True, True], "both were verified"
+    assert trials[0].treatment.id == "killed", "a trial without a fault follows: see the seed"
+    assert trials[0].outcome == "finished"
+    (fault,) = trials[0].faults
+    sort = next(phase for phase in trials[0].phases if phase.name == "terasort")
+    assert fault.at is not None and fault.undone_at is not None
+    assert fault.at < sort.finished_at <= fault.undone_at
+    assert fault.target == "the datanode on worker-2"
+    # one start of the cluster: it was put back, and not dropped
+    assert [trial.deployment for trial in trials] == [1, 1]
+    assert trials[1].faults == []
+    assert "the datanode on worker-2 killed 2 s into terasort" in done.stdout

@@ -1,0 +1,116 @@
+"""Faults of virtual hosts: the right limit at the right part, and back. The fabric is made up."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from windtunnel.cluster import load_cluster
+from windtunnel.errors import NotRealisableError
+from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled.faults import BALLAST, ScaledFaults, fill
+from windtunnel.testbeds.scaled.scale import Scale
+
+
+class Recorder:
+    """Notes every call of any method as (name, *arguments)."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *arguments: self.calls.append((name, *arguments))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Any:
+    shaped = fabric_plan(load_cluster("model-3"), Scale(rate=0.5, data=1))
+    disks = {"disk-1": tmp_path / "one", "disk-2": tmp_path / "two"}
+    for folder in disks.values():
+        folder.mkdir()
+    virtual = {host.name: SimpleNamespace(disks=disks) for host in shaped.hosts}
+    return SimpleNamespace(shaped=shaped, fabric=Recorder(), virtual=virtual, testbed="scaled")
+
+
+def test_a_limping_disk_has_a_share_of_the_rates_that_it_has_now(model: Any) -> None:
+    undo = ScaledFaults(model).slow_disk("worker-2", 2, 0.1)
+    ((verb, host, disk, slow),) = model.fabric.calls
+    assert (verb, host, disk) == ("set_disk", "worker-2", "disk-2")
+    assert (slow.read_bytes_s, slow.write_bytes_s) == pytest.approx((1e6, 1e6))
+    undo()
+    _, _, _, back = model.fabric.calls[-1]
+    assert back.read_bytes_s == 10e6
+
+
+def test_a_limping_nic(model: Any) -> None:
+    undo = ScaledFaults(model).slow_nic("worker-1", 0.1)
+    undo()
+    rate = 100e6 / 8 / 2
+    assert model.fabric.calls == [
+        ("set_nic_rate", "worker-1", pytest.approx(rate / 10)),
+        ("set_nic_rate", "worker-1", rate),
+    ]
+
+
+def test_a_cable_is_pulled_and_put_back(model: Any) -> None:
+    ScaledFaults(model).cut("worker-1")()
+    assert model.fabric.calls == [("cut", "worker-1"), ("mend", "worker-1")]
+
+
+def test_parts_that_are_not_there_or_without_a_rate(model: Any) -> None:
+    faults = ScaledFaults(model)
+    with pytest.raises(NotRealisableError, match="no disk 3"):
+        faults.slow_disk("worker-1", 3, 0.1)
+    with pytest.raises(NotRealisableError, match="no host 'worker-9'"):
+        faults.slow_nic("worker-9", 0.1)
+    free = tuple(replace(host, nic_bytes_s=None) for host in model.shaped.hosts)
+    model.shaped = replace(model.shaped, hosts=free)
+    with pytest.raises(NotRealisableError, match="no rate"):
+        faults.slow_nic("worker-1", 0.1)
+
+
+def test_a_full_disk_is_filled_in_pieces_and_emptied(
+    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = 100 << 20
+    taken: list[tuple[int, int]] = []
+
+    def take(handle: int, offset: int, size: int) -> None:
+        if offset + size > room:
+            raise OSError(errno.ENOSPC, "full")
+        taken.append((offset, size))
+
+    monkeypatch.setattr(os, "posix_fallocate", take)
+    undo = ScaledFaults(model).fill_disk("worker-1", 1, 1.0)
+    ballast = tmp_path / "one" / BALLAST
+    assert ballast.exists()
+    assert sum(size for _, size in taken) == room
+    undo()
+    assert not ballast.exists()
+
+
+def test_a_disk_that_is_fuller_than_wanted_already_takes_nothing(tmp_path: Path) -> None:
+    taken: list[int] = []
+    fill(tmp_path / "ballast", 0.0, lambda handle, offset, size: taken.append(size))
+    assert taken == []
+
+
+def test_daemons_start_without_quotas_after_a_trial(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    model.free_cpus = lambda: order.append("free")
+    model.limit_cpus = lambda plan: order.append("limit")
+    monkeypatch.setattr(
+        "windtunnel.testbeds.hadoop_faults.HadoopFaults.restore",
+        lambda self, copies: order.append("restore"),
+    )
+    ScaledFaults(model).restore(copies=True)
+    assert order == ["free", "restore", "limit"]

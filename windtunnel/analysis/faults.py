@@ -1,0 +1,155 @@
+"""What faults did: did the jobs finish, was the output right, what did it cost, who got over it.
+
+Only trials in which every fault struck as planned, and which nothing else failed, are counted.
+A job that a fault failed is an outcome; its time is in no mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.effects import Effect
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.results.record import FAULT, FaultRecord, Treatment, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A time that was watched for in several trials, in seconds since the fault.
+
+    ``seconds`` holds the trials in which it came, ``watched_s`` how long the others waited in
+    vain, None if there are none.
+    """
+
+    seconds: tuple[float, ...] = ()
+    watched_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultOutcome:
+    """One treatment of one workload; ``faults`` says what broke, empty for none.
+
+    ``finished`` and ``right`` count trials of ``trials``; ``elapsed_s`` is the mean over valid
+    ones, ``effect`` that of the level that sets the fault, None where there is none.
+    ``noticed`` and ``whole`` are None where the faults take no copies away.
+    """
+
+    workload: str
+    treatment: str
+    faults: tuple[str, ...]
+    trials: int
+    finished: int
+    right: int
+    elapsed_s: float | None
+    effect: Effect | None
+    noticed: Seen | None = None
+    whole: Seen | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """A fault of one trial. ``into_job_s``: seconds from the job's start, None if unknown."""
+
+    trial: str
+    fault: FaultRecord
+    into_job_s: float | None
+    lasted_s: float | None
+    outcome: str
+
+
+def fault_outcomes(analysis: Analysis) -> list[FaultOutcome]:
+    """By workload and treatment in the study's order; empty for a study without faults."""
+    if not any(FAULT in treatment.overrides for treatment in analysis.study.treatments):
+        return []
+    return [
+        _outcome(analysis, workload, treatment)
+        for workload in analysis.phases
+        for treatment in analysis.study.treatments
+    ]
+
+
+def struck(analysis: Analysis) -> Iterator[Struck]:
+    """Every fault of every trial, in the order of the trials."""
+    for trial in analysis.results.trials:
+        for fault in trial.faults:
+            began = {phase.name: phase.started_at for phase in trial.phases}.get(fault.phase)
+            yield Struck(
+                trial=trial.id,
+                fault=fault,
+                into_job_s=_between(began, fault.at),
+                lasted_s=_between(fault.at, fault.undone_at),
+                outcome=trial.outcome or "does not count",
+            )
+
+
+def _between(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None else end - start
+
+
+def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOutcome:
+    own = [
+        trial
+        for trial in analysis.results.trials
+        if (trial.workload, trial.treatment.id) == (workload, treatment.id) and not trial.warmup
+    ]
+    cell = analysis.cell(treatment.id, workload, TOTAL, ELAPSED)
+    elapsed_s = None if cell is None else cell.mean
+    if FAULT not in treatment.overrides:
+        right = sum(trial.verdict.valid for trial in own)
+        return FaultOutcome(workload, treatment.id, (), right, right, right, elapsed_s, None)
+    told = [trial for trial in own if trial.outcome is not None]
+    texts = next((tuple(f.text for f in trial.faults) for trial in told), _plain(treatment))
+    return FaultOutcome(
+        workload=workload,
+        treatment=treatment.id,
+        faults=texts,
+        trials=len(told),
+        finished=sum(trial.outcome != "job failed" for trial in told),
+        right=sum(trial.outcome == "finished" for trial in told),
+        elapsed_s=elapsed_s,
+        effect=_effect(analysis, workload, treatment),
+        noticed=_seen(told, "noticed_s"),
+        whole=_seen(told, "whole_s"),
+    )
+
+
+def _plain(treatment: Treatment) -> tuple[str, ...]:
+    """The kinds of a treatment's faults, where no trial has told them in full."""
+    return tuple(str(fault.get("kind", "unknown")) for fault in treatment.overrides[FAULT])
+
+
+def _seen(trials: Sequence[Trial], field: str) -> Seen | None:
+    watched = [fault for t in trials for fault in t.faults if fault.watched_s is not None]
+    if not watched:
+        return None
+    seconds = tuple(value for fault in watched if (value := getattr(fault, field)) is not None)
+    vain = [f.watched_s or 0.0 for f in watched if getattr(f, field) is None]
+    return Seen(seconds, min(vain) if vain else None)
+
+
+def _effect(analysis: Analysis, workload: str, treatment: Treatment) -> Effect | None:
+    """The effect on the whole time of the level that sets the fault."""
+    factors = _factors_of_faults(analysis.study.treatments)
+    if len(factors) != 1:
+        return None
+    factor = factors[0]
+    wanted = (factor, treatment.levels.get(factor), workload, TOTAL, ELAPSED)
+    found = (
+        e for e in analysis.effects if (e.factor, e.level, e.workload, e.phase, e.metric) == wanted
+    )
+    return next(found, None)
+
+
+def _factors_of_faults(treatments: Sequence[Treatment]) -> list[str]:
+    """The factors whose level alone tells which fault a treatment has."""
+    found = []
+    for factor in treatments[0].levels:
+        by_level: dict[str, set[str]] = {}
+        for t in treatments:
+            by_level.setdefault(t.levels[factor], set()).add(str(t.overrides.get(FAULT)))
+        same = all(len(group) == 1 for group in by_level.values())
+        if same and len({text for group in by_level.values() for text in group}) > 1:
+            found.append(factor)
+    return found

@@ -1,0 +1,84 @@
+"""Faults: what breaks during a trial, when, and for how long.
+
+A fault belongs to a treatment: all have the study's, or a level of a factor sets it. It
+stands among the treatment's overrides, at the path :data:`FAULT`, as plain data.
+A new kind of fault is one class and one entry in :data:`FAULTS` and in the union.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from windtunnel.cluster import Located, validate
+from windtunnel.results.record import FAULT, Treatment
+from windtunnel.study.closed import Closed
+from windtunnel.study.faults.base import Options
+from windtunnel.study.faults.cut import CutLink
+from windtunnel.study.faults.kill import KillDaemon, KillHost
+from windtunnel.study.faults.limp import FillDisk, SlowDisk, SlowNic
+from windtunnel.study.kinds import options_of_kind
+
+__all__ = ["FAULT", "FAULTS", "Faults", "Options", "faults_of", "plain_faults", "read_level"]
+
+FAULTS: dict[str, type[Options]] = {
+    "kill-daemon": KillDaemon,
+    "kill-host": KillHost,
+    "cut-link": CutLink,
+    "slow-disk": SlowDisk,
+    "slow-nic": SlowNic,
+    "fill-disk": FillDisk,
+}
+
+
+def _by_kind(given: object) -> object:
+    return given if isinstance(given, Options) else options_of_kind(given, FAULTS, "fault")
+
+
+def _one_or_many(given: object) -> object:
+    return [given] if isinstance(given, dict | str | Options) else given
+
+
+class _OneOrMany:
+    """Lets the JSON Schema say that one fault needs no list."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        whole = handler.resolve_ref_schema(handler(core))
+        one = whole["items"]["oneOf"]
+        return {"anyOf": [*one, {"type": "array", "items": {"anyOf": one}}]}
+
+
+Fault = Annotated[
+    KillDaemon | KillHost | CutLink | SlowDisk | SlowNic | FillDisk,
+    Field(discriminator="kind"),
+    BeforeValidator(_by_kind),
+]
+Faults = Annotated[tuple[Fault, ...], BeforeValidator(_one_or_many), _OneOrMany()]
+
+_FAULTS: TypeAdapter[tuple[Options, ...]] = TypeAdapter(Faults)
+
+
+class _Level(Closed):
+    """A level of a factor, as far as faults go."""
+
+    fault: Faults
+
+
+def read_level(located: Located) -> list[dict[str, Any]]:
+    """The faults of a level ``{fault: ...}`` as plain data; DescriptionError with the key."""
+    return plain_faults(validate(_Level, located).fault)
+
+
+def plain_faults(faults: tuple[Options, ...]) -> list[dict[str, Any]]:
+    """Faults as they stand among a treatment's overrides."""
+    return [fault.model_dump(mode="json", exclude_none=True) for fault in faults]
+
+
+def faults_of(treatment: Treatment) -> tuple[Options, ...]:
+    """The faults of a treatment; most have none."""
+    return _FAULTS.validate_python(treatment.overrides.get(FAULT, []))

@@ -1,0 +1,53 @@
+"""Cables that are pulled: of a host, or of a whole rack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from windtunnel.cluster import Cluster, blame
+from windtunnel.engines.faulty import Faulty, Part, Undo
+from windtunnel.study.faults.base import Options, node_of, unknown_host
+
+
+class CutLink(Options):
+    """The link of a host or of a rack carries nothing; give one of the two."""
+
+    part: ClassVar[Part] = "links"
+    takes_copies: ClassVar[bool] = True
+
+    kind: Literal["cut-link"] = Field(description="Name of the fault.")
+    host: str | None = Field(None, description="The host that is cut off.")
+    rack: str | None = Field(None, description="The rack that is cut off from the others.")
+
+    @model_validator(mode="after")
+    def _one_link(self) -> CutLink:
+        if (self.host is None) == (self.rack is None):
+            raise blame("give either 'host' or 'rack'", remedy="write 'host: worker-1'.")
+        return self
+
+    def target(self, cluster: Cluster) -> str:
+        """The link."""
+        return f"the link of {self.host}" if self.host else f"the uplink of {self.rack}"
+
+    def does(self) -> str:
+        """It is cut."""
+        return "cut"
+
+    def problems(self, cluster: Cluster) -> Iterator[str]:
+        """One host or rack of the description."""
+        if self.host is not None and node_of(cluster, self.host) is None:
+            yield unknown_host(cluster, self.host)
+        elif self.rack is not None and self.rack not in (racks := _racks(cluster)):
+            yield f"there is no rack '{self.rack}'; the racks are {', '.join(racks) or 'not given'}"
+
+    def strike(self, faulty: Faulty, cluster: Cluster) -> Undo:
+        """Pull the cable."""
+        return faulty.cut(self.host or self.rack or "")
+
+
+def _racks(cluster: Cluster) -> list[str]:
+    found = (cluster.rack_of(node.class_name, node.index) for node in cluster.nodes())
+    return list(dict.fromkeys(rack for rack in found if rack is not None))

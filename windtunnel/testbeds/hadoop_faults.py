@@ -1,0 +1,153 @@
+"""Faults in a running Hadoop cluster: daemons that die. Hardware is the testbed's own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from windtunnel.engines.faulty import Copies, Undo
+from windtunnel.errors import DeploymentError, NotRealisableError
+from windtunnel.hosts.base import Process
+
+if TYPE_CHECKING:
+    from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
+
+_END_S = 10.0
+_READY_LIMIT_S = 120.0
+_WHOLE_LIMIT_S = 120.0
+_STEP_S = 0.25
+# How often the NameNode counts its blocks anew and looks for silent DataNodes, with Hadoop's
+# own defaults (hdfs-default.xml).
+_RECOUNT, _RECOUNT_S = "dfs.namenode.redundancy.interval.seconds", 3.0
+_RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
+_MASTERS_FIRST = ("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver")
+
+
+class HadoopFaults:
+    """Kills daemons and starts them again; see ``engines.faulty.Faulty``.
+
+    A daemon that is killed here is watched over no longer, so that its end is no crash; once
+    it is started again, it is.
+    """
+
+    def __init__(self, deployment: HadoopDeployment) -> None:
+        self.deployment = deployment
+        self._since: dict[str, float] = {}  # daemons started anew: when, in epoch seconds
+
+    def kill_daemon(self, role: str, host: str) -> Undo:
+        """SIGKILL a daemon alone: containers of a NodeManager live on."""
+        name = f"{role}@{host}"
+        for process in self._release([name]):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+            if process.wait(_END_S) is None:
+                raise DeploymentError(f"{name} was killed and did not end")
+        return lambda: self._start([name])
+
+    def kill_host(self, host: str) -> Undo:
+        """SIGKILL all daemons of a host with all that they have started."""
+        running = self.deployment.processes()
+        names = [name for name in running if name.partition("@")[2] == host]
+        ending = self._release(names)
+        for process in ending:
+            process.kill()
+        for process in ending:
+            if process.wait(_END_S) is None:
+                raise DeploymentError(f"{process.name} was killed and did not end")
+        return lambda: self._start(names)
+
+    def cut(self, name: str) -> Undo:
+        """Not here: all hosts share one network."""
+        raise self._refusal("links")
+
+    def slow_disk(self, host: str, disk: int, share: float) -> Undo:
+        """Not here: all hosts share one disk."""
+        raise self._refusal("disks")
+
+    def slow_nic(self, host: str, share: float) -> Undo:
+        """Not here: all hosts share one network."""
+        raise self._refusal("NICs")
+
+    def fill_disk(self, host: str, disk: int, share: float) -> Undo:
+        """Not here: the disk is this machine's own."""
+        raise self._refusal("disks")
+
+    def copies(self) -> Copies | None:
+        """What the NameNode says of its blocks; None where it does not answer.
+
+        Of its beans, FSNamesystemState is the one that is not served from a cache of seconds.
+        """
+        daemons = self.deployment.daemons
+        bean = daemons.namenode_bean("FSNamesystemState")
+        if not bean:
+            return None
+        wanting = bean["UnderReplicatedBlocks"] + bean["PendingReplicationBlocks"]
+        anew = {name: t for name, t in self._since.items() if name.startswith("datanode@")}
+        serving = bean["FSState"] == "Operational" and daemons.serve(anew)
+        return Copies(int(bean["NumLiveDataNodes"]), int(wanting), serving)
+
+    def restore(self, *, copies: bool) -> None:
+        """Wait until every daemon serves and, with ``copies``, every block has all copies."""
+        daemons = self.deployment.daemons
+        daemons.check_alive()
+        daemons.wait_ready(_READY_LIMIT_S, fresh=dict(self._since))
+        self._since.clear()
+        if copies:
+            self._wait_whole()
+
+    def sure_s(self) -> float:
+        """A holder that is silent for too long is dead at once, its blocks follow later.
+
+        They do at the next check for silent holders, every recheck interval and at steps of
+        five seconds (HeartbeatManager), and are counted at the next recount.
+        """
+        return self._recount_s() + 5.0 + self._setting(_RECHECK, _RECHECK_MS) / 1e3
+
+    def _recount_s(self) -> float:
+        """Seconds after which a count of blocks has taken in what happened before."""
+        return 1.0 + self._setting(_RECOUNT, _RECOUNT_S)
+
+    def _setting(self, name: str, default: float) -> float:
+        given = self.deployment.layout.properties().get(name, "")
+        return float(given) if given.isdigit() else default
+
+    def _wait_whole(self) -> None:
+        limit, whole_since = time.monotonic() + _WHOLE_LIMIT_S, None
+        while True:
+            now, found = time.monotonic(), self.copies()
+            if found is None or found.wanting or not found.serving:
+                whole_since = None
+            elif whole_since is None:
+                whole_since = now
+            elif now - whole_since >= self._recount_s():
+                return
+            if now > limit:
+                left = "it does not answer" if found is None else f"{found.wanting} want a copy"
+                raise DeploymentError(
+                    f"{_WHOLE_LIMIT_S:.0f} s after the faults were undone HDFS is not whole: {left}"
+                )
+            self.deployment.check_alive()
+            time.sleep(_STEP_S)
+
+    def _release(self, names: list[str]) -> list[Process]:
+        found = self.deployment.daemons.release(names)
+        if len(found) < len(names) or not found:
+            raise DeploymentError(f"{', '.join(names) or 'no daemon'} does not run")
+        for name in names:
+            self._since.pop(name, None)
+        return found
+
+    def _start(self, names: list[str]) -> None:
+        """Start daemons that were killed, the masters first."""
+        for name in sorted(names, key=lambda name: _MASTERS_FIRST.index(name.partition("@")[0])):
+            self._since[name] = time.time()
+            self.deployment.daemons.restart(name)
+
+    def _refusal(self, part: str) -> NotRealisableError:
+        return NotRealisableError(
+            f"the testbed '{self.deployment.testbed}' cannot break {part}",
+            remedy="use 'testbed: scaled', whose hosts have parts of their own.",
+        )

@@ -1,0 +1,133 @@
+"""Faults of virtual hosts: cables that are cut, parts that limp, disks that are full."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windtunnel.engines.faulty import Undo
+from windtunnel.errors import NotRealisableError
+from windtunnel.hosts.fabric.plan import DiskPlan, HostPlan
+from windtunnel.testbeds.hadoop_faults import HadoopFaults
+
+if TYPE_CHECKING:
+    from windtunnel.testbeds.scaled.deployment import ScaledDeployment
+
+BALLAST = "windtunnel-ballast"
+_LARGEST_PIECE = 64 << 20
+_SMALLEST_PIECE = 64 << 10
+
+
+class ScaledFaults(HadoopFaults):
+    """Also breaks what a virtual host is shaped by. Every limit stands in the fabric's ledger."""
+
+    def __init__(self, deployment: ScaledDeployment) -> None:
+        super().__init__(deployment)
+        self._model = deployment
+
+    def cut(self, name: str) -> Undo:
+        """Pull the cable of a host or of a rack."""
+        self._model.fabric.cut(name)
+        return lambda: self._model.fabric.mend(name)
+
+    def slow_disk(self, host: str, disk: int, share: float) -> Undo:
+        """Leave a share of the rates of one disk, counted from 1."""
+        machine, plan = self._disk(host, disk)
+        slow = replace(
+            plan,
+            read_bytes_s=_times(plan.read_bytes_s, share),
+            write_bytes_s=_times(plan.write_bytes_s, share),
+            read_iops=_whole(plan.read_iops, share),
+            write_iops=_whole(plan.write_iops, share),
+        )
+        if slow == plan:
+            raise NotRealisableError(
+                f"disk {disk} of {host} has no rate of which a share could be left",
+                remedy="describe its read_rate and write_rate.",
+            )
+        fabric = self._model.fabric
+        fabric.set_disk(machine.name, plan.name, slow)
+        return lambda: fabric.set_disk(machine.name, plan.name, plan)
+
+    def slow_nic(self, host: str, share: float) -> Undo:
+        """Leave a share of the rate of a host's NIC, both directions."""
+        machine = self._machine(host)
+        rate = machine.nic_bytes_s
+        if rate is None:
+            raise NotRealisableError(
+                f"the NIC of {host} has no rate of which a share could be left",
+                remedy="describe its rate.",
+            )
+        self._model.fabric.set_nic_rate(machine.name, rate * share)
+        return lambda: self._model.fabric.set_nic_rate(machine.name, rate)
+
+    def fill_disk(self, host: str, disk: int, share: float) -> Undo:
+        """Fill one disk with a file that takes room and writes nothing."""
+        _, plan = self._disk(host, disk)
+        ballast = self._model.virtual[self._node(host)].disks[plan.name] / BALLAST
+        fill(ballast, share)
+        return lambda: ballast.unlink(missing_ok=True)
+
+    def restore(self, *, copies: bool) -> None:
+        """As everywhere; daemons start without CPU quotas, which no trial measures."""
+        self._model.free_cpus()
+        try:
+            super().restore(copies=copies)
+        finally:
+            self._model.limit_cpus(self._model.shaped)
+
+    def _machine(self, host: str) -> HostPlan:
+        """The virtual host of a name, or the one that carries a guest of that name."""
+        for machine in self._model.shaped.hosts:
+            if host in (machine.name, *(guest.name for guest in machine.guests)):
+                return machine
+        raise NotRealisableError(f"no host '{host}' stands", remedy="name one that is described.")
+
+    def _node(self, host: str) -> str:
+        machine = self._machine(host)
+        guests = [guest.name for guest in machine.guests]
+        return guests[0] if guests and host == machine.name else host
+
+    def _disk(self, host: str, disk: int) -> tuple[HostPlan, DiskPlan]:
+        machine = self._machine(host)
+        if disk > len(machine.disks):
+            raise NotRealisableError(
+                f"{host} has {len(machine.disks)} disks and no disk {disk}",
+                remedy="count its disks for data from 1.",
+            )
+        return machine, machine.disks[disk - 1]
+
+
+def fill(ballast: Path, share: float, take: Callable[[int, int, int], None] | None = None) -> None:
+    """Make a file that fills the file system below it to ``share``, without writing data.
+
+    Pieces become smaller where the file system has no room for a whole one. Raises OSError.
+    """
+    take = take or os.posix_fallocate
+    size = os.statvfs(ballast.parent)
+    taken = size.f_blocks - size.f_bavail
+    wanted = max(0, int(size.f_blocks * share) - taken) * size.f_frsize
+    done, piece = 0, _LARGEST_PIECE
+    with ballast.open("wb") as file:
+        while done < wanted and piece >= _SMALLEST_PIECE:
+            step = min(piece, wanted - done)
+            try:
+                take(file.fileno(), done, step)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                piece //= 2
+            else:
+                done += step
+
+
+def _times(rate: float | None, share: float) -> float | None:
+    return None if rate is None else rate * share
+
+
+def _whole(rate: int | None, share: float) -> int | None:
+    return None if rate is None else max(1, round(rate * share))
