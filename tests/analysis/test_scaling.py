@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import nnls
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.laws import fit
+from windtunnel.analysis.laws import fit, nonnegative
 from windtunnel.analysis.scaling import Scaling, level_counts, parse_count, scalings
 from windtunnel.report.sections import scaling as scaling_section
 from windtunnel.results.folder import read_results
@@ -95,6 +97,25 @@ def test_where_doubling_stops_paying() -> None:
 def test_times_that_no_law_describes_are_not_fitted() -> None:
     """The nearest curve has no time at all for one unit or for one of the levels."""
     assert fit("USL", [4.0, 5.0, 1.0, 3.0], [2.0, 3.0, 24.0, 1.0]) is None
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    levels=st.lists(st.integers(1, 64), min_size=4, max_size=6, unique=True),
+    columns=st.sampled_from([2, 3]),
+    rows=st.data(),
+)
+def test_many_fits_at_once_are_those_of_nnls(
+    levels: list[int], columns: int, rows: st.DataObject
+) -> None:
+    n = np.array(levels, dtype=float)
+    basis = np.column_stack([1 / n, np.ones_like(n), n - 1])[:, :columns]
+    sides = rows.draw(arrays(float, (5, len(n)), elements=st.floats(-2, 2, width=16)))
+    for side, found in zip(sides, nonnegative(basis, sides), strict=True):
+        wanted, left = nnls(basis, side)
+        assert (found >= 0).all()
+        assert basis @ found == pytest.approx(basis @ wanted, abs=1e-6)
+        assert np.linalg.norm(basis @ found - side) == pytest.approx(left, abs=1e-6)
 
 
 COUNTS = st.lists(st.integers(1, 500), min_size=4, max_size=8, unique=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from scipy.stats import tukey_hsd
 
 from windtunnel.analysis.cells import Sample
-from windtunnel.analysis.winners import _winner, alone
+from windtunnel.analysis.winners import _spans, _winner, alone
 from windtunnel.results.record import ProtocolRecord, StudyRecord, Treatment
 
 ABOUT = ("cpu", "terasort", "elapsed", "time")
@@ -42,14 +46,20 @@ def test_a_single_trial_of_a_rival_is_of_unknown_spread() -> None:
     assert {r.level: r.low is None for r in found.rivals} == {"b": True, "c": False}
 
 
-def test_intervals_are_those_of_tukey() -> None:
-    import math
+VALUES = st.lists(st.floats(50, 150), min_size=2, max_size=9)
 
-    groups = [[100.0, 104.0, 98.0], [110.0, 107.0, 111.0], [150.0, 149.0, 155.0]]
-    found = _winner(ABOUT, _samples(a=groups[0], b=groups[1], c=groups[2]))
-    span = tukey_hsd(*[[math.log(v) for v in g] for g in groups]).confidence_interval(0.95)
-    assert found.rivals[0].low == pytest.approx(math.exp(span.low[1, 0]))
-    assert found.rivals[1].high == pytest.approx(math.exp(span.high[2, 0]))
+
+@settings(max_examples=25, deadline=None)
+@given(groups=st.lists(VALUES, min_size=3, max_size=5))
+def test_intervals_are_those_of_tukey(groups: list[list[float]]) -> None:
+    """With as many trials each and with different numbers of them."""
+    assume(any(max(g) > min(g) + 1 for g in groups))
+    groups.sort(key=lambda g: sum(map(math.log, g)) / len(g))
+    spans = _spans(groups)
+    wanted = tukey_hsd(*[[math.log(v) for v in g] for g in groups]).confidence_interval(0.95)
+    for place in range(1, len(groups)):
+        low, high = (math.exp(side[place, 0]) for side in (wanted.low, wanted.high))
+        assert spans[place] == pytest.approx((low, high), rel=1e-6)
 
 
 def test_levels_are_compared_with_all_else_equal() -> None:

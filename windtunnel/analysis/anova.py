@@ -153,9 +153,11 @@ def _fit(
     pairs: Sequence[tuple[str, str]],
 ) -> _Fit | None:
     """Sums of squares with degrees of freedom, by term; None where nothing is left as error."""
-    from statsmodels.formula.api import ols  # slow to import: only for such studies
+    # Slow to import: only for such studies, and not by statsmodels' collected interfaces.
+    from statsmodels.regression.linear_model import OLS
     from statsmodels.stats.anova import anova_lm
 
+    ols = OLS.from_formula
     frame = _frame(known, factors)
     names = {factor: f"C(f{i})" for i, factor in enumerate(factors)}
     words = {names[f]: f for f in factors}

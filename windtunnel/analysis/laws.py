@@ -8,7 +8,8 @@ amount of work on N units:
   ``t1 (1 - a) / N + t1 a + t1 b (N - 1)``, contention a, coherency b.
 
 So the fit is non-negative least squares (SciPy's ``nnls``), exact and without starting
-values, on relative residuals, because run times scatter in proportion to their size.
+values, on relative residuals, because run times scatter in proportion to their size. The
+thousands of replicates are solved all at once (:func:`nonnegative`).
 Intervals: parametric bootstrap. Each replicate draws the residual variance from its
 chi-squared distribution and the residuals from a normal one, which for linear parameters
 away from 0 gives Student's t interval and at 0 stays within what is possible.
@@ -25,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -92,9 +94,7 @@ class Fit:
         Counted from the smallest level; infinite if it never happens.
         """
         start = min(self.levels)
-        each = [_stops(self.law, row, start, gain) for row in self.curves]
-        low, high = _interval(np.array(each))
-        return Estimate(_stops(self.law, self.coefficients, start, gain), low, high)
+        return _estimate(lambda c: _stops(self.law, c, start, gain), self.coefficients, self.curves)
 
 
 def parameters(law: Law) -> int:
@@ -127,7 +127,7 @@ def fit(law: Law, counts: Sequence[float], seconds: Sequence[float]) -> Fit | No
     return Fit(
         law=law,
         levels=levels,
-        t1=_estimate(lambda c: c[0] + c[1], best, curves),
+        t1=_estimate(lambda c: c[:, 0] + c[:, 1], best, curves),
         serial=_estimate(_serial, best, curves),
         coherency=_estimate(_coherency, best, curves),
         error=error,
@@ -147,15 +147,38 @@ def _replicates(basis: Array, fitted: Array, error: float, spare: int) -> Array:
     scale = error * np.sqrt(spare / rng.chisquare(spare, REPLICATES))
     noise = rng.standard_normal((REPLICATES, len(fitted))) * scale[:, None]
     relative = np.maximum(1 + noise, 1e-3)
-    weighted = basis / fitted[:, None]
-    curves = np.array([nnls(weighted, row)[0] for row in relative])
+    curves = nonnegative(basis / fitted[:, None], relative)
     possible: Array = curves[curves[:, 0] + curves[:, 1] > 0]
     return possible
 
 
-def _estimate(of: Callable[[Array], float], best: Array, curves: Array) -> Estimate:
-    low, high = _interval(np.array([of(row) for row in curves]))
-    return Estimate(float(of(best)), low, high)
+def nonnegative(basis: Array, rows: Array) -> Array:
+    """Non-negative least squares of each row on the columns of ``basis``, as ``nnls`` gives it.
+
+    What is not 0 in the solution solves the plain least squares of its own columns. With two or
+    three columns those are 3 or 7 systems, solved for all rows at once; of the solutions without
+    a negative coefficient the one that leaves least is it.
+    """
+    q, r = np.linalg.qr(basis)  # what lies outside the columns is left in any case
+    sides = rows @ q
+    best: Array = np.zeros(sides.shape)
+    least = (sides**2).sum(axis=1)
+    columns = range(basis.shape[1])
+    for chosen in (c for size in columns for c in combinations(columns, size + 1)):
+        part = r[:, chosen]
+        found = np.linalg.lstsq(part, sides.T)[0].T
+        left = ((sides - found @ part.T) ** 2).sum(axis=1)
+        better = (found >= 0).all(axis=1) & (left < least)
+        best[better] = 0.0
+        best[np.ix_(better, chosen)] = found[better]
+        least[better] = left[better]
+    return best
+
+
+def _estimate(of: Callable[[Array], Array], best: Array, curves: Array) -> Estimate:
+    """A number of the fit with its interval; ``of`` gives it for each row of coefficients."""
+    low, high = _interval(of(curves))
+    return Estimate(float(of(best[None, :])[0]), low, high)
 
 
 def _interval(values: Array) -> tuple[float, float]:
@@ -165,25 +188,31 @@ def _interval(values: Array) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _serial(row: Array) -> float:
-    return float(row[1] / (row[0] + row[1]))
+def _serial(rows: Array) -> Array:
+    share: Array = rows[:, 1] / (rows[:, 0] + rows[:, 1])
+    return share
 
 
-def _coherency(row: Array) -> float:
-    return float(row[2] / (row[0] + row[1])) if len(row) > 2 else 0.0
+def _coherency(rows: Array) -> Array:
+    if rows.shape[1] < 3:
+        return np.zeros(len(rows))
+    ratio: Array = rows[:, 2] / (rows[:, 0] + rows[:, 1])
+    return ratio
 
 
-def _peak(row: Array) -> float:
+def _peak(rows: Array) -> Array:
     """Gunther's N* = sqrt((1 - a) / b), at least 1."""
-    serial, coherency = _serial(row), _coherency(row)
-    if coherency <= NEGLIGIBLE:
-        return math.inf
-    return max(1.0, math.sqrt(max(0.0, 1 - serial) / coherency))
+    coherency = _coherency(rows)
+    known = coherency > NEGLIGIBLE
+    found = np.full(len(rows), np.inf)
+    ratio = np.maximum(0.0, 1 - _serial(rows[known])) / coherency[known]
+    found[known] = np.maximum(1.0, np.sqrt(ratio))
+    return found
 
 
-def _stops(law: Law, row: Array, start: float, gain: float) -> float:
+def _stops(law: Law, rows: Array, start: float, gain: float) -> Array:
     """Count from which on a doubling gains less than ``gain``: the gain falls with the count."""
     grid = start * np.exp2(np.arange(0, 14, 0.05))
-    once, twice = _basis(law, grid) @ row, _basis(law, 2 * grid) @ row
-    poor = np.flatnonzero(once < twice * (1 + gain))
-    return float(grid[poor[0]]) if len(poor) else math.inf
+    once, twice = _basis(law, grid) @ rows.T, _basis(law, 2 * grid) @ rows.T
+    poor = once < twice * (1 + gain)
+    return np.where(poor.any(axis=0), grid[poor.argmax(axis=0)], np.inf)
