@@ -119,8 +119,8 @@ def _write(
                 metrics={k: Metric(value=v, unit="s") for k, v in trial.metrics.items()},
             )
         ],
-        samples_file=f"samples/{name}.parquet",
-        tasks_file=f"tasks/{name}.parquet",
+        samples_file=f"samples/{name}.parquet" if trial.samples else None,
+        tasks_file=f"tasks/{name}.parquet" if trial.tasks else None,
         provenance="cafe",
     )
     (path / "trials" / f"{name}.json").write_text(record.model_dump_json(by_alias=True))

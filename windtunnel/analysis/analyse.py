@@ -61,7 +61,6 @@ class Analysis:
     effects: list[Effect]
     usages: list[Usage]
     trials: list[TrialRow]
-    warnings: list[ReportWarning]
     phases: dict[str, list[str]]
     observations: list[Observation]
     results: Results
@@ -88,6 +87,14 @@ class Analysis:
     def rankings(self) -> list[Ranking]:
         """What matters, by workload; empty where fewer than two factors were varied."""
         return rankings(self.study, self.table, self.effects, self.phases)
+
+    @cached_property
+    def warnings(self) -> list[ReportWarning]:
+        """What to be careful about, the serious first."""
+        from windtunnel.analysis.unreadable import unreadable  # reads Parquet: slow to import
+
+        lost = self.once(unreadable)
+        return warnings(Evidence(self.results, self.cells, self.usages, lost))
 
     @cached_property
     def answer(self) -> str:
@@ -134,7 +141,6 @@ def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "
         effects=found_effects,
         usages=used,
         trials=[_row(order, trial) for order, trial in enumerate(results.trials, start=1)],
-        warnings=warnings(Evidence(results, found_cells, used)),
         phases=_phases(results.trials),
         observations=observations,
         results=results,

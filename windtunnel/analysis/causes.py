@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from windtunnel.analysis.facts import CPU, WAITING, Facts, Load
+from windtunnel.analysis.facts import Facts, Load
 from windtunnel.analysis.limits import IDLE_BELOW
-from windtunnel.analysis.use import MEMORY
+from windtunnel.analysis.use import CPU, MEMORY, WAITING
 from windtunnel.analysis.words import digits, percent, quantity
 
 BUSY = 0.80

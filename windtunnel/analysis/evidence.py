@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from windtunnel.analysis.cells import Cell
 from windtunnel.analysis.limits import Usage
 from windtunnel.analysis.observations import ELAPSED, counts
 from windtunnel.results.folder import Results
 from windtunnel.results.record import Trial
+
+if TYPE_CHECKING:
+    from windtunnel.analysis.unreadable import Unreadable
 
 Severity = Literal["serious", "caution", "note"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "caution", "note")
@@ -38,6 +41,7 @@ class Evidence:
     results: Results
     cells: list[Cell]
     usages: list[Usage]
+    unreadable: Sequence[Unreadable] = ()
 
     @cached_property
     def counted(self) -> list[Trial]:

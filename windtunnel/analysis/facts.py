@@ -10,7 +10,7 @@ from windtunnel.analysis import Analysis
 from windtunnel.analysis.limits import Capacity, limits_by_treatment, shares_machine, usages
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.tails import MAP, REDUCE, Idle, Tail, idles, tails
-from windtunnel.analysis.use import CPU, WAITING, HostUse, host_uses
+from windtunnel.analysis.use import HostUse, host_uses
 from windtunnel.results.record import Phase, Trial
 
 Key = tuple[str, str, str]
@@ -209,6 +209,3 @@ def _gc(phase: Phase) -> float | None:
     if collected is None or sum(times) <= 0:
         return None
     return collected.value / sum(times)
-
-
-__all__ = ["CPU", "WAITING", "Facts", "Key", "Load", "facts", "mean_facts"]

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.attempts import read_files
 from windtunnel.analysis.limits import HostLimits, limits_by_host
 from windtunnel.analysis.observations import counts
+from windtunnel.analysis.recorded import Reading, read_files
 from windtunnel.results.folder import Results
+
+if TYPE_CHECKING:
+    from windtunnel.analysis import Analysis
 
 CPU, WAITING, MEMORY = "CPU", "waiting for disks", "memory"
 DISK_BUSY = "disk_busy:"
@@ -27,12 +29,14 @@ PRESSED = 0.90
 HALF_PERIOD_S = 0.5
 """A sample speaks of the second before it: its middle must lie in the phase."""
 
-_RATES = {
+_LIMITED = {
+    "memory_used": (MEMORY, "memory"),
     "disk_read": ("disk read", "disk_read"),
     "disk_write": ("disk write", "disk_write"),
     "net_received": ("network in", "network"),
     "net_sent": ("network out", "network"),
 }
+"""Metrics that need a limit: (resource, name in HostLimits)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,44 +60,58 @@ class HostUse:
     worker: bool = True
 
 
-_QUERY = """
+# CPU, waiting and the busy time of a disk are shares: their limit is 1.
+_QUERY = f"""
     WITH inside AS (
-      SELECT s.trial, p.phase, s.host, s.t, s.metric, s.unit, s.value
+      SELECT p.treatment, s.trial, p.phase, s.host, s.t, s.metric, s.unit, s.value
       FROM read_parquet(?) AS s JOIN spans AS p ON s.trial = p.trial
         AND s.t BETWEEN p.begins AND p.ends
       WHERE s.metric IN ('cpu_idle', 'cpu_iowait', 'memory_used', 'disk_read', 'disk_write',
-        'net_received', 'net_sent') OR starts_with(s.metric, 'disk_busy:')
+        'net_received', 'net_sent') OR starts_with(s.metric, '{DISK_BUSY}')
     ), used AS (
-      SELECT trial, phase, host, t, metric, unit, value FROM inside WHERE metric <> 'cpu_idle'
+      SELECT treatment, trial, phase, host, metric, unit, value FROM inside
+      WHERE metric <> 'cpu_idle'
       UNION ALL
-      SELECT trial, phase, host, t, 'cpu', 'ratio', 1 - sum(value) FROM inside
-      WHERE metric IN ('cpu_idle', 'cpu_iowait') GROUP BY ALL
+      SELECT treatment, trial, phase, host, 'cpu', 'ratio', 1 - sum(value) FROM inside
+      WHERE metric IN ('cpu_idle', 'cpu_iowait') GROUP BY treatment, trial, phase, host, t
       HAVING count(*) FILTER (metric = 'cpu_idle') > 0
+    ), limited AS (
+      SELECT used.*, CASE WHEN metric IN ('cpu', 'cpu_iowait')
+        OR starts_with(metric, '{DISK_BUSY}') THEN 1 ELSE ceiling END AS ceiling
+      FROM used LEFT JOIN ceilings USING (treatment, host, metric)
     )
     SELECT trial, phase, host, metric, any_value(unit) AS unit, avg(value) AS mean,
-      max(value) AS highest, list(value) AS each_value
-    FROM used GROUP BY ALL ORDER BY ALL
+      max(value) AS highest, any_value(ceiling) AS ceiling,
+      count(*) FILTER (value >= {PRESSED} * ceiling) / count(*) AS pressed
+    FROM limited GROUP BY trial, phase, host, metric ORDER BY ALL
 """
+
+
+def samples_read(analysis: Analysis) -> Reading:
+    """Use of each metric in the phases, from the sample files of the trials that count."""
+    results = analysis.results
+    tables = {"spans": _spans(results), "ceilings": _ceilings(limits_by_host(results))}
+    return read_files(map(results.samples_path, filter(counts, results.trials)), _QUERY, tables)
 
 
 def host_uses(analysis: Analysis) -> dict[tuple[str, str], list[HostUse]]:
     """Use of all resources of all hosts by (trial, phase), of the trials that count."""
-    results = analysis.results
-    limits = limits_by_host(results)
-    treatment = {trial.id: trial.treatment.id for trial in results.trials}
-    paths = [results.samples_path(trial) for trial in results.trials if counts(trial)]
-    known = [path for path in paths if path is not None]
+    limits = limits_by_host(analysis.results)
+    treatment = {trial.id: trial.treatment.id for trial in analysis.results.trials}
     found: dict[tuple[str, str], list[HostUse]] = defaultdict(list)
-    for row in read_files(known, _QUERY, {"spans": _spans(results)}):
+    for row in analysis.once(samples_read).each():
         of_host = limits.get(treatment[row["trial"]], {}).get(row["host"])
         found[(row["trial"], row["phase"])].append(_use(row, of_host))
     return dict(found)
 
 
 def _spans(results: Results) -> pa.Table:
-    rows: dict[str, list[Any]] = {"trial": [], "phase": [], "begins": [], "ends": []}
+    rows: dict[str, list[Any]] = {
+        name: [] for name in ("treatment", "trial", "phase", "begins", "ends")
+    }
     for trial in results.trials:
         for phase in trial.phases:
+            rows["treatment"].append(trial.treatment.id)
             rows["trial"].append(trial.id)
             rows["phase"].append(phase.name)
             rows["begins"].append(phase.started_at + HALF_PERIOD_S)
@@ -101,23 +119,30 @@ def _spans(results: Results) -> pa.Table:
     return pa.table(rows)
 
 
+def _ceilings(limits: Mapping[str, Mapping[str, HostLimits]]) -> pa.Table:
+    """The known limits by treatment, host and metric."""
+    rows: dict[str, list[Any]] = {"treatment": [], "host": [], "metric": [], "ceiling": []}
+    for treatment, hosts in limits.items():
+        for host, known in hosts.items():
+            for metric, (_, name) in _LIMITED.items():
+                rows["treatment"].append(treatment)
+                rows["host"].append(host)
+                rows["metric"].append(metric)
+                rows["ceiling"].append(getattr(known, name))
+    text, number = pa.string(), pa.float64()
+    schema = [("treatment", text), ("host", text), ("metric", text), ("ceiling", number)]
+    return pa.table(rows, pa.schema(schema))
+
+
 def _use(row: Mapping[str, Any], limits: HostLimits | None) -> HostUse:
-    metric = row["metric"]
-    used, limit = row["mean"], None
+    metric, limit = row["metric"], row["ceiling"]
     if metric in ("cpu", "cpu_iowait"):
-        resource, limit = (CPU if metric == "cpu" else WAITING), 1.0
+        resource = CPU if metric == "cpu" else WAITING
     elif metric.startswith(DISK_BUSY):
-        resource, limit = f"disk {metric.removeprefix(DISK_BUSY)}", 1.0
-    elif metric == "memory_used":
-        resource, used = MEMORY, row["highest"]
-        limit = limits.memory if limits else None
+        resource = f"disk {metric.removeprefix(DISK_BUSY)}"
     else:
-        resource, name = _RATES[metric]
-        limit = getattr(limits, name) if limits else None
-    pressed = None
-    if limit:
-        near = sum(value >= PRESSED * limit for value in row["each_value"])
-        pressed = near / len(row["each_value"])
+        resource = _LIMITED[metric][0]
+    used = row["highest"] if resource == MEMORY else row["mean"]
     return HostUse(
         trial=row["trial"],
         phase=row["phase"],
@@ -127,6 +152,6 @@ def _use(row: Mapping[str, Any], limits: HostLimits | None) -> HostUse:
         used=used,
         limit=limit,
         share=used / limit if limit else None,
-        pressed=pressed,
+        pressed=row["pressed"] if limit else None,
         worker=limits.worker if limits else True,
     )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from windtunnel.analysis.evidence import SEVERITIES, Evidence, ReportWarning
-from windtunnel.analysis.rules import conduct, journal, outliers, physics, power, published, spread
+from windtunnel.analysis.rules import (
+    conduct,
+    journal,
+    outliers,
+    physics,
+    power,
+    published,
+    recorded,
+    spread,
+)
 
 Rule = Callable[[Evidence], Iterator[ReportWarning]]
 
@@ -20,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     conduct.invalid_trials,
     conduct.unverified,
     journal.counted_twice,
+    recorded.unreadable,
     physics.above_limit,
     physics.not_bottleneck,
     physics.limits_unknown,

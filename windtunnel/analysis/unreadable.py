@@ -1,0 +1,47 @@
+"""Files beside the trials that are named and cannot be read: what they held is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windtunnel.analysis.attempts import tasks_read
+from windtunnel.analysis.observations import counts
+from windtunnel.analysis.recorded import Reading
+from windtunnel.analysis.use import samples_read
+from windtunnel.results.record import Trial
+
+if TYPE_CHECKING:
+    from windtunnel.analysis import Analysis
+
+TASKS, SAMPLES = "task attempts", "host samples"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What of a trial that counts cannot be read: its file is ``missing``, or else damaged."""
+
+    trial: str
+    holds: str
+    missing: bool
+
+
+def unreadable(analysis: Analysis) -> list[Unreadable]:
+    """The unreadable files of the trials that count, those of tasks first."""
+    results = analysis.results
+    kinds: Mapping[
+        str, tuple[Callable[[Trial], str | None], Callable[[Trial], Path | None], Reading]
+    ]
+    kinds = {
+        TASKS: (lambda t: t.tasks_file, results.tasks_path, analysis.once(tasks_read)),
+        SAMPLES: (lambda t: t.samples_file, results.samples_path, analysis.once(samples_read)),
+    }
+    found = []
+    for holds, (name, path_of, reading) in kinds.items():
+        for trial in filter(counts, results.trials):
+            path = path_of(trial)
+            if name(trial) is not None and (path is None or path in reading.damaged):
+                found.append(Unreadable(trial.id, holds, missing=path is None))
+    return found
