@@ -12,6 +12,7 @@ from windtunnel.analysis.effects import Effect
 from windtunnel.analysis.findings import findings
 from windtunnel.analysis.words import percent_interval
 from windtunnel.results.folder import read_results
+from windtunnel.results.record import Metric
 
 
 def analysed(path: Path, **plan: object) -> Analysis:
@@ -146,6 +147,15 @@ def test_an_empty_study_says_so(tmp_path: Path):
     a = analyse(read_results(folder))
     assert "No valid trial" in a.answer
     assert a.cells == []
+
+
+def test_trials_without_elapsed_times_say_what_they_tell(tmp_path: Path):
+    bare = {"phases": [], "metrics": {"relative_elapsed": Metric(value=0.2, unit="ratio")}}
+    plan = Plan(write_samples=False, edit=lambda trial: trial.model_copy(update=bare))
+    a = analyse(read_results(study_folder(tmp_path, plan)))
+    assert a.answer == (
+        "No elapsed time is known: the trials tell no more than relative_elapsed (ratio)."
+    )
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,10 @@ def _range(e: Effect) -> str:
 def _plain_answer(study: StudyRecord, cells: Sequence[Cell]) -> str:
     totals = [c for c in cells if c.phase == TOTAL and c.metric == ELAPSED]
     if not totals:
-        return "No valid trial yet: there is nothing to say."
+        known = sorted({f"{c.metric} ({c.unit})" for c in cells})
+        if not known:
+            return "No valid trial yet: there is nothing to say."
+        return f"No elapsed time is known: the trials tell no more than {listed(known)}."
     parts = []
     for c in totals[:4]:
         span = (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.pairs import LATER, QUIET, results
 from windtunnel.analysis.compare import REFUSAL_IDS, CellComparison, Comparison, compare
 from windtunnel.analysis.compare.refusals import REFUSALS
-from windtunnel.analysis.compare.words import answer, caveats
+from windtunnel.analysis.compare.words import answer, caveats, what_differs
 from windtunnel.results.record import Before, Check, Metric, Trial
 
 OTHER_SEED = replace(QUIET, seed=2)
@@ -46,6 +46,17 @@ def test_the_verdict_follows_the_truth(tmp_path: Path, factor: float, expected: 
         assert total.high is not None
         assert total.low <= factor <= total.high
         assert total.basis == "apart"
+
+
+def test_only_what_may_be_compared_is_called_two_runs_of_one_thing(tmp_path: Path) -> None:
+    a, b = results(tmp_path / "a"), results(tmp_path / "b", OTHER_SEED, later=LATER)
+    same = "cluster, settings and software are the same"
+    assert what_differs(compare([("a", a), ("b", b)]).pairs[0]) == f"two runs of one thing: {same}"
+    elsewhere = replace(b, study=b.study.model_copy(update={"testbed": "attached"}))
+    assert what_differs(compare([("a", a), ("b", elsewhere)]).pairs[0]) == same
+    trials = [t.model_copy(update={"workload": "pi"}) for t in b.trials]
+    other = compare([("a", a), ("b", replace(b, trials=trials))]).pairs[0]
+    assert what_differs(other) == "nothing: no workload of one has a partner in the other"
 
 
 def test_a_small_difference_names_what_would_have_been_seen(tmp_path: Path) -> None:

@@ -33,7 +33,10 @@ def what_differs(pair: Pair) -> str:
     named = [f"{r.group} {r.what}" for r in rows if not r.label_only]
     if named:
         return listed(named)
-    return "two runs of one thing: cluster, settings and software are the same"
+    if any(refusal.id == "no-match" for refusal in pair.refusals):
+        return "nothing: no workload of one has a partner in the other"
+    same = "cluster, settings and software are the same"
+    return same if pair.refused else f"two runs of one thing: {same}"
 
 
 def caveats(comparison: Comparison, pair: Pair) -> list[str]:

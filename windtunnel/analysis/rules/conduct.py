@@ -23,6 +23,8 @@ DRIFT_AT_LEAST = 0.03
 """A trend is reported if it is significant and moves the result by this much over the study."""
 LOAD_MARGIN = 1.0
 """Runnable processes above the typical load that are always tolerated."""
+SATURATED = "saturated"
+"""Flag of a trial whose workload did not reach the rate that it was asked for (rule 11)."""
 MAD_LIMIT = 3.5
 """Modified z score of an outlier: Iglewicz & Hoaglin (1993), How to detect and handle outliers."""
 
@@ -218,7 +220,7 @@ def trend(trials: Sequence[Trial]) -> tuple[float, float | None, float]:
 
 
 def flagged(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Flags that the testbed or the workload put on a trial."""
+    """Flags that the testbed or the workload put on a trial; rule 11: one of them is saturated."""
     flags: dict[str, list[str]] = defaultdict(list)
     for trial in evidence.results.trials:
         for flag in trial.flags:
@@ -226,6 +228,7 @@ def flagged(evidence: Evidence) -> Iterator[ReportWarning]:
     for flag, ids in flags.items():
         yield ReportWarning(
             id="trial-flag",
+            rule=11 if flag == SATURATED else None,
             severity="caution",
             text=f"{flag} ({plural(len(ids), 'trial')}: {listed(ids, 3)})",
             advice="look at these trials before you rely on their numbers.",
