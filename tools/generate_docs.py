@@ -9,14 +9,10 @@ A generated part stands in a document between ``<!-- generated: NAME -->`` and
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
 import json
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -27,6 +23,8 @@ sys.path.insert(0, str(ROOT))
 from pydantic import BaseModel, TypeAdapter  # noqa: E402
 
 import windtunnel.cli as command_line  # noqa: E402
+from tools.doc_messages import messages  # noqa: E402
+from tools.doc_notes import COLUMNS, NOTES  # noqa: E402
 from windtunnel import errors  # noqa: E402
 from windtunnel.cluster import (  # noqa: E402
     ByteSize,
@@ -44,8 +42,7 @@ from windtunnel.engines.hadoop.client import COMMANDS  # noqa: E402
 from windtunnel.probes import sampler  # noqa: E402
 from windtunnel.results import decision, record  # noqa: E402
 from windtunnel.study import journal  # noqa: E402
-from windtunnel.study.file import StudyFile, load_study  # noqa: E402
-from windtunnel.study.plan import make_plan  # noqa: E402
+from windtunnel.study.file import StudyFile  # noqa: E402
 from windtunnel.workloads import WORKLOADS  # noqa: E402
 
 Schema = Mapping[str, Any]
@@ -60,65 +57,6 @@ QUANTITIES: dict[str, Any] = {
     "power": Power,
     "price": Price,
     "share": Fraction,
-}
-
-# What the types' own docstrings leave open, by model and field.
-NOTES: dict[str, dict[str, str]] = {
-    "StudyRecord": {
-        "id": "Name, start and the first digits of the fingerprint",
-        "fingerprint": "SHA-256 of all that decides what is measured",
-        "source_text": "The study file as it was written",
-        "cluster": "The cluster description, quantities as text with units",
-        "factors": "Factor -> labels of its levels",
-        "baseline": "Factor -> level that effects are counted from",
-        "treatments": "Every combination that runs",
-        "notes": "What the testbed could not realise; unknown settings",
-        "created_at": "Epoch seconds",
-    },
-    "Trial": {
-        "id": "Round, workload, treatment, attempt: `r01-terasort-stock-a1`",
-        "parameters": "The workload's parameters, as written",
-        "metrics": "Numbers of the trial as a whole (see below)",
-        "flags": "Remarks of the testbed or workload; the report shows them",
-        "samples_file": "Parquet file of the host samples",
-        "tasks_file": "Parquet file of the task attempts",
-        "provenance": "Name of the file in `provenance/`, without `.json`",
-        "started_at": "Epoch seconds",
-        "finished_at": "Epoch seconds",
-        "before": "State of the machine before the trial; absent if no cluster came up",
-    },
-    "Phase": {"metrics": "From the job's counters and task attempts (see below)"},
-    "Before": {"load_1min": "Load average over one minute", "cpu_idle_share": "0 to 1"},
-    "ProtocolRecord": {"variation_limit": "Ratio: 0.2 is 20 %"},
-    "Check": {"passed": "Whether `got` is what was `expected`"},
-}
-
-COLUMNS = {
-    "trial": "Id of the trial",
-    "t": "Instant, epoch seconds",
-    "host": "Host of the sample or of the attempt",
-    "metric": "Such as `cpu_user`, `disk_write`, `daemon_rss:datanode@worker-1`",
-    "unit": "`ratio`, `count`, `bytes`, `bytes/s`, `cores`, `W`",
-    "value": "The number, in `unit`",
-    "phase": "Phase of the trial",
-    "task": "Hadoop's id of the task",
-    "attempt": "Hadoop's id of the attempt",
-    "type": "`MAP` or `REDUCE`",
-    "status": "`SUCCEEDED`, `FAILED` or `KILLED`",
-    "started_at": "Epoch seconds",
-    "finished_at": "Epoch seconds",
-    "map_finished_at": "End of the map function, before the last merge; null for reduces",
-    "shuffle_finished_at": "Epoch seconds; null for maps",
-    "sort_finished_at": "Epoch seconds; null for maps",
-    "locality": "`NODE_LOCAL`, `RACK_LOCAL`, `OFF_SWITCH`; null where Hadoop gives none",
-    "speculative": "Whether it was a second attempt of a running task; null if not told",
-    "input_records": "Records that the map or reduce function read; null if not told",
-    "input_bytes": "Bytes that a map read from HDFS, or that a reducer fetched from the maps",
-    "output_records": "Records that the map or reduce function wrote",
-    "output_bytes": "Bytes that a map wrote, before compression; null for reduces",
-    "spilled_records": "Records written to local disk, each time counted",
-    "cpu_time": "CPU seconds",
-    "gc_time": "Seconds of garbage collection",
 }
 
 
@@ -246,7 +184,6 @@ def quantities() -> str:
         examples = ", ".join(f"`{text}`" for text in own["examples"])
         extra = " or a number from 0 to 1, such as `0.2`" if noun == "share" else ""
         rows.append([noun, examples + extra, " ".join(f"`{name}`" for name in names)])
-        record.FaultRecord,
     return table(["quantity", "written", "units"], rows)
 
 
@@ -309,6 +246,7 @@ def trial_json() -> str:
     return records(
         record.Trial,
         record.Treatment,
+        record.FaultRecord,
         record.Verdict,
         record.Check,
         record.Phase,
@@ -364,82 +302,6 @@ def hadoop_commands() -> str:
         ["command", "followed by"],
         [[f"`{first}`", ", ".join(seconds)] for first, seconds in families.items()],
     )
-
-
-# --- messages, provoked and not made up -------------------------------------------------------
-
-CHECK = "check my-study.yaml"
-# what was done wrong, the command, and what was changed in the study file before it
-MISTAKES: tuple[tuple[str, str, tuple[str, str] | None], ...] = (
-    ("A quantity without its unit", CHECK, ("256 MB ", "256 ")),
-    ("A misspelt key", CHECK, ("rounds: 3", "runds: 3")),
-    ("Not YAML", CHECK, ("stock: {}", "stock: {")),
-    ("A baseline that is no level", CHECK, ("settings: stock}", "settings: stok}")),
-    ("A cluster that is not in the catalogue", CHECK, ("local-3 ", "local-4 ")),
-    ("A path that leads nowhere", f"{CHECK} --set hosts.wrker.count=5", None),
-    ("More copies than DataNodes", CHECK, ("input_replication: 1", "input_replication: 4")),
-    ("A testbed that is not there", CHECK, (": local  ", ": cloud  ")),
-    ("A scale model without its scale", CHECK, (": local  ", ": scaled  ")),
-    ("A folder that holds no study", "report other-files", None),
-    ("Results would mix with other files", "run my-study.yaml --results other-files", None),
-    (
-        "The study file was changed after the first trial",
-        "run my-study.yaml --results my-results",
-        ("rounds: 3", "rounds: 5"),
-    ),
-    ("No cluster is up", "exec -- hdfs dfs -ls /", None),
-)
-
-
-def messages() -> str:
-    """Typical messages: each mistake is made, and what the program says is written down."""
-    parts = []
-    for title, words, change in MISTAKES:
-        said, code = provoke(words.split(), change)
-        lead = f"{title}" + (f" (`{change[1].strip()}`)" if change else "")
-        parts.append(f"**{lead}**: exit code {code}\n\n```text\n$ windtunnel {words}\n{said}\n```")
-    return "\n\n".join(parts)
-
-
-def provoke(words: list[str], change: tuple[str, str] | None) -> tuple[str, int]:
-    """Run a command line in a folder of its own; returns what it said, and its exit code.
-
-    Nothing is started: every mistake is found before that.
-    """
-    here, state = Path.cwd(), os.environ.get("WINDTUNNEL_STATE")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        try:
-            os.chdir(folder)
-            os.environ["WINDTUNNEL_STATE"] = str(folder / "state")
-            prepare(folder, change)
-            out, err = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = command_line.run(words)
-        finally:
-            os.chdir(here)
-            os.environ.pop("WINDTUNNEL_STATE", None)
-            if state is not None:
-                os.environ["WINDTUNNEL_STATE"] = state
-    text = (out.getvalue() + err.getvalue()).strip().replace(f"{folder}/", "")
-    return text, code
-
-
-def prepare(folder: Path, change: tuple[str, str] | None) -> None:
-    """A copy of the demo study, its results folder without trials, a folder of other files."""
-    source = ROOT / "windtunnel/catalogue/studies/demo.yaml"
-    text = source.read_text(encoding="utf-8")
-    study = folder / "my-study.yaml"
-    study.write_text(text, encoding="utf-8")
-    (folder / "other-files").mkdir()
-    (folder / "other-files" / "notes.txt").write_text("mine", encoding="utf-8")
-    with journal.open_journal(folder / "my-results", make_plan(*load_study(study))):
-        pass
-    if change is not None:
-        old, new = change
-        if text.count(old) != 1:
-            raise SystemExit(f"demo.yaml holds {text.count(old)} times {old!r}; mend MISTAKES")
-        study.write_text(text.replace(old, new), encoding="utf-8")
 
 
 # --- documents ------------------------------------------------------------------------------
