@@ -13,7 +13,7 @@ import traceback
 
 import typer
 
-from windtunnel.cli import about, clusters, compare, planning, power, published, studies
+from windtunnel.cli import about, calibrate, clusters, compare, planning, power, published, studies
 from windtunnel.errors import (
     InterruptedStudyError,
     ResultsError,
@@ -38,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (studies, planning, compare, power, published, clusters, about):
+for module in (studies, planning, calibrate, compare, power, published, clusters, about):
     module.register(app)
 
 

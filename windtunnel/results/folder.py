@@ -10,6 +10,7 @@ Layout::
       tasks/ID.parquet         task attempts of that trial
       provenance/HASH.json     versions, jars, machine, settings; shared by trials
       logs/                    the daemons' and clients' logs
+      calibration/HASH.json    set against got of a scale model's parts (calibration.py)
       decision.json            the number of rounds, if a pilot decided it (decision.py)
       report.html              the report, if one was made
 

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windtunnel.errors import ResultsError, StorageFullError
+from windtunnel.results.calibration import CALIBRATION_FOLDER, CalibrationRecord
 from windtunnel.results.decision import DECISION_FILE, DecisionRecord, read_decision
 from windtunnel.results.folder import read_results, read_study
 from windtunnel.results.record import StudyRecord, Trial
@@ -172,11 +173,19 @@ class Journal:
 
     def store_provenance(self, facts: Mapping[str, Any]) -> str:
         """Store a provenance once; returns the hash that trials point to."""
-        text = json.dumps(facts, sort_keys=True, indent=1)
+        return self._store("provenance", json.dumps(facts, sort_keys=True, indent=1))
+
+    def store_calibration(self, record: CalibrationRecord) -> None:
+        """Store once what the testbed was found to give, before the trials that rely on it."""
+        self._store(CALIBRATION_FOLDER, record.to_json())
+
+    def _store(self, folder: str, text: str) -> str:
+        """Write a file that is named by the hash of its text, once; returns the hash."""
         key = hashlib.sha256(text.encode()).hexdigest()[:16]
-        file = self.path / "provenance" / f"{key}.json"
+        file = self.path / folder / f"{key}.json"
         if not file.is_file():
             with storage_errors(self.path):
+                file.parent.mkdir(exist_ok=True)
                 write_atomically(file, text.encode())
         return key
 
@@ -227,7 +236,7 @@ def _sweep(path: Path) -> None:
 
     A run was killed before its trial could count, or somebody moved the trial's file away.
     """
-    for name in (".", "trials", "samples", "tasks", "provenance"):
+    for name in (".", "trials", "samples", "tasks", "provenance", CALIBRATION_FOLDER):
         for file in (path / name).glob("*.new"):
             file.unlink()
     for name in ("samples", "tasks"):

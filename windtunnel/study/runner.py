@@ -75,6 +75,7 @@ class Runner:
     _stack: ExitStack = field(default_factory=ExitStack)
     _deployment: Deployment | None = None
     _deployments: int = 0
+    _ready: bool = False
     _why: str = _NONE_RUNS
     _invalid_in_a_row: int = 0
     _durations: list[float] = field(default_factory=list)
@@ -186,6 +187,7 @@ class Runner:
         started_at = time.time()
         if self.plan.protocol.restart == "trial":
             self._drop_deployment("the protocol starts it anew before each trial")
+        self._make_ready()
         try:
             deployment = self._deployment_for(self.plan.cluster_of(slot.treatment))
         except DeploymentError as error:
@@ -228,6 +230,17 @@ class Runner:
                 remedy="mend the cause, then run the same command with --retry-invalid: "
                 "the valid trials are kept.",
             )
+
+    def _make_ready(self) -> None:
+        """Before the first trial of this run: what the testbed sets is what it gives."""
+        if self._ready:
+            return
+        clusters = self.plan.clusters(self.plan.treatments)
+        found = self.testbed.ready(clusters, self.listener.note)
+        if found is not None:
+            self.journal.store_calibration(found)
+        self._ready = True
+        self._stop_if_asked()
 
     def _deployment_for(self, cluster: Cluster) -> Deployment:
         """The running deployment, changed to ``cluster`` where that suffices, or a new one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +77,14 @@ class Testbed(Protocol):
 
     def reconfigure(self, deployment: Deployment, cluster: Cluster) -> list[str]:
         """Change what differs, and only that; returns a line for each thing done."""
+        ...
+
+    def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
+        """See that what is set is what is got, before the first deployment of a run.
+
+        Returns what was measured, or None where nothing is shaped. Raises NotRealisableError
+        where something is off.
+        """
         ...
 
     def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:

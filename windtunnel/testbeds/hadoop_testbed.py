@@ -6,7 +6,7 @@ import re
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +27,7 @@ from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.errors import NotRealisableError, StorageFullError
 from windtunnel.hosts.remains import state_root
+from windtunnel.results.calibration import CalibrationRecord
 from windtunnel.results.record import Phase
 from windtunnel.testbeds.base import Judgement, Row, Tell
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
@@ -51,9 +52,9 @@ class HadoopTestbed(ABC, Generic[D]):
     """
 
     name: str
-
     # what faults can break wherever Hadoop's daemons are processes of ours
     breakable: frozenset[Part] = frozenset({"daemons"})
+
     def __init__(self, logs: Path, tell: Tell) -> None:
         self.logs = logs.absolute()
         self.tell = tell
@@ -100,6 +101,10 @@ class HadoopTestbed(ABC, Generic[D]):
             yield deployment
         finally:
             deployment.close()
+
+    def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
+        """Nothing to see to: nothing is shaped."""
+        return None
 
     def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
         """Nothing: the machine is the cluster, and what binds there is a finding."""

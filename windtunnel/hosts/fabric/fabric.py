@@ -155,6 +155,10 @@ class Fabric:
             self._groups[name].set_cpu(quota)
         group.set_cpu(cores)
 
+    def set_guest_cpu(self, guest: str, cores: float | None) -> None:
+        """Set the CPU quota of a guest; :meth:`set_cpu` of its host gives the planned one back."""
+        self._groups[guest].set_cpu(cores)
+
     def set_memory(self, name: str, limit_bytes: int | None) -> None:
         """Set the memory limit of a host or a guest, processes and page cache together."""
         self._groups[name].set_memory(limit_bytes)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from windtunnel.analysis import Analysis
 from windtunnel.report.sections import (
     bottleneck,
+    calibration,
     energy,
-    overall,
     faults,
+    overall,
     price,
     ranking,
     sample_size,
@@ -25,10 +26,11 @@ from windtunnel.report.sections.base import Maker, Section
 
 SECTIONS: tuple[Maker, ...] = (
     similarity.section,
+    calibration.section,
     treatments.section,
+    faults.section,
     ranking.section,
     overall.section,
-    faults.section,
     winners.section,
     scaling.section,
     bottleneck.section,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import psutil
@@ -12,10 +12,13 @@ from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.faulty import Part
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.hosts.fabric.state import capabilities
+from windtunnel.results.calibration import CalibrationRecord
 from windtunnel.results.record import Phase
 from windtunnel.testbeds.base import Judgement, Realisation, Row, Tell
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, impossible_with_hadoop
+from windtunnel.testbeds.scaled.calibrations import ready
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
+from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.model import unknown_values, unshaped
 from windtunnel.testbeds.scaled.propose import too_busy, too_large
 from windtunnel.testbeds.scaled.reconfigure import reconfigure
@@ -36,10 +39,10 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     """
 
     name = "scaled"
+    breakable: frozenset[Part] = frozenset({"daemons", "links", "disks", "NICs"})
 
     def __init__(self, logs: Path, tell: Tell, scale: Scale = FULL_SIZE) -> None:
         super().__init__(logs, tell)
-    breakable: frozenset[Part] = frozenset({"daemons", "links", "disks", "NICs"})
         self.scale = scale
 
     def check(self, cluster: Cluster) -> Realisation:
@@ -73,6 +76,16 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     def cache_bytes(self) -> int:
         """All memory of this machine: an upper bound of the virtual hosts' page caches."""
         return psutil.virtual_memory().total
+
+    def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
+        """Calibrate all rates that the clusters ask for, or take the stored calibration of them.
+
+        Raises
+        ------
+        NotRealisableError
+            If a shaped part gives more than 10 % more or less than it is set to.
+        """
+        return ready([fabric_plan(cluster, self.scale) for cluster in clusters], tell)
 
     def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
         """Whether the machine below the model, and not the model, was the bottleneck."""

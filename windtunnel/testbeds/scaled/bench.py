@@ -1,0 +1,207 @@
+"""The test bench of a fabric: runs probes in its hosts and counts what they got."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import ProcessSpec
+from windtunnel.hosts.fabric import probe as program
+from windtunnel.hosts.fabric.fabric import Fabric
+from windtunnel.hosts.fabric.plan import FabricPlan
+from windtunnel.hosts.local import LocalProcess
+from windtunnel.results.calibration import WITHIN
+from windtunnel.testbeds.scaled.shaped import PAGE_BYTES, Blocks, Flow, Probe, Shaped, Spin, Stage
+
+FLOW_S, DISK_S, SPIN_S = 1.5, 2.0, 1.5
+LONGER = 2  # how much longer it is looked at what seemed off
+AGAIN = 2  # how often
+MOST_BYTES = 256 << 20  # of one probe at first: disks of flash
+UNLIMITED_BYTES = 96 << 20
+_NEAR = 0.7 * WITHIN  # a deviation from here on is looked at again
+_WARMUP_S = 0.3
+_LEAST_BYTES, _LEAST_OPERATIONS = 2 << 20, 8
+_BLOCKS_AT_LEAST = 16
+_START_S, _START_EACH_S = 0.3, 0.06  # until all probes of a batch are there, on two cores
+_PATIENCE_S = 90.0
+_FIRST_PORT = 7000
+_UNIT = {"1/s": PAGE_BYTES}  # what a probe counts for one of the unit; else one
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Bytes, operations or CPU seconds, and the instants between which they were counted."""
+
+    amount: float
+    began: float
+    ended: float
+
+
+class Bench:
+    """Measures parts of a standing fabric.
+
+    ``plan`` is what its NICs, uplinks and disks are shaped to now, with the CPU quotas that are
+    set while CPUs are measured and at no other time.
+    """
+
+    def __init__(self, fabric: Fabric, plan: FabricPlan) -> None:
+        self.plan = plan
+        self._fabric = fabric
+        self._names = (f"probe-{number}" for number in itertools.count())
+        self._ports = itertools.count(_FIRST_PORT)
+        self._free_cpus()
+
+    def change(self, plan: FabricPlan) -> None:
+        """Shape NICs, uplinks, disks and controllers as in another plan; only what differs."""
+        racks = {rack.name: rack for rack in self.plan.racks}
+        hosts = {host.name: host for host in self.plan.hosts}
+        for rack in plan.racks:
+            if rack != racks[rack.name]:
+                self._fabric.set_uplink_rate(rack.name, rack.uplink_bytes_s)
+        for host in plan.hosts:
+            was = hosts[host.name]
+            if host.nic_bytes_s != was.nic_bytes_s:
+                self._fabric.set_nic_rate(host.name, host.nic_bytes_s)
+            if host.controller_bytes_s != was.controller_bytes_s:
+                self._fabric.set_controller_rate(host.name, host.controller_bytes_s)
+            disks = {disk.name: disk for disk in was.disks}
+            for disk in host.disks:
+                if disk != disks.get(disk.name):
+                    self._fabric.set_disk(host.name, disk.name, disk)
+        racks |= {rack.name: rack for rack in plan.racks}
+        hosts |= {host.name: host for host in plan.hosts}
+        self.plan = FabricPlan(tuple(hosts.values()), tuple(racks.values()), plan.file_system)
+
+    def measure(self, stage: Stage, batch: Sequence[Shaped]) -> dict[Shaped, list[float]]:
+        """What the parts of a batch got; what is off or near it is looked at again, for longer."""
+        found = {part: [got] for part, got in self._run(stage, batch, 1).items()}
+        for _ in range(AGAIN):
+            doubtful = {part.group for part, got in found.items() if _doubtful(part, got)}
+            again = [part for part in batch if part.group in doubtful]
+            if not again:
+                break
+            for part, got in self._run(stage, again, LONGER).items():
+                found[part].append(got)
+        return found
+
+    def _run(self, stage: Stage, batch: Sequence[Shaped], longer: float) -> dict[Shaped, float]:
+        """One look at a batch: all its probes begin at the same instant."""
+        rates: dict[Probe, float | None] = {}
+        for part in sorted(batch, key=lambda part: len(part.probes)):
+            shares = part.shares or [part.set] * len(part.probes)
+            for probe, rate in zip(part.probes, shares, strict=True):
+                rates.setdefault(probe, rate)
+        probes = list(rates)
+        if stage == "read cold":
+            self._cool(probes, rates, longer)
+        at = time.monotonic() + _START_S + _START_EACH_S * len(probes)
+        runs = {probe: self._start(probe, rates.get(probe), at, longer) for probe in probes}
+        if stage == "CPU":
+            time.sleep(max(0.0, at - time.monotonic() - _START_S / 2))
+            self._limit_cpus()
+        try:
+            outcomes = {probe: _outcome(process) for probe, process in runs.items()}
+        finally:
+            if stage == "CPU":
+                self._free_cpus()
+        got = {part: together([outcomes[probe] for probe in part.probes]) for part in batch}
+        return {part: rate / _UNIT.get(part.unit, 1) for part, rate in got.items()}
+
+    def _start(self, probe: Probe, rate: float | None, at: float, longer: float) -> LocalProcess:
+        if isinstance(probe, Spin):
+            return self._spawn(probe.end, "spin", SPIN_S * longer, probe.processes, at)
+        if isinstance(probe, Flow):
+            port, seconds = next(self._ports), FLOW_S * longer
+            server = self._spawn(probe.target, "serve", port, _WARMUP_S, seconds)
+            address = self._fabric.hosts[probe.target].address
+            self._spawn(probe.source, "send", address, port, seconds + 2 * _WARMUP_S, at)
+            return server
+        size, block = self._size(probe, rate, longer)
+        if probe.how == "read cold":
+            how = "direct" if probe.operations else "buffered"
+            return self._spawn(probe.end, "read", self._file(probe), how, block, size, at)
+        how = probe.how.split()[1]
+        return self._spawn(probe.end, "write", self._file(probe), size, how, block, at)
+
+    def _size(self, probe: Blocks, rate: float | None, longer: float) -> tuple[int, int]:
+        """Bytes to move in some seconds, and the size of a block."""
+        seconds = DISK_S * longer
+        if probe.operations:
+            return max(_LEAST_OPERATIONS, round((rate or 0) * seconds)) * PAGE_BYTES, PAGE_BYTES
+        size = probe_bytes(rate, longer)
+        block = 1 << min(20, int(math.log2(size / _BLOCKS_AT_LEAST)))
+        return size // block * block, block
+
+    def _file(self, probe: Blocks) -> Path:
+        return self._fabric.hosts[probe.end].disks[probe.disk] / "probe"
+
+    def _cool(
+        self, probes: Iterable[Probe], rates: Mapping[Probe, float | None], longer: float
+    ) -> None:
+        """See that the files to be read are long enough, and in nobody's cache."""
+        writers = []
+        for probe in probes:
+            assert isinstance(probe, Blocks)
+            file, (size, block) = self._file(probe), self._size(probe, rates.get(probe), longer)
+            if not file.is_file() or file.stat().st_size < size:
+                writers.append(self._spawn(probe.end, "write", file, size, "direct", block))
+        for writer in writers:
+            _outcome(writer)
+        for name in {probe.end for probe in probes if isinstance(probe, Blocks)}:
+            if not self._fabric.hosts[name].drop_caches():
+                raise DeploymentError(f"the page cache of {name} cannot be emptied")
+
+    def _spawn(self, end: str, *words: object) -> LocalProcess:
+        host, name = self._fabric.hosts[end], next(self._names)
+        argv = [sys.executable, "-I", str(program.__file__), *map(str, words)]
+        return host.spawn(ProcessSpec(name, argv, host.logs / f"{name}.log", host.root))
+
+    def _limit_cpus(self) -> None:
+        for host in self.plan.hosts:
+            self._fabric.set_cpu(host.name, host.cpu_cores)
+
+    def _free_cpus(self) -> None:
+        for host in self.plan.hosts:
+            self._fabric.set_cpu(host.name, None)
+            for guest in host.guests:
+                self._fabric.set_guest_cpu(guest.name, None)
+
+
+def probe_bytes(rate_bytes_s: float | None, longer: float = 1) -> int:
+    """How much a disk of this rate is made to move."""
+    if rate_bytes_s is None:
+        return UNLIMITED_BYTES
+    most = min(rate_bytes_s * DISK_S, MOST_BYTES) * longer
+    return max(_LEAST_BYTES, int(most))
+
+
+def together(outcomes: Sequence[Outcome]) -> float:
+    """The rate of several probes from the first one's beginning to the last one's end."""
+    taken_s = max(one.ended for one in outcomes) - min(one.began for one in outcomes)
+    return sum(one.amount for one in outcomes) / taken_s if taken_s > 0 else 0.0
+
+
+def _doubtful(part: Shaped, got: Sequence[float]) -> bool:
+    return part.set is not None and abs(median(got) / part.set - 1) >= _NEAR
+
+
+def _outcome(process: LocalProcess) -> Outcome:
+    """What a probe says at its end. Raises DeploymentError."""
+    code = process.wait(_PATIENCE_S)
+    said = process.log.read_text(errors="replace") if process.log.exists() else ""
+    try:
+        words = json.loads(said.splitlines()[-1])
+        return Outcome(words["amount"], words["began"], words["ended"])
+    except (LookupError, ValueError, TypeError):
+        end = "is silent" if code is None else f"ended with code {code}"
+        raise DeploymentError(
+            f"a probe of the calibration {end}", tail="\n".join(said.splitlines()[-5:])
+        ) from None
