@@ -43,7 +43,7 @@ def test_the_job_and_a_sound_verdict() -> None:
     assert verdict.valid
     assert jobs == [
         ("teragen", {"dfs.replication": "2", "mapreduce.job.maps": "4"}),
-        ("terachecksum", {}),
+        ("terachecksum", {"mapreduce.input.fileinputformat.split.minsize": "100000"}),
     ]
     workload.clean(deployment, execution)
     assert deployment.files.statuses == {}

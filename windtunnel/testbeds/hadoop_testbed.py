@@ -25,7 +25,7 @@ from windtunnel.engines.hadoop.layout import ADDRESSES, MAIN_CLASS
 from windtunnel.engines.hadoop.software import JVM_OPTIONS, Software
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
-from windtunnel.errors import NotRealisableError, StorageFullError
+from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullError
 from windtunnel.hosts.remains import state_root
 from windtunnel.results.calibration import CalibrationRecord
 from windtunnel.results.record import Phase
@@ -148,6 +148,10 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
         if roles.get(role, 0) != 1
     ]
     impossible += _odd_addresses(cluster)
+    try:
+        lines.line_of(cluster.software.hadoop)
+    except DescriptionError as error:
+        impossible.append(f"software.hadoop: {error.message}")
     unknown = {str(role) for role in roles if role not in MAIN_CLASS} - {"client"}
     if unknown:
         impossible.append(f"no engine for the roles {', '.join(sorted(unknown))}")

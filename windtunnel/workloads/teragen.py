@@ -29,6 +29,9 @@ from windtunnel.workloads.rows import (
 )
 
 
+_LEAST_SPLIT = "mapreduce.input.fileinputformat.split.minsize"
+
+
 class TeraGenParameters(RowParameters):
     """Parameters of ``teragen``."""
 
@@ -87,7 +90,8 @@ class TeraGen:
         rows, sums = f"{execution.folder}/rows", f"{execution.folder}/checksum"
         run, wanted = execution.runs["teragen"], self.parameters
         argv = [f"{PACKAGE}.TeraChecksum", rows, sums]
-        deployment.run_job("terachecksum", argv, {}, deadline_s=execution.deadline_s)
+        whole_files = {_LEAST_SPLIT: str(self.data_bytes())}  # not a task for each small block
+        deployment.run_job("terachecksum", argv, whole_files, deadline_s=execution.deadline_s)
         checks = [
             check_checksum("the rows read back", read_all(deployment, sums).split(), run),
             check_rows("teragen", run, "MAP_OUTPUT_RECORDS", wanted.row_count),
