@@ -15,8 +15,10 @@ set:  # as few processes and waits as real jobs can do with
   settings.mapreduce.job.ubertask.enable: true
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
   settings.mapreduce.client.submit.file.replication: 2
+  settings.dfs.namenode.reconstruction.pending.timeout-sec: 2
 workloads:
-  terasort: {rows: 20000, maps: 1, input_replication: 2, output_replication: 2}
+  terasort:
+    {rows: 20000, maps: 1, input_replication: 2, output_replication: 2, reuse_input: true}
 factors:
   fault:
     none: {}

@@ -33,13 +33,14 @@ class Outcome:
     """What running a trial's phases gave, whole or up to where it failed.
 
     ``broken`` says that the deployment must not be used again, ``fate`` what became of the job
-    under faults.
+    under faults, ``left`` what of them could not be put back.
     """
 
     verdict: Verdict
     runs: dict[str, JobRun] = field(default_factory=dict)
     broken: bool = False
     fate: Fate | None = None
+    left: str = ""
 
 
 def run_trial(
@@ -89,6 +90,8 @@ def run_trial(
         sampler.write(journal.sample_file(trial_id), trial_id)
     trial = _record(plan, slot, attempt, journal, started_at, before, outcome)
     flags = [*trial.flags]
+    if outcome.left:
+        flags.append(f"after the fault the cluster was given up: {outcome.left}")
     if sampler.failures:
         flags.append(f"{len(sampler.failures)} samples failed: {sampler.failures[0]}")
     metrics = _trial_metrics(trial, sampler, workload) | injector.metrics()
@@ -147,7 +150,7 @@ def _run(
             injector.phase_ended(phase)
             if after_phase is not None:
                 after_phase(phase, deployment, execution)
-        injector.put_back()
+        left = injector.put_back()
         verdict = workload.verify(deployment, execution)
         deployment.check_alive()
         workload.clean(deployment, execution)
@@ -162,7 +165,9 @@ def _run(
     finally:
         injector.abandon()
     fate = "finished" if verdict.valid else "output wrong"
-    return Outcome(verdict, execution.runs, fate=fate if injector.struck else None)
+    return Outcome(
+        verdict, execution.runs, bool(left), fate if injector.struck else None, left=left
+    )
 
 
 def failed_trial(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _END_S = 10.0
 _READY_LIMIT_S = 120.0
-_WHOLE_LIMIT_S = 120.0
+_WHOLE_LIMIT_S = 60.0
 _STEP_S = 0.25
 # How often the NameNode counts its blocks anew and looks for silent DataNodes, with Hadoop's
 # own defaults (hdfs-default.xml).

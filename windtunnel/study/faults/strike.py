@@ -180,19 +180,22 @@ class Injector:
             strike.phase_over()
         self._raise_problems()
 
-    def put_back(self) -> None:
+    def put_back(self) -> str:
         """After the last phase: end all faults, and have the cluster as it was.
 
-        Raises
-        ------
-        DeploymentError
-            If it is not: the deployment must not be used again.
+        Returns why it is not, empty if it is: the deployment must then not be used again,
+        though the output can still be looked at. Raises DeploymentError if a fault could not
+        be undone.
         """
         for strike in self.strikes:
             strike.phases_over()
         self._raise_problems()
-        if self.strikes:
-            self._faulty.restore(copies=any(strike.takes_copies for strike in self.strikes))
+        try:
+            if self.strikes:
+                self._faulty.restore(copies=any(strike.takes_copies for strike in self.strikes))
+        except DeploymentError as error:
+            return error.message
+        return ""
 
     def abandon(self) -> None:
         """End all threads; the deployment is given up with whatever is broken in it."""

@@ -1,0 +1,94 @@
+"""The section "Faults": outcomes that were counted right, times that are known or said unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.faults import fault_outcomes
+from windtunnel.report.sections import sections
+from windtunnel.report.sections.base import Section
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Fate, FaultRecord, StudyRecord, Trial, Verdict
+
+FAULT = {"kind": "kill-daemon", "role": "datanode"}
+# what becomes of the five trials with the fault, in their order
+FATES: tuple[Fate | None, ...] = ("finished", "finished", "job failed", "output wrong", None)
+
+
+def edit(trial: Trial) -> Trial:
+    """The trials at the level ``killed`` have a fault."""
+    if trial.treatment.levels["fault"] == "none":
+        return trial
+    number = trial.round - 1
+    fate = FATES[number]
+    sort = next(phase for phase in trial.phases if phase.name == "terasort")
+    seen = fate == "finished" and number == 0
+    fault = FaultRecord(
+        kind="kill-daemon",
+        target="the datanode on w3",
+        text="the datanode on w3 killed 5 s into terasort, to the end",
+        phase="terasort",
+        after_s=5.0,
+        at=sort.started_at + 3.0,
+        undone_at=sort.started_at + 63.0 if fate == "finished" else None,
+        noticed_s=14.0 if seen else None,
+        whole_s=21.5 if seen else None,
+        watched_s=33.0 if seen else 60.0,
+    )
+    verdict = trial.verdict if fate == "finished" else Verdict(valid=False, reason="made up")
+    return trial.model_copy(update={"faults": [fault], "outcome": fate, "verdict": verdict})
+
+
+@pytest.fixture
+def analysis(tmp_path: Path) -> Analysis:
+    plan = Plan(trials=10, factor="fault", levels=("none", "killed"), effect=0.5, edit=edit)
+    folder = study_folder(tmp_path / "results", plan)
+    file = folder / "study.json"
+    study = StudyRecord.model_validate_json(file.read_text())
+    for treatment in study.treatments:
+        if treatment.levels["fault"] == "killed":
+            treatment.overrides["fault"] = [FAULT]
+    file.write_text(study.model_dump_json(by_alias=True))
+    return analyse(read_results(folder))
+
+
+def section(analysis: Analysis) -> Section:
+    return next(section for section in sections(analysis) if section.id == "faults")
+
+
+def test_outcomes_are_counted_over_the_trials_that_tell(analysis: Analysis) -> None:
+    none, killed = fault_outcomes(analysis)
+    assert (none.trials, none.finished, none.right, none.faults) == (5, 5, 5, ())
+    assert (killed.trials, killed.finished, killed.right) == (4, 3, 2)
+    assert killed.noticed is not None and killed.whole is not None
+    assert (killed.noticed.seconds, killed.whole.seconds) == ((14.0,), (21.5,))
+    assert killed.whole.watched_s == 60.0
+    assert killed.effect is not None and killed.effect.n == 2, "a failed job is in no mean"
+    assert killed.effect.relative == pytest.approx(0.31, abs=0.1)
+
+
+def test_the_section_says_it_in_words(analysis: Analysis) -> None:
+    found = section(analysis)
+    (sentence,) = found.said
+    assert sentence.startswith("killed: the datanode on w3 killed 5 s into terasort, to the end. ")
+    assert "3 of 4 jobs finished, 1 with wrong output" in sentence
+    outcomes, timeline = found.tables
+    assert outcomes.rows[1][-1] == "21.5 s, not within 60.0 s"
+    assert outcomes.rows[0][-1] == ""
+    assert outcomes.strong == {1}
+    assert timeline.rows[0][2:] == ["finished", "3.00 s", "60.0 s"]
+    assert timeline.rows[2][2:] == ["job failed", "3.00 s", "with the cluster"]
+    assert len(timeline.rows) == 5
+    assert {entry["outcome"] for entry in found.data["timeline"]} == {
+        *("finished", "job failed", "output wrong", "does not count")
+    }
+
+
+def test_a_study_without_faults_has_no_such_section(tmp_path: Path) -> None:
+    analysis = analyse(read_results(study_folder(tmp_path / "results", Plan(trials=2))))
+    assert fault_outcomes(analysis) == []
+    assert all(section.id != "faults" for section in sections(analysis))
