@@ -6,6 +6,7 @@ import json
 import re
 
 import vl_convert
+from altair.vegalite import SCHEMA_URL
 
 from windtunnel.report.charts.parts import Drawing
 from windtunnel.report.theme import CONFIG
@@ -19,7 +20,7 @@ def svg(drawing: Drawing) -> str:
 
     The figure around it carries the words (``aria-label``); text sizes are in px.
     """
-    spec = {**drawing.to_dict(validate=False), "config": CONFIG}
+    spec = {"$schema": SCHEMA_URL, **drawing, "config": CONFIG}
     text = vl_convert.vegalite_to_svg(json.dumps(spec))
     root = _ROOT.search(text)
     if root is None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import altair as alt
-
 from windtunnel.analysis import Analysis, Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import percent, percent_interval
 from windtunnel.report.charts.forest import forest
+from windtunnel.report.charts.parts import Drawing, stack
 
 LEVELS_SHOWN = 12
 
 
-def draw(analysis: Analysis, width: int) -> alt.VConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """One forest per factor level, the total first; None without effects."""
     groups = grouped(analysis)
     if not groups:
@@ -23,8 +22,8 @@ def draw(analysis: Analysis, width: int) -> alt.VConcatChart | None:
         rows = [(e.phase, e) for e in ordered]
         title = "change of elapsed time against the baseline"
         head = f"{factor}: {level} against {baseline}, {workload}"
-        plots.append(forest(rows, width, title).properties(title=head))
-    return alt.vconcat(*plots, spacing=28)
+        plots.append({**forest(rows, width, title), "title": head})
+    return stack(*plots, spacing=28)
 
 
 def describe(analysis: Analysis) -> str:

@@ -8,7 +8,7 @@ from windtunnel.analysis import Analysis, Cell
 from windtunnel.analysis.energy import energy
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.words import energy_unit, quantity
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, layer, stack
 from windtunnel.report.theme import INK, MUTED, TREATMENTS
 from windtunnel.results.power import KINDS
 
@@ -16,10 +16,10 @@ TREATMENTS_SHOWN = 24
 NARROW = 500
 
 
-def draw(analysis: Analysis, width: int) -> alt.VConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """None without energy."""
     panels = [_panel(head, cells, width) for head, cells in _panels(analysis)]
-    return alt.vconcat(*panels, spacing=26) if panels else None
+    return stack(*panels, spacing=26) if panels else None
 
 
 def describe(analysis: Analysis) -> str:
@@ -45,7 +45,7 @@ def _panels(analysis: Analysis) -> list[tuple[str, list[Cell]]]:
     return found
 
 
-def _panel(head: str, cells: list[Cell], width: int) -> Layers:
+def _panel(head: str, cells: list[Cell], width: int) -> Drawing:
     narrow = width < NARROW
     label = 104 if narrow else 170
     top = max(cell.mean for cell in cells)
@@ -74,7 +74,7 @@ def _panel(head: str, cells: list[Cell], width: int) -> Layers:
     )
     base = alt.Chart(data(rows)).encode(y=y)
     spans = base.mark_rule(strokeWidth=3, strokeCap="round", color=MUTED).encode(
-        x=alt.X("low:Q"), x2="high:Q"
+        x=alt.X("low:Q"), x2=alt.X2("high:Q")
     )
     points = base.mark_point(
         size=90, filled=True, opacity=1, stroke=TREATMENTS[1], fill=TREATMENTS[1]
@@ -82,5 +82,7 @@ def _panel(head: str, cells: list[Cell], width: int) -> Layers:
     drawn = [spans, points]
     plot = width - label - (24 if narrow else 110)
     if not narrow:
-        drawn.append(base.mark_text(align="left", x=plot + 14, color=INK).encode(text="words:N"))
-    return alt.layer(*drawn).properties(width=plot, height=30 * len(rows), title=head)
+        drawn.append(
+            base.mark_text(align="left", x=plot + 14, color=INK).encode(text=alt.Text("words:N"))
+        )
+    return layer(*drawn, width=plot, height=30 * len(rows), title=head)

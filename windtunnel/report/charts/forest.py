@@ -8,7 +8,7 @@ import altair as alt
 
 from windtunnel.analysis import Effect
 from windtunnel.analysis.words import percent, percent_interval
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, layer
 from windtunnel.report.theme import GRID, INK, MUTED, PAPER, TREATMENTS
 
 ROW = 30
@@ -16,7 +16,7 @@ NARROW = 500
 Row = tuple[str, Effect]
 
 
-def forest(rows: Sequence[Row], width: int, title: str) -> Layers:
+def forest(rows: Sequence[Row], width: int, title: str) -> Drawing:
     """Draw ``rows`` (label, effect) in a picture of about ``width`` px.
 
     A filled point is an effect whose interval leaves out zero; a hollow one is not clear.
@@ -45,15 +45,17 @@ def forest(rows: Sequence[Row], width: int, title: str) -> Layers:
     base = alt.Chart(data(values)).encode(y=y)
     zero = alt.Chart(data([{"z": 0}])).mark_rule(color=MUTED, strokeWidth=1.5)
     bars = base.mark_rule(strokeWidth=3, strokeCap="round", clip=True).encode(
-        x=alt.X("low:Q"), x2="high:Q", color=alt.Color("ink:N", scale=None)
+        x=alt.X("low:Q"), x2=alt.X2("high:Q"), color=alt.Color("ink:N", scale=None)
     )
     points = base.mark_point(size=90, strokeWidth=2, opacity=1, filled=False).encode(
         x=x, stroke=alt.Stroke("ink:N", scale=None), fill=alt.Fill("fill:N", scale=None)
     )
-    drawn = [zero.encode(x="z:Q"), bars, points]
+    drawn = [zero.encode(x=alt.X("z:Q")), bars, points]
     if not narrow:
-        drawn.append(base.mark_text(align="left", x=plot + 14, color=INK).encode(text="words:N"))
-    return alt.layer(*drawn).properties(width=plot, height=ROW * len(values))
+        drawn.append(
+            base.mark_text(align="left", x=plot + 14, color=INK).encode(text=alt.Text("words:N"))
+        )
+    return layer(*drawn, width=plot, height=ROW * len(values))
 
 
 def _value(label: str, effect: Effect, low: float, high: float) -> dict[str, object]:

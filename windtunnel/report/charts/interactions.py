@@ -9,7 +9,7 @@ import altair as alt
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.interactions import Interaction
 from windtunnel.analysis.words import quantity
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, grid, layer
 from windtunnel.report.theme import INK, MUTED, TREATMENTS, colour
 
 NARROW = 500
@@ -17,7 +17,7 @@ STEP = 0.07
 """Lines stand this far apart (of a level's width), so that their intervals do not cover."""
 
 
-def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """The strongest interactions of each workload; None where none can be told."""
     shown = _shown(analysis)
     if not shown:
@@ -25,10 +25,8 @@ def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
     narrow = width < NARROW
     panel = width - 70 if narrow else (width - 60) // 2 - 60
     plots = [_panel(each, panel, clear=clear) for each, clear in shown]
-    whole: alt.ConcatChart = alt.concat(
-        *plots, columns=1 if narrow else 2, spacing=36
-    ).resolve_scale(color="independent")
-    return whole
+    own_colours = {"scale": {"color": "independent"}}
+    return grid(*plots, columns=1 if narrow else 2, spacing=36, resolve=own_colours)
 
 
 def describe(analysis: Analysis) -> str:
@@ -59,7 +57,7 @@ def _shown(analysis: Analysis) -> list[tuple[Interaction, bool]]:
     ]
 
 
-def _panel(found: Interaction, width: int, *, clear: bool) -> Layers:
+def _panel(found: Interaction, width: int, *, clear: bool) -> Drawing:
     levels = list(dict.fromkeys(c.across for c in found.corners))
     lines = list(dict.fromkeys(c.line for c in found.corners))
     middle = (len(lines) - 1) / 2
@@ -111,10 +109,10 @@ def _panel(found: Interaction, width: int, *, clear: bool) -> Layers:
     base = alt.Chart(data(rows))
     drawn = [
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(
-            x=x, y=alt.Y("low:Q"), y2="high:Q", color=ink
+            x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=ink
         ),
         base.mark_line(strokeWidth=2).encode(x=x, y=y, color=ink),
         base.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=ink),
     ]
     head = f"{found.workload}: {found.across} x {found.line}{'' if clear else ', not clear'}"
-    return alt.layer(*drawn).properties(width=width, height=210, title=head)
+    return layer(*drawn, width=width, height=210, title=head)

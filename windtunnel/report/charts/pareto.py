@@ -7,17 +7,17 @@ import altair as alt
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.fronts import Front, Point, fronts
 from windtunnel.analysis.words import energy_unit, quantity
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, layer, stack
 from windtunnel.report.theme import INK, MUTED, PAPER, TREATMENTS
 
 LABELS_SHOWN = 12
 NARROW = 500
 
 
-def draw(analysis: Analysis, width: int) -> alt.VConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """One panel per workload; None where there is nothing to weigh."""
     panels = [_panel(front, width) for front in analysis.once(fronts)]
-    return alt.vconcat(*panels, spacing=30) if panels else None
+    return stack(*panels, spacing=30) if panels else None
 
 
 def describe(analysis: Analysis) -> str:
@@ -33,7 +33,7 @@ def _on(front: Front) -> list[Point]:
     return [point for point in front.points if not point.beaten_by]
 
 
-def _panel(front: Front, width: int) -> Layers:
+def _panel(front: Front, width: int) -> Drawing:
     narrow = width < NARROW
     priced = "price" in front.objectives
     rows = [_row(point, priced) for point in front.points]
@@ -55,7 +55,7 @@ def _panel(front: Front, width: int) -> Layers:
     )
     base = alt.Chart(data(rows))
     spans = base.mark_rule(strokeWidth=2, color=MUTED, clip=True).encode(
-        x=alt.X("low:Q"), x2="high:Q", y=y
+        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y
     )
     points = base.mark_point(size=90, strokeWidth=2, opacity=1).encode(
         x=x,
@@ -65,9 +65,9 @@ def _panel(front: Front, width: int) -> Layers:
     )
     drawn = [spans, points]
     if len(rows) <= LABELS_SHOWN:
-        drawn.append(base.mark_text(dy=-14, color=INK).encode(x=x, y=y, text="words:N"))
+        drawn.append(base.mark_text(dy=-14, color=INK).encode(x=x, y=y, text=alt.Text("words:N")))
     plot = width - (74 if narrow else 110)
-    return alt.layer(*drawn).properties(width=plot, height=220, title=front.workload)
+    return layer(*drawn, width=plot, height=220, title=front.workload)
 
 
 def _row(point: Point, priced: bool) -> dict[str, object]:

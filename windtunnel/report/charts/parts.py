@@ -1,16 +1,47 @@
-"""Small parts that the charts share."""
+"""Small parts that the charts share, and how they are put together.
+
+Single charts are Altair's. Put together they are plain dictionaries: Altair copies every part
+with each combination that it makes, which takes seconds on a page with many panels. For the
+same reason channels are given as ``alt.X2("high:Q")``, never as bare text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 
 Rows = Sequence[Mapping[str, object]]
-Layers = alt.LayerChart | alt.FacetChart
-Drawing = alt.Chart | Layers | alt.VConcatChart | alt.ConcatChart
+Drawing = dict[str, Any]
+"""A Vega-Lite specification; its rows are in ``datasets``."""
 
 
 def data(rows: Rows) -> alt.InlineData:
     """Rows as data of a chart: a tuple, because Altair copies lists with every combination."""
     return alt.InlineData(values=tuple(rows))
+
+
+def layer(*charts: alt.Chart, title: str | None = None, **size: float) -> Drawing:
+    """Charts on top of each other, with ``width`` and ``height`` in px."""
+    datasets: dict[str, Any] = {}
+    context = {"top_level": False, "datasets": datasets}
+    parts = [chart.to_dict(validate=False, context=context) for chart in charts]
+    head = {} if title is None else {"title": title}
+    return {"layer": parts, "datasets": datasets, **head, **size}
+
+
+def stack(*drawings: Drawing, spacing: int) -> Drawing:
+    """Drawings below each other, ``spacing`` px apart."""
+    return _together("vconcat", drawings, spacing=spacing)
+
+
+def grid(*drawings: Drawing, columns: int, spacing: int, **more: Any) -> Drawing:
+    """Drawings in rows of ``columns``, ``spacing`` px apart."""
+    return _together("concat", drawings, columns=columns, spacing=spacing, **more)
+
+
+def _together(how: str, drawings: Sequence[Drawing], **more: Any) -> Drawing:
+    datasets = {name: rows for each in drawings for name, rows in each["datasets"].items()}
+    parts = [{k: v for k, v in each.items() if k != "datasets"} for each in drawings]
+    return {how: parts, "datasets": datasets, **more}

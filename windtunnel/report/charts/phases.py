@@ -7,22 +7,22 @@ import altair as alt
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import quantity
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, layer, stack
 from windtunnel.report.theme import INK, PAPER, PHASES, colour
 
 BARS_SHOWN = 24
 NARROW = 500
 
 
-def draw(analysis: Analysis, width: int) -> alt.VConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """One group of bars per workload; None where nothing was timed."""
     groups = []
     for workload, phases in analysis.phases.items():
         rows = _rows(analysis, workload, [p for p in phases if p != TOTAL])
         if rows:
             bars = _bars(rows, width)
-            groups.append(bars.properties(title=workload) if len(analysis.phases) > 1 else bars)
-    return alt.vconcat(*groups, spacing=26) if groups else None
+            groups.append({**bars, "title": workload} if len(analysis.phases) > 1 else bars)
+    return stack(*groups, spacing=26) if groups else None
 
 
 def describe(analysis: Analysis) -> str:
@@ -65,7 +65,7 @@ def _rows(analysis: Analysis, workload: str, phases: list[str]) -> list[dict[str
     return rows
 
 
-def _bars(rows: list[dict[str, object]], width: int) -> Layers:
+def _bars(rows: list[dict[str, object]], width: int) -> Drawing:
     narrow = width < NARROW
     label = 84 if narrow else 170
     names = len({row["treatment"] for row in rows})
@@ -78,12 +78,12 @@ def _bars(rows: list[dict[str, object]], width: int) -> Layers:
     x = alt.X("start:Q", title="mean elapsed time, s", axis=alt.Axis(tickCount=4 if narrow else 8))
     base = alt.Chart(data(rows)).encode(y=y)
     bars = base.mark_bar(height={"band": 0.66}, stroke=PAPER, strokeWidth=1.5).encode(
-        x=x, x2="end:Q", color=alt.Color("ink:N", scale=None)
+        x=x, x2=alt.X2("end:Q"), color=alt.Color("ink:N", scale=None)
     )
     ends = [row for row in rows if row["words"]]
     words = (
         alt.Chart(data(ends))
         .mark_text(align="left", dx=6, color=INK)
-        .encode(y=y, x=alt.X("end:Q"), text="words:N")
+        .encode(y=y, x=alt.X("end:Q"), text=alt.Text("words:N"))
     )
-    return alt.layer(bars, words).properties(width=width - label - 74, height=38 * names)
+    return layer(bars, words, width=width - label - 74, height=38 * names)

@@ -7,7 +7,7 @@ import altair as alt
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.ranking import Entry, Ranking, share
 from windtunnel.analysis.words import percent
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, layer, stack
 from windtunnel.report.theme import GRID, INK, MUTED, TREATMENTS
 
 ROW = 30
@@ -15,10 +15,10 @@ NARROW = 500
 SHOWN = 14
 
 
-def draw(analysis: Analysis, width: int) -> alt.VConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """Bars by workload, strongest first; None where fewer than two factors were varied."""
     plots = [_bars(ranking, width) for ranking in analysis.rankings if _values(ranking)]
-    return alt.vconcat(*plots, spacing=28) if plots else None
+    return stack(*plots, spacing=28) if plots else None
 
 
 def describe(analysis: Analysis) -> str:
@@ -67,7 +67,7 @@ def _values(ranking: Ranking) -> list[dict[str, object]]:
     return rows
 
 
-def _bars(ranking: Ranking, width: int) -> Layers:
+def _bars(ranking: Ranking, width: int) -> Drawing:
     narrow = width < NARROW
     label = 120 if narrow else 190
     values = _values(ranking)
@@ -90,19 +90,21 @@ def _bars(ranking: Ranking, width: int) -> Layers:
     )
     base = alt.Chart(data(values)).encode(y=y)
     ink = alt.Color("ink:N", scale=None)
-    bars = base.mark_bar(height={"band": 0.5}, opacity=0.45).encode(x=x, x2="size:Q", color=ink)
+    bars = base.mark_bar(height={"band": 0.5}, opacity=0.45).encode(
+        x=x, x2=alt.X2("size:Q"), color=ink
+    )
     spans = base.mark_rule(strokeWidth=2.5, strokeCap="round").encode(
-        x=alt.X("low:Q"), x2="high:Q", color=ink
+        x=alt.X("low:Q"), x2=alt.X2("high:Q"), color=ink
     )
     points = base.mark_point(size=50, filled=True, opacity=1).encode(x=alt.X("size:Q"), color=ink)
     drawn = [bars, spans, points]
     plot = width - label - (24 if narrow else 200)
     if not narrow:
-        words = base.mark_text(align="left", x=plot + 14, color=INK).encode(text="words:N")
+        words = base.mark_text(align="left", x=plot + 14, color=INK).encode(
+            text=alt.Text("words:N")
+        )
         drawn.append(words)
-    return alt.layer(*drawn).properties(
-        width=plot, height=ROW * len(values), title=ranking.workload
-    )
+    return layer(*drawn, width=plot, height=ROW * len(values), title=ranking.workload)
 
 
 def _number(value: object) -> float:

@@ -6,10 +6,10 @@ from windtunnel.analysis import Analysis, Effect
 from windtunnel.analysis.findings import RESOURCES, STAGES
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.report.charts.forest import forest
-from windtunnel.report.charts.parts import Layers
+from windtunnel.report.charts.parts import Drawing
 
 
-def draw(analysis: Analysis, width: int) -> Layers | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """The forest of the first finding's phase; None where nothing but elapsed time is known."""
     rows = chosen(analysis)
     if len(rows) < 2:

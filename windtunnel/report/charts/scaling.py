@@ -10,7 +10,7 @@ from windtunnel.analysis.laws import Fit
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.scaling import Scaling, scalings
 from windtunnel.analysis.words import digits, percent
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, grid, layer
 from windtunnel.report.theme import INK, MUTED, TREATMENTS
 
 PANELS = 6
@@ -20,7 +20,7 @@ BEYOND = 1.25
 LAWS = {"Amdahl": TREATMENTS[1], "USL": TREATMENTS[2]}
 
 
-def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """A panel for each factor that counts, of the total time; None without one."""
     chosen = _chosen(analysis)
     if not chosen:
@@ -28,7 +28,7 @@ def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
     narrow = width < NARROW or len(chosen) == 1
     each = min(width - 70, 520) if narrow else (width - 30) // 2 - 70
     panels = [_panel(scaling, each) for scaling in chosen]
-    return alt.concat(*panels, columns=1 if narrow else 2, spacing=30)
+    return grid(*panels, columns=1 if narrow else 2, spacing=30)
 
 
 def describe(analysis: Analysis) -> str:
@@ -48,7 +48,7 @@ def _chosen(analysis: Analysis) -> list[Scaling]:
     return [s for s in analysis.once(scalings) if s.phase == TOTAL][:PANELS]
 
 
-def _panel(scaling: Scaling, width: int) -> Layers:
+def _panel(scaling: Scaling, width: int) -> Drawing:
     base, last = scaling.base.count, scaling.points[-1].count
     points = [
         {"x": p.count, "y": p.speed_up, "low": p.low or p.speed_up, "high": p.high or p.speed_up}
@@ -69,16 +69,20 @@ def _panel(scaling: Scaling, width: int) -> Layers:
         alt.Chart(data(ideal)).mark_line(strokeDash=[4, 4], color=MUTED).encode(x=x, y=y),
         alt.Chart(data([{**ideal[1], "words": "ideal"}]))
         .mark_text(align="right", dx=-8, color=MUTED)
-        .encode(x="x:Q", y="y:Q", text="words:N"),
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), text=alt.Text("words:N")),
     ]
     for place, fit in enumerate(fits):
         drawn += _curve(scaling, fit, place)
     dots = alt.Chart(data(points))
-    drawn.append(dots.mark_rule(strokeWidth=2, color=INK).encode(x="x:Q", y="low:Q", y2="high:Q"))
+    drawn.append(
+        dots.mark_rule(strokeWidth=2, color=INK).encode(
+            x=alt.X("x:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+        )
+    )
     drawn.append(dots.mark_point(filled=True, size=60, color=INK, opacity=1).encode(x=x, y=y))
     others = ", ".join(f"{factor} {level}" for factor, level in scaling.others.items())
     head = scaling.workload + (f", {others}" if others else "")
-    return alt.layer(*drawn).properties(width=width, height=240, title=head)
+    return layer(*drawn, width=width, height=240, title=head)
 
 
 def _curve(scaling: Scaling, fit: Fit, place: int) -> list[alt.Chart]:
@@ -88,8 +92,10 @@ def _curve(scaling: Scaling, fit: Fit, place: int) -> list[alt.Chart]:
     rows = [{"x": x, "y": fit.speed_up(x, base)} for x in np.linspace(base, end, 60).tolist()]
     label = [{**rows[-1], "words": fit.law}]
     return [
-        alt.Chart(data(rows)).mark_line(strokeWidth=2, color=ink).encode(x="x:Q", y="y:Q"),
+        alt.Chart(data(rows))
+        .mark_line(strokeWidth=2, color=ink)
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q")),
         alt.Chart(data(label))
         .mark_text(align="right", dy=14 if place else -10, color=ink)
-        .encode(x="x:Q", y="y:Q", text="words:N"),
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), text=alt.Text("words:N")),
     ]

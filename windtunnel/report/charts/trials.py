@@ -10,7 +10,7 @@ import altair as alt
 from windtunnel.analysis import Analysis, TrialRow
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import plural
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, grid, layer
 from windtunnel.report.theme import ALERT, INK, PAPER, TREATMENTS, colour
 
 BANDS = 24
@@ -19,7 +19,7 @@ NARROW = 500
 SHAPES = {"valid": "circle", "invalid": "cross", "warm-up": "triangle-up"}
 
 
-def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """One panel per workload and phase; None without timed trials."""
     panels = [
         _panel(analysis, workload, phase, _panel_width(analysis, width))
@@ -29,7 +29,7 @@ def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
     ]
     if not panels:
         return None
-    return alt.concat(*panels, columns=1 if width < NARROW else 2, spacing=30)
+    return grid(*panels, columns=1 if width < NARROW else 2, spacing=30)
 
 
 def describe(analysis: Analysis) -> str:
@@ -52,7 +52,7 @@ def _panel_width(analysis: Analysis, width: int) -> int:
     return width - 64 if width < NARROW else (width - 30) // 2 - 64
 
 
-def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> Layers:
+def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> Drawing:
     names = [t for t in analysis.treatments() if _has(analysis, t, workload, phase)]
     banded = len(names) <= BANDS
     trials = [t for t in analysis.trials if t.workload == workload and phase in t.elapsed]
@@ -91,16 +91,23 @@ def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> Layers:
     means = _means(analysis, names, workload, phase) if banded else []
     if means:
         mean = alt.Chart(data(means)).mark_rule(strokeWidth=1.5, color=INK)
-        drawn.insert(0, mean.encode(x=alt.X("x0:Q"), x2="x1:Q", y="y:Q"))
+        drawn.insert(0, mean.encode(x=alt.X("x0:Q"), x2=alt.X2("x1:Q"), y=alt.Y("y:Q")))
         spans = [m for m in means if "low" in m]
         if spans:
             bar = alt.Chart(data(spans)).mark_rect(opacity=0.14)
             fill = alt.Color("ink:N", scale=None)
             drawn.insert(
-                0, bar.encode(x=alt.X("x0:Q"), x2="x1:Q", y="low:Q", y2="high:Q", color=fill)
+                0,
+                bar.encode(
+                    x=alt.X("x0:Q"),
+                    x2=alt.X2("x1:Q"),
+                    y=alt.Y("low:Q"),
+                    y2=alt.Y2("high:Q"),
+                    color=fill,
+                ),
             )
     head = f"{workload}: {phase}, s" if len(analysis.phases) > 1 else f"{phase}, s"
-    return alt.layer(*drawn).properties(width=width, height=170, title=head)
+    return layer(*drawn, width=width, height=170, title=head)
 
 
 def _has(analysis: Analysis, treatment: str, workload: str, phase: str) -> bool:

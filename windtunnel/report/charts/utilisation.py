@@ -8,7 +8,7 @@ from windtunnel.analysis import Analysis
 from windtunnel.analysis.bottleneck import Verdict, bottlenecks
 from windtunnel.analysis.causes import BUSY
 from windtunnel.analysis.words import percent
-from windtunnel.report.charts.parts import Layers, data
+from windtunnel.report.charts.parts import Drawing, data, grid, layer
 from windtunnel.report.theme import ALERT, INK, TREATMENTS
 
 ROWS_SHOWN = 24
@@ -16,7 +16,7 @@ NARROW = 500
 PANELS = 4
 
 
-def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
+def draw(analysis: Analysis, width: int) -> Drawing | None:
     """A panel for each resource whose limit is known; None if there is none."""
     verdicts = analysis.once(bottlenecks)[:ROWS_SHOWN]
     names = resources(verdicts)[:PANELS]
@@ -29,7 +29,7 @@ def draw(analysis: Analysis, width: int) -> alt.ConcatChart | None:
         _panel(verdicts, name, each, label if narrow or place == 0 else 0)
         for place, name in enumerate(names)
     ]
-    return alt.concat(*panels, columns=1 if narrow else PANELS, spacing=20)
+    return grid(*panels, columns=1 if narrow else PANELS, spacing=20)
 
 
 def describe(analysis: Analysis) -> str:
@@ -56,7 +56,7 @@ def _label(verdict: Verdict) -> str:
     return f"{verdict.phase}, {verdict.treatment}"
 
 
-def _panel(verdicts: list[Verdict], resource: str, width: int, label: int) -> Layers:
+def _panel(verdicts: list[Verdict], resource: str, width: int, label: int) -> Drawing:
     rows = [
         {
             "row": _label(verdict),
@@ -79,9 +79,11 @@ def _panel(verdicts: list[Verdict], resource: str, width: int, label: int) -> La
     )
     base = alt.Chart(data(rows)).encode(y=y)
     bars = base.mark_bar(height={"band": 0.6}, color=TREATMENTS[1]).encode(x=x)
-    words = base.mark_text(align="left", dx=4, color=INK).encode(x="share:Q", text="words:N")
+    words = base.mark_text(align="left", dx=4, color=INK).encode(
+        x=alt.X("share:Q"), text=alt.Text("words:N")
+    )
     drawn = [bars, words]
     if resource.split()[0] in ("CPU", "disk", "network"):
         limit = alt.Chart(data([{"limit": BUSY}])).mark_rule(color=ALERT, strokeDash=[4, 3])
-        drawn.append(limit.encode(x="limit:Q"))
-    return alt.layer(*drawn).properties(width=width, height=22 * len(order), title=resource)
+        drawn.append(limit.encode(x=alt.X("limit:Q")))
+    return layer(*drawn, width=width, height=22 * len(order), title=resource)
