@@ -7,6 +7,7 @@ to import, and ``--help``, ``version`` and ``plan`` need none of them (tests/cli
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import time
 import traceback
@@ -44,6 +45,8 @@ for module in (studies, planning, calibrate, compare, power, published, clusters
 
 def main() -> None:
     """Run the command line; every error becomes one message and its exit code."""
+    # Matrices are small here: threads would wait for each other longer than they compute.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(sys.argv[1:]))
 
 
