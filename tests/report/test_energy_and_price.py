@@ -68,7 +68,7 @@ def test_json_holds_every_number(analysis: Analysis) -> None:
 def test_charts_fit(analysis: Analysis, name: str, width: int) -> None:
     drawing = CHARTS[name].draw(analysis, width)
     assert drawing is not None
-    (panel,) = drawing.to_dict()["vconcat"]
+    (panel,) = drawing["vconcat"]
     assert 0.5 * width < panel["width"] < width
 
 

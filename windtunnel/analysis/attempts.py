@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from windtunnel.analysis.observations import counts
@@ -42,6 +43,12 @@ class Attempt(NamedTuple):
         return self.finished_at - self.started_at
 
     @property
+    def merging(self) -> float | None:
+        """Seconds of a map after its map function: sorting the rest and merging spills."""
+        done = self.map_finished_at
+        return None if done is None else self.finished_at - done
+
+    @property
     def succeeded(self) -> bool:
         """Whether its work counts."""
         return self.status == SUCCEEDED
@@ -65,10 +72,13 @@ def attempts(analysis: Analysis) -> dict[tuple[str, str], list[Attempt]]:
 
     A trial whose file cannot be read has none, which is unknown, not zero.
     """
+    reading = analysis.once(tasks_read)
+    places = {name: place for place, name in enumerate(reading.names)}
+    ordered = itemgetter(*(places.get(name, -1) for name in Attempt._fields))
     found: dict[tuple[str, str], list[Attempt]] = {}
-    for row in analysis.once(tasks_read).each():
-        attempt = Attempt(**row)
+    for row in reading.rows:
+        attempt = Attempt._make(ordered((*row, None)))  # None: a column that is not there
         found.setdefault((attempt.trial, attempt.phase), []).append(attempt)
     for group in found.values():
-        group.sort(key=lambda attempt: (attempt.started_at, attempt.finished_at))
+        group.sort(key=attrgetter("started_at", "finished_at"))
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -134,8 +134,9 @@ def _tail(
     done = [row for row in own if row.succeeded]
     times = [end - start for row, (start, end) in spans if row.type == kind and row.succeeded]
     running, share_at = _profile([(row.started_at, row.finished_at) for row in own])
+    seconds = [row.finished_at - row.started_at for row in done]
     tasks = len({row.task for row in done})
-    middle = median(row.seconds for row in done)
+    middle = median(seconds)
     pole = _pole(done)
     mine = {task: seconds for (task, type_), seconds in alone.items() if type_ == kind}
     first, last = min(r.started_at for r in own), max(r.finished_at for r in own)
@@ -149,18 +150,18 @@ def _tail(
         waves=tasks / running,
         full_share=sum(s for n, s in share_at.items() if n >= FULL * running) / phase.elapsed_s,
         median_s=middle,
-        longest_s=max(row.seconds for row in done),
+        longest_s=max(seconds),
         skew=_skew(times),
         bytes_skew=_skew([row.input_bytes for row in done]),
-        stragglers=sum(row.seconds > STRAGGLER * middle for row in done) if tasks > 1 else 0,
+        stragglers=sum(s > STRAGGLER * middle for s in seconds) if tasks > 1 else 0,
         pole_s=pole,
         pole_share=None if pole is None else pole / phase.elapsed_s,
         alone_share=sum(mine.values()) / phase.elapsed_s,
         lone_share=max(mine.values(), default=0.0) / phase.elapsed_s,
         stage_share=min(1.0, (last - first) / phase.elapsed_s),
-        merge_share=_merge_share(done) if kind == MAP else None,
-        gc_share=_ratio(done, lambda row: row.gc_time, lambda row: row.seconds),
-        spills=_ratio(done, lambda row: row.spilled_records, lambda row: row.output_records)
+        merge_share=_ratio([row.merging for row in done], seconds) if kind == MAP else None,
+        gc_share=_ratio([row.gc_time for row in done], seconds),
+        spills=_ratio([r.spilled_records for r in done], [r.output_records for r in done])
         if kind == MAP
         else None,
         localities=dict(Counter(row.locality for row in done if row.locality)),
@@ -245,24 +246,11 @@ def _skew(values: Sequence[float | None]) -> float | None:
     return max(known) / median(known)
 
 
-def _merge_share(done: Sequence[Attempt]) -> float | None:
-    """Share of the maps' time after the map function: sorting the rest and merging spills."""
-    return _ratio(
-        done,
-        lambda row: None if row.map_finished_at is None else row.finished_at - row.map_finished_at,
-        lambda row: row.seconds,
-    )
-
-
-def _ratio(
-    done: Sequence[Attempt],
-    upper: Callable[[Attempt], float | None],
-    lower: Callable[[Attempt], float | None],
-) -> float | None:
+def _ratio(upper: Sequence[float | None], lower: Sequence[float | None]) -> float | None:
     """Sum over sum; None unless every attempt tells both and the lower is not 0."""
-    above = [value for row in done if (value := upper(row)) is not None]
-    below = [value for row in done if (value := lower(row)) is not None]
-    if len(above) < len(done) or len(below) < len(done) or sum(below) <= 0:
+    above = [value for value in upper if value is not None]
+    below = [value for value in lower if value is not None]
+    if len(above) < len(upper) or len(below) < len(lower) or sum(below) <= 0:
         return None
     return sum(above) / sum(below)
 
