@@ -115,6 +115,20 @@ CASES = [
         study=GOOD + "design: {kind: ab, resolution: 3}\n",
     ),
     Bad(
+        "fault of another kind's option",
+        CHECK,
+        3,
+        ("study.yaml:5", "fault.disk", "the fault kill-host has no option 'disk'"),
+        study=GOOD + "fault: {kind: kill-host, host: worker-1, disk: 1}\n",
+    ),
+    Bad(
+        "fault of a part that local cannot break",
+        CHECK,
+        4,
+        ("fault slow-nic", "'local' cannot break NICs", "'scaled' can"),
+        study=GOOD + "fault: {kind: slow-nic, host: worker-1}\n",
+    ),
+    Bad(
         "three levels for a screening",
         CHECK,
         3,
