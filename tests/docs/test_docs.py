@@ -106,6 +106,8 @@ COMMANDS: dict[str, str] = {
     "windtunnel up": REAL,
     "windtunnel up local-1": REAL,
     "windtunnel up local-3 --set hosts.worker.count=2 --set storage.replication=2": REAL,
+    "windtunnel up model-3 --testbed scaled": REAL,
+    "windtunnel up my-cluster.yaml --testbed scaled --rate 1/40 --data 1/1000": REAL,
     "windtunnel exec -- hdfs dfs -ls /": REAL,
     "windtunnel exec -- hdfs dfsadmin -report": REAL,
     "windtunnel exec -- yarn node -list": REAL,

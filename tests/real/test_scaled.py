@@ -15,6 +15,7 @@ import pytest
 
 from tests.real.conftest import remains, wait_for
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
+from windtunnel.engines.hadoop.client import user_command
 from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
 from windtunnel.probes.sampler import Sampler
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
@@ -123,6 +124,15 @@ def test_a_worker_goes_out_of_service_and_comes_back(
     print(testbed.reconfigure(model, cluster), f"{time.monotonic() - began:.1f} s")
     assert "datanode@worker-3" in model.processes()
     put_and_get(model, "three-workers")
+
+
+def test_a_command_of_the_user_runs_inside_the_client_host(model: ScaledDeployment) -> None:
+    facts = model.registration.facts()["client"]
+    command = user_command(["hdfs", "dfs", "-mkdir", "-p", "/by-hand"], facts)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "/by-hand" in model.files.folders("/")
 
 
 RUNNER = """\

@@ -35,26 +35,49 @@ def up(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change the cluster.")
     ] = None,
+    testbed: Annotated[str, typer.Option(help="'local', or 'scaled' for a scale model.")] = "local",
+    rate: Annotated[
+        str, typer.Option(metavar="SHARE", help="Speed of a model's parts, such as 1/40.")
+    ] = "1",
+    data: Annotated[
+        str, typer.Option(metavar="SHARE", help="Size of a model's memory and blocks.")
+    ] = "1",
 ) -> None:
     """Start a cluster on this machine and keep it up."""
     from rich.console import Console
 
-    from windtunnel.cluster import apply_overrides, load_cluster, parse_assignment
-    from windtunnel.testbeds import keeper
-    from windtunnel.testbeds.local import LocalTestbed
+    from windtunnel.cluster import (
+        Located,
+        apply_overrides,
+        load_cluster,
+        parse_assignment,
+        validate,
+    )
+    from windtunnel.testbeds import SCALED, keeper, make_testbed
+    from windtunnel.testbeds.scaled.scale import Scale
 
     console = Console(stderr=True)
     changes: dict[str, Any] = dict(parse_assignment(change) for change in set_ or [])
     described = apply_overrides(load_cluster(cluster), changes)
-    testbed = LocalTestbed(Path("logs"), lambda text: None)
-    found = testbed.check(described)
+    scale = None
+    if testbed == SCALED:
+        scale = validate(Scale, Located({"rate": rate, "data": data}))
+    elif (rate, data) != ("1", "1"):
+        raise UsageError(
+            f"the testbed '{testbed}' runs at full size",
+            remedy=f"add '--testbed {SCALED}', or leave out --rate and --data.",
+        )
+    bed = make_testbed(testbed, Path("logs"), lambda text: None, scale)
+    found = bed.check(described)
     if found.impossible:
         raise NotRealisableError(
             "; ".join(found.impossible), remedy="change the cluster description."
         )
-    testbed.prepare(described)
+    for caveat in found.unrealised if scale else ():
+        console.print(f"note: {caveat}", highlight=False)
+    bed.prepare(described)
     with console.status("starting") as line:
-        facts = keeper.start(described, line.update)
+        facts = keeper.start(described, testbed, scale, line.update)
     print(f"{facts['id']} is up: {described.name}")
     for role, address in facts["endpoints"].items():
         print(f"  {role:16} {address}")

@@ -80,6 +80,11 @@ class HadoopDeployment(ABC):
         return self.hosts[0]
 
     @property
+    def entrance(self) -> str | None:
+        """A program that runs its arguments on the client host; None where any process does."""
+        return None
+
+    @property
     def client_folder(self) -> Path:
         """A folder on the client's own disk."""
         return self.client.root / "client"
@@ -123,6 +128,7 @@ class HadoopDeployment(ABC):
                 "hosts_file": str(self.hosts_file),
                 "conf": str(self.daemons.client_conf),
                 "binding": binding.to_json() if binding else None,
+                "entrance": self.entrance,
             },
         )
 

@@ -23,13 +23,16 @@ import psutil
 from windtunnel.cluster import Cluster
 from windtunnel.errors import DeploymentError, ResultsError, WindtunnelError
 from windtunnel.hosts.remains import Registration, registered, state_root
-from windtunnel.testbeds.local import LocalTestbed
+from windtunnel.testbeds import make_testbed
+from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
+from windtunnel.testbeds.scaled.scale import Scale
 
 _START_LIMIT_S = 300.0
 _END_LIMIT_S = 30.0
 _WATCH_S = 1.0
 ENDED = "ended.txt"
 KEEPER = "keeper.json"
+_WANTED = "wanted.json"
 
 
 def interactive() -> list[Registration]:
@@ -66,8 +69,12 @@ def _kept(folder: Path) -> bool:
         return False
 
 
-def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
+def start(
+    cluster: Cluster, testbed: str, scale: Scale | None, tell: Callable[[str], None]
+) -> dict[str, Any]:
     """Start a keeper and wait until its cluster is ready; returns the deployment's facts.
+
+    ``cluster`` is the full-size description where there is a ``scale``.
 
     Raises
     ------
@@ -78,7 +85,8 @@ def start(cluster: Cluster, tell: Callable[[str], None]) -> dict[str, Any]:
     folder = folder_of_all() / stamp
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "cluster.json").write_text(json.dumps(cluster.plain()))
+        wanted = {"testbed": testbed, "scale": scale and scale.model_dump()}
+        (folder / _WANTED).write_text(json.dumps({"cluster": cluster.plain(), **wanted}))
     except OSError as error:
         raise ResultsError(
             f"{folder} cannot be written: {error.strerror}",
@@ -146,11 +154,14 @@ def _log(text: str) -> None:
 def keep(folder: Path) -> int:
     """Deploy, write ``ready.json``, hold until SIGTERM or until a daemon dies."""
     asked_to_end: list[int] = []
-    cluster = Cluster.model_validate(json.loads((folder / "cluster.json").read_text()))
-    testbed = LocalTestbed(folder / "logs", lambda text: _log(f"waiting for {text}"))
+    wanted = json.loads((folder / _WANTED).read_text())
+    cluster = Cluster.model_validate(wanted["cluster"])
+    scale = Scale.model_validate(wanted["scale"]) if wanted["scale"] else None
+    testbed = make_testbed(wanted["testbed"], folder / "logs", _log, scale)
     signal.signal(signal.SIGTERM, lambda number, _: asked_to_end.append(number))
     try:
         with testbed.deploy(cluster) as deployment:
+            assert isinstance(deployment, HadoopDeployment)
             deployment.registration.update(interactive=True, logs=str(folder / "logs"))
             new = folder / "ready.json.new"
             new.write_text(json.dumps(deployment.registration.facts()))

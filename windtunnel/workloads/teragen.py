@@ -28,7 +28,6 @@ from windtunnel.workloads.rows import (
     verdict,
 )
 
-
 _LEAST_SPLIT = "mapreduce.input.fileinputformat.split.minsize"
 
 

@@ -125,6 +125,13 @@ class ScaledDeployment(HadoopDeployment):
         return self.virtual[clients[0].name] if clients else self.hosts[0]
 
     @property
+    def entrance(self) -> str:
+        """The script that takes a process into the client host."""
+        host = self.client
+        assert isinstance(host, VirtualHost)
+        return str(host.enter)
+
+    @property
     def client_folder(self) -> Path:
         """A folder on the client's first disk; without disks, on this machine's."""
         host = self.client
