@@ -51,6 +51,9 @@ class MockFaults:
     def fill_disk(self, host: str, disk: int, share: float) -> Undo:
         return self._broken("fill disk", host, disk, share)
 
+    def begun(self, since: float) -> bool:
+        return self.testbed.begins
+
     def copies(self) -> Copies | None:
         looks = self.testbed.looks
         self.asked += 1
@@ -79,6 +82,7 @@ class BreakingTestbed(MockTestbed):
 
     breakable: frozenset[Part] = frozenset({"daemons", "links", "disks", "NICs"})
     looks: Sequence[Copies | None] = (WHOLE,)
+    begins: bool = True
     refuses: str = ""
     stays_broken: bool = False
     events: list[tuple[Any, ...]] = field(default_factory=list)

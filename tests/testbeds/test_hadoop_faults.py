@@ -16,14 +16,21 @@ from windtunnel.engines.faulty import Breakable, Copies
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.testbeds import hadoop_faults
-from windtunnel.testbeds.hadoop_faults import HadoopFaults
+from windtunnel.testbeds.hadoop_faults import HadoopFaults, wanting_copies
 
-BEAN = {
-    "FSState": "Operational",
-    "NumLiveDataNodes": 3,
-    "UnderReplicatedBlocks": 0,
-    "PendingReplicationBlocks": 0,
-}
+BEAN = {"FSState": "Operational", "NumLiveDataNodes": 2}
+HEALTHY = "Status: HEALTHY\n Missing blocks:\t\t0\n"
+
+
+def under(*pairs: tuple[int, int], missing: int = 0) -> str:
+    """The NameNode's check of files that (want, have) so many copies."""
+    rows = [
+        f"/f{i} 11 bytes, replicated: replication={want}, 1 block(s):  Under replicated "
+        f"BP-1:blk_{i}_1. Target Replicas is {want} but found {have} live replica(s), 0 decom"
+        "missioned replica(s), 0 decommissioning replica(s).\n"
+        for i, (want, have) in enumerate(pairs)
+    ]
+    return "".join(rows) + f"Status: HEALTHY\n Missing blocks:\t\t{missing}\n"
 
 
 class Sleeper:
@@ -50,11 +57,13 @@ class Fakes(Daemons):
 
     def __init__(self, names: list[str]) -> None:
         self.running = {name: Sleeper(name) for name in names}
-        self.out = set()
+        self.out: set[str] = set()
         self.started: list[str] = []
         self.waited: list[dict[str, float]] = []
-        self.beans: list[dict[str, Any]] = [BEAN]
+        self.bean: dict[str, Any] = BEAN
+        self.checks = [HEALTHY]
         self.anew_serve = True
+        self.runs = False
 
     def restart(self, name: str) -> None:
         self.started.append(name)
@@ -65,7 +74,13 @@ class Fakes(Daemons):
 
     def namenode_bean(self, name: str) -> dict[str, Any]:
         assert name == "FSNamesystemState", "the other bean is up to ten seconds old"
-        return self.beans.pop(0) if len(self.beans) > 1 else self.beans[0]
+        return self.bean
+
+    def application_runs(self, since: float) -> bool:
+        return self.runs
+
+    def file_check(self) -> str:
+        return self.checks.pop(0) if len(self.checks) > 1 else self.checks[0]
 
     def serve(self, fresh: Any) -> bool:
         return self.anew_serve or not fresh
@@ -81,7 +96,11 @@ def deployment() -> Iterator[Any]:
         processes=lambda: {name: p.pid for name, p in daemons.running.items()},
         check_alive=daemons.check_alive,
         layout=SimpleNamespace(
-            properties=lambda: {"dfs.namenode.redundancy.interval.seconds": "0"}
+            properties=lambda: {"dfs.namenode.heartbeat.recheck-interval": "2000"},
+            placements=[
+                SimpleNamespace(host=SimpleNamespace(name=name), roles=["datanode"])
+                for name in ("w1", "w2")
+            ],
         ),
     )
     for process in daemons.running.values():
@@ -92,7 +111,6 @@ def deployment() -> Iterator[Any]:
 @pytest.fixture
 def faults(deployment: Any, monkeypatch: pytest.MonkeyPatch) -> HadoopFaults:
     monkeypatch.setattr(hadoop_faults, "_STEP_S", 0.01)
-    monkeypatch.setattr(HadoopFaults, "_recount_s", lambda self: 0.02)
     return HadoopFaults(deployment)
 
 
@@ -147,29 +165,57 @@ def test_all_serve_and_every_block_is_whole_before_the_next_trial(
     deployment: Any, faults: HadoopFaults
 ) -> None:
     faults.kill_daemon("datanode", "w1")()
-    deployment.daemons.beans = [{}, {**BEAN, "UnderReplicatedBlocks": 2}, BEAN]
+    deployment.daemons.checks = ["", under((2, 1), (2, 1)), HEALTHY]
     faults.restore(copies=True)
     (fresh,) = deployment.daemons.waited
     assert set(fresh) == {"datanode@w1"}
-    assert deployment.daemons.beans == [BEAN]
+    assert deployment.daemons.checks == [HEALTHY]
 
 
 def test_what_does_not_become_whole_is_told(
     deployment: Any, faults: HadoopFaults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hadoop_faults, "_WHOLE_LIMIT_S", 0.0)
-    deployment.daemons.beans = [{**BEAN, "PendingReplicationBlocks": 2}]
+    deployment.daemons.checks = [under((2, 1), (2, 1))]
     with pytest.raises(DeploymentError, match="2 want a copy"):
         faults.restore(copies=True)
     faults.restore(copies=False)
 
 
 def test_the_namenodes_word_on_copies(deployment: Any, faults: HadoopFaults) -> None:
-    assert faults.copies() == Copies(3, 0, True)
-    deployment.daemons.beans = [{**BEAN, "FSState": "safeMode", "UnderReplicatedBlocks": 7}]
-    assert faults.copies() == Copies(3, 7, False)
-    deployment.daemons.beans = [{}]
+    assert faults.copies() == Copies(2, 0, True)
+    deployment.daemons.bean = {**BEAN, "FSState": "safeMode"}
+    deployment.daemons.checks = [under((2, 1), (1, 0), missing=1)]
+    assert faults.copies() == Copies(2, 3, False)
+    deployment.daemons.bean = {}
     assert faults.copies() is None
+
+
+def test_a_file_that_wants_more_copies_than_can_be_is_whole_with_all_that_can() -> None:
+    ten_of_three = under((10, 3))
+    assert wanting_copies(ten_of_three, holders=3, datanodes=3) == 0
+    assert wanting_copies(under((10, 2)), holders=3, datanodes=3) == 1
+    assert wanting_copies(under((10, 2)), holders=2, datanodes=3) == 0, "one holder is dead"
+    assert wanting_copies(under((3, 2)), holders=2, datanodes=3) == 1, "three can be had"
+
+
+def test_how_long_the_namenode_must_miss_nothing(faults: HadoopFaults) -> None:
+    assert faults.sure_s() == 8.0
+
+
+def test_a_phase_begins_with_its_application_or_with_a_client_that_copies(
+    deployment: Any, faults: HadoopFaults
+) -> None:
+    ended, runs = SimpleNamespace(returncode=lambda: 0), SimpleNamespace(returncode=lambda: None)
+    deployment.supervisor = SimpleNamespace(
+        processes={"transfer-1-mkdir": ended, "client-2-terasort": runs}
+    )
+    assert not faults.begun(1.0)
+    deployment.daemons.runs = True
+    assert faults.begun(1.0)
+    deployment.daemons.runs = False
+    deployment.supervisor.processes["transfer-2-put"] = runs
+    assert faults.begun(1.0)
 
 
 def test_a_datanode_that_has_not_reported_yet_does_not_serve(
@@ -177,7 +223,7 @@ def test_a_datanode_that_has_not_reported_yet_does_not_serve(
 ) -> None:
     faults.kill_daemon("datanode", "w1")()
     deployment.daemons.anew_serve = False
-    assert faults.copies() == Copies(3, 0, False)
+    assert faults.copies() == Copies(2, 0, False)
 
 
 def test_hardware_is_not_this_testbeds(faults: HadoopFaults) -> None:

@@ -57,6 +57,13 @@ class Faulty(Protocol):
         """Fill one disk, counted from 1, until a share of it is taken."""
         ...
 
+    def begun(self, since: float) -> bool:
+        """Whether a job or a transfer that was asked for after ``since`` (epoch s) has begun.
+
+        A job has once its application runs, which is the start that its history tells.
+        """
+        ...
+
     def copies(self) -> Copies | None:
         """What the file system's master says; None where it does not answer."""
         ...

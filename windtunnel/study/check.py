@@ -15,8 +15,6 @@ from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads.base import Workload
 
 _LISTED = 20  # reasons shown one by one
-# copies that Hadoop wants of a job's files while it runs: 10 (mapred-default.xml)
-_SUBMITTED = "mapreduce.client.submit.file.replication"
 
 
 def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]:
@@ -101,8 +99,6 @@ class _Look:
                     phases
                 )
             yield from (lead + problem for problem in fault.problems(cluster))
-            if fault.touches_copies(cluster) and _wants_too_many(cluster):
-                self.caveats.append(_never_whole(cluster))
 
     def _cluster(self, key: str, treatment: Treatment) -> tuple[Cluster, list[str]]:
         if key not in self._clusters:
@@ -131,20 +127,3 @@ class _Look:
             f"({format_bytes(data, 3)}) fits in the memory that can cache it "
             f"({format_bytes(memory, 3)})"
         ]
-
-
-def _wants_too_many(cluster: Cluster) -> bool:
-    """Whether a job wants more copies of its own files than there can be."""
-    given = str(cluster.settings.get(_SUBMITTED, 10))
-    return given.isdigit() and int(given) > cluster.role_counts()["datanode"]
-
-
-def _never_whole(cluster: Cluster) -> str:
-    """The caveat for faults that take copies away."""
-    holders = cluster.role_counts()["datanode"]
-    wanted = cluster.settings.get(_SUBMITTED, 10)
-    return (
-        f"a running job keeps {wanted} copies of its own files on {holders} datanodes: "
-        "'replication whole again' is not seen before the job has ended; set "
-        f"settings.{_SUBMITTED}"
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -19,10 +20,10 @@ _END_S = 10.0
 _READY_LIMIT_S = 120.0
 _WHOLE_LIMIT_S = 60.0
 _STEP_S = 0.25
-# How often the NameNode counts its blocks anew and looks for silent DataNodes, with Hadoop's
-# own defaults (hdfs-default.xml).
-_RECOUNT, _RECOUNT_S = "dfs.namenode.redundancy.interval.seconds", 3.0
+# How often the NameNode looks for silent DataNodes, with Hadoop's default (hdfs-default.xml).
 _RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
+_UNDER = re.compile(r"Target Replicas is (\d+) but found (\d+) live replica")
+_MISSING = re.compile(r"^\s*Missing blocks:\s*(\d+)", re.MULTILINE)
 _MASTERS_FIRST = ("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver")
 
 
@@ -75,19 +76,36 @@ class HadoopFaults:
         """Not here: the disk is this machine's own."""
         raise self._refusal("disks")
 
+    def begun(self, since: float) -> bool:
+        """An application runs, or a client that copies files."""
+        clients = list(self.deployment.supervisor.processes.items())
+        copying = (name for name, p in clients if p.returncode() is None)
+        if any(name.startswith("transfer-") for name in copying):
+            return True
+        return self.deployment.daemons.application_runs(since)
+
     def copies(self) -> Copies | None:
         """What the NameNode says of its blocks; None where it does not answer.
 
-        Of its beans, FSNamesystemState is the one that is not served from a cache of seconds.
+        By its check of all files: its counters are seconds old, and take in files that ask for
+        more copies than there are DataNodes.
         """
         daemons = self.deployment.daemons
         bean = daemons.namenode_bean("FSNamesystemState")
-        if not bean:
+        report = daemons.file_check() if bean else ""
+        if not report:
             return None
-        wanting = bean["UnderReplicatedBlocks"] + bean["PendingReplicationBlocks"]
+        holders = int(bean["NumLiveDataNodes"])
+        wanting = wanting_copies(report, holders, self._datanodes())
         anew = {name: t for name, t in self._since.items() if name.startswith("datanode@")}
         serving = bean["FSState"] == "Operational" and daemons.serve(anew)
-        return Copies(int(bean["NumLiveDataNodes"]), int(wanting), serving)
+        return Copies(holders, wanting, serving)
+
+    def _datanodes(self) -> int:
+        """DataNodes in service while nothing is broken."""
+        daemons = self.deployment.daemons
+        placed = (p for p in self.deployment.layout.placements if "datanode" in p.roles)
+        return sum(p.host.name not in daemons.out for p in placed)
 
     def restore(self, *, copies: bool) -> None:
         """Wait until every daemon serves and, with ``copies``, every block has all copies."""
@@ -99,32 +117,18 @@ class HadoopFaults:
             self._wait_whole()
 
     def sure_s(self) -> float:
-        """A holder that is silent for too long is dead at once, its blocks follow later.
+        """A holder that is silent for too long is dead at once, its copies follow later.
 
-        They do at the next check for silent holders, every recheck interval and at steps of
-        five seconds (HeartbeatManager), and are counted at the next recount.
+        They do at the next check for silent holders: every recheck interval, at steps of five
+        seconds (HeartbeatManager).
         """
-        return self._recount_s() + 5.0 + self._setting(_RECHECK, _RECHECK_MS) / 1e3
-
-    def _recount_s(self) -> float:
-        """Seconds after which a count of blocks has taken in what happened before."""
-        return 1.0 + self._setting(_RECOUNT, _RECOUNT_S)
-
-    def _setting(self, name: str, default: float) -> float:
-        given = self.deployment.layout.properties().get(name, "")
-        return float(given) if given.isdigit() else default
+        given = self.deployment.layout.properties().get(_RECHECK, "")
+        return 6.0 + (float(given) if given.isdigit() else _RECHECK_MS) / 1e3
 
     def _wait_whole(self) -> None:
-        limit, whole_since = time.monotonic() + _WHOLE_LIMIT_S, None
-        while True:
-            now, found = time.monotonic(), self.copies()
-            if found is None or found.wanting or not found.serving:
-                whole_since = None
-            elif whole_since is None:
-                whole_since = now
-            elif now - whole_since >= self._recount_s():
-                return
-            if now > limit:
+        limit = time.monotonic() + _WHOLE_LIMIT_S
+        while (found := self.copies()) is None or found.wanting or not found.serving:
+            if time.monotonic() > limit:
                 left = "it does not answer" if found is None else f"{found.wanting} want a copy"
                 raise DeploymentError(
                     f"{_WHOLE_LIMIT_S:.0f} s after the faults were undone HDFS is not whole: {left}"
@@ -151,3 +155,17 @@ class HadoopFaults:
             f"the testbed '{self.deployment.testbed}' cannot break {part}",
             remedy="use 'testbed: scaled', whose hosts have parts of their own.",
         )
+
+
+def wanting_copies(report: str, holders: int, datanodes: int) -> int:
+    """Blocks with fewer copies than they should have, by the text of the NameNode's check.
+
+    A file that asks for more copies than there are DataNodes (TeraSort's partition file and
+    the files of a job that is submitted ask for ten) should have as many as can be held now.
+    """
+    found = 0
+    for target, live in _UNDER.findall(report):
+        should = int(target) if int(target) <= datanodes else holders
+        found += int(live) < should
+    missing = _MISSING.search(report)
+    return found + (int(missing[1]) if missing else 0)

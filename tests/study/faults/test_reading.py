@@ -172,14 +172,6 @@ def test_what_the_testbed_cannot_break_is_refused_before_anything_starts(tmp_pat
     check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]
 
 
-def test_copies_that_a_job_can_never_have_are_told(tmp_path: Path) -> None:
-    testbed = BreakingTestbed()
-    (caveat,) = check_plan(plan_of(tmp_path, LEVELS), testbed)  # type: ignore[arg-type]
-    assert "10 copies of its own files on 3 datanodes" in caveat
-    few = "set: {settings.mapreduce.client.submit.file.replication: 2}\n"
-    assert check_plan(plan_of(tmp_path, LEVELS + few), testbed) == []  # type: ignore[arg-type]
-
-
 def test_masters_and_disks_are_found_in_a_described_cluster() -> None:
     cluster = load_cluster("model-3")
     disk = FAULTS["slow-disk"].model_validate({"kind": "slow-disk", "disk": 2})

@@ -164,9 +164,19 @@ def test_another_daemons_death_is_no_outcome(tmp_path: Path) -> None:
 def test_a_phase_that_ends_before_the_fault_makes_the_trial_invalid(tmp_path: Path) -> None:
     here = breaking()
     trial = only(tmp_path, f"{KILL}, after: 1 h", here)
-    assert "terasort ended before the fault's moment, 1 h after its start" in trial.verdict.reason
+    assert (
+        "terasort ended before the fault's moment, 1 h after its job's start"
+        in trial.verdict.reason
+    )
     assert trial.outcome is None
     assert trial.faults[0].at is None
+    assert here.events == []
+
+
+def test_time_is_counted_from_the_jobs_start(tmp_path: Path) -> None:
+    here = breaking(begins=False)
+    trial = only(tmp_path, KILL, here)
+    assert "terasort ended before the fault's moment" in trial.verdict.reason
     assert here.events == []
 
 

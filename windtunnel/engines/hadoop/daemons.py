@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -281,6 +282,28 @@ class Daemons:
 
         with httpx.Client(timeout=5, trust_env=False) as http:
             return self._yarn_nodes(http)
+
+    def application_runs(self, since: float) -> bool:
+        """Whether an application that began after ``since`` (epoch seconds) is running."""
+        import httpx
+
+        path = f"/ws/v1/cluster/apps?states=RUNNING&startedTimeBegin={int(since * 1e3)}"
+        with httpx.Client(timeout=5, trust_env=False) as http:
+            found = self._get(http, "yarn.resourcemanager.webapp.address", path).get("apps")
+        return bool(isinstance(found, dict) and found.get("app"))
+
+    def file_check(self) -> str:
+        """What the NameNode's check of all files says (fsck); empty where it does not answer."""
+        import httpx
+
+        ip, port = self.layout.address("dfs.namenode.http-address")
+        query = {"ugi": getpass.getuser(), "path": "/"}
+        try:
+            with httpx.Client(timeout=5, trust_env=False) as http:
+                answer = http.get(f"http://{ip}:{port}/fsck", params=query)
+                return answer.text if answer.is_success else ""
+        except httpx.HTTPError:
+            return ""
 
     def serve(self, fresh: Mapping[str, float]) -> bool:
         """Whether all workers that were started anew have registered with their masters.

@@ -29,7 +29,10 @@ class Options(Closed):
         None, description="Phase of the workload that it strikes in; left out: the first."
     )
     after: Duration = Field(
-        "0 s", description="Time from the phase's start to the fault.", validate_default=True
+        "0 s",
+        description="Time from the start of the phase's job (of its client, where files are "
+        "copied) to the fault.",
+        validate_default=True,
     )
     lasts: Duration | None = Field(
         None,

@@ -44,7 +44,7 @@ class Strike(threading.Thread):
     def run(self) -> None:
         """Wait for the moment, strike, and stay until all is done."""
         try:
-            if not self._too_late.wait(self._fault.after):
+            if self._begun() and not self._too_late.wait(self._fault.after):
                 self._strike()
         except Exception as error:  # whatever it was, the trial must hear of it
             self.problem = f"{self.record.text}: {error}"
@@ -58,7 +58,7 @@ class Strike(threading.Thread):
         if self.record.at is None and not self.problem:
             self.problem = (
                 f"{self.record.phase} ended before the fault's moment, "
-                f"{format_duration(self._fault.after)} after its start"
+                f"{format_duration(self._fault.after)} after its job's start"
             )
 
     def phases_over(self) -> None:
@@ -78,6 +78,14 @@ class Strike(threading.Thread):
         self._wake.set()
         if self.ident is not None:
             self.join()
+
+    def _begun(self) -> bool:
+        """Wait for the job's start, which is when the phase's time begins; False: it is over."""
+        since = time.time()
+        while not self._faulty.begun(since):
+            if self._too_late.wait(_STEP_S / 2):
+                return False
+        return True
 
     def _strike(self) -> None:
         before = self._faulty.copies() if self.takes_copies else None
