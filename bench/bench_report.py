@@ -7,45 +7,43 @@ reporting runs in a process of its own, imports included, as a user would run it
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 SERIES = 10
+WAYS = {
+    "terminal": (),
+    "json": ("--json",),
+    "csv": ("--csv", "{folder}/report.csv"),
+    "parquet": ("--parquet", "{folder}/report.parquet"),
+    "html": ("--html", "{folder}/report.html"),
+}
+"""Options of each way; all but JSON print the report as well."""
 
-CHILD = """
-import io, json, resource, sys, time
-begin = time.perf_counter()
-from pathlib import Path
-from rich.console import Console
-from windtunnel.analysis import analyse
-from windtunnel.report import print_report, to_json, write_csv, write_html, write_parquet
-from windtunnel.results.folder import read_results
-folder, way = Path(sys.argv[1]), sys.argv[2]
-results = read_results(folder)
-read = time.perf_counter()
-analysis = analyse(results)
-analysed = time.perf_counter()
-if way == "html":
-    write_html(analysis, results, folder / "report.html")
-elif way == "terminal":
-    print_report(analysis, Console(file=io.StringIO(), width=120))
-elif way == "json":
-    json.dumps(to_json(analysis))
-elif way == "csv":
-    write_csv(analysis, folder / "report.csv")
-elif way == "parquet":
-    write_parquet(analysis, folder / "report.parquet")
-done = time.perf_counter()
-use = resource.getrusage(resource.RUSAGE_SELF)
-peak, cpu = use.ru_maxrss / 1024, use.ru_utime + use.ru_stime
-print(f"{way:9} {done - begin:6.2f} s   read {read - begin:5.2f}   analyse {analysed - read:5.2f}"
-      f"   write {done - analysed:5.2f}   CPU {cpu:5.2f} s   peak {peak:6.0f} MiB")
-"""
+
+def measure(folder: Path, options: tuple[str, ...]) -> tuple[float, float, float]:
+    """Wall and CPU seconds and the peak of memory in MiB of one ``windtunnel report``."""
+    words = [option.format(folder=folder) for option in options]
+    command = [sys.executable, "-m", "windtunnel.cli", "report", str(folder), *words]
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, use = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(command)}: failed")
+    return time.perf_counter() - began, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -66,9 +64,10 @@ def main() -> None:
         )
         folder = study_folder(Path(name) / "study", plan)
         print(f"{trials} trials, {trials * samples} samples")
-        for way in ("terminal", "json", "csv", "parquet", "html"):
-            command = [sys.executable, "-c", CHILD, str(folder), way]
-            subprocess.run(command, cwd=ROOT, check=True)
+        for way, options in WAYS.items():
+            wall, cpu, peak = measure(folder, options)
+            load = os.getloadavg()[0]
+            print(f"{way:9} {wall:6.2f} s   CPU {cpu:5.2f} s   {peak:4.0f} MiB   load {load:.1f}")
         size = (folder / "report.html").stat().st_size / 1e6
         print(f"the page is {size:.2f} MB")
 

@@ -9,18 +9,21 @@ up (their unit is one of :data:`ADDITIVE`) and that every phase of the trial has
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from windtunnel.results.record import Metric, Trial
+from windtunnel.results.record import Trial
 
 TOTAL = "total"
 ELAPSED = "elapsed"
 ADDITIVE = frozenset({"s", "bytes", "count", "J", "Wh", "kWh"})
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """One number of one trial; ``value`` is in ``unit``."""
+Number = tuple[float, str]
+"""A value and its unit."""
+
+
+class Observation(NamedTuple):
+    """One number of one trial; ``value`` is in ``unit``. A named tuple: there are many."""
 
     trial: str
     workload: str
@@ -55,41 +58,41 @@ def total_elapsed(trial: Trial) -> float | None:
 def observe(trials: Iterable[Trial]) -> Iterator[Observation]:
     """All observations of the trials, invalid and warm-up trials included, in their order."""
     for trial in trials:
-        for phase, metrics in _by_phase(trial).items():
-            for name, metric in metrics.items():
+        for phase, numbers in _by_phase(trial).items():
+            for name, (value, unit) in numbers.items():
                 yield Observation(
-                    trial=trial.id,
-                    workload=trial.workload,
-                    treatment=trial.treatment.id,
-                    round=trial.round,
-                    phase=phase,
-                    metric=name,
-                    unit=metric.unit,
-                    value=metric.value,
-                    valid=trial.verdict.valid,
-                    warmup=trial.warmup,
+                    trial.id,
+                    trial.workload,
+                    trial.treatment.id,
+                    trial.round,
+                    phase,
+                    name,
+                    unit,
+                    value,
+                    trial.verdict.valid,
+                    trial.warmup,
                 )
 
 
-def _by_phase(trial: Trial) -> dict[str, dict[str, Metric]]:
-    table: dict[str, dict[str, Metric]] = {}
+def _by_phase(trial: Trial) -> dict[str, dict[str, Number]]:
+    table: dict[str, dict[str, Number]] = {}
     for phase in trial.phases:
-        elapsed = Metric(value=phase.elapsed_s, unit="s")
-        table[phase.name] = {**phase.metrics, ELAPSED: elapsed}
+        own = {name: (metric.value, metric.unit) for name, metric in phase.metrics.items()}
+        table[phase.name] = {**own, ELAPSED: (phase.elapsed_s, "s")}
     table[TOTAL] = _total(trial)
-    return {phase: metrics for phase, metrics in table.items() if metrics}
+    return {phase: numbers for phase, numbers in table.items() if numbers}
 
 
-def _total(trial: Trial) -> dict[str, Metric]:
-    total: dict[str, Metric] = {}
+def _total(trial: Trial) -> dict[str, Number]:
+    total: dict[str, Number] = {}
     first = trial.phases[0].metrics if trial.phases else {}
     for name, metric in first.items():
         parts = [phase.metrics.get(name) for phase in trial.phases]
         known = [part.value for part in parts if part is not None]
         if metric.unit in ADDITIVE and len(known) == len(parts):
-            total[name] = Metric(value=sum(known), unit=metric.unit)
-    total.update(trial.metrics)
+            total[name] = (sum(known), metric.unit)
+    total |= {name: (metric.value, metric.unit) for name, metric in trial.metrics.items()}
     elapsed = total_elapsed(trial)
     if elapsed is not None:
-        total[ELAPSED] = Metric(value=elapsed, unit="s")
+        total[ELAPSED] = (elapsed, "s")
     return total

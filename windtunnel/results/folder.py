@@ -115,13 +115,19 @@ def read_results(path: Path) -> Results:
 def _load(file: Path, model: type[_R], schema: str) -> _R:
     try:
         raw = file.read_bytes()
-        head = json.loads(raw).get("schema")
+        try:
+            found = model.model_validate_json(raw)
+            head = found.schema_ if "schema_" in found.model_fields_set else None
+        except ValidationError:
+            head = json.loads(raw).get("schema")
+            if head == schema:
+                raise
         if head != schema:
             raise ResultsError(
                 f"{file} has schema {head!r}; this version reads {schema!r}",
                 remedy="read it with the version of Windtunnel that wrote it.",
             )
-        return model.model_validate_json(raw)
+        return found
     except (OSError, ValueError, AttributeError, ValidationError) as error:
         raise ResultsError(
             f"{file} cannot be read: {str(error).splitlines()[0]}",
