@@ -38,6 +38,10 @@ def eight(seed: int) -> Plan:
     )
 
 
+def test_a_study_without_factors_has_the_baseline_as_its_treatment() -> None:
+    assert [treatment.id for treatment in plan_from(HEAD).treatments] == ["baseline"]
+
+
 # -- the order of rounds ---------------------------------------------------------------
 
 

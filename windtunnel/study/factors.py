@@ -128,7 +128,7 @@ def treatment_of(combination: Combination, levels: Levels) -> Treatment:
     for name, label in combination.items():
         changes |= levels[name][label]
     labels = list(combination.values())
-    label = "_".join(labels) or "only"
+    label = "_".join(labels) or "baseline"
     safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in label)[:60]
     if safe != label or (len(labels) > 1 and label.count("_") >= len(labels)):
         # also where a label holds the joint: x + y_z and x_y + z are two treatments

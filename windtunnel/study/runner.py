@@ -102,13 +102,12 @@ class Runner:
         with self._stack:
             for slots in passes:
                 self._run_pass(slots)
-            if self.plan.protocol.detect is not None:
-                decided = self._decide().rounds
-                for number in range(rounds + 1, 1 if self.pilot else decided + 1):
-                    self._add_pass(self.plan.round_slots(number))
-                rounds = decided
-            if not self.pilot:
-                self._run_extra_rounds(rounds)
+            decided = rounds if self.plan.protocol.detect is None else self._decide().rounds
+            if self.pilot:
+                return
+            for number in range(rounds + 1, decided + 1):
+                self._add_pass(self.plan.round_slots(number))
+            self._run_extra_rounds(decided)
 
     def _rounds_known(self) -> int:
         """Rounds that are certain now: those of the pilot until its decision is made."""
