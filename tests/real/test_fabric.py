@@ -24,6 +24,7 @@ from tests.real.conftest import wait_for
 from tests.support.fabrics import MB, six_workers, standing
 from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.hosts.base import ProcessSpec
+from windtunnel.hosts.fabric import probe
 from windtunnel.hosts.fabric.disks import Disks
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.ledger import LEDGER
@@ -36,7 +37,6 @@ MISSING = [lack.what for lack in capabilities() if lack.fatal]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"this machine lacks {', '.join(MISSING)}")
 
 DEPLOYMENT = re.compile(r"wt-[0-9a-f]{8}")
-PROBE = Path(__file__).with_name("fabric_probe.py")
 MBIT = 1e6 / 8
 WITHIN = 0.10
 NAMES = (f"probe-{number}" for number in itertools.count())
@@ -98,7 +98,7 @@ def lasting(before: Mapping[str, list[str]], ours: str) -> list[str]:
 
 def start(fabric: Fabric, host: str, *words: object) -> LocalProcess:
     virtual, name = fabric.hosts[host], next(NAMES)
-    argv = [sys.executable, "-I", str(PROBE), *map(str, words)]
+    argv = [sys.executable, "-I", probe.__file__, *map(str, words)]
     return virtual.spawn(ProcessSpec(name, argv, virtual.logs / name, virtual.root))
 
 
@@ -111,7 +111,7 @@ def result(process: LocalProcess) -> dict[str, float]:
 def transfer(fabric: Fabric, source: str, target: str, seconds: float = 2.5) -> float:
     """Bytes/s from one host to another; 0 if it cannot be reached."""
     port = next(PORTS)
-    server = start(fabric, target, "serve", port, 1)
+    server = start(fabric, target, "serve", port)
     sender = start(fabric, source, "send", fabric.hosts[target].address, port, seconds)
     if not result(sender)["reached"]:
         server.kill()
@@ -125,20 +125,8 @@ def compare(what: str, wanted: float, got: float, unit: str, scale: float) -> No
     assert wanted * (1 - WITHIN) <= got <= wanted * (1 + WITHIN), row
 
 
-@pytest.mark.parametrize("mbit", [25, 100, 400])
-@pytest.mark.parametrize(("source", "target"), [("a", "b"), ("b", "a")])
-def test_nic_in_both_directions(fabric: Fabric, mbit: int, source: str, target: str) -> None:
-    fabric.set_nic_rate("a", mbit * MBIT)
-    got = transfer(fabric, source, target)
-    compare(f"NIC {source}->{target}", mbit * MBIT, got, "Mbit/s", MBIT)
-    fabric.set_nic_rate("a", None)
-
-
-def test_uplink_binds_between_racks_and_not_within(fabric: Fabric) -> None:
+def test_an_uplink_does_not_bind_within_its_rack(fabric: Fabric) -> None:
     fabric.set_uplink_rate("r1", 50 * MBIT)
-    for source, target in (("a", "c"), ("c", "a")):
-        got = transfer(fabric, source, target)
-        compare(f"uplink {source}->{target}", 50 * MBIT, got, "Mbit/s", MBIT)
     assert transfer(fabric, "a", "b", 0.5) > 2 * 50 * MBIT
     fabric.set_uplink_rate("r1", None)
 
@@ -157,7 +145,7 @@ def test_guests_share_the_wire_and_talk_without_it(fabric: Fabric) -> None:
     fabric.set_nic_rate("v", 100 * MBIT)
     assert transfer(fabric, "v1", "v2", 0.5) > 3 * 100 * MBIT
     ports = {name: next(PORTS) for name in ("v1", "v2")}
-    servers = [start(fabric, "a", "serve", port, 1) for port in ports.values()]
+    servers = [start(fabric, "a", "serve", port) for port in ports.values()]
     address = fabric.hosts["a"].address
     for name, port in ports.items():
         start(fabric, name, "send", address, port, 3)
@@ -168,19 +156,8 @@ def test_guests_share_the_wire_and_talk_without_it(fabric: Fabric) -> None:
     assert min(sent.values()) > 3 * MB
 
 
-@pytest.mark.parametrize("rate", [5, 20, 50])
-@pytest.mark.parametrize("how", ["buffered", "direct"])
-def test_disk_write(fabric: Fabric, rate: int, how: str) -> None:
-    fabric.set_disk("a", "d0", DiskPlan("", 0, rate * MB, rate * MB))
-    size = int(rate * MB * 3)
-    file = fabric.hosts["a"].disks["d0"] / "file"
-    got = result(start(fabric, "a", "write", file, size, how))["rate"]
-    compare(f"disk write {how}", rate * MB, got, "MB/s", MB)
-
-
-@pytest.mark.parametrize("rate", [5, 20, 50])
-def test_disk_cold_read(fabric: Fabric, rate: int) -> None:
-    host = fabric.hosts["a"]
+def test_a_cold_read_comes_from_the_disk_and_a_second_one_does_not(fabric: Fabric) -> None:
+    host, rate = fabric.hosts["a"], 50
     file = host.disks["d0"] / "file"
     fabric.set_disk("a", "d0", DiskPlan("", 0))
     result(start(fabric, "a", "write", file, int(rate * MB * 3), "buffered"))
@@ -207,19 +184,7 @@ def test_disks_of_a_host_are_slow_one_by_one(fabric: Fabric) -> None:
     fabric.set_disk("a", "d0", before)
 
 
-def test_operations_per_second(fabric: Fabric) -> None:
-    fabric.set_disk("a", "d0", DiskPlan("", 0, write_iops=10))
-    file = fabric.hosts["a"].disks["d0"] / "file"
-    got = result(start(fabric, "a", "write", file, 30 << 12, "direct", 1 << 12))["rate"]
-    compare("disk write operations", 10, got / (1 << 12), "1/s", 1)
-    fabric.set_disk("a", "d0", DiskPlan("", 0))
-
-
-def test_controller_is_shared_by_the_disks(fabric: Fabric) -> None:
-    files = [fabric.hosts["k"].disks[disk] / "x" for disk in ("d0", "d1")]
-    both = [start(fabric, "k", "write", file, 30 * MB, "direct") for file in files]
-    total = sum(result(process)["rate"] for process in both)
-    compare("controller", 20 * MB, total, "MB/s", MB)
+def test_a_controller_cannot_come_later(fabric: Fabric) -> None:
     with pytest.raises(NotRealisableError, match="without a controller"):
         fabric.set_controller_rate("a", MB)
 
@@ -238,8 +203,8 @@ def spin(fabric: Fabric, *hosts: str, wanted: float) -> float:
     return got
 
 
-@pytest.mark.parametrize("cores", [0.25, 0.5])
-def test_cpu_quota(fabric: Fabric, cores: float) -> None:
+def test_a_quota_holds_a_host_back(fabric: Fabric) -> None:
+    cores = 0.25
     fabric.set_cpu("c", cores)
     earlier = fabric.hosts["c"].counters()
     compare("CPU quota", cores, spin(fabric, "c", wanted=cores), "cores", 1)
@@ -247,12 +212,6 @@ def test_cpu_quota(fabric: Fabric, cores: float) -> None:
     assert now.throttled_s > earlier.throttled_s
     assert now.cpu_s - earlier.cpu_s > 2.5 * cores * 0.8
     fabric.set_cpu("c", None)
-
-
-def test_guests_share_the_quota_of_their_host(fabric: Fabric) -> None:
-    fabric.set_cpu("v", 0.5)
-    compare("CPU of two guests", 0.5, spin(fabric, "v1", "v2", wanted=0.5), "cores", 1)
-    fabric.set_cpu("v", None)
 
 
 def test_the_memory_limit_bounds_the_page_cache(fabric: Fabric) -> None:
@@ -289,7 +248,7 @@ def test_a_process_lives_in_its_host_and_dies_alone(fabric: Fabric) -> None:
 def test_the_program_reaches_its_hosts(fabric: Fabric) -> None:
     for name in ("a", "c", "v2"):
         port = next(PORTS)
-        server = start(fabric, name, "serve", port, 1)
+        server = start(fabric, name, "serve", port)
         began = time.monotonic()
         while True:
             try:

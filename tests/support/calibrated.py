@@ -25,7 +25,7 @@ PLAN = FabricPlan(
             "big",
             "r2",
             cpu_cores=1.0,
-            disks=(DiskPlan("d1", 1 << 30, 20 * MB, 20 * MB), DiskPlan("d2", 1 << 30)),
+            disks=(DiskPlan("d1", 1 << 30, 10 * MB, 10 * MB), DiskPlan("d2", 1 << 30)),
             controller_bytes_s=25 * MB,
             nic_bytes_s=25 * MB,
             guests=(GuestPlan("vm-1", cpu_cores=0.75, disks=("d1",)), GuestPlan("vm-2")),

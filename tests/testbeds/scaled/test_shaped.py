@@ -13,6 +13,7 @@ from windtunnel.hosts.fabric.fabric import check_plan
 from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan, RackPlan
 from windtunnel.testbeds.scaled.shaped import (
     FAR,
+    FARTHER,
     STAGES,
     Blocks,
     Flow,
@@ -73,7 +74,7 @@ def test_disks_are_measured_one_by_one_and_all_of_a_host() -> None:
     assert of("disk read cold") == {
         "worker d1": 20 * MB,
         "worker d2": 20 * MB,
-        "big d1": 20 * MB,
+        "big d1": 10 * MB,
         "big d2": 25 * MB,  # unlimited behind its controller
     }
     assert of("all disks, write direct") == {"worker": 20 * MB, "big": 25 * MB}
@@ -81,6 +82,11 @@ def test_disks_are_measured_one_by_one_and_all_of_a_host() -> None:
     users = {p.name: p.probes[0] for p in PARTS if p.kind == "disk write direct"}
     assert users["big d1"] == Blocks("vm-1", "d1", "write direct")
     assert users["big d2"] == Blocks("vm-2", "d2", "write direct")
+
+
+def test_all_disks_of_a_host_are_asked_for_what_each_can_get() -> None:
+    shares = {p.name: p.shares for p in PARTS if p.kind == "all disks, read cold"}
+    assert shares == {"worker": (20 * MB, 20 * MB), "big": (10 * MB, 15 * MB)}
 
 
 def test_disks_behind_a_controller_take_turns() -> None:
@@ -124,11 +130,12 @@ def test_instruments_limit_nothing_and_the_plan_stays_possible() -> None:
         "wt-at-r1": "r1",
         "wt-at-r2": "r2",
         FAR: f"{FAR}s",
+        FARTHER: f"{FAR}s",
     }
     assert all(host.nic_bytes_s is host.cpu_cores is None for host in added.values())
     assert {disk.size_bytes for host in plan.hosts for disk in host.disks} == {1 << 29}
-    ends = {"wt-at-r1", FAR}
-    for part in walls(PLAN, 2):
+    ends = {FAR, FARTHER}  # no shaped uplink lies between them
+    for part in walls(2):
         for probe in part.probes:
             named = {probe.source, probe.target} if isinstance(probe, Flow) else {probe.end}
             assert named <= ends

@@ -25,7 +25,7 @@ FLOW_S, DISK_S, SPIN_S = 1.5, 2.0, 1.5
 LONGER = 2  # how much longer it is looked at what seemed off
 AGAIN = 2  # how often
 MOST_BYTES = 256 << 20  # of one probe at first: disks of flash
-UNLIMITED_BYTES = 96 << 20
+UNLIMITED_BYTES, UNLIMITED_S = 96 << 20, 0.5
 _NEAR = 0.7 * WITHIN  # a deviation from here on is looked at again
 _WARMUP_S = 0.3
 _LEAST_BYTES, _LEAST_OPERATIONS = 2 << 20, 8
@@ -117,9 +117,10 @@ class Bench:
 
     def _start(self, probe: Probe, rate: float | None, at: float, longer: float) -> LocalProcess:
         if isinstance(probe, Spin):
-            return self._spawn(probe.end, "spin", SPIN_S * longer, probe.processes, at)
+            seconds = UNLIMITED_S if rate is None else SPIN_S * longer
+            return self._spawn(probe.end, "spin", seconds, probe.processes, at)
         if isinstance(probe, Flow):
-            port, seconds = next(self._ports), FLOW_S * longer
+            port, seconds = next(self._ports), UNLIMITED_S if rate is None else FLOW_S * longer
             server = self._spawn(probe.target, "serve", port, _WARMUP_S, seconds)
             address = self._fabric.hosts[probe.target].address
             self._spawn(probe.source, "send", address, port, seconds + 2 * _WARMUP_S, at)

@@ -66,7 +66,7 @@ def calibrate(
     busy = psutil.cpu_percent(interval=0.5) / 100
     fabrics = list(_fabrics(plans))
     total = sum(len(new) for _, new in new_parts(itertools.chain(*fabrics)))
-    work = _Work(total + len(walls(plans[0], 1)), progress)
+    work = _Work(total + len(walls(1)), progress)
     for built in fabrics:
         work.measure(built)
     notes = [*work.notes, *_notes(plans, work.got)]
@@ -108,7 +108,7 @@ class _Work:
             bench = Bench(fabric, plans[0])
             processors = psutil.cpu_count() or 1
             if not self.got:
-                for part in walls(plans[0], processors):
+                for part in walls(processors):
                     self._note(bench.measure(part.stage, [part]))
                     self.got[part.stage] = self.found[part][0]
             for plan, parts in new_parts(plans):

@@ -1,7 +1,7 @@
 """What of a fabric is calibrated: its shaped parts, and the probes that measure each.
 
-The fabric gets instruments beside its hosts: one unlimited host in each rack and one in a rack
-of its own, so that a NIC or an uplink is measured against an end that does not limit it.
+The fabric gets instruments beside its hosts: one unlimited host in each rack and two in a rack
+of their own, so that a NIC or an uplink is measured against an end that does not limit it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ How = Literal["write buffered", "read cold", "write direct"]
 Stage = Literal["network", "write buffered", "read cold", "write direct", "operations", "CPU"]
 HOWS: tuple[How, ...] = ("write buffered", "read cold", "write direct")  # reads what was written
 STAGES: tuple[Stage, ...] = ("network", *HOWS, "operations", "CPU")
-FAR = "wt-instrument"
+FAR, FARTHER = "wt-instrument", "wt-instrument-2"
 WALL_DISK = "wall"
 MACHINE = "machine"
 PAGE_BYTES = 4096
@@ -102,9 +102,10 @@ def instrumented(plan: FabricPlan, disk_bytes: int) -> FabricPlan:
         for host in plan.hosts
     ]
     near = [HostPlan(name, rack) for rack, name in instruments(plan).items()]
-    far = HostPlan(FAR, FAR + "s", disks=(DiskPlan(WALL_DISK, disk_bytes),))
+    wall = DiskPlan(WALL_DISK, disk_bytes)
+    far = HostPlan(FAR, FAR + "s", disks=(wall,)), HostPlan(FARTHER, FAR + "s")
     racks = (*plan.racks, RackPlan(FAR + "s"))
-    return replace(plan, hosts=(*hosts, *near, far), racks=racks)
+    return replace(plan, hosts=(*hosts, *near, *far), racks=racks)
 
 
 def instruments(plan: FabricPlan) -> dict[str, str]:
@@ -112,10 +113,10 @@ def instruments(plan: FabricPlan) -> dict[str, str]:
     return {rack.name: f"wt-at-{rack.name}" for rack in plan.racks}
 
 
-def walls(plan: FabricPlan, processors: int) -> list[Shaped]:
+def walls(processors: int) -> list[Shaped]:
     """What the machine below can do at most: its network, its disk, its CPUs."""
-    first = next(iter(instruments(plan).values()))
-    found = [Shaped(MACHINE, "network", None, "bytes/s", (Flow(first, FAR),), "network", "network")]
+    flow = (Flow(FARTHER, FAR),)
+    found = [Shaped(MACHINE, "network", None, "bytes/s", flow, "network", "network")]
     for how in HOWS:
         probe = Blocks(FAR, WALL_DISK, how)
         found.append(Shaped(MACHINE, f"disk {how}", None, "bytes/s", (probe,), how, "disk"))
@@ -267,13 +268,15 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 
 def _shares(rates: Sequence[float | None], total: float | None) -> tuple[float | None, ...]:
-    """What each disk of several gets of what all get: all files end at the same time."""
-    asked = _sum(rates)
+    """What each disk gets of what all get: equal parts, but none more than it can take."""
     if total is None:
         return tuple(rates)
-    if asked is None:
-        return (total / len(rates),) * len(rates)
-    return tuple((rate or 0.0) * total / asked for rate in rates)
+    shares, left = [0.0] * len(rates), total
+    most = [math.inf if rate is None else rate for rate in rates]
+    for done, place in enumerate(sorted(range(len(most)), key=most.__getitem__)):
+        shares[place] = min(most[place], left / (len(most) - done))
+        left -= shares[place]
+    return tuple(shares)
 
 
 def _least(*values: float | None) -> float | None:

@@ -1,0 +1,92 @@
+"""Calibration on this machine's kernel: what is set against what is got, and no traces."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import Cli, wait_for
+from tests.support.calibrated import PLAN
+from windtunnel.hosts.fabric.ledger import LEDGER
+from windtunnel.hosts.fabric.standing import standing
+from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
+from windtunnel.hosts.remains import clean, registered
+from windtunnel.results.calibration import CalibrationResource
+from windtunnel.testbeds.scaled.bench import Bench
+from windtunnel.testbeds.scaled.shaped import batches, instrumented, parts_of
+
+pytestmark = pytest.mark.skipif(
+    any(lack.fatal for lack in capabilities()), reason="this machine can make no virtual hosts"
+)
+MB = 1e6
+MBIT = 1e6 / 8
+
+
+def judged(found: list[CalibrationResource]) -> list[CalibrationResource]:
+    """Those that are set; printed, and none is off."""
+    kept = [one for one in found if one.set is not None]
+    for one in kept:
+        print(f"{one.kind:28} {one.name:24} {one.set:12.6g} {one.got:12.6g} {one.ratio:6.3f}")
+    off = [one for one in kept if not one.ok]
+    if off and {one.kind for one in off} == {"CPU"}:
+        pytest.skip(f"the machine is too busy for quotas: {[one.name for one in off]}")
+    assert off == []
+    return kept
+
+
+def test_rates_of_every_kind_are_got_as_set(cli: Cli) -> None:
+    """NIC 25, 100, 400 Mbit/s, disk 5, 20, 50 MB/s in three ways, CPU 0.25 and 0.5 cores."""
+    before = machine_state()
+    done = cli("calibrate", "scaled", "--json")
+    found = [CalibrationResource(**one) for one in json.loads(done.stdout)["resources"]]
+    kept = judged(found)
+    assert done.returncode == 0, done.stderr
+
+    def rates(kind: str) -> set[float | None]:
+        return {one.set for one in kept if one.kind == kind}
+
+    assert rates("NIC") == {25 * MBIT, 100 * MBIT, 400 * MBIT}
+    assert rates("same rack") == {25 * MBIT, 100 * MBIT}
+    for how in ("write buffered", "write direct", "read cold"):
+        assert {5 * MB, 20 * MB, 50 * MB} <= rates(f"disk {how}")
+    assert {0.25, 0.5} <= rates("CPU")
+    mine = [line for line in differences(before, machine_state()) if "wt-" in line]
+    assert mine == []
+
+
+def test_uplinks_guests_and_controllers_are_got_as_set(state: Path) -> None:
+    """One of each kind that the sweep has not; disks and guests together, not one by one."""
+    wanted = {"uplink", "across racks", "guests of one host", "disk write operations"}
+    wanted |= {"all disks, write direct", "CPU"}
+    parts = [p for p in parts_of(PLAN) if p.kind in wanted and not p.name.startswith("vm-2")]
+    with standing(instrumented(PLAN, 384 << 20), "calibration") as fabric:
+        bench = Bench(fabric, PLAN)
+        found = {
+            p: g
+            for stage, batch in batches(parts, {})
+            for p, g in bench.measure(stage, batch).items()
+        }
+    judged([CalibrationResource.of(p.kind, p.name, p.set, p.unit, got) for p, got in found.items()])
+    (free,) = (got for part, got in found.items() if part.kind == "guests of one host")
+    assert free[0] > 3 * 25 * MB, "guests of one host talk without its wire"
+
+
+def test_a_killed_calibration_leaves_nothing(cli: Cli, state: Path) -> None:
+    before = machine_state()
+    running = cli.start("calibrate", "scaled")
+    assert running.stdout is not None
+    for line in running.stdout:
+        if line.startswith("network"):
+            break
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    running.stdout.close()
+    (mine,) = (entry for entry in registered() if entry.facts().get("cluster") == "calibration")
+    wait_for(lambda: not (mine.folder / LEDGER).exists(), "the undoing", 60)
+    wait_for(lambda: mine.id not in str(differences(before, machine_state())), "its end", 30)
+    clean()
+    assert not mine.folder.exists()
