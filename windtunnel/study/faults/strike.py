@@ -115,8 +115,8 @@ class Strike(threading.Thread):
                 self._undo(undo)
                 undone = True
             if wholeness is not None:
-                wholeness.look(now - began, self._faulty.copies(), undone=undone)
-                self._note(wholeness, time.monotonic() - began)
+                wholeness.look(round(now - began, 3), self._faulty.copies(), undone=undone)
+                self._note(wholeness, round(time.monotonic() - began, 3))
             settled = wholeness is None or wholeness.whole_s is not None
             if self._last_s is not None and (settled or now >= self._last_s):
                 break
