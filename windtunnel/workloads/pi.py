@@ -23,6 +23,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import Demand, Execution, Parameters
+from windtunnel.workloads.verdicts import check, verdict
 
 _MAIN = "org.apache.hadoop.examples.QuasiMonteCarlo"
 _TASK = "org.apache.hadoop.mapreduce.TaskCounter"
@@ -88,10 +89,8 @@ class Pi:
             name = f"maps by {counter}"
             expected = str(self.parameters.maps * each)
             got = str(run.counters.get(f"{_TASK}:{counter}", "unknown"))
-            checks.append(Check(name=name, passed=expected == got, expected=expected, got=got))
-        failed = [check for check in checks if not check.passed]
-        reason = "; ".join(f"{c.name}: expected {c.expected}, got {c.got}" for c in failed)
-        return Verdict(valid=not failed, reason=reason, checks=checks)
+            checks.append(check(name, expected, got))
+        return verdict(checks)
 
     def clean(self, deployment: Deployment, execution: Execution) -> None:
         """Remove the trial's folder."""

@@ -9,8 +9,9 @@ from pydantic import Field, PositiveInt, model_validator
 
 from windtunnel.cluster import ByteSize
 from windtunnel.engines.deployment import Deployment, FileStatus, JobRun
-from windtunnel.results.record import Check, Metric, Verdict
+from windtunnel.results.record import Check, Metric
 from windtunnel.workloads.base import Parameters
+from windtunnel.workloads.verdicts import check
 
 ROW_BYTES = 100
 PACKAGE = "org.apache.hadoop.examples.terasort"
@@ -90,11 +91,6 @@ def read_all(deployment: Deployment, folder: str) -> str:
     )
 
 
-def check(name: str, expected: str, got: str) -> Check:
-    """A check that both are the same."""
-    return Check(name=name, passed=expected == got, expected=expected, got=got)
-
-
 def check_rows(phase: str, run: JobRun, counter: str, rows: int) -> Check:
     """A job's counter of records is the number of rows."""
     got = run.counters.get(f"{TASK}:{counter}", 0)
@@ -134,10 +130,3 @@ def check_checksum(which: str, found: list[str], generated: JobRun) -> Check:
     wanted = "unknown" if counted is None else f"{counted & _LOW_64_BITS:x}"
     made = check(f"checksum of {which} against TeraGen's", wanted, got)
     return made if counted is not None else made.model_copy(update={"passed": False})
-
-
-def verdict(checks: list[Check]) -> Verdict:
-    """Valid if all are passed, else with what was expected and got."""
-    failed = [check for check in checks if not check.passed]
-    reason = "; ".join(f"{c.name}: expected {c.expected}, got {c.got}" for c in failed)
-    return Verdict(valid=not failed, reason=reason, checks=checks)

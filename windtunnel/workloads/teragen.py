@@ -25,8 +25,8 @@ from windtunnel.workloads.rows import (
     generate,
     placement,
     read_all,
-    verdict,
 )
+from windtunnel.workloads.verdicts import verdict
 
 _LEAST_SPLIT = "mapreduce.input.fileinputformat.split.minsize"
 

@@ -19,14 +19,13 @@ from windtunnel.workloads.rows import (
     PACKAGE,
     ROW_BYTES,
     RowParameters,
-    check,
     check_checksum,
     check_files,
     check_rows,
     generate,
     read_all,
-    verdict,
 )
+from windtunnel.workloads.verdicts import check, verdict
 
 _ROWS = {
     "teragen": "MAP_OUTPUT_RECORDS",

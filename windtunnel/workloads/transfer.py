@@ -15,9 +15,10 @@ from pydantic import Field, PositiveInt, model_validator
 from windtunnel.cluster import ByteSize, Cluster
 from windtunnel.engines.deployment import Deployment, JobRun, Transfers
 from windtunnel.errors import TrialInvalidError
-from windtunnel.results.record import Check, Verdict
+from windtunnel.results.record import Verdict
 from windtunnel.workloads import made_data
 from windtunnel.workloads.base import Demand, Execution, Parameters
+from windtunnel.workloads.verdicts import check, verdict
 
 
 class TransferParameters(Parameters):
@@ -115,13 +116,11 @@ class Transfer:
         copies = "/".join(sorted({str(file.replication) for file in held})) or "none"
         wanted = f"{self.data_bytes()} bytes with replication {self.parameters.replication}"
         checks = [
-            _check("files that came back", str(self.parameters.files), str(len(back))),
-            _check("SHA-256 of what came back", _joined(made), _joined(back)),
-            _check("on HDFS", wanted, f"{total} bytes with replication {copies}"),
+            check("files that came back", str(self.parameters.files), str(len(back))),
+            check("SHA-256 of what came back", _joined(made), _joined(back)),
+            check("on HDFS", wanted, f"{total} bytes with replication {copies}"),
         ]
-        failed = [check for check in checks if not check.passed]
-        reason = "; ".join(f"{c.name}: expected {c.expected}, got {c.got}" for c in failed)
-        return Verdict(valid=not failed, reason=reason, checks=checks)
+        return verdict(checks)
 
     def clean(self, deployment: Deployment, execution: Execution) -> None:
         """Remove the trial's folder and what came back; what was made stays for later trials."""
@@ -163,7 +162,3 @@ def _joined(digests: dict[str, str]) -> str:
     if len(digests) == 1:
         return next(iter(digests.values()))
     return made_data.digest_of("".join(f"{n} {d}\n" for n, d in sorted(digests.items())).encode())
-
-
-def _check(name: str, expected: str, got: str) -> Check:
-    return Check(name=name, passed=expected == got, expected=expected, got=got)
