@@ -87,7 +87,7 @@ def test_a_fault_is_part_of_what_is_measured(tmp_path: Path) -> None:
 
 def test_without_faults_nothing_of_a_treatment_changes() -> None:
     plan = plan_from(HEAD)
-    assert plan.treatments == [Treatment(id="only")]
+    assert plan.treatments == [Treatment(id="baseline")]
 
 
 @given(st.data())
