@@ -78,6 +78,7 @@ def test_the_section_says_it_in_words(analysis: Analysis) -> None:
     assert "3 of 4 jobs finished, 1 with wrong output" in sentence
     outcomes, timeline = found.tables
     assert outcomes.rows[1][-1] == "21.5 s, not within 60.0 s"
+    assert outcomes.rows[1][:3] == ["killed", "3 of 4", "2 of 4"]
     assert outcomes.rows[0][-1] == ""
     assert outcomes.strong == {1}
     assert timeline.rows[0][2:] == ["finished", "3.00 s", "60.0 s"]

@@ -26,13 +26,14 @@ def section(analysis: Analysis) -> Section | None:
             Table(
                 "Outcomes",
                 column(
-                    *("treatment", "trials", "finished", "output right", "mean time"),
-                    *("against the baseline", "noticed", "replication whole again"),
+                    *("treatment", "finished", "right", "time", "against the baseline"),
+                    *("noticed", "whole again"),
                 ),
-                [_row(outcome) for outcome in outcomes],
+                [_row(outcome, several=len(analysis.phases) > 1) for outcome in outcomes],
                 strong=frozenset(failed),
-                hint="Time is the sum of the phases, over trials whose output is right. Noticed: "
-                "from the fault until the NameNode missed a DataNode, or was missing itself.",
+                hint="Right: trials whose output was verified; time is their mean, all phases "
+                "together. Noticed: from the fault until the NameNode missed a DataNode, or was "
+                "missing itself; whole again: until every block had all its copies.",
             ),
             Table(
                 "What struck when",
@@ -71,13 +72,12 @@ def _sentence(outcome: FaultOutcome) -> str:
     return f"{lead}{done[0].upper()}{done[1:]}" + (f", time {cost}" if cost != "unknown" else "")
 
 
-def _row(outcome: FaultOutcome) -> list[str]:
-    lead = f"{outcome.workload}: {outcome.treatment}"
+def _row(outcome: FaultOutcome, *, several: bool) -> list[str]:
+    lead = f"{outcome.workload}: " if several else ""
     return [
-        lead,
-        str(outcome.trials),
-        str(outcome.finished),
-        str(outcome.right),
+        f"{lead}{outcome.treatment}",
+        f"{outcome.finished} of {outcome.trials}",
+        f"{outcome.right} of {outcome.trials}",
         quantity(outcome.elapsed_s, "s"),
         _effect(outcome.effect) if outcome.faults else "",
         _seen(outcome.noticed),
