@@ -33,7 +33,8 @@ class FaultOutcome:
 
     ``finished`` and ``right`` count trials of ``trials``; ``elapsed_s`` is the mean over valid
     ones, ``effect`` that of the level that sets the fault, None where there is none.
-    ``noticed`` and ``whole`` are None where the faults take no copies away.
+    ``noticed`` and ``whole`` are of valid trials, too, and None where the faults take no copies
+    away or no trial is valid.
     """
 
     workload: str
@@ -100,6 +101,7 @@ def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOu
         right = sum(trial.verdict.valid for trial in own)
         return FaultOutcome(workload, treatment.id, (), right, right, right, elapsed_s, None)
     told = [trial for trial in own if trial.outcome is not None]
+    valid = [trial for trial in told if trial.verdict.valid]
     texts = next((tuple(f.text for f in trial.faults) for trial in told), _plain(treatment))
     return FaultOutcome(
         workload=workload,
@@ -110,8 +112,8 @@ def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOu
         right=sum(trial.outcome == "finished" for trial in told),
         elapsed_s=elapsed_s,
         effect=_effect(analysis, workload, treatment),
-        noticed=_seen(told, "noticed_s"),
-        whole=_seen(told, "whole_s"),
+        noticed=_seen(valid, "noticed_s"),
+        whole=_seen(valid, "whole_s"),
     )
 
 
