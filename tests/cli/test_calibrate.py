@@ -73,9 +73,9 @@ def test_json_is_whole_even_if_a_part_is_off(
 
 
 def test_a_study_has_the_rates_of_all_its_treatments(asked: list[FabricPlan]) -> None:
-    assert run(["calibrate", "scaled", "nic-model"]) == 0
+    assert run(["calibrate", "scaled", "put-get-model"]) == 0
     rates = [{host.nic_bytes_s for host in plan.hosts} for plan in asked]
-    assert rates == [{5 * MB}, {50 * MB}]
+    assert rates == [{3.125 * MB}, {31.25 * MB}]
 
 
 @pytest.mark.parametrize(
