@@ -128,11 +128,11 @@ def test_a_worker_goes_out_of_service_and_comes_back(
 
 def test_a_command_of_the_user_runs_inside_the_client_host(model: ScaledDeployment) -> None:
     facts = model.registration.facts()["client"]
-    command = user_command(["hdfs", "dfs", "-mkdir", "-p", "/by-hand"], facts)
+    command = user_command(["hdfs", "dfs", "-mkdir", "-p", "/by-hand/here"], facts)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert "/by-hand" in model.files.folders("/")
+    assert model.files.folders("/by-hand") == ["/by-hand/here"]
 
 
 RUNNER = """\
