@@ -21,9 +21,9 @@ from windtunnel.analysis.words import digits, percent, percent_interval, plural,
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.charts import CHARTS, effects, phases, resources
 from windtunnel.report.choose import choose
+from windtunnel.report.drawer import Drawer
 from windtunnel.report.inside import look_inside
 from windtunnel.report.sections import sections
-from windtunnel.report.svg import svg
 from windtunnel.report.theme import TREATMENTS, colour, dark_rules
 from windtunnel.results.folder import Results
 
@@ -56,7 +56,9 @@ def render(analysis: Analysis, results: Results) -> str:
         "minus": typographic,
         "when": _when,
     }
-    return env.get_template("report.html.j2").render(**_context(analysis, results))
+    with Drawer() as drawer:
+        context = _context(analysis, results, drawer)
+    return env.get_template("report.html.j2").render(**context)
 
 
 def typographic(text: str) -> str:
@@ -64,11 +66,12 @@ def typographic(text: str) -> str:
     return _MINUS.sub("\N{MINUS SIGN}", text).replace("->", "\N{RIGHTWARDS ARROW}")
 
 
-def _context(analysis: Analysis, results: Results) -> dict[str, Any]:
+def _context(analysis: Analysis, results: Results, drawer: Drawer) -> dict[str, Any]:
+    words = _draw(analysis, drawer)
     choices = choose(analysis)
     insides = look_inside(results, choices)
     verdicts = Counter(trial.verdict for trial in analysis.trials)
-    return {
+    context = {
         "a": analysis,
         "study": analysis.study,
         "verdicts": verdicts,
@@ -82,7 +85,6 @@ def _context(analysis: Analysis, results: Results) -> dict[str, Any]:
         "resource_phase": resources.phase(analysis),
         "total": TOTAL,
         "with_cause": lambda finding: with_cause(analysis, finding),
-        "charts": _charts(analysis),
         "sections": sections(analysis),
         "phase_legend": phases.legend(analysis),
         "treatment_legend": _treatments(analysis),
@@ -97,20 +99,26 @@ def _context(analysis: Analysis, results: Results) -> dict[str, Any]:
         "script": Markup(_text("inside.js")),
         "rows_shown": ROWS_SHOWN,
     }
+    drawn = [Markup(text) for text in drawer.results()]
+    pairs = zip(drawn[::2], drawn[1::2], strict=True)
+    context["charts"] = {
+        name: {"wide": wide, "narrow": narrow, "words": text}
+        for (name, text), (wide, narrow) in zip(words.items(), pairs, strict=True)
+    }
+    return context
 
 
-def _charts(analysis: Analysis) -> dict[str, dict[str, Any]]:
-    drawn = {}
+def _draw(analysis: Analysis, drawer: Drawer) -> dict[str, str]:
+    """Ask for all charts, each wide and narrow; what each shows in words, by its name."""
+    words = {}
     with debug_mode(False):  # no check of every point against the schema: it takes seconds
         for name, entry in CHARTS.items():
             wide, narrow = entry.draw(analysis, WIDE), entry.draw(analysis, NARROW)
             if wide is not None and narrow is not None:
-                drawn[name] = {
-                    "wide": Markup(svg(wide)),
-                    "narrow": Markup(svg(narrow)),
-                    "words": typographic(entry.describe(analysis)),
-                }
-    return drawn
+                drawer.draw(wide)
+                drawer.draw(narrow)
+                words[name] = typographic(entry.describe(analysis))
+    return words
 
 
 def _effects(analysis: Analysis) -> list[tuple[tuple[str, str, str, str], list[Effect]]]:
