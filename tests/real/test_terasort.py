@@ -29,7 +29,8 @@ set:
   settings.mapreduce.job.ubertask.enable: true  # takes effect with one reducer
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
 workloads:
-  terasort: {{rows: {ROWS}, input_replication: 2, output_replication: 1, reduces: REDUCES}}
+  terasort:
+    {{rows: {ROWS}, input_replication: 2, output_replication: 1, reduces: REDUCES, MORE}}
 protocol: {{rounds: 1, trial_time_limit: 5 min}}
 """
 Run = Callable[[PhaseHook | None], Trial]
@@ -37,9 +38,12 @@ Run = Callable[[PhaseHook | None], Trial]
 
 @pytest.fixture
 def plan(request: pytest.FixtureRequest) -> Plan:
-    """One reducer, unless the test asks for another number."""
+    """One reducer and an input that tests share, unless the test asks for more reducers."""
     reduces = getattr(request, "param", 1)
-    located = load_text(STUDY.replace("REDUCES", str(reduces)), "study.yaml")
+    text = STUDY.replace("REDUCES", str(reduces))
+    located = load_text(
+        text.replace("MORE", f"reuse_input: {str(reduces == 1).lower()}"), "study.yaml"
+    )
     return make_plan(validate(StudyFile, located), located)
 
 
