@@ -116,6 +116,8 @@ class SupervisorClient:
             If the supervisor is gone, and with it all daemons.
         """
         try:
+            if not self.alive:  # the kernel may close its pipe to us before ours to it
+                raise BrokenPipeError
             with self._lock:
                 assert self._child.stdin is not None
                 self._child.stdin.write(json.dumps(order) + "\n")
