@@ -18,7 +18,8 @@ from rich.console import Console
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import Analysis, analyse
-from windtunnel.report import print_report, to_json
+from windtunnel.report.export import to_json
+from windtunnel.report.terminal import print_report
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Metric, Trial
 

@@ -12,7 +12,7 @@ from tests.support.built import Built, built, task
 from windtunnel.analysis import Analysis, analyse
 from windtunnel.analysis.tails import tails
 from windtunnel.analysis.use import host_uses
-from windtunnel.report import print_report
+from windtunnel.report.terminal import print_report
 from windtunnel.results.folder import read_results
 
 WHOLE = Built(

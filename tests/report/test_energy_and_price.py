@@ -12,8 +12,10 @@ from rich.console import Console
 from tests.support.powered import METERED, powered, steady
 from windtunnel.analysis import Analysis, analyse
 from windtunnel.analysis.words import money, quantity
-from windtunnel.report import print_report, to_json, write_html
 from windtunnel.report.charts import CHARTS
+from windtunnel.report.export import to_json
+from windtunnel.report.html import write_html
+from windtunnel.report.terminal import print_report
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,8 @@ from rich.console import Console
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import Analysis, analyse
 from windtunnel.errors import ResultsError, StorageFullError
-from windtunnel.report import print_report, to_json, write_csv, write_parquet
+from windtunnel.report.export import to_json, write_csv, write_parquet
+from windtunnel.report.terminal import print_report
 from windtunnel.results.folder import read_results
 
 SHAPE = {

@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import analyse
-from windtunnel.report import write_html
 from windtunnel.report.choose import choose
+from windtunnel.report.html import write_html
 from windtunnel.results.folder import Results, read_results
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}

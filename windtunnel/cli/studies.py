@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -111,7 +111,8 @@ def _conclude(folder: Path) -> None:
     from rich.console import Console
 
     from windtunnel.analysis.analyse import analyse
-    from windtunnel.report import print_report, write_html
+    from windtunnel.report.html import write_html
+    from windtunnel.report.terminal import print_report
     from windtunnel.results.folder import read_results
 
     found = read_results(folder)
@@ -186,14 +187,19 @@ def report(
     from windtunnel.analysis.intervals import method_named
     from windtunnel.analysis.tariff import parse_tariff
     from windtunnel.published import open_results
-    from windtunnel.report import print_report, to_json, write_csv, write_html, write_parquet
+    from windtunnel.report.drawer import Drawer
+    from windtunnel.report.export import to_json, write_csv, write_parquet
+    from windtunnel.report.terminal import print_report
 
     tariff = parse_tariff(years, utilisation, electricity, pue)
     method = method_named(interval)
-    found = open_results(folder)
-    analysis = analyse(found, tariff, method)
-    if html is not None:
-        write_html(analysis, found, html)
+    with Drawer() if html is not None else nullcontext() as drawer:
+        found = open_results(folder)
+        analysis = analyse(found, tariff, method)
+        if html is not None:
+            from windtunnel.report.html import write_html  # charts: only for the page
+
+            write_html(analysis, found, html, drawer)
     if csv is not None:
         write_csv(analysis, csv)
     if parquet is not None:

@@ -11,8 +11,10 @@ import json
 import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING
 
-from windtunnel.report.charts.parts import Drawing
+if TYPE_CHECKING:  # it loads Altair, and the process should start before that
+    from windtunnel.report.charts.parts import Drawing
 
 
 class Drawer:
@@ -77,9 +79,11 @@ def main() -> None:
     """Draw what comes in, a line each, until there is no more."""
     import vl_convert
 
+    from windtunnel.report.svg import svg
+
     vl_convert.vega_to_svg({"$schema": "https://vega.github.io/schema/vega/v5.json", "marks": []})
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(_svg(json.loads(line))) + "\n")
+        sys.stdout.write(json.dumps(svg(json.loads(line))) + "\n")
         sys.stdout.flush()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -34,12 +35,19 @@ PROVENANCE_SHOWN = 8
 _MINUS = re.compile(r"(?<![\w.\]-])-(?=[\d.])")
 
 
-def write_html(analysis: Analysis, results: Results, path: Path) -> None:
-    """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`."""
-    write_bytes(path, render(analysis, results).encode())
+def write_html(
+    analysis: Analysis, results: Results, path: Path, drawer: Drawer | None = None
+) -> None:
+    """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`.
+
+    A ``drawer`` that was started before the results were read is warm by now.
+    """
+    with nullcontext(drawer) if drawer else Drawer() as running:
+        page = render(analysis, results, running)
+    write_bytes(path, page.encode())
 
 
-def render(analysis: Analysis, results: Results) -> str:
+def render(analysis: Analysis, results: Results, drawer: Drawer) -> str:
     """The page as HTML text."""
     loader = PackageLoader("windtunnel.report", "templates")
     env = Environment(
@@ -56,9 +64,7 @@ def render(analysis: Analysis, results: Results) -> str:
         "minus": typographic,
         "when": _when,
     }
-    with Drawer() as drawer:
-        context = _context(analysis, results, drawer)
-    return env.get_template("report.html.j2").render(**context)
+    return env.get_template("report.html.j2").render(**_context(analysis, results, drawer))
 
 
 def typographic(text: str) -> str:

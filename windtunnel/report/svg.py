@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 
 import vl_convert
 from altair.vegalite import SCHEMA_URL
 
-from windtunnel.report.charts.parts import Drawing
 from windtunnel.report.theme import CONFIG
+
+if TYPE_CHECKING:
+    from windtunnel.report.charts.parts import Drawing
 
 _ROOT = re.compile(r"<svg\b[^>]*?viewBox=\"([^\"]+)\"[^>]*>")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
