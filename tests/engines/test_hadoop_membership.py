@@ -30,6 +30,7 @@ class Cluster:
         placement = SimpleNamespace(host=host, roles=["datanode", "nodemanager"])
         self.layout = SimpleNamespace(placements=[placement])
         self.host = host
+        self.masters = self
 
     # what Membership asks of the daemons
     def check_alive(self) -> None:

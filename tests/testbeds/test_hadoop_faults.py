@@ -64,6 +64,7 @@ class Fakes(Daemons):
         self.checks = [HEALTHY]
         self.anew_serve = True
         self.runs = False
+        self.masters: Any = self
 
     def restart(self, name: str) -> None:
         self.started.append(name)
@@ -82,8 +83,8 @@ class Fakes(Daemons):
     def file_check(self) -> str:
         return self.checks.pop(0) if len(self.checks) > 1 else self.checks[0]
 
-    def serve(self, fresh: Any) -> bool:
-        return self.anew_serve or not fresh
+    def serves(self, name: str, since: float) -> bool:
+        return self.anew_serve
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ class HadoopDeployment(ABC):
 
     testbed: ClassVar[str]
     # what is closed at the end, in order: the supervisor ends all processes
-    parts: ClassVar[tuple[str, ...]] = ("supervisor", "files", "history")
+    parts: ClassVar[tuple[str, ...]] = ("supervisor", "daemons", "files", "history")
 
     def __init__(self, cluster: Cluster, software: Software, logs: Path) -> None:
         self.cluster = cluster

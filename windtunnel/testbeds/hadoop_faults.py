@@ -82,7 +82,7 @@ class HadoopFaults:
         copying = (name for name, p in clients if p.returncode() is None)
         if any(name.startswith("transfer-") for name in copying):
             return True
-        return self.deployment.daemons.application_runs(since)
+        return self.deployment.daemons.masters.application_runs(since)
 
     def copies(self) -> Copies | None:
         """What the NameNode says of its blocks; None where it does not answer.
@@ -90,15 +90,15 @@ class HadoopFaults:
         By its check of all files: its counters are seconds old, and take in files that ask for
         more copies than there are DataNodes.
         """
-        daemons = self.deployment.daemons
-        bean = daemons.namenode_bean("FSNamesystemState")
-        report = daemons.file_check() if bean else ""
+        masters = self.deployment.daemons.masters
+        bean = masters.namenode_bean("FSNamesystemState")
+        report = masters.file_check() if bean else ""
         if not report:
             return None
         holders = int(bean["NumLiveDataNodes"])
         wanting = wanting_copies(report, holders, self._datanodes())
-        anew = {name: t for name, t in self._since.items() if name.startswith("datanode@")}
-        serving = bean["FSState"] == "Operational" and daemons.serve(anew)
+        anew = [(name, t) for name, t in self._since.items() if name.startswith("datanode@")]
+        serving = bean["FSState"] == "Operational" and all(masters.serves(*one) for one in anew)
         return Copies(holders, wanting, serving)
 
     def _datanodes(self) -> int:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import getpass
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
+from windtunnel.engines.hadoop.masters import Masters
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
-
-if TYPE_CHECKING:
-    import httpx
 
 _END_S = 10.0
 _TAIL_LINES = 12
@@ -52,7 +47,8 @@ def tail(path: Path, lines: int = _TAIL_LINES) -> str:
 class Daemons:
     """The daemons of one deployment.
 
-    ``out`` names the hosts whose workers are out of service.
+    ``out`` names the hosts whose workers are out of service, ``masters`` tells what the cluster
+    says of itself.
 
     Parameters
     ----------
@@ -70,6 +66,7 @@ class Daemons:
         self.shared = shared
         self.running: dict[str, Process] = {}
         self.out: set[str] = set()
+        self.masters = Masters(lambda: self.layout)
 
     @property
     def client_conf(self) -> Path:
@@ -213,40 +210,37 @@ class Daemons:
         DeploymentError
             If a daemon dies, or if ``timeout_s`` pass first: says what was still missing.
         """
-        import httpx  # takes long, and 'plan' talks to no daemon
-
         deadline = time.monotonic() + timeout_s
         missing = ["all daemons"]
-        with httpx.Client(timeout=2, trust_env=False) as http:
-            while missing:
-                self.check_alive()
-                if time.monotonic() > deadline:
-                    raise DeploymentError(
-                        f"not ready after {timeout_s:.0f} s; still missing: {', '.join(missing)}",
-                        remedy="see the logs; on a slow or loaded machine take fewer workers.",
-                        log=self.layout.placements[0].host.logs,
-                    )
-                before, missing = missing, self._missing(http, fresh or {})
-                if missing and missing != before:
-                    tell(", ".join(missing))
-                if missing:
-                    time.sleep(0.2)
+        while missing:
+            self.check_alive()
+            if time.monotonic() > deadline:
+                raise DeploymentError(
+                    f"not ready after {timeout_s:.0f} s; still missing: {', '.join(missing)}",
+                    remedy="see the logs; on a slow or loaded machine take fewer workers.",
+                    log=self.layout.placements[0].host.logs,
+                )
+            before, missing = missing, self._missing(fresh or {})
+            if missing and missing != before:
+                tell(", ".join(missing))
+            if missing:
+                time.sleep(0.2)
 
-    def _missing(self, http: httpx.Client, fresh: Mapping[str, float]) -> list[str]:
+    def _missing(self, fresh: Mapping[str, float]) -> list[str]:
         placed = [p for p in self.layout.placements if p.host.name not in self.out]
         roles = [role for placement in placed for role in placement.roles]
-        missing = [name for name, since in fresh.items() if not self._serves(http, name, since)]
-        live, safe_mode = self._namenode_state(http)
+        missing = [name for name, since in fresh.items() if not self.masters.serves(name, since)]
+        live, safe_mode = self.masters.live_datanodes()
         if not safe_mode:
             self._start_history_server()
         if live < roles.count("datanode"):
             missing.append(f"{roles.count('datanode') - live} datanodes")
         if safe_mode:
             missing.append("HDFS out of safe mode")
-        active = self._active_nodemanagers(http)
+        active = self.masters.active_nodemanagers()
         if active < roles.count("nodemanager"):
             missing.append(f"{roles.count('nodemanager') - active} nodemanagers")
-        if "historyserver" in roles and not self._history_answers(http):
+        if "historyserver" in roles and not self.masters.history_answers():
             missing.append("the history server")
         return missing
 
@@ -256,105 +250,6 @@ class Daemons:
             if "historyserver" in placement.roles and name not in self.running:
                 self._spawn(placement.host, "historyserver")
 
-    def _get(
-        self, http: httpx.Client, prop: str, path: str, host: Host | None = None
-    ) -> dict[str, object]:
-        import httpx
-
-        ip, port = self.layout.address(prop, host)
-        try:
-            answer = http.get(f"http://{ip}:{port}{path}")
-            found: dict[str, object] = answer.json() if answer.is_success else {}
-        except (httpx.HTTPError, ValueError):
-            return {}
-        return found
-
-    def namenode_bean(self, name: str) -> dict[str, Any]:
-        """A bean of the NameNode (JMX); empty where it does not answer."""
-        import httpx
-
-        with httpx.Client(timeout=5, trust_env=False) as http:
-            return self._bean(http, "NameNode", name)
-
-    def yarn_nodes(self) -> list[dict[str, Any]]:
-        """The NodeManagers as the ResourceManager knows them."""
-        import httpx
-
-        with httpx.Client(timeout=5, trust_env=False) as http:
-            return self._yarn_nodes(http)
-
-    def application_runs(self, since: float) -> bool:
-        """Whether an application that began after ``since`` (epoch seconds) is running."""
-        import httpx
-
-        path = f"/ws/v1/cluster/apps?states=RUNNING&startedTimeBegin={int(since * 1e3)}"
-        with httpx.Client(timeout=5, trust_env=False) as http:
-            found = self._get(http, "yarn.resourcemanager.webapp.address", path).get("apps")
-        return bool(isinstance(found, dict) and found.get("app"))
-
-    def file_check(self) -> str:
-        """What the NameNode's check of all files says (fsck); empty where it does not answer."""
-        import httpx
-
-        ip, port = self.layout.address("dfs.namenode.http-address")
-        query = {"ugi": getpass.getuser(), "path": "/"}
-        try:
-            with httpx.Client(timeout=5, trust_env=False) as http:
-                answer = http.get(f"http://{ip}:{port}/fsck", params=query)
-                return answer.text if answer.is_success else ""
-        except httpx.HTTPError:
-            return ""
-
-    def serve(self, fresh: Mapping[str, float]) -> bool:
-        """Whether all workers that were started anew have registered with their masters.
-
-        ``fresh`` gives the time at which each was started, in epoch seconds.
-        """
-        import httpx
-
-        with httpx.Client(timeout=5, trust_env=False) as http:
-            return all(self._serves(http, name, since) for name, since in fresh.items())
-
-    def _yarn_nodes(self, http: httpx.Client) -> list[dict[str, Any]]:
-        found = self._get(http, "yarn.resourcemanager.webapp.address", "/ws/v1/cluster/nodes")
-        nodes = found.get("nodes")
-        return list(nodes.get("node", [])) if isinstance(nodes, dict) else []
-
-    def _serves(self, http: httpx.Client, name: str, since: float) -> bool:
-        """Whether a worker that was started at ``since`` has registered with its master."""
-        role, host_name = name.split("@")
-        host = next(p.host for p in self.layout.placements if p.host.name == host_name)
-        if role == "datanode":
-            actors = self._bean(http, "DataNode", "DataNodeInfo", host).get("BPServiceActorInfo")
-            states = [actor["ActorState"] for actor in json.loads(actors or "[]")]
-            return bool(states) and set(states) == {"RUNNING"}
-        if role == "nodemanager":
-            mine = [n for n in self._yarn_nodes(http) if n["nodeHostName"] == host_name]
-            return any(
-                n["state"] == "RUNNING" and n["lastHealthUpdate"] / 1e3 >= since for n in mine
-            )
-        return True
-
-    def _bean(
-        self, http: httpx.Client, service: str, name: str, host: Host | None = None
-    ) -> dict[str, Any]:
-        prop = {"NameNode": "dfs.namenode.http-address", "DataNode": "dfs.datanode.http.address"}
-        path = f"/jmx?qry=Hadoop:service={service},name={name}"
-        found = self._get(http, prop[service], path, host).get("beans")
-        return dict(found[0]) if isinstance(found, list) and found else {}
-
-    def _namenode_state(self, http: httpx.Client) -> tuple[int, bool]:
-        beans: dict[str, object] = {}
-        for name in ("NameNodeInfo", "FSNamesystemState"):
-            beans |= self._bean(http, "NameNode", name)
-        live = beans.get("NumLiveDataNodes", 0)
-        return (live if isinstance(live, int) else 0), beans.get("Safemode", "unknown") != ""
-
-    def _active_nodemanagers(self, http: httpx.Client) -> int:
-        found = self._get(http, "yarn.resourcemanager.webapp.address", "/ws/v1/cluster/metrics")
-        metrics = found.get("clusterMetrics")
-        return int(metrics["activeNodes"]) if isinstance(metrics, dict) else 0
-
-    def _history_answers(self, http: httpx.Client) -> bool:
-        prop = "mapreduce.jobhistory.webapp.address"
-        return "historyInfo" in self._get(http, prop, "/ws/v1/history/info")
+    def close(self) -> None:
+        """Close the connections; the processes are the supervisor's to end."""
+        self.masters.close()

@@ -136,12 +136,12 @@ class Membership:
         return bool(nodes) and all(states.get(name) in (None, "Decommissioned") for name in names)
 
     def _left_yarn(self, names: Sequence[str]) -> bool:
-        nodes = self._daemons.yarn_nodes()
+        nodes = self._daemons.masters.yarn_nodes()
         running = {node["nodeHostName"] for node in nodes if node["state"] == "RUNNING"}
         return not running & set(names)
 
     def _jmx(self, name: str) -> dict[str, Any]:
-        return self._daemons.namenode_bean(name)
+        return self._daemons.masters.namenode_bean(name)
 
     def _wait(self, done: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + _LIMIT_S
