@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import fmean
 from typing import ClassVar
 
 from pydantic import Field, PositiveInt, model_validator
 
-from windtunnel.cluster import ByteSize
+from windtunnel.cluster import ByteSize, Cluster
 from windtunnel.engines.deployment import Deployment, FileStatus, JobRun
 from windtunnel.results.record import Check, Metric
 from windtunnel.workloads.base import Parameters
@@ -43,6 +44,25 @@ class RowParameters(Parameters):
     def row_count(self) -> int:
         """Rows of the data set."""
         return self.rows if self.rows is not None else int(self.size or 0) // ROW_BYTES
+
+
+def misfits(workload: str, cluster: Cluster, replications: Mapping[str, int]) -> list[str]:
+    """Why a cluster cannot run a workload: YARN is needed, and a DataNode for each replica.
+
+    Parameters
+    ----------
+    replications:
+        Wanted replicas by the name of the parameter that asks for them.
+    """
+    roles = cluster.role_counts()
+    if not roles.get("nodemanager"):
+        return [f"workloads.{workload} needs YARN, and the cluster has no nodemanagers"]
+    datanodes = roles.get("datanode", 0)
+    return [
+        f"workloads.{workload}.{name} is {value}, but the cluster has {datanodes} datanodes"
+        for name, value in replications.items()
+        if value > datanodes
+    ]
 
 
 def generate(

@@ -23,6 +23,7 @@ from windtunnel.workloads.rows import (
     check_files,
     check_rows,
     generate,
+    misfits,
     placement,
     read_all,
 )
@@ -54,16 +55,7 @@ class TeraGen:
 
     def check(self, cluster: Cluster) -> list[str]:
         """YARN must be there; replication cannot exceed the number of DataNodes."""
-        roles, wanted = cluster.role_counts(), self.parameters.replication
-        if not roles.get("nodemanager"):
-            return ["workloads.teragen needs YARN, and the cluster has no nodemanagers"]
-        datanodes = roles.get("datanode", 0)
-        if wanted > datanodes:
-            return [
-                f"workloads.teragen.replication is {wanted}, but the cluster has "
-                f"{datanodes} datanodes"
-            ]
-        return []
+        return misfits(self.name, cluster, {"replication": self.parameters.replication})
 
     def data_bytes(self) -> int:
         """Bytes of the data set, one copy."""

@@ -23,6 +23,7 @@ from windtunnel.workloads.rows import (
     check_files,
     check_rows,
     generate,
+    misfits,
     read_all,
 )
 from windtunnel.workloads.verdicts import check, verdict
@@ -69,19 +70,11 @@ class TeraSort:
 
     def check(self, cluster: Cluster) -> list[str]:
         """YARN must be there; replication cannot exceed the number of DataNodes."""
-        roles = cluster.role_counts()
-        if not roles.get("nodemanager"):
-            return ["workloads.terasort needs YARN, and the cluster has no nodemanagers"]
-        datanodes = roles.get("datanode", 0)
         wanted = {
             "input_replication": self.parameters.input_replication,
             "output_replication": self.parameters.output_replication,
         }
-        return [
-            f"workloads.terasort.{name} is {value}, but the cluster has {datanodes} datanodes"
-            for name, value in wanted.items()
-            if value > datanodes
-        ]
+        return misfits(self.name, cluster, wanted)
 
     def data_bytes(self) -> int:
         """Bytes of the data set."""
