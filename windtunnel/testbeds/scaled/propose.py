@@ -27,7 +27,6 @@ from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.model import CARRIERS, CLIENT_BYTES, MASTERS_BYTES, WORKER_BYTES
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
 from windtunnel.testbeds.scaled.similarity import (
-    CPU_S_PER_BYTE,
     JVM_START_S,
     Load,
     Size,
@@ -275,25 +274,17 @@ def _slots_worth_it(slots: int) -> int:
 
 def _work_s(load: Load, size: Size) -> float:
     """Seconds of a trial's phases in a model with all of the data: the busiest part decides."""
-    total = 0.0
-    for phase in load.phases:
-        parts = (
-            phase.read_bytes / size.disk("read"),
-            phase.write_bytes / size.disk("write"),
-            phase.network_bytes / size.nic,
-            (phase.read_bytes + phase.write_bytes) * CPU_S_PER_BYTE / size.cores,
-        )
-        total += max(parts)
-    return total
+    return sum(phase.busiest_s(size) for phase in load.phases)
 
 
 def _starts_s(load: Load, cluster: Cluster, size: Size) -> float:
     """Seconds of a trial that go into starting jobs and tasks, whatever their data."""
     if not load.tasks:
         return JVM_START_S * max(1, len(load.phases))
-    block = tasks_of(cluster).block_bytes
-    reduces = load.reduces or number(cluster, "mapreduce.job.reduces", 1)
-    tasks = math.ceil(load.data_bytes / block) + reduces
+    tasks = float(load.writers or 0)
+    if not load.writers:
+        tasks = math.ceil(load.data_bytes / tasks_of(cluster).block_bytes)
+        tasks += load.reduces or number(cluster, "mapreduce.job.reduces", 1)
     jobs = max(1, len(load.phases))
     return jobs * (JOB_S + tasks * JVM_START_S / size.cores)
 

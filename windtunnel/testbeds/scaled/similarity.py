@@ -37,6 +37,15 @@ class PhaseLoad:
     write_bytes: float
     network_bytes: float
 
+    def busiest_s(self, size: Size) -> float:
+        """Seconds at the part of a size that this phase keeps busiest, with all of the data."""
+        return max(
+            self.read_bytes / size.disk("read"),
+            self.write_bytes / size.disk("write"),
+            self.network_bytes / size.nic,
+            (self.read_bytes + self.write_bytes) * CPU_S_PER_BYTE / size.cores,
+        )
+
 
 @dataclass(frozen=True)
 class Load:
@@ -57,14 +66,8 @@ class Load:
 
     def wave_s(self, size: Size, data: float) -> float:
         """Seconds of a writer: the phase's time at the busiest part, over the waves."""
-        share, phase = data / self.data_bytes, self.phases[0]
-        parts = (
-            phase.read_bytes / size.disk("read"),
-            phase.write_bytes / size.disk("write"),
-            phase.network_bytes / size.nic,
-            (phase.read_bytes + phase.write_bytes) * CPU_S_PER_BYTE / size.cores,
-        )
-        return max(parts) * share / math.ceil((self.writers or 1) / size.slots)
+        waves = math.ceil((self.writers or 1) / size.slots)
+        return self.phases[0].busiest_s(size) * data / self.data_bytes / waves
 
 
 @dataclass(frozen=True)
