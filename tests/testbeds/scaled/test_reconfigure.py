@@ -17,7 +17,7 @@ from windtunnel.hosts.base import ProcessSpec
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment, disks_by_node
 from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.model import scaled
-from windtunnel.testbeds.scaled.reconfigure import reconfigure
+from windtunnel.testbeds.scaled.reconfigure import covers, reconfigure
 from windtunnel.testbeds.scaled.scale import FULL_SIZE
 
 SOFTWARE = Software(Path("/java/bin/java"), "17.0.1", Path("/lib"), Path("/clib"), "3.5.0")
@@ -126,6 +126,24 @@ def test_a_nic_rate_is_two_calls_of_the_fabric_and_no_restart(deployment: Model)
     rates = [("set_nic_rate", f"worker-{i}", 50e6) for i in (1, 2, 3)]
     assert calls(deployment.fabric) == rates
     assert not fresh(deployment)
+
+
+@pytest.mark.parametrize(
+    ("larger", "covered"),
+    [
+        ({"hosts.worker.count": 4}, True),
+        ({"hosts.worker.count": 2}, False),
+        ({"hosts.worker.disks.0.count": 3}, True),
+        ({"hosts.worker.disks.0.size": "9 GiB"}, False),
+        ({"hosts.worker.nics.0.rate": "1 Gb/s"}, True),
+        ({"hosts.master.roles": ["namenode", "resourcemanager"]}, False),
+    ],
+)
+def test_what_was_built_for_a_larger_cluster_covers_a_smaller_one(
+    larger: dict[str, Any], covered: bool
+) -> None:
+    cluster = apply_overrides(load_cluster("model-3"), {"storage.replication": 2})
+    assert covers(apply_overrides(cluster, larger), cluster, FULL_SIZE) is covered
 
 
 def test_back_again_is_a_change_as_well(deployment: Model) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.hosts.fabric.state import Lack
 from windtunnel.testbeds.scaled import testbed as module
 from windtunnel.testbeds.scaled.testbed import ScaledTestbed
@@ -78,3 +80,55 @@ def test_a_model_near_the_walls_of_the_machine_is_named(
     monkeypatch.setattr(psutil, "cpu_count", lambda: 16)
     far = testbed.check(load_cluster("model-3")).unrealised
     assert not any("may be busy" in line or "GiB of memory" in line for line in far)
+
+
+@pytest.mark.parametrize(
+    ("asked", "others", "built"),
+    [
+        ({"count": 2}, [{"count": 3}], {"count": 3}),
+        ({"disks.0.count": 1}, [{"count": 2}, {"disks.0.count": 3}], {"disks.0.count": 3}),
+        ({}, [{"count": 2}, {"memory": "4 GiB"}], {}),
+        ({"nics.0.rate": "1 Gb/s"}, [{"memory": "4 GiB"}], {"nics.0.rate": "1 Gb/s"}),
+        # guests are part of what is built: no cluster without them stands in for it
+        (
+            {"vms": [{"name": "vm", "count": 2, "memory": "1 GiB"}]},
+            [{"count": 4}],
+            {"vms": [{"name": "vm", "count": 2, "memory": "1 GiB"}]},
+        ),
+        # another version of Hadoop stands in for none
+        ({"count": 2}, [{"count": 3, "hadoop": "3.4"}], {"count": 2}),
+    ],
+)
+def test_hosts_and_disks_of_all_treatments_stand_from_the_start(
+    testbed: ScaledTestbed,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: dict[str, object],
+    others: list[dict[str, object]],
+    built: dict[str, object],
+) -> None:
+    opened: list[Cluster] = []
+    changed: list[Cluster] = []
+
+    @contextmanager
+    def deploy(self: object, cluster: Cluster) -> Iterator[Cluster]:
+        opened.append(cluster)
+        yield cluster
+
+    monkeypatch.setattr(module.HadoopTestbed, "deploy", deploy)
+    monkeypatch.setattr(module, "ready", lambda plans, tell: None)
+    monkeypatch.setattr(
+        module, "reconfigure", lambda d, cluster, tell: changed.append(cluster) or []
+    )
+
+    testbed.ready([treatment(one) for one in (asked, *others)], lambda text: None)
+    with testbed.deploy(treatment(asked)):
+        assert opened == [treatment(built)]
+        assert changed == [treatment(asked)]
+
+
+def treatment(changes: dict[str, object]) -> Cluster:
+    """model-3 with other workers, or another Hadoop."""
+    paths = {f"hosts.worker.{path}": value for path, value in changes.items() if path != "hadoop"}
+    if "hadoop" in changes:
+        paths["software.hadoop"] = changes["hadoop"]
+    return apply_overrides(load_cluster("model-3"), {"storage.replication": 1} | paths)

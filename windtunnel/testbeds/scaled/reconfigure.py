@@ -25,6 +25,7 @@ from windtunnel.testbeds.scaled.deployment import (
 )
 from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.model import scaled
+from windtunnel.testbeds.scaled.scale import Scale
 
 _READY_LIMIT_S = 120.0
 _WORKER = {"datanode", "nodemanager"}
@@ -42,7 +43,9 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
     if cluster == deployment.cluster:
         return []
     model, plan = scaled(cluster, deployment.scale), fabric_plan(cluster, deployment.scale)
-    _refuse(deployment, cluster, plan)
+    refused = _refusal(deployment.cluster, deployment.fabric.plan, cluster, plan)
+    if refused:
+        raise DeploymentError(refused)
     done = [*_shape(deployment, plan)]
     going, coming = _movers(deployment, model)
     deployment.cluster, deployment.model = cluster, model
@@ -60,22 +63,33 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
     return done or ["nothing that the model realises has changed"]
 
 
-def _refuse(deployment: ScaledDeployment, cluster: Cluster, plan: FabricPlan) -> None:
-    """Refuse what cannot be changed in a standing fabric."""
-    old, new = host_plans(deployment.fabric.plan), host_plans(plan)
-    if cluster.software != deployment.cluster.software:
-        raise DeploymentError("other software needs a new deployment")
+def covers(larger: Cluster, cluster: Cluster, scale: Scale) -> bool:
+    """Whether a model that was built for ``larger`` can be changed into ``cluster`` as it runs."""
+    plans = [fabric_plan(one, scale) for one in (larger, cluster)]
+    wanted = {node.name: set(node.roles) for node in cluster.nodes()}
+    stand = {node.name: set(node.roles) for node in larger.nodes()}
+    return not _refusal(larger, plans[0], cluster, plans[1]) and all(
+        roles == wanted[name] if name in wanted else roles <= _WORKER
+        for name, roles in stand.items()
+    )
+
+
+def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan) -> str | None:
+    """What cannot be changed in a standing fabric; None if all can."""
+    old, new = host_plans(built), host_plans(plan)
+    if cluster.software != now.software:
+        return "other software needs a new deployment"
     if not new.keys() <= old.keys():
-        raise DeploymentError("hosts that do not stand need a new deployment")
-    built = {rack.name for rack in deployment.fabric.plan.racks}
-    if not {rack.name for rack in plan.racks} <= built:
-        raise DeploymentError("other racks need a new deployment")
+        return "hosts that do not stand need a new deployment"
+    if not {rack.name for rack in plan.racks} <= {rack.name for rack in built.racks}:
+        return "other racks need a new deployment"
     for name, host in new.items():
         if _fixed(host) != _fixed(old[name]):
-            raise DeploymentError(f"what differs on {name} needs a new deployment")
+            return f"what differs on {name} needs a new deployment"
         sizes = {disk.name: disk.size_bytes for disk in old[name].disks}
         if any(sizes.get(disk.name) != disk.size_bytes for disk in host.disks):
-            raise DeploymentError(f"disks that {name} does not have need a new deployment")
+            return f"disks that {name} does not have need a new deployment"
+    return None
 
 
 def _fixed(host: HostPlan) -> tuple[object, ...]:

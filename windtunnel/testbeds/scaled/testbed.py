@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -11,6 +12,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.faulty import Part
 from windtunnel.engines.hadoop.software import Software
+from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.state import capabilities
 from windtunnel.results.calibration import CalibrationRecord
 from windtunnel.results.record import Phase
@@ -21,7 +23,7 @@ from windtunnel.testbeds.scaled.deployment import ScaledDeployment
 from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.model import unknown_values, unshaped
 from windtunnel.testbeds.scaled.propose import too_busy, too_large
-from windtunnel.testbeds.scaled.reconfigure import reconfigure
+from windtunnel.testbeds.scaled.reconfigure import covers, reconfigure
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
 from windtunnel.testbeds.scaled.walls import judge
 
@@ -44,6 +46,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     def __init__(self, logs: Path, tell: Tell, scale: Scale = FULL_SIZE) -> None:
         super().__init__(logs, tell)
         self.scale = scale
+        self._coming: dict[object, Cluster] = {}
 
     def check(self, cluster: Cluster) -> Realisation:
         """What of the description virtual hosts of this machine can and cannot realise."""
@@ -85,7 +88,24 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         NotRealisableError
             If a shaped part gives more than 10 % more or less than it is set to.
         """
-        return ready([fabric_plan(cluster, self.scale) for cluster in clusters], tell)
+        plans = []
+        for cluster in clusters:
+            plans.append(fabric_plan(cluster, self.scale))
+            self._coming.setdefault(_extent(plans[-1]), cluster)
+        return ready(plans, tell)
+
+    @contextmanager
+    def deploy(self, cluster: Cluster) -> Iterator[ScaledDeployment]:
+        """A running cluster, on hosts and disks that its study's larger clusters can use as well.
+
+        Errors as :meth:`HadoopTestbed.deploy`.
+        """
+        known = [one for one in self._coming.values() if covers(one, cluster, self.scale)]
+        largest = max([cluster, *known], key=lambda one: _size(fabric_plan(one, self.scale)))
+        with super().deploy(largest) as deployment:
+            for line in reconfigure(deployment, cluster, self.tell):
+                self.tell(f"  {line}")
+            yield deployment
 
     def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
         """Whether the machine below the model, and not the model, was the bottleneck."""
@@ -105,3 +125,12 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         """
         assert isinstance(deployment, ScaledDeployment)
         return reconfigure(deployment, cluster, self.tell)
+
+
+def _extent(plan: FabricPlan) -> object:
+    """Which hosts and disks there are, whatever their limits."""
+    return tuple((host.name, len(host.disks), len(host.guests)) for host in plan.hosts)
+
+
+def _size(plan: FabricPlan) -> tuple[int, int]:
+    return len(plan.hosts), sum(len(host.disks) for host in plan.hosts)
