@@ -44,7 +44,7 @@ class Software:
     @classmethod
     def from_json(cls, data: Mapping[str, str | None]) -> Software:
         """The object that :meth:`to_json` described."""
-        archive, security = data["class_archive"], data["security"]
+        archive, security = data["class_archive"], data.get("security")
         return cls(
             java=Path(data["java"] or ""),
             java_version=data["java_version"] or "",
