@@ -32,7 +32,7 @@ def judged(found: list[CalibrationResource]) -> list[CalibrationResource]:
     for one in kept:
         print(f"{one.kind:28} {one.name:24} {one.set:12.6g} {one.got:12.6g} {one.ratio:6.3f}")
     off = [one for one in kept if not one.ok]
-    if off and {one.kind for one in off} == {"CPU"}:
+    if off and all(one.kind == "CPU" and (one.ratio or 0) < 1 for one in off):
         pytest.skip(f"the machine is too busy for quotas: {[one.name for one in off]}")
     assert off == []
     return kept
