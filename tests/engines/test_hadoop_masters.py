@@ -56,7 +56,7 @@ def test_who_does_not_answer_tells_nothing(
     assert found.live_datanodes() == (0, True)
     assert found.active_nodemanagers() == 0
     assert found.yarn_nodes() == []
-    assert not found.application_runs(0.0)
+    assert found.application_progress(0.0) is None
     assert not found.history_answers()
     assert not found.serves("datanode@w1", 0.0)
     assert not found.serves("nodemanager@w1", 0.0)
@@ -114,6 +114,13 @@ def test_a_nodemanager_serves_when_it_was_heard_after_its_start(
     node = {"nodeHostName": host, "state": state, "lastHealthUpdate": seen_at * 1e3}
     found = masters(lambda _: httpx.Response(200, json={"nodes": {"node": [node]}}))
     assert found.serves("nodemanager@w1", 10.0) is serves
+
+
+def test_progress_is_that_of_the_application_that_runs() -> None:
+    apps = {"apps": {"app": [{"id": "application_1", "progress": 42.5}]}}
+    assert masters(lambda _: httpx.Response(200, json=apps)).application_progress(1.0) == 0.425
+    none: dict[str, Any] = {"apps": None}
+    assert masters(lambda _: httpx.Response(200, json=none)).application_progress(1.0) is None
 
 
 def test_connections_that_were_never_made_need_no_closing() -> None:

@@ -1,7 +1,7 @@
 """The mock testbed with parts that break: what struck and what was put back is noted.
 
-Looks at the copies answer from :attr:`BreakingTestbed.looks`, one after the other; the last
-one stays.
+Looks at the copies answer from :attr:`BreakingTestbed.looks`, and at the job's progress from
+:attr:`BreakingTestbed.progress`, one after the other; the last one stays.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class MockFaults:
     def fill_disk(self, host: str, disk: int, share: float) -> Undo:
         return self._broken("fill disk", host, disk, share)
 
-    def begun(self, since: float) -> bool:
-        return self.testbed.begins
+    def progress(self, since: float) -> float | None:
+        told = self.testbed.progress
+        return told.pop(0) if len(told) > 1 else told[0]
 
     def copies(self) -> Copies | None:
         looks = self.testbed.looks
@@ -82,7 +83,7 @@ class BreakingTestbed(MockTestbed):
 
     breakable: frozenset[Part] = frozenset({"daemons", "links", "disks", "NICs"})
     looks: Sequence[Copies | None] = (WHOLE,)
-    begins: bool = True
+    progress: list[float | None] = field(default_factory=lambda: [0.0])
     refuses: str = ""
     stays_broken: bool = False
     events: list[tuple[Any, ...]] = field(default_factory=list)

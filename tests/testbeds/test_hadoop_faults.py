@@ -63,7 +63,7 @@ class Fakes(Daemons):
         self.bean: dict[str, Any] = BEAN
         self.checks = [HEALTHY]
         self.anew_serve = True
-        self.runs = False
+        self.done: float | None = None
         self.masters: Any = self
 
     def restart(self, name: str) -> None:
@@ -77,8 +77,8 @@ class Fakes(Daemons):
         assert name == "FSNamesystemState", "the other bean is up to ten seconds old"
         return self.bean
 
-    def application_runs(self, since: float) -> bool:
-        return self.runs
+    def application_progress(self, since: float) -> float | None:
+        return self.done
 
     def file_check(self) -> str:
         return self.checks.pop(0) if len(self.checks) > 1 else self.checks[0]
@@ -211,12 +211,12 @@ def test_a_phase_begins_with_its_application_or_with_a_client_that_copies(
     deployment.supervisor = SimpleNamespace(
         processes={"transfer-1-mkdir": ended, "client-2-terasort": runs}
     )
-    assert not faults.begun(1.0)
-    deployment.daemons.runs = True
-    assert faults.begun(1.0)
-    deployment.daemons.runs = False
+    assert faults.progress(1.0) is None
+    deployment.daemons.done = 0.5
+    assert faults.progress(1.0) == 0.5
+    deployment.daemons.done = None
     deployment.supervisor.processes["transfer-2-put"] = runs
-    assert faults.begun(1.0)
+    assert faults.progress(1.0) == 0.0
 
 
 def test_a_datanode_that_has_not_reported_yet_does_not_serve(

@@ -57,10 +57,11 @@ class Faulty(Protocol):
         """Fill one disk, counted from 1, until a share of it is taken."""
         ...
 
-    def begun(self, since: float) -> bool:
-        """Whether a job or a transfer that was asked for after ``since`` (epoch s) has begun.
+    def progress(self, since: float) -> float | None:
+        """Share of a job that is done, which was asked for after ``since`` (epoch s); else None.
 
-        A job has once its application runs, which is the start that its history tells.
+        A job begins when its application runs, which is the start that its history tells. Of
+        a transfer no more is known than that it runs: 0.
         """
         ...
 

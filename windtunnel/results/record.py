@@ -94,7 +94,9 @@ class Treatment(Record):
 class FaultRecord(Record):
     """One fault of a trial: what was broken, when, and how the file system got over it.
 
-    ``at`` and ``undone_at`` are epoch seconds; ``at`` is None if it did not strike.
+    It was to strike ``after_s`` seconds after the start of the phase's job or, if that is given,
+    when the job had come to the share ``at_progress``. ``at`` and ``undone_at`` are epoch
+    seconds; ``at`` is None if it did not strike.
     ``noticed_s`` counts the seconds from the fault until the file system's master missed
     a holder of copies, ``whole_s`` until every block had all its copies again; both are None
     where that was not seen until ``watched_s`` seconds after the fault. ``watched_s`` is None
@@ -106,6 +108,7 @@ class FaultRecord(Record):
     text: str
     phase: str
     after_s: float
+    at_progress: float | None = None
     at: float | None = None
     undone_at: float | None = None
     noticed_s: float | None = None

@@ -76,13 +76,13 @@ class HadoopFaults:
         """Not here: the disk is this machine's own."""
         raise self._refusal("disks")
 
-    def begun(self, since: float) -> bool:
-        """An application runs, or a client that copies files."""
+    def progress(self, since: float) -> float | None:
+        """Of the application that runs; 0 while a client copies files."""
         clients = list(self.deployment.supervisor.processes.items())
         copying = (name for name, p in clients if p.returncode() is None)
         if any(name.startswith("transfer-") for name in copying):
-            return True
-        return self.deployment.daemons.masters.application_runs(since)
+            return 0.0
+        return self.deployment.daemons.masters.application_progress(since)
 
     def copies(self) -> Copies | None:
         """What the NameNode says of its blocks; None where it does not answer.

@@ -99,7 +99,10 @@ def test_what_is_stored_reads_back_equal(data: st.DataObject) -> None:
     if kind in ("kill-host", "cut-link"):
         given["host"] = "worker-1"
     seconds = st.floats(0, 1e5).map(lambda value: format_duration(round(value, 3)))
-    given["after"] = data.draw(seconds)
+    timed = data.draw(st.booleans())
+    given["after" if timed else "at"] = data.draw(
+        seconds if timed else st.integers(0, 99).map(lambda share: f"{share} %")
+    )
     if data.draw(st.booleans()):
         given["lasts"] = data.draw(seconds)
     if "to" in FAULTS[kind].model_fields:
@@ -110,7 +113,8 @@ def test_what_is_stored_reads_back_equal(data: st.DataObject) -> None:
     treatment = Treatment(id="x", overrides=dict(levels["x"]["some"]))
     stored = Treatment.model_validate_json(treatment.model_dump_json())
     assert faults_of(stored) == faults_of(treatment)
-    assert faults_of(stored)[0].after == parse_duration(given["after"])
+    assert faults_of(stored)[0].after == parse_duration(given.get("after", "0 s"))
+    assert (faults_of(stored)[0].at is None) is timed
 
 
 @pytest.mark.parametrize(
@@ -123,6 +127,9 @@ def test_what_is_stored_reads_back_equal(data: st.DataObject) -> None:
         ("fault: {kind: slow-nic, disk: 1}\n", 5, "fault.disk", "has no option 'disk'"),
         ("fault: {kind: slow-nic, after: 5}\n", 5, "fault.after", "has no unit"),
         ("fault: {kind: slow-nic, to: 0 %}\n", 5, "fault.to", "more than 0"),
+        ("fault: {kind: slow-nic, at: 100 %}\n", 5, "fault.at", "less than 1"),
+        ("fault: {kind: slow-nic, at: 5 s}\n", 5, "fault.at", "is not a share"),
+        ("fault: {kind: slow-nic, at: 5 %, after: 5 s}\n", 5, "fault", "either 'at' or 'after'"),
         ("fault: {kind: cut-link}\n", 5, "fault", "either 'host' or 'rack'"),
         ("fault:\n  - {kind: slow-nic}\n  - {kind: x}\n", 7, "fault.1.kind", "no fault 'x'"),
         (

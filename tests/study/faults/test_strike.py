@@ -164,20 +164,31 @@ def test_another_daemons_death_is_no_outcome(tmp_path: Path) -> None:
 def test_a_phase_that_ends_before_the_fault_makes_the_trial_invalid(tmp_path: Path) -> None:
     here = breaking()
     trial = only(tmp_path, f"{KILL}, after: 1 h", here)
-    assert (
-        "terasort ended before the fault's moment, 1 h after its job's start"
-        in trial.verdict.reason
-    )
+    assert "terasort ended before the fault's moment: 1 h into its job" in trial.verdict.reason
     assert trial.outcome is None
     assert trial.faults[0].at is None
     assert here.events == []
 
 
 def test_time_is_counted_from_the_jobs_start(tmp_path: Path) -> None:
-    here = breaking(begins=False)
+    here = breaking(progress=[None])
     trial = only(tmp_path, KILL, here)
     assert "terasort ended before the fault's moment" in trial.verdict.reason
     assert here.events == []
+
+
+def test_a_fault_strikes_when_so_much_of_the_job_is_done(tmp_path: Path) -> None:
+    here = breaking(progress=[None, 0.0, 0.49, 0.5, 0.9])
+    trial = only(tmp_path, f"{KILL}, at: 50 %", here)
+    assert here.progress == [0.9], "it was not asked any more"
+    assert trial.faults[0].text.endswith("killed 50 % into terasort, to the end")
+    assert trial.faults[0].at_progress == 0.5
+    assert trial.outcome == "finished"
+
+
+def test_a_job_that_never_comes_so_far_makes_the_trial_invalid(tmp_path: Path) -> None:
+    trial = only(tmp_path, f"{KILL}, at: 50 %", breaking(progress=[0.4]))
+    assert "before the fault's moment: 50 % into its job" in trial.verdict.reason
 
 
 def test_a_fault_that_cannot_be_made_makes_the_trial_invalid(tmp_path: Path) -> None:

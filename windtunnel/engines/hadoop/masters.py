@@ -78,11 +78,15 @@ class Masters:
         nodes = self._json("resourcemanager", "/ws/v1/cluster/nodes").get("nodes")
         return list(nodes.get("node", [])) if isinstance(nodes, dict) else []
 
-    def application_runs(self, since: float) -> bool:
-        """Whether an application that began after ``since`` (epoch seconds) is running."""
+    def application_progress(self, since: float) -> float | None:
+        """Share that is done of an application that began after ``since`` (epoch seconds).
+
+        None if none of them is running. MapReduce counts half for maps and half for reduces.
+        """
         path = f"/ws/v1/cluster/apps?states=RUNNING&startedTimeBegin={int(since * 1e3)}"
         found = self._json("resourcemanager", path).get("apps")
-        return bool(isinstance(found, dict) and found.get("app"))
+        running = found.get("app") if isinstance(found, dict) else None
+        return max(one["progress"] for one in running) / 100 if running else None
 
     def history_answers(self) -> bool:
         """Whether the history server serves."""

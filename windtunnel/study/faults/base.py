@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from windtunnel.cluster import Cluster, Duration, Node, format_duration
+from windtunnel.cluster import (
+    Cluster,
+    Duration,
+    Fraction,
+    Node,
+    blame,
+    format_duration,
+    format_fraction,
+)
 from windtunnel.engines.faulty import Faulty, Part, Undo
 from windtunnel.study.closed import Closed
 
@@ -34,6 +42,12 @@ class Options(Closed):
         "copied) to the fault.",
         validate_default=True,
     )
+    at: Fraction | None = Field(
+        None,
+        description="Share of the phase's job that is done when it strikes, by Hadoop's own "
+        "progress (maps one half, reduces the other); instead of `after`.",
+        lt=1,
+    )
     lasts: Duration | None = Field(
         None,
         description="Time until it is undone, whatever runs then; left out: until the end of "
@@ -45,6 +59,12 @@ class Options(Closed):
         "before the fault is undone; only with faults that take copies away.",
         validate_default=True,
     )
+
+    @model_validator(mode="after")
+    def _one_moment(self) -> Self:
+        if self.at is not None and self.after:
+            raise blame("give either 'at' or 'after'", remedy="write 'at: 50 %' or 'after: 5 s'.")
+        return self
 
     @abstractmethod
     def target(self, cluster: Cluster) -> str:
@@ -66,12 +86,17 @@ class Options(Closed):
         """Whether blocks lose copies, or their master, while it lasts."""
         return self.takes_copies
 
+    def moment(self) -> str:
+        """When it strikes: ``5 s into``, ``50 % into``, ``at the start of``."""
+        if self.at is not None:
+            return f"{format_fraction(self.at)} into"
+        return f"{format_duration(self.after)} into" if self.after else "at the start of"
+
     def words(self, cluster: Cluster, phase: str | None = None) -> str:
         """The whole fault: ``the datanode on worker-3 killed 5 s into terasort, for 20 s``."""
         where = self.phase or phase or "the first phase"
         until = "to the end" if self.lasts is None else f"for {format_duration(self.lasts)}"
-        when = f"{format_duration(self.after)} into" if self.after else "at the start of"
-        return f"{self.target(cluster)} {self.does()} {when} {where}, {until}"
+        return f"{self.target(cluster)} {self.does()} {self.moment()} {where}, {until}"
 
 
 def holders(cluster: Cluster, role: str) -> list[str]:

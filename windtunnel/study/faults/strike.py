@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from windtunnel.cluster import Cluster, format_duration
+from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.faulty import Breakable, Faulty, Undo
 from windtunnel.errors import DeploymentError
@@ -31,6 +31,7 @@ class Strike(threading.Thread):
             text=fault.words(cluster, phase),
             phase=phase,
             after_s=fault.after,
+            at_progress=fault.at,
         )
         self.problem = ""
         self.takes_copies = fault.touches_copies(cluster)
@@ -44,7 +45,7 @@ class Strike(threading.Thread):
     def run(self) -> None:
         """Wait for the moment, strike, and stay until all is done."""
         try:
-            if self._begun() and not self._too_late.wait(self._fault.after):
+            if self._moment_comes():
                 self._strike()
         except Exception as error:  # whatever it was, the trial must hear of it
             self.problem = f"{self.record.text}: {error}"
@@ -57,8 +58,8 @@ class Strike(threading.Thread):
         self._decided.wait()
         if self.record.at is None and not self.problem:
             self.problem = (
-                f"{self.record.phase} ended before the fault's moment, "
-                f"{format_duration(self._fault.after)} after its job's start"
+                f"{self.record.phase} ended before the fault's moment: "
+                f"{self._fault.moment()} its job"
             )
 
     def phases_over(self) -> None:
@@ -79,13 +80,13 @@ class Strike(threading.Thread):
         if self.ident is not None:
             self.join()
 
-    def _begun(self) -> bool:
-        """Wait for the job's start, which is when the phase's time begins; False: it is over."""
-        since = time.time()
-        while not self._faulty.begun(since):
+    def _moment_comes(self) -> bool:
+        """Wait for it, from the job's start, when the phase's time begins; False: it is over."""
+        since, at = time.time(), self._fault.at or 0.0
+        while (done := self._faulty.progress(since)) is None or done < at:
             if self._too_late.wait(_STEP_S / 2):
                 return False
-        return True
+        return not self._too_late.wait(self._fault.after)
 
     def _strike(self) -> None:
         before = self._faulty.copies() if self.takes_copies else None
