@@ -184,6 +184,28 @@ def test_disks_of_a_host_are_slow_one_by_one(fabric: Fabric) -> None:
     fabric.set_disk("a", "d0", before)
 
 
+@pytest.mark.skipif(
+    any("mkfs" in lack.what for lack in capabilities("xfs")),
+    reason="disks with xfs need mkfs.xfs: install xfsprogs",
+)
+def test_disks_with_xfs_give_what_they_are_set_to(state: Path, tmp_path: Path) -> None:
+    """Written buffered and direct, read cold; two disks of one host are copies of one image."""
+    before, names = machine_state(), list[str]()
+    disks = tuple(DiskPlan(name, 384 << 20, 50.0 * MB, 50.0 * MB) for name in ("d0", "d1"))
+    plan = FabricPlan((HostPlan("x", "r1", disks=disks),), (RackPlan("r1"),), "xfs")
+    with standing(plan, tmp_path, names.append) as built:
+        host = built.hosts["x"]
+        mounts = Path("/proc/self/mounts").read_text()
+        assert all(f"{mount} xfs " in mounts for mount in host.disks.values())
+        for disk, how in (("d0", "buffered"), ("d1", "direct")):
+            written = start(built, "x", "write", host.disks[disk] / "file", 150 * MB, how)
+            compare(f"xfs write {how}", 50 * MB, result(written)["rate"], "MB/s", MB)
+        assert host.drop_caches()
+        cold = result(start(built, "x", "read", host.disks["d0"] / "file"))["rate"]
+        compare("xfs read cold", 50 * MB, cold, "MB/s", MB)
+    assert lasting(before, names[0]) == []
+
+
 def test_a_controller_cannot_come_later(fabric: Fabric) -> None:
     with pytest.raises(NotRealisableError, match="without a controller"):
         fabric.set_controller_rate("a", MB)

@@ -38,6 +38,12 @@ def test_more_workers_than_memory_are_refused_with_numbers(testbed: LocalTestbed
     ]
 
 
+def test_a_file_system_of_the_description_is_a_caveat(testbed: LocalTestbed) -> None:
+    cluster = apply_overrides(load_cluster("local-3"), {"storage.file_system": "xfs"})
+    (line,) = testbed.check(cluster).unrealised
+    assert line.startswith("storage.file_system")
+
+
 def test_hardware_of_the_description_is_a_caveat(testbed: LocalTestbed) -> None:
     found = testbed.check(apply_overrides(load_cluster("cisco-2014"), {"hosts.worker.count": 3}))
 

@@ -95,7 +95,7 @@ class Storage(Part):
     ``external`` names the host classes of a storage cluster of its own (empty: the data
     lies on the compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication.
     ``topology`` is what the file system is told to keep copies apart by: nothing, racks,
-    or hosts (for VMs).
+    or hosts (for VMs). ``file_system`` is that of the disks for data.
     """
 
     kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
@@ -105,6 +105,7 @@ class Storage(Part):
     external: tuple[str, ...] = ()
     short_circuit: Annotated[bool, Field(strict=True)] | None = None
     topology: Literal["flat", "rack", "host"] | None = None
+    file_system: Literal["ext4", "xfs"] | None = None
 
 
 class Software(Part):

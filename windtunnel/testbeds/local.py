@@ -78,6 +78,8 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
                 unrealised.append(
                     f"hosts.{name}: CPU, disks and NICs are this machine's, shared by all hosts"
                 )
+        if cluster.storage.file_system is not None:
+            unrealised.append("storage.file_system: data lies on this machine's file system")
         if cluster.network is not None:
             unrealised.append("network: all hosts talk over the loopback interface, unshaped")
         return Realisation(impossible, unrealised)

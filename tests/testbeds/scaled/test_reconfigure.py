@@ -136,6 +136,8 @@ def test_a_nic_rate_is_two_calls_of_the_fabric_and_no_restart(deployment: Model)
         ({"hosts.worker.disks.0.count": 3}, True),
         ({"hosts.worker.disks.0.size": "9 GiB"}, False),
         ({"hosts.worker.nics.0.rate": "1 Gb/s"}, True),
+        ({"storage.file_system": "xfs"}, False),
+        ({"storage.file_system": "ext4"}, True),  # which is what it has by default
         ({"hosts.master.roles": ["namenode", "resourcemanager"]}, False),
     ],
 )

@@ -21,7 +21,7 @@ def lacks(monkeypatch: pytest.MonkeyPatch) -> list[Lack]:
     found: list[Lack] = []
     memory = SimpleNamespace(available=8 << 30, total=16 << 30)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    monkeypatch.setattr(module, "capabilities", lambda: found)
+    monkeypatch.setattr(module, "capabilities", lambda file_system: found)
     return found
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}  # <linux/capability.h>
 _TOOLS = ("nsenter", "unshare", "mount", "hostname")
+_MAKERS = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
 _SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _BDI = ("strict_limit", "max_ratio_fine", "min_ratio_fine", "max_ratio", "min_ratio")
 
@@ -133,14 +134,18 @@ def _rules() -> list[str]:
     return [f"{name} {_device(number)} {rate}" for name, number, rate in rules]
 
 
-def capabilities() -> list[Lack]:
-    """What this machine lacks for the testbed 'scaled'; nothing fatal: a fabric can stand."""
+def capabilities(file_system: str = "ext4") -> list[Lack]:
+    """What this machine lacks for the testbed 'scaled'; nothing fatal: a fabric can stand.
+
+    ``file_system`` is what its disks shall have, ext4 or xfs.
+    """
     if sys.platform != "linux":
         return [Lack("Linux", "use a Linux machine; 'local' and 'modelled' work on this one.")]
     missing = _missing_rights()
     if missing:
         return [Lack(", ".join(missing), "run as root; the testbed 'local' needs no rights.")]
-    return [*_missing_tools(), *_missing_groups(), *_missing_disks(), *_missing_links()]
+    tools = _missing_tools(file_system)
+    return [*tools, *_missing_groups(), *_missing_disks(), *_missing_links()]
 
 
 def _missing_rights() -> list[str]:
@@ -150,7 +155,7 @@ def _missing_rights() -> list[str]:
     return missing if os.geteuid() == 0 else ["root", *missing]
 
 
-def _missing_tools() -> list[Lack]:
+def _missing_tools(file_system: str) -> list[Lack]:
     def there(tool: str) -> bool:
         return bool(shutil.which(tool) or shutil.which(tool, path=_SYSTEM_PATH))
 
@@ -159,8 +164,10 @@ def _missing_tools() -> list[Lack]:
         for tool in _TOOLS
         if not there(tool)
     ]
-    if not there("mkfs.ext4"):
-        lacks.append(Lack("the program mkfs.ext4", "install e2fsprogs, or use xfs disks."))
+    if not there(f"mkfs.{file_system}"):
+        other = "xfs" if file_system == "ext4" else "ext4"
+        remedy = f"install {_MAKERS[file_system]}, or write 'storage.file_system: {other}'."
+        lacks.append(Lack(f"the program mkfs.{file_system}", remedy))
     return lacks
 
 

@@ -51,7 +51,8 @@ def fabric_plan(cluster: Cluster, scale: Scale) -> FabricPlan:
     """
     refuse_unknown(cluster)
     hosts = tuple(_hosts(cluster, scale))
-    return FabricPlan(hosts, tuple(_racks(cluster, scale.rate, hosts)))
+    racks = tuple(_racks(cluster, scale.rate, hosts))
+    return FabricPlan(hosts, racks, cluster.storage.file_system or "ext4")
 
 
 def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:

@@ -79,6 +79,8 @@ def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan
     old, new = host_plans(built), host_plans(plan)
     if cluster.software != now.software:
         return "other software needs a new deployment"
+    if plan.file_system != built.file_system:
+        return "another file system needs a new deployment"
     if not new.keys() <= old.keys():
         return "hosts that do not stand need a new deployment"
     if not {rack.name for rack in plan.racks} <= {rack.name for rack in built.racks}:

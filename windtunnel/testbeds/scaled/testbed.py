@@ -50,7 +50,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
 
     def check(self, cluster: Cluster) -> Realisation:
         """What of the description virtual hosts of this machine can and cannot realise."""
-        lacks = capabilities()
+        lacks = capabilities(cluster.storage.file_system or "ext4")
         impossible = [
             f"this machine lacks {lack.what}: {lack.remedy} ({_UNSHAPED_RUN})"
             for lack in lacks
