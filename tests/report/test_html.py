@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import analyse
 from windtunnel.report.choose import choose
 from windtunnel.report.html import write_html
+from windtunnel.report.terminal import print_report
 from windtunnel.results.folder import Results, read_results
+from windtunnel.results.record import Trial
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
 NASTY = '</script><img src=x onerror="alert(1)">'
@@ -176,3 +180,21 @@ def test_a_large_study_shows_a_choice_of_trials_and_says_so(tmp_path: Path):
     assert slowest.id in {c.trial.id for c in picked}
     write_html(analysis, found, tmp_path / "r.html")
     assert f"{len(picked)} of 40 trials" in (tmp_path / "r.html").read_text()
+
+
+def test_a_lone_phase_is_told_once_as_the_total(tmp_path: Path):
+    def first_phase_alone(trial: Trial) -> Trial:
+        return trial.model_copy(update={"phases": trial.phases[:1]})
+
+    found = load(study_folder(tmp_path, Plan(trials=6, edit=first_phase_alone)))
+    analysis = analyse(found)
+    write_html(analysis, found, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    shown = StringIO()
+    print_report(analysis, Console(file=shown, width=120))
+
+    (name, total) = analysis.phases["terasort"]
+    assert f"terasort: {total}</th>" in page
+    assert f"terasort: {name}</th>" not in page
+    assert f"terasort {name} " not in shown.getvalue()
+    assert {effect.phase for effect in analysis.effects} == {name, total}, "the data has both"

@@ -83,6 +83,10 @@ class Analysis:
         """One cell, or None where no valid trial has that number."""
         return self.by_key.get((treatment, workload, phase, metric))
 
+    def is_whole(self, workload: str, phase: str) -> bool:
+        """Whether a phase is all that its workload has, so that the total tells the same."""
+        return phase != TOTAL and len(self.phases[workload]) == 2
+
     @cached_property
     def rankings(self) -> list[Ranking]:
         """What matters, by workload; empty where fewer than two factors were varied."""

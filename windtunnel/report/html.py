@@ -137,7 +137,8 @@ def _cells(analysis: Analysis) -> list[tuple[tuple[str, str], list[Cell]]]:
     """Cells of elapsed time by workload and phase, the total first."""
     ranks = analysis.ranks
     order = {name: i for i, name in enumerate(analysis.treatments())}
-    rows = [c for c in analysis.cells if c.metric == ELAPSED]
+    elapsed = (c for c in analysis.cells if c.metric == ELAPSED)
+    rows = [c for c in elapsed if not analysis.is_whole(c.workload, c.phase)]
     rows.sort(key=lambda c: (c.workload, ranks[(c.workload, c.phase)], order[c.treatment]))
     grouped = groupby(rows[:ROWS_SHOWN], key=lambda c: (c.workload, c.phase))
     return [(key, list(group)) for key, group in grouped]

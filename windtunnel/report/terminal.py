@@ -47,7 +47,7 @@ def print_report(analysis: Analysis, console: Console) -> None:
 def _effects(analysis: Analysis, console: Console) -> None:
     groups: dict[tuple[str, str, str], list[Effect]] = {}
     for e in analysis.effects:
-        if e.metric == ELAPSED:
+        if e.metric == ELAPSED and not analysis.is_whole(e.workload, e.phase):
             groups.setdefault((e.factor, e.level, e.workload), []).append(e)
     rows = [e for group in groups.values() for e in sorted(group, key=lambda e: e.phase != TOTAL)]
     if not rows:
@@ -82,7 +82,8 @@ def _absolute(e: Effect) -> str:
 
 
 def _cells(analysis: Analysis, console: Console) -> None:
-    rows = [c for c in analysis.cells if c.metric == ELAPSED]
+    elapsed = (c for c in analysis.cells if c.metric == ELAPSED)
+    rows = [c for c in elapsed if not analysis.is_whole(c.workload, c.phase)]
     if not rows:
         return
     table = _table("Elapsed time by phase and treatment")

@@ -38,9 +38,9 @@ def describe(analysis: Analysis) -> str:
 
 
 def grouped(analysis: Analysis) -> dict[tuple[str, str, str, str], list[Effect]]:
-    """Effects on elapsed time by factor, level, baseline and workload."""
+    """Effects on elapsed time by factor, level, baseline and workload; no phase told twice."""
     groups: dict[tuple[str, str, str, str], list[Effect]] = {}
     for e in analysis.effects:
-        if e.metric == ELAPSED:
+        if e.metric == ELAPSED and not analysis.is_whole(e.workload, e.phase):
             groups.setdefault((e.factor, e.level, e.baseline, e.workload), []).append(e)
     return groups

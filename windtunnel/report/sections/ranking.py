@@ -76,7 +76,8 @@ def _tables(ranking: Ranking) -> list[Table]:
     if ranking.total is None:
         return [_by_range(ranking)]
     tables = [_by_share(ranking, ranking.total)]
-    return [*tables, _by_phase(ranking)] if len(ranking.tables) > 1 else tables
+    several = len(ranking.tables) > 2  # the total, and phases that tell more than it does
+    return [*tables, _by_phase(ranking)] if several else tables
 
 
 def _by_range(ranking: Ranking) -> Table:
