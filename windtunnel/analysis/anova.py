@@ -106,6 +106,11 @@ def varied(study: StudyRecord) -> list[str]:
     ]
 
 
+def crossed(study: StudyRecord) -> bool:
+    """Whether factors vary together, so that treatments share a table of variance."""
+    return len(varied(study)) > 1 and not one_at_a_time(study)
+
+
 def anova(
     study: StudyRecord, table: Mapping[Key, Sample], workload: str, phase: str
 ) -> Anova | None:
@@ -114,9 +119,9 @@ def anova(
     It needs two factors that vary together, a trial of every treatment, times above 0, and
     some repetition or higher interactions to take the error from.
     """
-    factors = varied(study)
-    if len(factors) < 2 or one_at_a_time(study):
+    if not crossed(study):
         return None
+    factors = varied(study)
     cells = [(t, table.get((t.id, workload, phase, ELAPSED))) for t in study.treatments]
     known = [(t, sample) for t, sample in cells if sample is not None]
     if len(known) < len(cells) or any(v <= 0 for _, s in known for v in s.values):

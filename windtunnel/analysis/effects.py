@@ -17,7 +17,9 @@ point. The price: ``relative`` is not exactly ``absolute`` / mean of the baselin
 Where every round holds both sides once and there are at least 5 rounds, the differences are
 taken within the rounds (paired), which removes what all trials of a round share. The rule
 looks at the plan's rounds and never at the outcome; ``docs/decisions/0012`` has the
-simulation that set it. Effects of one metric on one workload are a family: their p values
+simulation that set it. With fewer rounds, where several factors vary together, the relative
+effect's error is that of all treatments together, as in the analysis of variance
+(``docs/decisions/0016``). Effects of one metric on one workload are a family: their p values
 are corrected by Holm [3]_ over all levels of all factors.
 
 References
@@ -38,16 +40,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from windtunnel.analysis.anova import crossed
 from windtunnel.analysis.cells import Key, Sample
 from windtunnel.analysis.correction import holm
 from windtunnel.analysis.matching import Kind, Matching, match
+from windtunnel.analysis.pooled import Pool, pool
 from windtunnel.analysis.stats import ALPHA, Contrast, contrast
 from windtunnel.results.record import StudyRecord
 
 Pair = tuple[Sequence[float], Sequence[float]]
 """Values at the level, values at the baseline, of one matched cell."""
 
-Method = Literal["welch on logs", "paired by round, on logs"]
+Method = Literal["welch on logs", "paired by round, on logs", "pooled over treatments, on logs"]
 
 PAIRED_FROM = 5
 """Rounds from which differences are taken within rounds (docs/decisions/0012)."""
@@ -123,6 +127,7 @@ def baseline_of(study: StudyRecord, factor: str) -> str:
 def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
     """All effects, corrected, by factor, level and then the order of the cells."""
     where = list(dict.fromkeys((w, p, m) for _, w, p, m in table))
+    pools = {place: _pool(study, table, place) for place in where} if crossed(study) else {}
     rows = []
     for factor, levels in study.factors.items():
         if not levels:
@@ -138,9 +143,20 @@ def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
                     continue
                 about = (factor, level, baseline, workload, phase, metric, sides[0][0].unit)
                 values = [(a.values, b.values) for a, b in sides]
-                made = effect(about, values, paired=whole_rounds(sides))
+                shared = pools.get((workload, phase, metric))
+                made = effect(about, values, paired=whole_rounds(sides), shared=shared)
                 rows.append(replace(made, comparison=matching.kind))
     return corrected(rows)
+
+
+def _pool(
+    study: StudyRecord, table: Mapping[Key, Sample], place: tuple[str, str, str]
+) -> Pool | None:
+    """The error of all treatments together; None from as many rounds on as pairing needs."""
+    cells = [table.get((t.id, *place)) for t in study.treatments]
+    known = [sample for sample in cells if sample is not None]
+    few = all(len(sample.values) < PAIRED_FROM for sample in known)
+    return pool(known) if few and len(known) == len(cells) else None
 
 
 def whole_rounds(sides: Sequence[tuple[Sample, Sample]]) -> bool:
@@ -188,17 +204,22 @@ def effect(
     pairs: Sequence[Pair],
     *,
     paired: bool = False,
+    shared: Pool | None = None,
 ) -> Effect:
     """The effect from one or more matched pairs of samples, each of at least one number.
 
     ``about`` is (factor, level, baseline, workload, phase, metric, unit). ``paired``: the nth
     numbers of all samples belong to one round, and the differences are taken within rounds.
+    ``shared``: the error of the relative effect is that of a pool of treatments.
     """
     factor, level, baseline, workload, phase, metric, unit = about
     share = 1 / len(pairs)
     absolute = _difference(pairs, paired=paired)
     span = absolute.interval()
     relative, on_logs = _relative(pairs, paired=paired)
+    if on_logs is not None and shared is not None:
+        weight = share**2 * sum(1 / len(a) + 1 / len(b) for a, b in pairs)
+        on_logs = Contrast(on_logs.estimate, math.sqrt(shared.variance * weight), shared.df)
     bounds = None if on_logs is None else on_logs.interval()
     seen = None if on_logs is None else on_logs.detectable()
     return Effect(
@@ -221,11 +242,17 @@ def effect(
         ci_low=None if bounds is None else _ratio(bounds[0]),
         ci_high=None if bounds is None else _ratio(bounds[1]),
         detectable=None if seen is None else _ratio(seen),
-        method="paired by round, on logs" if paired else "welch on logs",
+        method=_method(paired=paired, pooled=on_logs is not None and shared is not None),
         p=(absolute if on_logs is None else on_logs).p(),
         se_log=None if on_logs is None else on_logs.se,
         df=None if on_logs is None else on_logs.df,
     )
+
+
+def _method(*, paired: bool, pooled: bool) -> Method:
+    if pooled:
+        return "pooled over treatments, on logs"
+    return "paired by round, on logs" if paired else "welch on logs"
 
 
 def _difference(pairs: Sequence[Pair], *, paired: bool) -> Contrast:
