@@ -30,7 +30,7 @@ demo: setup
 # daemons share the cores with nothing else: they are measured
 test: lint unit
 	$(BIN)/python -m windtunnel.engines.fetch
-	$(BIN)/python -m pytest tests/real
+	$(BIN)/python -m pytest --durations=15 tests/real
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

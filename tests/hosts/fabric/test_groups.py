@@ -75,6 +75,7 @@ def test_version_1_has_a_group_in_each_tree_and_enters_the_root_of_blkio(tmp_pat
 
     assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_period_us") == "50000"
     assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_quota_us") == "12500"
+    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_burst_us") == "12500"
     assert text(tmp_path / "memory/wt-1/w1/memory.limit_in_bytes") == "1048576"
     assert text(tmp_path / "memory/wt-1/w1/memory.force_empty") == "0"
     assert text(tmp_path / "cpuset/wt-1/w1/cpuset.cpus") == "0-1", "inherited: else nobody enters"

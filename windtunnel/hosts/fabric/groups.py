@@ -84,13 +84,22 @@ class Group:
         return [folder / "cgroup.procs" for folder in folders]
 
     def set_cpu(self, cores: float | None) -> None:
-        """Limit CPU time to this many cores' worth. Raises OSError."""
+        """Limit CPU time to this many cores' worth. Raises OSError.
+
+        What a period leaves unused, as much as another period's worth, may be used later: else
+        a machine that pauses for a moment (steal) takes away what it has promised.
+        """
         quota = None if cores is None else max(int(cores * _PERIOD_US), _LEAST_QUOTA_US)
+        burst = "cpu.cfs_burst_us" if "cpu" in self._trees.v1 else "cpu.max.burst"
+        with contextlib.suppress(OSError):  # kernels before 5.14 have none
+            self._write("cpu", burst, 0)  # it may not exceed the quota
         if "cpu" in self._trees.v1:
             self._write("cpu", "cpu.cfs_period_us", _PERIOD_US)
             self._write("cpu", "cpu.cfs_quota_us", -1 if quota is None else quota)
         else:
             self._write("cpu", "cpu.max", f"{'max' if quota is None else quota} {_PERIOD_US}")
+        with contextlib.suppress(OSError):
+            self._write("cpu", burst, quota or 0)
 
     def set_cpuset(self, cpus: Iterable[int]) -> None:
         """Bind to these CPUs; none named: to all that the parent has. Raises OSError."""
