@@ -18,7 +18,7 @@ from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan
 from windtunnel.hosts.fabric.state import Lack
 from windtunnel.testbeds.scaled import calibrate as module
 from windtunnel.testbeds.scaled import calibrations
-from windtunnel.testbeds.scaled.bench import Bench, Outcome, probe_bytes, together
+from windtunnel.testbeds.scaled.bench import LONGER, Bench, Outcome, probe_bytes, together
 from windtunnel.testbeds.scaled.calibrate import calibrate, refuse_if_off, sweep
 from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.scale import FULL_SIZE
@@ -195,7 +195,7 @@ def test_what_is_near_the_limit_is_looked_at_again_for_longer(looks: tuple[float
     bench = Looks(*looks)
     assert bench.measure("CPU", [PART]) == {PART: list(looks)}
     assert bench.looks == []
-    assert bench.longer == [1, 2, 2][: len(looks)]
+    assert bench.longer == [1, LONGER, LONGER][: len(looks)]
 
 
 def test_what_is_unlimited_is_looked_at_once() -> None:

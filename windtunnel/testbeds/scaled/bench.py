@@ -22,7 +22,7 @@ from windtunnel.results.calibration import WITHIN
 from windtunnel.testbeds.scaled.shaped import PAGE_BYTES, Blocks, Flow, Probe, Shaped, Spin, Stage
 
 FLOW_S, DISK_S, SPIN_S = 1.5, 2.0, 1.5
-LONGER = 2  # how much longer it is looked at what seemed off
+LONGER = 3  # how much longer it is looked at what seemed off: pauses of the machine weigh less
 AGAIN = 2  # how often
 MOST_BYTES = 256 << 20  # of one probe at first: disks of flash
 UNLIMITED_BYTES, UNLIMITED_S = 96 << 20, 0.5
