@@ -23,7 +23,8 @@ from windtunnel.analysis.use import HostUse, host_uses
 BUSY_CPU = {"this-machine": {"cpu_idle": 0.07, "cpu_iowait": 0.0, "disk_write": 9e7}}
 IDLE_CPU = {"this-machine": {"cpu_idle": 0.9, "cpu_iowait": 0.0}}
 DISKS = [{"count": 2, "read_rate": "100 MB/s", "write_rate": "50 MB/s"}]
-WORKERS = {
+NICS = [{"rate": "1 Gb/s"}]
+WORKERS: dict[str, Any] = {
     "name": "described",
     "hosts": {
         "master": {"count": 1, "roles": ["namenode", "resourcemanager", "historyserver"]},
@@ -33,7 +34,7 @@ WORKERS = {
             "cpu": {"sockets": 1, "cores_per_socket": 4, "threads_per_core": 2},
             "memory": "64 GiB",
             "disks": DISKS,
-            "nics": [{"rate": "1 Gb/s"}],
+            "nics": NICS,
         },
     },
 }
@@ -96,6 +97,25 @@ def test_described_hosts_are_measured_against_their_own_parts(tmp_path: Path) ->
     found = verdict(analysis)
     assert found.binding.kind == "disk"
     assert "95 % of its limit on worker-1" in found.text, "the master's busy CPU is no worker's"
+
+
+def test_the_clients_nic_may_bind_and_the_machine_below_a_model_never(tmp_path: Path) -> None:
+    cluster = {
+        "name": "with a client",
+        "hosts": {**WORKERS["hosts"], "client": {"count": 1, "roles": ["client"], "nics": NICS}},
+    }
+    samples = {
+        "client": {"net_sent": 120e6},
+        "worker-1": {"cpu_idle": 0.7, "net_received": 40e6, "disk_write": 30e6},
+        "this-machine": {"cpu_idle": 0.05, "cpu_iowait": 0.5},
+    }
+    analysis = built(tmp_path, [Built(samples=samples)], cluster=cluster, testbed="scaled")
+    found = verdict(analysis)
+    assert found.binding.kind == "network"
+    assert found.binding.words == "network out 120 MB/s, 96 % of its limit on client"
+    assert {load.host for load in found.loads} == {"client", "worker-1"}
+    (cpu,) = (load for load in found.loads if load.resource == "CPU")
+    assert cpu.share == pytest.approx(0.3)
 
 
 def test_limits_are_those_of_the_treatment(tmp_path: Path) -> None:

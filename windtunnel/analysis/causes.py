@@ -228,7 +228,8 @@ def _words(load: Load, facts: Facts) -> str:
     share = percent(load.share, signed=False)
     where = f" on {load.host}" if load.host else ""
     if load.resource == CPU:
-        threads = f" of {facts.threads:.0f} threads" if facts.threads else ""
+        # all threads are those of one machine, or of all hosts together
+        threads = f" of {facts.threads:.0f} threads" if facts.threads and not where else ""
         words = f"CPU {share}{threads} busy{where}"
         if facts.own_cpu is not None and load.share and facts.own_cpu < load.share / 2:
             own = percent(facts.own_cpu, signed=False)

@@ -7,10 +7,16 @@ from dataclasses import dataclass, fields
 from statistics import fmean
 
 from windtunnel.analysis import Analysis
-from windtunnel.analysis.limits import Capacity, limits_by_treatment, shares_machine, usages
+from windtunnel.analysis.limits import (
+    SHARED_HOST,
+    Capacity,
+    limits_by_treatment,
+    shares_machine,
+    usages,
+)
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.tails import MAP, REDUCE, Idle, Tail, idles, tails
-from windtunnel.analysis.use import HostUse, host_uses
+from windtunnel.analysis.use import DATA_PATH, HostUse, host_uses
 from windtunnel.results.record import Phase, Trial
 
 Key = tuple[str, str, str]
@@ -123,22 +129,27 @@ def _mean_load(group: Sequence[Load]) -> Load:
 def _loads(
     analysis: Analysis, trial: Trial, phase: Phase, uses: Sequence[HostUse], limit: Capacity
 ) -> tuple[Load, ...]:
-    """Each resource at the worker that used most of it; without samples what counters imply."""
-    if not uses:
+    """Each resource at the host that used most of it; without samples what counters imply.
+
+    CPU and memory are those of the workers; data also passes disks and NICs of clients and
+    masters. What a model stands on is none of its hosts: the walls are judged elsewhere.
+    """
+    shared = shares_machine(analysis.study)
+    hosts = [use for use in uses if shared or use.host != SHARED_HOST]
+    if not hosts:
         return tuple(
             Load(use.resource, use.share, None, use.used, use.unit)
             for use in usages([trial], {trial.treatment.id: limit})
             if use.phase == phase.name
         )
-    workers = [use for use in uses if use.worker] or list(uses)
+    judged = [use for use in hosts if use.worker or use.resource in DATA_PATH] or hosts
     best: dict[str, HostUse] = {}
-    for use in workers:
+    for use in judged:
         old = best.get(use.resource)
         rank = (use.share if use.share is not None else -1.0, use.used)
         if old is None or rank > (old.share if old.share is not None else -1.0, old.used):
             best[use.resource] = use
-    several = len({use.host for use in workers}) > 1
-    shared = shares_machine(analysis.study)
+    several = len({use.host for use in judged}) > 1
     return tuple(
         Load(
             use.resource,

@@ -37,6 +37,8 @@ _LIMITED = {
     "net_sent": ("network out", "network"),
 }
 """Metrics that need a limit: (resource, name in HostLimits)."""
+DATA_PATH = frozenset({"disk read", "disk write", "network in", "network out"})
+"""What data passes on any host, and not on workers alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def _use(verdicts: list[Verdict], several: bool) -> Table:
         (_phase(v, several), v.treatment, *(_load(v, name) for name in resources)) for v in verdicts
     ]
     return Table(
-        "Utilisation of the busiest worker, mean over each phase (memory: highest)",
+        "Utilisation of the busiest host, mean over each phase (memory: highest)",
         column("phase", "treatment", *map(_heading, resources), text=2),
         rows,
         hint="per cent of the known limit; a rate without per cent has a limit that is not known",
