@@ -9,6 +9,7 @@ from windtunnel.analysis import Analysis
 from windtunnel.report.sections import (
     bottleneck,
     calibration,
+    copies,
     energy,
     faults,
     overall,
@@ -29,6 +30,7 @@ SECTIONS: tuple[Maker, ...] = (
     calibration.section,
     treatments.section,
     faults.section,
+    copies.section,
     ranking.section,
     overall.section,
     winners.section,
