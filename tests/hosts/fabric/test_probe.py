@@ -73,3 +73,12 @@ def test_a_server_that_is_not_there_is_not_reached(monkeypatch: pytest.MonkeyPat
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     assert probe.send("127.0.0.1", str(port), "1") == {"reached": 0}
+
+
+def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
+    argv = [sys.executable, "-I", probe.__file__, "read", str(tmp_path / "absent")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("read ") and "No such file" in line

@@ -151,4 +151,8 @@ WORK: dict[str, Callable[..., dict[str, float]]] = {
 }
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(WORK[sys.argv[1]](*sys.argv[2:])) + "\n")
+    try:
+        answer = WORK[sys.argv[1]](*sys.argv[2:])
+    except OSError as error:  # a door that nobody came to, a full disk
+        sys.exit(f"{' '.join(sys.argv[1:3])}: {error}")
+    sys.stdout.write(json.dumps(answer) + "\n")

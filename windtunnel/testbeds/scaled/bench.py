@@ -204,5 +204,7 @@ def _outcome(process: LocalProcess) -> Outcome:
     except (LookupError, ValueError, TypeError):
         end = "is silent" if code is None else f"ended with code {code}"
         raise DeploymentError(
-            f"a probe of the calibration {end}", tail="\n".join(said.splitlines()[-5:])
+            f"a probe of the calibration {end}",
+            remedy="a machine that is starved of time does this: run the same command again.",
+            tail="\n".join(said.splitlines()[-5:]),
         ) from None
