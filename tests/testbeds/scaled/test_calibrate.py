@@ -254,7 +254,7 @@ def test_another_kernel_and_other_rates_need_another(
     assert calibrations.stored([PLAN]) is None
 
 
-def test_one_with_a_part_off_is_not_kept(started: None) -> None:
+def test_one_with_a_part_off_is_none_to_rely_on(started: None) -> None:
     calibrations.keep([PLAN], record(resource("x", 1.0, 0.5)))
     assert calibrations.stored([PLAN]) is None
 
@@ -300,6 +300,45 @@ def test_the_testbed_refuses_what_is_off(
         with pytest.raises(NotRealisableError, match="worker-2 disk-1: set 20 MB/s"):
             testbed.ready([load_cluster("model-3")], str)
     assert len(built) == 2
+
+
+def test_the_next_attempt_measures_only_what_was_off(
+    built: list[FabricPlan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    measure = FakeBench.measure
+
+    def noting(self: FakeBench, stage: Stage, batch: list[Shaped]) -> dict[Shaped, list[float]]:
+        looked.extend(part.name for part in batch if part.set is not None)
+        return measure(self, stage, batch)
+
+    monkeypatch.setattr(FakeBench, "measure", noting)
+    monkeypatch.setattr(FakeBench, "gives", {"worker-2 disk-1": 0.5})
+    testbed, told = ScaledTestbed(tmp_path, str), list[str]()
+    with pytest.raises(NotRealisableError):
+        testbed.ready([load_cluster("model-3")], str)
+    all_parts = len(looked)
+    looked.clear()
+    monkeypatch.setattr(FakeBench, "gives", {})
+    found = testbed.ready([load_cluster("model-3")], told.append)
+
+    assert found is not None and found.off == []
+    assert set(looked) == {"worker-2 disk-1"}
+    assert len([r for r in found.resources if r.set is not None]) == all_parts
+    assert f"but {all_parts - len(looked)} that were as set just now" in told[0]
+
+
+def test_what_was_as_set_an_hour_ago_is_measured_again(
+    built: list[FabricPlan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeBench, "gives", {"worker-2 disk-1": 0.5})
+    testbed, told = ScaledTestbed(tmp_path, str), list[str]()
+    with pytest.raises(NotRealisableError):
+        testbed.ready([load_cluster("model-3")], str)
+    monkeypatch.setattr(calibrations, "_HOLDS_S", 0.0)
+    with pytest.raises(NotRealisableError):
+        testbed.ready([load_cluster("model-3")], told.append)
+    assert "every shaped part is measured" in told[0]
 
 
 def test_disks_of_one_size_hold_the_longest_file(built: list[FabricPlan]) -> None:

@@ -48,9 +48,13 @@ _SWEEP = ((25, 5, 0.25), (100, 20, 0.5), (400, 50, None))  # NIC Mbit/s, disk MB
 
 
 def calibrate(
-    plans: Sequence[FabricPlan], progress: Progress = lambda what, done, total: None
+    plans: Sequence[FabricPlan],
+    progress: Progress = lambda what, done, total: None,
+    known: Sequence[CalibrationResource] = (),
 ) -> CalibrationRecord:
     """Measure all that plans set; the judgement is in the record.
+
+    Parts that are ``known`` are not measured again.
 
     Raises
     ------
@@ -66,7 +70,7 @@ def calibrate(
     busy = psutil.cpu_percent(interval=0.5) / 100
     fabrics = list(_fabrics(plans))
     total = sum(len(new) for _, new in new_parts(itertools.chain(*fabrics)))
-    work = _Work(total + len(walls(1)), progress)
+    work = _Work(total + len(walls(1)), progress, known)
     for built in fabrics:
         work.measure(built)
     notes = [*work.notes, *_notes(plans, work.got)]
@@ -89,8 +93,11 @@ def calibrate(
 class _Work:
     """What has been measured so far, over several fabrics; ``got`` by the machine below."""
 
-    def __init__(self, total: int, progress: Progress) -> None:
+    def __init__(
+        self, total: int, progress: Progress, known: Sequence[CalibrationResource]
+    ) -> None:
         self.found: dict[Shaped, list[float]] = {}
+        self._known = {(one.kind, one.name, one.set): one.measured for one in known}
         self.got: dict[Stage, float] = {}
         self.notes: list[str] = []
         self._seen: set[tuple[object, ...]] = set()
@@ -113,7 +120,10 @@ class _Work:
                     self.got[part.stage] = self.found[part][0]
             for plan, parts in new_parts(plans):
                 bench.change(plan)
-                todo = [part for part in parts if part.key not in self._seen]
+                new = [part for part in parts if part.key not in self._seen]
+                named = {part: self._known.get((part.kind, part.name, part.set)) for part in new}
+                self._note({part: measured for part, measured in named.items() if measured})
+                todo = [part for part in new if not named[part]]
                 carried = {stage: rate * _CARRIED for stage, rate in self.got.items()}
                 carried["CPU"] = processors * _CARRIED
                 for stage, batch in batches(todo, carried):

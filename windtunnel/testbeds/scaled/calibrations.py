@@ -1,8 +1,8 @@
 """Stored calibrations: one that holds still is taken instead of measuring again.
 
 ``STATE/calibration/KEY.json``. The key is made of all that the plans shape, of this start of the
-machine, of its kernel and of our version; of these, only calibrations without a part that is off
-are kept. Those of earlier starts are removed.
+machine, of its kernel and of our version. One with a part that is off refuses its study; within an
+hour the next attempt measures only what was off. Those of earlier starts are removed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,15 @@ from windtunnel import __version__
 from windtunnel.errors import ResultsError
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.remains import state_root
-from windtunnel.results.calibration import CalibrationRecord, read_calibration
+from windtunnel.results.calibration import (
+    CalibrationRecord,
+    CalibrationResource,
+    read_calibration,
+)
 from windtunnel.testbeds.base import Tell
 from windtunnel.testbeds.scaled.calibrate import boot, calibrate, refuse_if_off
+
+_HOLDS_S = 3600.0  # how long a part that was as set is believed while others are off
 
 
 def ready(plans: Sequence[FabricPlan], tell: Tell) -> CalibrationRecord:
@@ -40,10 +46,15 @@ def ready(plans: Sequence[FabricPlan], tell: Tell) -> CalibrationRecord:
         age = time.strftime("%H:%M, %d %b", time.localtime(found.measured_at))
         tell(f"calibration of the same rates, of {age}: {len(found.resources)} parts as set")
         return found
-    tell("calibrating the tunnel: every shaped part is measured before the first trial")
-    found = calibrate(plans)
-    refuse_if_off(found)
+    earlier = _earlier(plans)
+    known = _as_set(earlier) if earlier else []
+    but = f" but {len(known)} that were as set just now" if known else ""
+    tell(f"calibrating the tunnel: every shaped part{but} is measured before the first trial")
+    found = calibrate(plans, known=known)
+    if earlier and known:
+        found = found.model_copy(update={"measured_at": earlier.measured_at})
     keep(plans, found)
+    refuse_if_off(found)
     tell(f"calibrated in {found.took_s:.0f} s: {len(found.resources)} parts as set, within 10 %")
     for note in found.notes:
         tell(note)
@@ -57,23 +68,39 @@ def distinct(plans: Sequence[FabricPlan]) -> list[FabricPlan]:
 
 def stored(plans: Sequence[FabricPlan]) -> CalibrationRecord | None:
     """The calibration of the same rates since the machine's start, if there is one."""
+    found = _read(plans)
+    return None if found is None or found.off else found
+
+
+def _earlier(plans: Sequence[FabricPlan]) -> CalibrationRecord | None:
+    """One that refused its study a short time ago."""
+    found = _read(plans)
+    return found if found and time.time() - found.measured_at < _HOLDS_S else None
+
+
+def _as_set(record: CalibrationRecord) -> list[CalibrationResource]:
+    """The parts that were as set, those of the same name and rate together."""
+    off = {(part.kind, part.name, part.set) for part in record.off}
+    whole = [part for part in record.resources if part.set is not None]
+    return [part for part in whole if (part.kind, part.name, part.set) not in off]
+
+
+def _read(plans: Sequence[FabricPlan]) -> CalibrationRecord | None:
     try:
         found = read_calibration(_file(plans))
     except ResultsError:  # none, or a damaged one: it is measured again
         return None
-    return found if found.boot == boot() != "unknown" and not found.off else None
+    return found if found.boot == boot() != "unknown" else None
 
 
 def keep(plans: Sequence[FabricPlan], record: CalibrationRecord) -> None:
-    """Store a calibration for the next study, atomically.
+    """Store a calibration for the next study or attempt, atomically.
 
     Raises
     ------
     ResultsError
         If the state folder cannot be written.
     """
-    if record.off:
-        return
     file = _file(plans)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
