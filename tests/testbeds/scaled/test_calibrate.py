@@ -325,7 +325,15 @@ def test_the_next_attempt_measures_only_what_was_off(
     assert found is not None and found.off == []
     assert set(looked) == {"worker-2 disk-1"}
     assert len([r for r in found.resources if r.set is not None]) == all_parts
-    assert f"but {all_parts - len(looked)} that were as set just now" in told[0]
+    kept = all_parts - len(looked)
+    assert f"but {kept} that were as set just now" in told[0]
+    assert any(note.startswith(f"{kept} parts are those of ") for note in found.notes)
+
+
+def test_parts_of_several_builds_are_all_measured_again() -> None:
+    both = [resource("x", 1.0, 1.0), resource("x", 1.0, 0.95)]
+    kept = calibrations._as_set(record(*both, resource("y", 1.0, 1.0), resource("z", 1.0, 0.5)))
+    assert [part.name for part in kept] == ["y"]
 
 
 def test_what_was_as_set_an_hour_ago_is_measured_again(

@@ -13,6 +13,7 @@ import os
 import platform
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -52,7 +53,10 @@ def ready(plans: Sequence[FabricPlan], tell: Tell) -> CalibrationRecord:
     tell(f"calibrating the tunnel: every shaped part{but} is measured before the first trial")
     found = calibrate(plans, known=known)
     if earlier and known:
-        found = found.model_copy(update={"measured_at": earlier.measured_at})
+        at = time.strftime("%H:%M:%S", time.localtime(earlier.measured_at))
+        note = f"{len(known)} parts are those of {at}, when {len(earlier.off)} others were off"
+        told = {"measured_at": earlier.measured_at, "notes": [*found.notes, note]}
+        found = found.model_copy(update=told)
     keep(plans, found)
     refuse_if_off(found)
     tell(f"calibrated in {found.took_s:.0f} s: {len(found.resources)} parts as set, within 10 %")
@@ -79,10 +83,9 @@ def _earlier(plans: Sequence[FabricPlan]) -> CalibrationRecord | None:
 
 
 def _as_set(record: CalibrationRecord) -> list[CalibrationResource]:
-    """The parts that were as set, those of the same name and rate together."""
-    off = {(part.kind, part.name, part.set) for part in record.off}
-    whole = [part for part in record.resources if part.set is not None]
-    return [part for part in whole if (part.kind, part.name, part.set) not in off]
+    """The parts that were as set; those of several builds have one name, and are not told apart."""
+    times = Counter((part.kind, part.name, part.set) for part in record.resources)
+    return [p for p in record.resources if p.ok and times[p.kind, p.name, p.set] == 1]
 
 
 def _read(plans: Sequence[FabricPlan]) -> CalibrationRecord | None:
