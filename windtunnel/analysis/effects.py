@@ -143,8 +143,8 @@ def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
                     continue
                 about = (factor, level, baseline, workload, phase, metric, sides[0][0].unit)
                 values = [(a.values, b.values) for a, b in sides]
-                shared = pools.get((workload, phase, metric))
-                made = effect(about, values, paired=whole_rounds(sides), shared=shared)
+                error = pools.get((workload, phase, metric))
+                made = effect(about, values, paired=whole_rounds(sides), error=error)
                 rows.append(replace(made, comparison=matching.kind))
     return corrected(rows)
 
@@ -204,22 +204,22 @@ def effect(
     pairs: Sequence[Pair],
     *,
     paired: bool = False,
-    shared: Pool | None = None,
+    error: Pool | None = None,
 ) -> Effect:
     """The effect from one or more matched pairs of samples, each of at least one number.
 
     ``about`` is (factor, level, baseline, workload, phase, metric, unit). ``paired``: the nth
     numbers of all samples belong to one round, and the differences are taken within rounds.
-    ``shared``: the error of the relative effect is that of a pool of treatments.
+    ``error``: that of the relative effect, where a pool of treatments gives it.
     """
     factor, level, baseline, workload, phase, metric, unit = about
     share = 1 / len(pairs)
     absolute = _difference(pairs, paired=paired)
     span = absolute.interval()
     relative, on_logs = _relative(pairs, paired=paired)
-    if on_logs is not None and shared is not None:
+    if on_logs is not None and error is not None:
         weight = share**2 * sum(1 / len(a) + 1 / len(b) for a, b in pairs)
-        on_logs = Contrast(on_logs.estimate, math.sqrt(shared.variance * weight), shared.df)
+        on_logs = Contrast(on_logs.estimate, math.sqrt(error.variance * weight), error.df)
     bounds = None if on_logs is None else on_logs.interval()
     seen = None if on_logs is None else on_logs.detectable()
     return Effect(
@@ -242,7 +242,7 @@ def effect(
         ci_low=None if bounds is None else _ratio(bounds[0]),
         ci_high=None if bounds is None else _ratio(bounds[1]),
         detectable=None if seen is None else _ratio(seen),
-        method=_method(paired=paired, pooled=on_logs is not None and shared is not None),
+        method=_method(paired=paired, pooled=on_logs is not None and error is not None),
         p=(absolute if on_logs is None else on_logs).p(),
         se_log=None if on_logs is None else on_logs.se,
         df=None if on_logs is None else on_logs.df,

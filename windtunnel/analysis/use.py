@@ -37,7 +37,7 @@ _LIMITED = {
     "net_sent": ("network out", "network"),
 }
 """Metrics that need a limit: (resource, name in HostLimits)."""
-DATA_PATH = frozenset({"disk read", "disk write", "network in", "network out"})
+DATA_PATH = frozenset(resource for resource, _ in _LIMITED.values()) - {MEMORY}
 """What data passes on any host, and not on workers alone."""
 
 
