@@ -36,7 +36,7 @@ def main() -> None:
     base = apply_overrides(load_cluster("model-3"), SIX)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WINDTUNNEL_STATE"] = folder
-        testbed = ScaledTestbed(Path(folder, "logs"), lambda line: None, Scale(0.2, 1))
+        testbed = ScaledTestbed(Path(folder, "logs"), lambda line: None, Scale(rate=0.2, data=1))
         testbed.prepare(base)
         began = time.perf_counter()
         with testbed.deploy(base) as deployment:
