@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -289,7 +289,7 @@ class MockTestbed:
         """Nothing against any trial."""
         return Judgement()
 
-    def prepare(self, cluster: Cluster) -> None:
+    def prepare(self, cluster: Cluster, engines: Collection[str] = ()) -> None:
         """Nothing to fetch."""
 
     @contextmanager

@@ -93,7 +93,7 @@ def _run(
     console.print(f"results: {folder}", markup=False, highlight=False, soft_wrap=True)
     with open_journal(folder, plan, caveats) as journal, _resumable(shlex.join(again)):
         for cluster in plan.clusters(plan.treatments):
-            testbed.prepare(cluster)
+            testbed.prepare(cluster, plan.engines())
         listener = listener_for(console)
         runner = Runner(plan, journal, testbed, listener, retry_invalid=retry_invalid, pilot=pilot)
         try:

@@ -25,7 +25,6 @@ _FAMILIES: tuple[tuple[str, str], ...] = (
     ("security.", "hadoop-policy.xml"),
     ("hadoop.kms.", "kms-site.xml"),
     ("httpfs.", "httpfs-site.xml"),
-    ("hbase.", "hbase-site.xml"),
     ("mapreduce.", "mapred-site.xml"),
     ("mapred.", "mapred-site.xml"),
     ("yarn.app.mapreduce.", "mapred-site.xml"),
@@ -34,9 +33,18 @@ _FAMILIES: tuple[tuple[str, str], ...] = (
 )
 _OTHERWISE = "core-site.xml"
 
+# Properties of software beside Hadoop, by the engine that reads them when it starts.
+_ENGINES = {
+    "spark": "spark",
+    "hbase": "hbase",
+    "hfile": "hbase",
+    "zookeeper": "hbase",
+    "pig": "pig",
+}
+
 # Names made by users or by programs: nobody can list them, so they are never "unknown".
 _FREE = re.compile(
-    r"(yarn\.scheduler\.capacity|security|hadoop\.kms|httpfs|hbase"
+    r"(yarn\.scheduler\.capacity|security|hadoop\.kms|httpfs"
     r"|mapreduce\.(tera(sort|gen|validate)|randomwriter|randomtextwriter)"
     r"|hadoop\.proxyuser|fs\.s3a\.bucket|fs\.(abstractfs\.)?[a-z0-9]+\.impl|fs\.ceph|ceph"
     r"|dfs\.(ha\.namenodes|namenode\.[a-z-]+-address|client\.failover\.proxy\.provider)"
@@ -82,9 +90,19 @@ def default_of(name: str, version: str | None = None) -> str | None:
 
 
 def affects(name: str) -> Affected:
-    """Who must be restarted to see a new value: nobody but new clients, HDFS, YARN, or all."""
+    """Who must be restarted to see a new value: nobody but new clients, HDFS, YARN, or all.
+
+    Engines beside Hadoop are clients in that sense: no daemon of Hadoop reads their settings.
+    """
+    if engine_of(name):
+        return "client"
     found = (who for pattern, who in _READERS if re.fullmatch(pattern, name))
     return next(found, "all")
+
+
+def engine_of(name: str) -> str | None:
+    """The engine beside Hadoop that reads a property; None: Hadoop itself."""
+    return _ENGINES.get(name.partition(".")[0])
 
 
 def unknown_settings(settings: Mapping[str, Value], version: str | None = None) -> list[str]:
@@ -92,7 +110,9 @@ def unknown_settings(settings: Mapping[str, Value], version: str | None = None) 
     line = _line(version)
     known = _properties(line)
     return [
-        _unknown(name, line) for name in settings if name not in known and not _FREE.fullmatch(name)
+        _unknown(name, line)
+        for name in settings
+        if name not in known and not _FREE.fullmatch(name) and not engine_of(name)
     ]
 
 

@@ -18,7 +18,9 @@ class JobRun:
     ``counters`` maps ``GROUP:NAME`` to the job's total. ``tasks`` rows have the columns
     of the ``tasks`` Parquet file (see ``results/folder.py``). ``notes`` say what could not be
     read; the metrics that need it are then left out. ``output`` holds the last lines that the
-    job's client wrote, for programs that say their result there.
+    job's client wrote, for programs that say their result there. ``samples`` are readings that
+    a client took itself while it ran, such as its throughput each second: time in s since 1970,
+    host, metric, unit, value; they are stored with those of the hosts.
     """
 
     phase: Phase
@@ -26,6 +28,7 @@ class JobRun:
     tasks: Sequence[Mapping[str, Any]] = field(default_factory=list)
     notes: Sequence[str] = ()
     output: str = ""
+    samples: Sequence[tuple[float, str, str, str, float]] = ()
 
 
 @dataclass(frozen=True)

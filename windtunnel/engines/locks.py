@@ -108,7 +108,7 @@ def read_lock(path: Path) -> Lock:
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as problem:
         raise SetupError(
             f"the lock file {path} cannot be used: {problem}",
-            remedy="install Windtunnel again, or write the file anew with tools/lock_hadoop.py",
+            remedy="install Windtunnel again, or write the file anew with tools/lock_jars.py",
         ) from problem
     if len({jar.relative for jar in jars}) != len(jars):
         raise SetupError(f"the lock file {path} names a jar twice")

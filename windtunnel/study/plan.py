@@ -83,6 +83,16 @@ class Plan:
         """The workload that runs at a treatment: in a scale model, a share of it."""
         return make_workload(name, self.parameters_of(name, treatment), self.scale)
 
+    def engines(self) -> list[str]:
+        """Names of all engines beside Hadoop that its workloads need."""
+        wanted = {
+            engine
+            for name in self.workloads
+            for treatment in self.treatments
+            for engine in self.workload_of(name, treatment).parameters.engines()
+        }
+        return sorted(wanted)
+
     def run_parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
         """Parameters of a workload at a treatment, as they run."""
         written = self.parameters_of(name, treatment)

@@ -86,6 +86,8 @@ def run_trial(
     sources = deployment.sources() if isinstance(deployment, Sampled) else ()
     with Sampler(deployment.processes, sources=sources) as sampler:
         outcome = _run(workload, deployment, execution, plan, on_phase, after_phase, injector)
+    for run in outcome.runs.values():
+        sampler.rows += run.samples
     with storage_errors(journal.path):
         sampler.write(journal.sample_file(trial_id), trial_id)
     trial = _record(plan, slot, attempt, journal, started_at, before, outcome)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,8 +67,11 @@ class Testbed(Protocol):
         """Memory that could hold data in page caches: larger data cannot be cached."""
         ...
 
-    def prepare(self, cluster: Cluster) -> None:
-        """Fetch and verify the software; raises SetupError. Starts nothing."""
+    def prepare(self, cluster: Cluster, engines: Collection[str] = ()) -> None:
+        """Fetch and verify the software, with that of the named engines; starts nothing.
+
+        Raises SetupError.
+        """
         ...
 
     def deploy(self, cluster: Cluster) -> AbstractContextManager[Deployment]:

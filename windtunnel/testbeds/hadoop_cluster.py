@@ -6,6 +6,7 @@ about them (:meth:`HadoopDeployment.plan`); start-up, jobs, files and the end ar
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import time
@@ -17,6 +18,7 @@ from typing import ClassVar
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.engine import E, Engine, load_engine
 from windtunnel.engines.hadoop.client import JobClient
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
@@ -55,6 +57,7 @@ class HadoopDeployment(ABC):
         self.hosts: Sequence[Host] = []
         self.took_s: dict[str, float] = {}
         self.faulty = HadoopFaults(self)
+        self.engines: dict[str, Engine] = {}
 
     @abstractmethod
     def place(self) -> list[Placement]:
@@ -189,18 +192,42 @@ class HadoopDeployment(ABC):
         """Run a program on the client host; see ``engines.deployment.Transfers``."""
         return self.transfers.run(name, argv, deadline_s).text
 
+    def engine(self, kind: type[E]) -> E:
+        """An engine of this cluster, started at its first use; see ``engines.engine``."""
+        found = self.engines.get(kind.name)
+        if found is None:
+            jars = load_engine(kind, self.cluster, self.software.java_version)
+            # known before it starts: what failed half-way is closed as well
+            self.engines[kind.name] = found = kind(self, jars)
+            found.start()
+            self.registration.update(pids=dict(self.processes()))
+        assert isinstance(found, kind)
+        return found
+
+    def close_engines(self) -> None:
+        """End the engines: at the next use they start anew, with the settings of then."""
+        while self.engines:
+            self.engines.popitem()[1].close()
+
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon, if one has died."""
         if not self.supervisor.alive:
             raise DeploymentError("the supervisor of the daemons has died, and they with it")
         self.daemons.check_alive()
+        for engine in list(self.engines.values()):
+            engine.check_alive()
 
     def processes(self) -> Mapping[str, int]:
         """Process id of every daemon by its name."""
-        return {name: process.pid for name, process in list(self.daemons.running.items())}
+        found = {name: process.pid for name, process in list(self.daemons.running.items())}
+        for engine in list(self.engines.values()):
+            found |= engine.processes()
+        return found
 
     def close(self) -> None:
         """End all processes and remove all that is not a log."""
+        with contextlib.suppress(DeploymentError):  # the supervisor ends what is left
+            self.close_engines()
         for part in self.parts:
             if hasattr(self, part):
                 getattr(self, part).close()

@@ -6,7 +6,7 @@ import re
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,9 +15,11 @@ from typing import Any, Generic, TypeVar
 import psutil
 
 from windtunnel.cluster import Cluster
-from windtunnel.cluster.settings import affects, non_defaults
+from windtunnel.cluster.settings import affects, engine_of, non_defaults, text_of
 from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.engine import line_of as engine_line
+from windtunnel.engines.engine import load_engine
 from windtunnel.engines.faulty import Part
 from windtunnel.engines.hadoop import lines
 from windtunnel.engines.hadoop.daemons import HEAP_MB
@@ -25,6 +27,7 @@ from windtunnel.engines.hadoop.layout import ADDRESSES, MAIN_CLASS
 from windtunnel.engines.hadoop.software import JVM_OPTIONS, Software
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
+from windtunnel.engines.registry import ENGINES
 from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullError
 from windtunnel.hosts.remains import state_root
 from windtunnel.results.calibration import CalibrationRecord
@@ -59,20 +62,26 @@ class HadoopTestbed(ABC, Generic[D]):
         self.logs = logs.absolute()
         self.tell = tell
         self._software: dict[str, tuple[Software, ArtifactSet, Java]] = {}
+        self._engines: dict[str, ArtifactSet] = {}
         self._deployments = 0
 
     @abstractmethod
     def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> D:
         """A deployment that has not been opened yet."""
 
-    def prepare(self, cluster: Cluster) -> None:
+    def prepare(self, cluster: Cluster, engines: Collection[str] = ()) -> None:
         """Find Java, fetch and verify the jars; see that there is room for data."""
-        _refuse_odd_folders()
-        version = cluster.software.hadoop
-        if version not in self._software:
-            from rich.console import Console
+        from rich.console import Console
 
-            self._software[version] = lines.load(version, progress_for(Console(stderr=True)))
+        _refuse_odd_folders()
+        version, progress = cluster.software.hadoop, progress_for(Console(stderr=True))
+        if version not in self._software:
+            self._software[version] = lines.load(version, progress)
+        java = self._software[version][2].version
+        for name in engines:
+            kind = ENGINES[name]
+            found = load_engine(kind, cluster, java, progress)
+            self._engines[engine_line(kind, cluster).lock] = found
         there = next(p for p in (state_root(), *state_root().parents) if p.exists())
         free = shutil.disk_usage(there).free
         if free < _MINIMUM_FREE_DISK_BYTES:
@@ -119,15 +128,25 @@ class HadoopTestbed(ABC, Generic[D]):
             "java": {"version": java.version, "vendor": java.vendor, "source": java.source},
             "class_archive": software.class_archive is not None,
             "daemon_jvm": {"options": list(JVM_OPTIONS), "heap_mb": HEAP_MB},
-            "jars": [
-                {"name": jar.name, "version": jar.version, "sha256": jar.sha256}
-                for jar in artifacts.jars
-            ],
+            "jars": _named(artifacts),
+            "engines": {name: {"jars": _named(found)} for name, found in self._engines.items()},
+            "engine_settings": {
+                name: text_of(value)
+                for name, value in deployment.cluster.settings.items()
+                if engine_of(name)
+            },
             "settings": [
                 asdict(setting)
                 for setting in non_defaults(deployment.layout.lasting(), software.version)
             ],
         }
+
+
+def _named(artifacts: ArtifactSet) -> list[dict[str, str]]:
+    """The jars of a set as provenance has them."""
+    return [
+        {"name": jar.name, "version": jar.version, "sha256": jar.sha256} for jar in artifacts.jars
+    ]
 
 
 def impossible_with_hadoop(cluster: Cluster) -> list[str]:
@@ -152,6 +171,14 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
         lines.line_of(cluster.software.hadoop)
     except DescriptionError as error:
         impossible.append(f"software.hadoop: {error.message}")
+    for name in cluster.software.engines:
+        if name not in ENGINES:
+            impossible.append(f"software.engines.{name}: there is no such engine")
+            continue
+        try:
+            engine_line(ENGINES[name], cluster)
+        except DescriptionError as error:
+            impossible.append(f"software.engines.{name}: {error.message}")
     unknown = {str(role) for role in roles if role not in MAIN_CLASS} - {"client"}
     if unknown:
         impossible.append(f"no engine for the roles {', '.join(sorted(unknown))}")

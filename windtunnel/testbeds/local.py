@@ -109,6 +109,7 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
             raise DeploymentError("the difference needs a new deployment")
         if deployment.cluster == cluster:
             return []
+        deployment.close_engines()
         deployment.cluster = deployment.layout.cluster = cluster
         deployment.daemons.write_client_settings()
         return ["job settings changed"]

@@ -22,6 +22,10 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     amounts: ClassVar[tuple[str, ...]] = ()
 
+    def engines(self) -> tuple[str, ...]:
+        """Names of the engines beside Hadoop that the workload needs with these parameters."""
+        return ()
+
 
 @dataclass
 class Execution:

@@ -76,6 +76,7 @@ class Model(ScaledDeployment):
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self.scale, self.cluster, self.software = FULL_SIZE, cluster, SOFTWARE
         self.logs = folder
+        self.engines = {}
         self.model = self.built = scaled(cluster, FULL_SIZE)
         self.shaped = fabric_plan(cluster, FULL_SIZE)
         self.registration = SimpleNamespace(scratch=folder, folder=folder)  # type: ignore[assignment]

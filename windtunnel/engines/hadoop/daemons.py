@@ -44,6 +44,21 @@ def tail(path: Path, lines: int = _TAIL_LINES) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
+def refuse_dead(running: Mapping[str, Process]) -> None:
+    """Raise DeploymentError, with the tail of its log, if a ``ROLE@HOST`` has ended."""
+    for name, process in list(running.items()):  # a fault may take one out meanwhile
+        code = process.returncode()
+        if code is not None:
+            how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+            role, host = name.split("@")
+            raise DeploymentError(
+                f"the {role} on {host} has died ({how})",
+                remedy="see its log; the next deployment starts with new daemons.",
+                log=process.log,
+                tail=tail(process.log),
+            )
+
+
 class Daemons:
     """The daemons of one deployment.
 
@@ -182,17 +197,7 @@ class Daemons:
 
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon with the tail of its log, if one has ended."""
-        for name, process in list(self.running.items()):  # a fault may take one out meanwhile
-            code = process.returncode()
-            if code is not None:
-                how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-                role, host = name.split("@")
-                raise DeploymentError(
-                    f"the {role} on {host} has died ({how})",
-                    remedy="see its log; the next deployment starts with new daemons.",
-                    log=process.log,
-                    tail=tail(process.log),
-                )
+        refuse_dead(self.running)
 
     def wait_ready(
         self,

@@ -16,7 +16,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from windtunnel.cluster import Cluster
-from windtunnel.cluster.settings import site_of
+from windtunnel.cluster.settings import engine_of, site_of
 from windtunnel.engines.hadoop.history import HISTORY_FOLDER
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
@@ -142,7 +142,11 @@ class Layout:
     def properties(self, host: Host | None = None) -> dict[str, str]:
         """Every property that is set, for one host or (None) for clients."""
         own = {} if host is None else self.per_host.get(host.name, {})
-        user = {name: _text(value) for name, value in self.cluster.settings.items()}
+        user = {
+            name: _text(value)
+            for name, value in self.cluster.settings.items()
+            if engine_of(name) is None
+        }
         return {**self.settings, **own, **user}
 
     def lasting(self) -> dict[str, str]:

@@ -48,6 +48,8 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
         raise DeploymentError(refused)
     done = [*_shape(deployment, plan)]
     going, coming = _movers(deployment, model)
+    if going or coming or _sets(model) != _sets(deployment.model):
+        deployment.close_engines()
     deployment.cluster, deployment.model = cluster, model
     if going:
         deployment.membership.take_out(going, model.replication)
@@ -92,6 +94,11 @@ def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan
         if any(sizes.get(disk.name) != disk.size_bytes for disk in host.disks):
             return f"disks that {name} does not have need a new deployment"
     return None
+
+
+def _sets(model: Cluster) -> tuple[object, ...]:
+    """What engines read of a model when they start."""
+    return model.settings, model.storage, model.software
 
 
 def _fixed(host: HostPlan) -> tuple[object, ...]:

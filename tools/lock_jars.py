@@ -1,9 +1,12 @@
-"""Regenerate the lock files of the Hadoop lines with jgo.
+"""Regenerate the lock files of Hadoop and of the engines beside it with jgo.
 
-    python tools/lock_hadoop.py            # every line
-    python tools/lock_hadoop.py 3.5        # one line
+    python tools/lock_jars.py                 # all of them
+    python tools/lock_jars.py hadoop-3.5      # one, by the name of its specification
 
-Needs the network and some minutes per line: jgo resolves the whole dependency
+A specification is ``windtunnel/engines/ENGINE/locks/NAME.toml``. Engines beside Hadoop get no
+jars of Hadoop: they run with those of the cluster.
+
+Needs the network and some minutes each: jgo resolves the whole dependency
 tree in Python. The result is jgo's own lock file with two more keys per jar,
 which jgo ignores: ``size`` (bytes, for progress and the free-space check) and
 ``folder`` (``client-lib`` for jars that only clients submit).
@@ -23,15 +26,22 @@ import tomli_w
 from jgo.env import EnvironmentBuilder, EnvironmentSpec, LockedDependency
 from jgo.maven import MavenContext
 
-LOCKS = Path(__file__).parents[1] / "windtunnel" / "engines" / "hadoop" / "locks"
+ENGINES = Path(__file__).parents[1] / "windtunnel" / "engines"
+HADOOP = "org.apache.hadoop"
 CLIENT_FOLDER = "client-lib"
 
 # Natives are kept for Linux and macOS on x86_64 and aarch64, and for nothing else.
 DROPPED_CLASSIFIERS = {"linux-riscv64"}
 
 
-def lock_line(line: str, repo_cache: Path) -> dict[str, Any]:
-    """Resolve one line (``3.5``) and return its lock as a TOML document."""
+def specifications() -> dict[str, Path]:
+    """The specification of each lock file by name, such as ``hadoop-3.5``."""
+    found = {path.stem: path for path in sorted(ENGINES.glob("*/locks/*.toml"))}
+    return {n: p for n, p in found.items() if not n.endswith((".lock", "-clients"))}
+
+
+def lock(spec: Path, repo_cache: Path) -> dict[str, Any]:
+    """Resolve one specification and return its lock as a TOML document."""
     remote = os.environ.get("WINDTUNNEL_MAVEN_REPO")
     context = MavenContext(
         repo_cache=repo_cache,
@@ -39,17 +49,21 @@ def lock_line(line: str, repo_cache: Path) -> dict[str, Any]:
         timeout=60,
     )
     builder = EnvironmentBuilder(context=context, cache_dir=repo_cache / "environments")
-    lock = builder.resolve_lockfile(EnvironmentSpec.load(LOCKS / f"hadoop-{line}.toml"))
-    lock.dependencies = [
-        jar for jar in lock.dependencies if jar.classifier not in DROPPED_CLASSIFIERS
+    found = builder.resolve_lockfile(EnvironmentSpec.load(spec))
+    found.dependencies = [
+        jar
+        for jar in found.dependencies
+        if jar.classifier not in DROPPED_CLASSIFIERS
+        and (spec.parents[1].name == "hadoop" or jar.groupId != HADOOP)
     ]
-    clients = lock_alone(builder, EnvironmentSpec.load(LOCKS / f"hadoop-{line}-clients.toml"))
-    lock.jgo_version = version("jgo")
-    known = len(lock.dependencies)
-    lock.dependencies += clients
-    document: dict[str, Any] = lock._to_dict()
+    found.jgo_version = version("jgo")
+    known = len(found.dependencies)
+    clients = spec.with_name(f"{spec.stem}-clients.toml")
+    if clients.exists():
+        found.dependencies += lock_alone(builder, EnvironmentSpec.load(clients))
+    document: dict[str, Any] = found._to_dict()
     document["metadata"].pop("generated", None)  # the same input gives the same file
-    jars = zip(document["dependencies"], lock.dependencies, strict=True)
+    jars = zip(document["dependencies"], found.dependencies, strict=True)
     for index, (entry, jar) in enumerate(jars):
         entry["size"] = path_of(context, jar).stat().st_size
         if index >= known:
@@ -83,16 +97,17 @@ def sort_key(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Write ``hadoop-LINE.lock.toml`` for the lines that were asked for."""
+    """Write ``NAME.lock.toml`` for the specifications that were asked for."""
+    known = specifications()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("lines", nargs="*", default=["3.5", "3.4"], help="such as 3.5")
+    parser.add_argument("names", nargs="*", help=f"of: {', '.join(known)} (default: all)")
     parser.add_argument("--repo-cache", type=Path, help="Maven repository to reuse (default: new)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        for line in options.lines:
-            document = lock_line(line, options.repo_cache or Path(scratch))
-            target = LOCKS / f"hadoop-{line}.lock.toml"
-            head = "# Written by tools/lock_hadoop.py; do not edit.\n\n"
+        for name in options.names or known:
+            document = lock(known[name], options.repo_cache or Path(scratch))
+            target = known[name].with_name(f"{name}.lock.toml")
+            head = "# Written by tools/lock_jars.py; do not edit.\n\n"
             target.write_text(head + tomli_w.dumps(document), encoding="utf-8")
             total = sum(entry["size"] for entry in document["dependencies"]) / 1e6
             print(f"{target.name}: {len(document['dependencies'])} jars, {total:.1f} MB")

@@ -1,0 +1,72 @@
+"""Make the jar of an engine's own Java sources (windtunnel/engines/ENGINE/java).
+
+    python tools/build_engine_jar.py spark           writes it beside its sources
+    python tools/build_engine_jar.py spark FOLDER    writes it into a folder
+
+Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH, and compiles against the jars
+that the engine's lock names. The jar is made for Java 17 and holds a hash of the sources, by
+which the tests see that it was made of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from build_loopback import javac
+
+from windtunnel.engines.artifacts import ensure_shipped
+from windtunnel.engines.hadoop.lines import LINES
+from windtunnel.engines.registry import ENGINES
+
+HOME = Path(__file__).resolve().parents[1] / "windtunnel" / "engines"
+HASH = "io/windtunnel/sources.sha256"
+
+
+def sources(engine: str) -> list[Path]:
+    """The Java sources of an engine."""
+    return sorted((HOME / engine / "java").rglob("*.java"))
+
+
+def source_hash(engine: str) -> str:
+    """SHA-256 over all of them."""
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources(engine))).hexdigest()
+
+
+def build(compiler: str, engine: str, folder: Path) -> Path:
+    """Compile the sources and write the jar into ``folder``."""
+    line = next(iter(ENGINES[engine].lines.values()))
+    hadoop = next(iter(LINES.values()))
+    libs = [f"{ensure_shipped(name).lib}/*" for name in (line.lock, hadoop.lock)]
+    with tempfile.TemporaryDirectory() as work:
+        command = [compiler, "-nowarn", "-proc:none", "-g:source,lines", "--release", "17"]
+        command += ["-d", work, "-cp", ":".join(libs), *map(str, sources(engine))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(done.stdout + done.stderr)
+        classes = sorted(Path(work).rglob("*.class"))
+        entries = {str(path.relative_to(work)): path.read_bytes() for path in classes}
+    entries[HASH] = source_hash(engine).encode()
+    target = folder / f"windtunnel-{engine}.jar"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as jar:
+        for name, data in entries.items():  # the same bytes whenever it is made
+            jar.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    return target
+
+
+def main() -> None:
+    """Build the jar that the command line names."""
+    compiler = javac()
+    if compiler is None:
+        sys.exit("no javac in JAVA_HOME or on PATH: install a JDK 17 or newer")
+    engine = sys.argv[1]
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else HOME / engine
+    print(build(compiler, engine, folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""The contract of software that runs beside Hadoop: Spark, HBase, Pig ...
+
+A workload names the engines that it needs (``Parameters.engines``) and asks its deployment for
+one: it is started then, once in a deployment, and ends with it. An engine gets its hosts,
+settings and processes from the Hadoop cluster it runs on, so it runs on every testbed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+
+from windtunnel.cluster import Cluster
+from windtunnel.cluster.settings import engine_of, text_of
+from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
+from windtunnel.engines.deployment import Deployment, Transfers
+from windtunnel.engines.hadoop.daemons import Daemons, refuse_dead
+from windtunnel.engines.hadoop.history import History
+from windtunnel.engines.java import major_of
+from windtunnel.engines.progress import Progress
+from windtunnel.errors import DescriptionError, SetupError
+from windtunnel.hosts.base import Host, Process
+
+_END_S = 10.0
+
+
+class HadoopCluster(Deployment, Transfers, Protocol):
+    """A running Hadoop cluster, as engines see it.
+
+    ``client`` is the host that clients run on, ``shared`` a folder that all hosts read,
+    ``hosts_file`` the name table of the JVMs.
+    """
+
+    cluster: Cluster
+    daemons: Daemons
+    history: History
+
+    @property
+    def client(self) -> Host:
+        """The host that jobs and transfers start from."""
+        ...
+
+    @property
+    def shared(self) -> Path:
+        """Folder for what all hosts read."""
+        ...
+
+    @property
+    def hosts_file(self) -> Path:
+        """Name table of all hosts, for the JVMs."""
+        ...
+
+
+@dataclass(frozen=True)
+class EngineLine:
+    """A release line: the name of its lock file and the Java releases that it runs on."""
+
+    lock: str
+    java_minimum: int
+    java_maximum: int | None
+
+
+class Engine(ABC):
+    """Software on top of a running Hadoop cluster.
+
+    ``name`` is what ``software.engines`` calls it, ``lines`` the release lines that ship, the
+    first being the default. ``running`` are its daemons by name, ``ROLE@HOST``; those of a
+    client-only engine are none.
+    """
+
+    name: ClassVar[str]
+    lines: ClassVar[Mapping[str, EngineLine]]
+
+    def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
+        self.hadoop = hadoop
+        self.jars = jars
+        self.running: dict[str, Process] = {}
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The description's properties of this engine: ``settings.NAME.PROPERTY``."""
+        given = self.hadoop.cluster.settings
+        return {
+            name: text_of(value) for name, value in given.items() if engine_of(name) == self.name
+        }
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start what must run before work can begin; wait until it is ready.
+
+        Raises DeploymentError if it does not come up.
+        """
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError, naming the daemon, if one of its own has died."""
+        refuse_dead(self.running)
+
+    def processes(self) -> Mapping[str, int]:
+        """Process id of each of its daemons by name, ``ROLE@HOST``."""
+        return {name: process.pid for name, process in list(self.running.items())}
+
+    def close(self) -> None:
+        """End its daemons, whatever state they are in."""
+        ending = list(self.running.values())
+        self.running.clear()
+        for process in ending:
+            process.kill()
+        for process in ending:
+            process.wait(_END_S)
+
+
+E = TypeVar("E", bound=Engine)
+
+
+@runtime_checkable
+class WithEngines(Protocol):
+    """A deployment on which engines can run."""
+
+    def engine(self, kind: type[E]) -> E:
+        """The engine, started if it does not run yet; raises DeploymentError, SetupError."""
+        ...
+
+
+def line_of(kind: type[Engine], cluster: Cluster) -> EngineLine:
+    """The release line of an engine that a description asks for, or the default.
+
+    Raises
+    ------
+    DescriptionError
+        If no such line ships.
+    """
+    wanted = cluster.software.engines.get(kind.name)
+    if wanted is None:
+        return next(iter(kind.lines.values()))
+    found = kind.lines.get(".".join(str(wanted).split(".")[:2]))
+    if found is None:
+        raise DescriptionError(
+            f"{kind.name} {wanted} is not among the lines that can be run: {', '.join(kind.lines)}",
+            key=f"software.engines.{kind.name}",
+            remedy=f"write software.engines: {{{kind.name}: '{next(iter(kind.lines))}'}}.",
+        )
+    return found
+
+
+def load_engine(
+    kind: type[Engine], cluster: Cluster, java_version: str, progress: Progress | None = None
+) -> ArtifactSet:
+    """The verified jars of an engine, fetched if need be.
+
+    Raises
+    ------
+    SetupError
+        If the Java that Hadoop runs on does not suit it, or its jars are missing or damaged.
+    """
+    line = line_of(kind, cluster)
+    java = major_of(java_version)
+    if java < line.java_minimum or java > (line.java_maximum or java):
+        upto = f" to {line.java_maximum}" if line.java_maximum else " or newer"
+        raise SetupError(
+            f"{line.lock} runs on Java {line.java_minimum}{upto}, and the cluster would run on "
+            f"Java {java_version}",
+            remedy=f"install a Java {line.java_maximum or line.java_minimum} and set JAVA_HOME "
+            "to it.",
+        )
+    return ensure_shipped(line.lock, progress)
