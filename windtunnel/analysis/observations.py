@@ -8,10 +8,10 @@ up (their unit is one of :data:`ADDITIVE`) and that every phase of the trial has
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from windtunnel.results.record import Trial
+from windtunnel.results.record import Treatment, Trial
 
 TOTAL = "total"
 ELAPSED = "elapsed"
@@ -96,3 +96,24 @@ def _total(trial: Trial) -> dict[str, Number]:
     if elapsed is not None:
         total[ELAPSED] = (elapsed, "s")
     return total
+
+
+def rest_of(factor: str, treatment: Treatment) -> dict[str, str]:
+    """The levels of a treatment without those of one factor."""
+    return {name: level for name, level in treatment.levels.items() if name != factor}
+
+
+def other_levels(factor: str, treatments: Sequence[Treatment]) -> list[dict[str, str]]:
+    """Combinations of the other factors' levels, each once."""
+    return list({str(rest): rest for t in treatments for rest in [rest_of(factor, t)]}.values())
+
+
+def elapsed_by_level(trials: Sequence[Trial], factor: str, phase: str) -> dict[str, list[float]]:
+    """Elapsed seconds of a phase (or the total) by level of a factor, those above 0."""
+    found: dict[str, list[float]] = {}
+    for trial in trials:
+        known = {p.name: p.elapsed_s for p in trial.phases}
+        value = total_elapsed(trial) if phase == TOTAL else known.get(phase)
+        if value is not None and value > 0:
+            found.setdefault(trial.treatment.levels[factor], []).append(value)
+    return found

@@ -17,9 +17,15 @@ from statistics import fmean
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.laws import Fit, fit
 from windtunnel.analysis.limits import number
-from windtunnel.analysis.observations import TOTAL, counts, total_elapsed
+from windtunnel.analysis.observations import (
+    TOTAL,
+    counts,
+    elapsed_by_level,
+    other_levels,
+    rest_of,
+)
 from windtunnel.analysis.stats import contrast
-from windtunnel.results.record import Treatment, Trial
+from windtunnel.results.record import Treatment
 
 DOUBLING_PAYS = 0.10
 """Twice as many units should gain at least this much speed: a gain below it is hardly more than
@@ -89,12 +95,12 @@ def scalings(analysis: Analysis) -> list[Scaling]:
         if levels is None:
             continue
         counted, amount = levels
-        for others in _others(factor, list(treatments.values())):
-            chosen = [t for t in trials if _rest(factor, t.treatment) == others]
+        for others in other_levels(factor, list(treatments.values())):
+            chosen = [t for t in trials if rest_of(factor, t.treatment) == others]
             for workload, phases in analysis.phases.items():
                 own = [trial for trial in chosen if trial.workload == workload]
                 for phase in [TOTAL, *(p for p in phases if p != TOTAL)]:
-                    seconds = _seconds(own, factor, phase)
+                    seconds = elapsed_by_level(own, factor, phase)
                     if len(seconds) >= 2 and (phase == TOTAL or len(phases) > 2):
                         found.append(
                             _scaling((factor, workload, phase), others, amount, seconds, counted)
@@ -159,26 +165,6 @@ def _path(factor: str, treatments: Sequence[Treatment]) -> str:
     counting = [name for name in hits if _COUNT_PATHS.fullmatch(name)]
     chosen = counting or hits
     return chosen[0] if len(chosen) == 1 else ""
-
-
-def _rest(factor: str, treatment: Treatment) -> dict[str, str]:
-    return {name: level for name, level in treatment.levels.items() if name != factor}
-
-
-def _others(factor: str, treatments: Sequence[Treatment]) -> list[dict[str, str]]:
-    """Combinations of the other factors' levels, each once."""
-    return list({str(rest): rest for t in treatments for rest in [_rest(factor, t)]}.values())
-
-
-def _seconds(trials: Sequence[Trial], factor: str, phase: str) -> dict[str, list[float]]:
-    """Elapsed seconds by level."""
-    found: dict[str, list[float]] = {}
-    for trial in trials:
-        known = {p.name: p.elapsed_s for p in trial.phases}
-        value = total_elapsed(trial) if phase == TOTAL else known.get(phase)
-        if value is not None and value > 0:
-            found.setdefault(trial.treatment.levels[factor], []).append(value)
-    return found
 
 
 def _scaling(

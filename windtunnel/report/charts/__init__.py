@@ -18,6 +18,7 @@ from windtunnel.report.charts import (
     ranking,
     resources,
     scaling,
+    sizes,
     trials,
     utilisation,
 )
@@ -43,6 +44,7 @@ CHARTS: dict[str, ChartEntry] = {
         ChartEntry("ranking", ranking.draw, ranking.describe),
         ChartEntry("interactions", interactions.draw, interactions.describe),
         ChartEntry("scaling", scaling.draw, scaling.describe),
+        ChartEntry("sizes", sizes.draw, sizes.describe),
         ChartEntry("utilisation", utilisation.draw, utilisation.describe),
         ChartEntry("energy", energy.draw, energy.describe),
         ChartEntry("pareto", pareto.draw, pareto.describe),

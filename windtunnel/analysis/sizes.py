@@ -1,0 +1,182 @@
+"""Time against the size of the data: a straight line by phase, with what it leaves over.
+
+``elapsed = fixed + size / rate``. The line is fitted by weighted least squares (statsmodels'
+``WLS``): run times scatter in proportion to their size, so a trial's weight is one over the
+square of its level's mean. Where levels have several trials, an F test of the line against the
+level means tells whether the times lie on a line at all (lack of fit: Draper & Smith, Applied
+Regression Analysis, 3rd ed., Wiley 1998, section 2.1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.observations import (
+    TOTAL,
+    counts,
+    elapsed_by_level,
+    other_levels,
+    rest_of,
+)
+from windtunnel.analysis.stats import CONFIDENCE
+from windtunnel.results.record import Trial
+
+LEAST_LEVELS = 3
+"""Two points lie on a line always."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizePoint:
+    """One level: bytes of data, trials, mean elapsed seconds, the line's seconds there."""
+
+    level: str
+    size_bytes: float
+    n: int
+    mean_s: float
+    fitted_s: float
+    seconds: tuple[float, ...]
+
+    @property
+    def residual(self) -> float:
+        """How far the mean lies off the line, relative to the line."""
+        return self.mean_s / self.fitted_s - 1
+
+
+@dataclass(frozen=True)
+class SizeFit:
+    """One factor, workload and phase at fixed levels of the other factors (``others``).
+
+    ``fixed_s`` and ``rate_bytes_s`` come with 95 % intervals (None: unknown, too few trials).
+    A bound of the rate may be infinite: the time may not grow with the size. ``bend_p`` is the
+    probability of times at least as far from a line if they lie on one; None without levels of
+    several trials, or with no spread within them.
+    """
+
+    factor: str
+    workload: str
+    phase: str
+    others: Mapping[str, str]
+    points: tuple[SizePoint, ...]
+    fixed_s: float
+    fixed_interval: tuple[float, float] | None
+    rate_bytes_s: float
+    rate_interval: tuple[float, float] | None
+    bend_p: float | None
+
+    @property
+    def worst(self) -> SizePoint:
+        """The level that lies farthest off the line."""
+        return max(self.points, key=lambda point: abs(point.residual))
+
+
+def size_fits(analysis: Analysis) -> list[SizeFit]:
+    """A line for every phase of every factor that sets the size of a workload's data."""
+    trials = [trial for trial in analysis.results.trials if counts(trial)]
+    found = []
+    for factor in analysis.study.factors:
+        for workload, phases in analysis.phases.items():
+            own = [t for t in trials if t.workload == workload and factor in t.treatment.levels]
+            for others in other_levels(factor, [t.treatment for t in own]):
+                chosen = [t for t in own if rest_of(factor, t.treatment) == others]
+                sizes = _sizes(factor, chosen)
+                if len(set(sizes.values())) < LEAST_LEVELS:
+                    continue
+                for phase in phases:
+                    if phase != TOTAL or len(phases) > 2:
+                        line = _fit((factor, workload, phase), others, chosen, sizes)
+                        found += [line] if line else []
+    return found
+
+
+def _sizes(factor: str, trials: Sequence[Trial]) -> dict[str, float]:
+    """Bytes of each level's data; empty if a level changes anything but the workload."""
+    found: dict[str, set[float]] = {}
+    for trial in trials:
+        size = trial.metrics.get("data_bytes")
+        paths = trial.treatment.overrides
+        if size is None or not size.value:
+            return {}
+        if len(trial.treatment.levels) == 1 and any(
+            not path.startswith(f"workloads.{trial.workload}.") for path in paths
+        ):
+            return {}
+        found.setdefault(trial.treatment.levels[factor], set()).add(size.value)
+    if any(len(sizes) > 1 for sizes in found.values()):
+        return {}
+    return {level: sizes.pop() for level, sizes in found.items()}
+
+
+def _fit(
+    key: tuple[str, str, str],
+    others: Mapping[str, str],
+    trials: Sequence[Trial],
+    sizes: Mapping[str, float],
+) -> SizeFit | None:
+    seconds = elapsed_by_level(trials, key[0], key[2])
+    levels = sorted(seconds, key=sizes.__getitem__)
+    if len({sizes[level] for level in levels}) < LEAST_LEVELS:
+        return None
+    from statsmodels.regression.linear_model import WLS  # takes a second to import
+
+    x = np.array([sizes[level] for level in levels for _ in seconds[level]])
+    t = np.array([value for level in levels for value in seconds[level]])
+    means = np.array([fmean(seconds[level]) for level in levels for _ in seconds[level]])
+    # in units of the largest size: bytes beside ones would be an ill-conditioned matrix
+    unit = float(x.max())
+    line = WLS(t, np.column_stack([np.ones_like(x), x / unit]), weights=1 / means**2).fit()
+    fixed, slope = (float(value) for value in line.params)
+    if slope <= 0:
+        return None
+    intervals = line.conf_int(alpha=1 - CONFIDENCE) if line.df_resid > 0 else None
+    points = tuple(
+        SizePoint(
+            level=level,
+            size_bytes=sizes[level],
+            n=len(seconds[level]),
+            mean_s=fmean(seconds[level]),
+            fitted_s=fixed + slope * sizes[level] / unit,
+            seconds=tuple(seconds[level]),
+        )
+        for level in levels
+    )
+    if any(point.fitted_s <= 0 for point in points):
+        return None
+    return SizeFit(
+        *key,
+        others,
+        points,
+        fixed_s=fixed,
+        fixed_interval=_span(*intervals[0]) if intervals is not None else None,
+        rate_bytes_s=unit / slope,
+        rate_interval=_rates(unit, *intervals[1]) if intervals is not None else None,
+        bend_p=_bend(line, t, x, means),
+    )
+
+
+def _span(low: float, high: float) -> tuple[float, float] | None:
+    return (float(low), float(high)) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _rates(unit: float, low: float, high: float) -> tuple[float, float] | None:
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return unit / float(high), (unit / float(low) if low > 0 else math.inf)
+
+
+def _bend(line: object, t: object, x: object, means: np.ndarray) -> float | None:
+    """The p value of the lack-of-fit test: the line against a mean of its own for each size."""
+    from statsmodels.regression.linear_model import WLS
+
+    sizes = np.asarray(x)
+    own = (sizes[:, None] == np.unique(sizes)[None, :]).astype(float)
+    free = WLS(t, own, weights=1 / means**2).fit()
+    if free.df_resid <= 0 or free.ssr <= 1e-12:
+        return None
+    _, p, _ = free.compare_f_test(line)
+    return float(p)

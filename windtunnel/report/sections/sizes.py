@@ -1,0 +1,135 @@
+"""Time against the size of the data: the line of each phase, and what it leaves over."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.observations import TOTAL
+from windtunnel.analysis.sizes import SizeFit, size_fits
+from windtunnel.analysis.words import digits, percent, quantity
+from windtunnel.report.sections.base import Section, Table, column
+
+SURE = 0.05
+"""Below this probability the times are said not to lie on a line."""
+
+
+def section(analysis: Analysis) -> Section | None:
+    """None where no factor sets the size of the data at three levels or more."""
+    found = analysis.once(size_fits)
+    if not found:
+        return None
+    return Section(
+        id="sizes",
+        title="Time against size",
+        lead="elapsed time = fixed part + size / rate, a line through all trials of a phase "
+        "(least squares, relative to each level's mean).",
+        said=[_sentence(fit) for fit in found if fit.phase != TOTAL],
+        charts=("sizes",),
+        tables=[_lines(found), _residuals(found)],
+        data=[_data(fit) for fit in found],
+    )
+
+
+def name(fit: SizeFit) -> str:
+    """``transfer put``, with the levels of the other factors where there are any."""
+    others = ", ".join(f"{factor} {level}" for factor, level in fit.others.items())
+    head = fit.workload if fit.phase == fit.workload else f"{fit.workload} {fit.phase}"
+    return head + (f" ({others})" if others else "")
+
+
+def _sentence(fit: SizeFit) -> str:
+    worst = fit.worst
+    text = (
+        f"{name(fit)}: {digits(fit.fixed_s)} s{_seconds(fit)} and then "
+        f"{quantity(fit.rate_bytes_s, 'bytes/s')}{_rates(fit)}; "
+        f"the farthest off the line is {worst.level}, by {percent(worst.residual)}"
+    )
+    return f"{text}; {verdict(fit)}"
+
+
+def verdict(fit: SizeFit) -> str:
+    """Whether the times lie on a line, in words."""
+    if fit.bend_p is None:
+        return "whether it is a line cannot be told from one trial a size"
+    if fit.bend_p < SURE:
+        return f"the times do not lie on a line (p = {fit.bend_p:.2g})"
+    return f"nothing speaks against a line (p = {fit.bend_p:.2g})"
+
+
+def _seconds(fit: SizeFit) -> str:
+    if fit.fixed_interval is None:
+        return " (interval unknown)"
+    low, high = fit.fixed_interval
+    return f" [{digits(low)}, {digits(high)}]"
+
+
+def _rates(fit: SizeFit) -> str:
+    if fit.rate_interval is None:
+        return " (interval unknown)"
+    low, high = fit.rate_interval
+    top = quantity(high, "bytes/s") if math.isfinite(high) else "no end"
+    return f" [{quantity(low, 'bytes/s')}, {top}]"
+
+
+def _lines(found: list[SizeFit]) -> Table:
+    rows = [
+        (
+            name(fit),
+            digits(fit.fixed_s) + " s",
+            _seconds(fit).strip(" ()"),
+            quantity(fit.rate_bytes_s, "bytes/s"),
+            _rates(fit).strip(" ()"),
+            "unknown" if fit.bend_p is None else f"{fit.bend_p:.2g}",
+        )
+        for fit in found
+    ]
+    names = ("phase", "fixed part", "95 %", "rate", "95 %", "p of a line")
+    hint = f"p below {SURE}: the times bend, and neither number holds beyond what was measured"
+    return Table("Lines by phase", column(*names), rows, hint=hint)
+
+
+def _residuals(found: list[SizeFit]) -> Table:
+    rows = [
+        (
+            name(fit),
+            point.level,
+            str(point.n),
+            quantity(point.size_bytes, "bytes"),
+            quantity(point.mean_s, "s"),
+            quantity(point.fitted_s, "s"),
+            percent(point.residual),
+        )
+        for fit in found
+        for point in fit.points
+    ]
+    names = ("phase", "level", "n", "size", "mean", "line", "off by")
+    return Table("What the lines leave over", column(*names, text=2), rows)
+
+
+def _data(fit: SizeFit) -> dict[str, Any]:
+    rates = fit.rate_interval
+    return {
+        "factor": fit.factor,
+        "workload": fit.workload,
+        "phase": fit.phase,
+        "others": dict(fit.others),
+        "fixed_s": fit.fixed_s,
+        "fixed_interval_s": fit.fixed_interval,
+        "rate_bytes_s": fit.rate_bytes_s,
+        # JSON has no infinity: None stands for "without end"
+        "rate_interval_bytes_s": rates and [v if math.isfinite(v) else None for v in rates],
+        "lack_of_fit_p": fit.bend_p,
+        "points": [
+            {
+                "level": point.level,
+                "size_bytes": point.size_bytes,
+                "n": point.n,
+                "mean_s": point.mean_s,
+                "fitted_s": point.fitted_s,
+                "residual": point.residual,
+            }
+            for point in fit.points
+        ],
+    }
