@@ -69,7 +69,7 @@ class Stage:
         self.spec, self.process = spec, Process(spec, self.looks, self.code)
         return self.process
 
-    def run(self, deadline_s: float = 60) -> tuple[str, float]:
+    def run(self, deadline_s: float = 60) -> tuple[str, float, str]:
         job = JobClient(self, self)  # type: ignore[arg-type]
         argv = ["org.apache.hadoop.examples.terasort.TeraSort", "/in", "/out"]
         settings = {"mapreduce.job.reduces": "2", "a": "b"}
@@ -78,7 +78,7 @@ class Stage:
 
 def test_a_job_is_run_with_its_settings_and_its_id_is_found(tmp_path: Path) -> None:
     stage = Stage(tmp_path, LOG)
-    job_id, wall_s = stage.run()
+    job_id, wall_s, _ = stage.run()
 
     assert job_id == "job_17_0007"
     assert wall_s >= 0
@@ -92,9 +92,9 @@ def test_a_job_is_run_with_its_settings_and_its_id_is_found(tmp_path: Path) -> N
 def test_what_the_client_said_last_is_kept(tmp_path: Path) -> None:
     stage = Stage(tmp_path, LOG + "Estimated value of Pi is 3.14\n")
     job = JobClient(stage, stage)  # type: ignore[arg-type]
-    job.run("pi", ["Main"], {}, time.monotonic() + 60)
+    _, _, output = job.run("pi", ["Main"], {}, time.monotonic() + 60)
 
-    assert job.output.endswith("Estimated value of Pi is 3.14")
+    assert output.endswith("Estimated value of Pi is 3.14")
 
 
 def test_the_last_of_several_jobs_counts(tmp_path: Path) -> None:

@@ -174,11 +174,8 @@ def make_workload(name: str, parameters: Mapping[str, Any], scale: Scale | None 
 
 def _share_of(written: Parameters, scale: Scale) -> Parameters:
     """The parameters that a model runs, checked like written ones."""
-    amounts = {key: getattr(written, key) for key in written.amounts}
-    shares = {k: max(1, round(v * scale.data)) for k, v in amounts.items() if v is not None}
-    data = written.model_copy(update=shares).model_dump(mode="json", exclude_none=True)
     try:
-        return validate(type(written), Located(data))
+        return validate(type(written), Located(written.at_scale(scale.data)))
     except DescriptionError as error:
         error.message += f" (in the model, at {scale})"
         raise

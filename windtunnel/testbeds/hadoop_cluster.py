@@ -167,8 +167,8 @@ class HadoopDeployment(ABC):
         deadline_s: float,
     ) -> JobRun:
         """Run a main class as one timed phase; see ``engines.deployment.Deployment``."""
-        job_id, wall_s = self.jobs.run(phase, argv, settings, deadline_s)
-        return replace(self.history.collect(phase, job_id, wall_s), output=self.jobs.output)
+        job_id, wall_s, output = self.jobs.run(phase, argv, settings, deadline_s)
+        return replace(self.history.collect(phase, job_id, wall_s), output=output)
 
     def put(
         self,

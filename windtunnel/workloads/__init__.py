@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windtunnel.errors import DescriptionError
 from windtunnel.workloads.base import Workload
+from windtunnel.workloads.mix import Mix
 from windtunnel.workloads.pi import Pi
 from windtunnel.workloads.teragen import TeraGen
 from windtunnel.workloads.terasort import TeraSort
@@ -14,6 +15,7 @@ WORKLOADS: dict[str, type[Workload]] = {
     "teragen": TeraGen,
     "pi": Pi,
     "transfer": Transfer,
+    "mix": Mix,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,6 +21,12 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     amounts: ClassVar[tuple[str, ...]] = ()
+
+    def at_scale(self, data: float) -> dict[str, Any]:
+        """These parameters as plain data, with ``data`` times the amounts, 1 at least."""
+        amounts = {key: getattr(self, key) for key in self.amounts}
+        shares = {k: max(1, round(v * data)) for k, v in amounts.items() if v is not None}
+        return self.model_copy(update=shares).model_dump(mode="json", exclude_none=True)
 
     def engines(self) -> tuple[str, ...]:
         """Names of the engines beside Hadoop that the workload needs with these parameters."""

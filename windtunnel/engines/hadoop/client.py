@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -106,16 +107,12 @@ def examples_jar(client_lib: Path) -> Path:
 
 
 class JobClient:
-    """Runs MapReduce programs on one host of a deployment.
-
-    ``output`` holds the last lines that the last program which ended well has written.
-    """
+    """Runs MapReduce programs on one host of a deployment; several may run at once."""
 
     def __init__(self, daemons: Daemons, host: Host) -> None:
-        self.output = ""
         self._daemons = daemons
         self._host = host
-        self._count = 0
+        self._numbers = itertools.count(1)
 
     def run(
         self,
@@ -123,8 +120,10 @@ class JobClient:
         argv: Sequence[str],
         settings: Mapping[str, str],
         deadline_s: float,
-    ) -> tuple[str, float]:
-        """Run a main class to its end; returns its last job's id and the wall seconds.
+    ) -> tuple[str, float, str]:
+        """Run a main class to its end.
+
+        Returns its last job's id, the wall seconds, and the last lines that it wrote.
 
         Raises
         ------
@@ -133,13 +132,13 @@ class JobClient:
         DeploymentError
             If a daemon dies meanwhile.
         """
-        self._count += 1
-        log = self._host.logs / "clients" / f"{self._count:04d}-{name}.log"
+        number = next(self._numbers)
+        log = self._host.logs / "clients" / f"{number:04d}-{name}.log"
         main, *rest = argv
         options = [f"-D{key}={value}" for key, value in sorted(settings.items())]
         command = client_command(self._daemons, self._host, main, [*options, *rest])
         began = time.monotonic()
-        spec = ProcessSpec(f"client-{self._count}-{name}", command, log, self._host.root)
+        spec = ProcessSpec(f"client-{number}-{name}", command, log, self._host.root)
         process = self._host.spawn(spec)
         code = watch(self._daemons, process, name, deadline_s)
         wall_s = time.monotonic() - began
@@ -148,8 +147,7 @@ class JobClient:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
         if not ids:
             raise TrialInvalidError(f"{name} ended well but submitted no job; log: {log}")
-        self.output = tail(log, _OUTPUT_LINES)
-        return ids[-1], wall_s
+        return ids[-1], wall_s, tail(log, _OUTPUT_LINES)
 
 
 def watch(daemons: Daemons, process: Process, name: str, deadline_s: float) -> int:

@@ -7,6 +7,7 @@ the client's JVM is no part of it, as with jobs.
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ class Transfer:
     def __init__(self, daemons: Daemons, host: Host) -> None:
         self.host = host
         self._daemons = daemons
-        self._count = 0
+        self._numbers = itertools.count(1)
 
     def put(
         self,
@@ -75,9 +76,9 @@ class Transfer:
 
     def run(self, name: str, argv: Sequence[str], deadline_s: float) -> ClientRun:
         """Run any program on the client host to its end; raises TrialInvalidError."""
-        self._count += 1
-        log = self.host.logs / "clients" / f"transfer-{self._count:04d}-{name}.log"
-        spec = ProcessSpec(f"transfer-{self._count}-{name}", argv, log, self.host.root)
+        number = next(self._numbers)
+        log = self.host.logs / "clients" / f"transfer-{number:04d}-{name}.log"
+        spec = ProcessSpec(f"transfer-{number}-{name}", argv, log, self.host.root)
         began = time.time()
         code = watch(self._daemons, self.host.spawn(spec), name, deadline_s)
         ended = time.time()

@@ -1,0 +1,66 @@
+"""The section of a mix: slowdowns paired within trials, with intervals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.mix import parts_in_mix
+from windtunnel.report.charts import CHARTS
+from windtunnel.report.sections import mix as section_module
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Metric, Trial
+
+SLOWER = 1.6
+
+
+def mixed(trial: Trial) -> Trial:
+    """TeraGen stands for a part alone, TeraSort for the mix."""
+    gen, sort, _ = trial.phases
+    alone = gen.model_copy(update={"name": "alone-kv"})
+    metrics = {
+        "kv: elapsed": Metric(value=gen.elapsed_s * SLOWER, unit="s"),
+        "kv: overlap": Metric(value=0.4, unit="ratio"),
+        "kv: cpu_time": Metric(value=gen.metrics["cpu_time"].value * 2, unit="s"),
+    }
+    together = sort.model_copy(update={"name": "together", "metrics": metrics})
+    return trial.model_copy(update={"phases": [alone, together]})
+
+
+def analysed(path: Path, trials: int) -> Analysis:
+    plan = Plan(trials=trials, levels=("stock",), edit=mixed, write_samples=False)
+    return analyse(read_results(study_folder(path, plan)))
+
+
+def test_the_slowdown_is_a_ratio_within_each_trial(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, 5)
+    (part,) = analysis.once(parts_in_mix)
+    assert (part.part, part.n, part.overlap) == ("kv", 5, pytest.approx(0.4))
+    change = part.slowdown
+    # the noise of a trial is in both of its times: the ratio has none
+    assert change.ratio == pytest.approx(SLOWER)
+    assert change.low == pytest.approx(SLOWER)
+    (cpu,) = [c for c in part.others if c.metric == "cpu_time"]
+    assert cpu.ratio == pytest.approx(2)
+
+
+def test_section_chart_and_data(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, 1)
+    section = section_module.section(analysis)
+    assert section is not None
+    assert section.said[0].startswith("kv takes 1.60 times as long together (interval unknown)")
+    assert "others ran in 40 % of that time" in section.said[0]
+    json.dumps(section.data, allow_nan=False)
+    assert CHARTS["mix"].draw(analysis, 700) is not None
+    assert "kv 1.60" in CHARTS["mix"].describe(analysis)
+
+
+def test_no_mix_no_section(tmp_path: Path) -> None:
+    plan = Plan(trials=2, write_samples=False)
+    analysis = analyse(read_results(study_folder(tmp_path, plan)))
+    assert section_module.section(analysis) is None
+    assert CHARTS["mix"].draw(analysis, 700) is None

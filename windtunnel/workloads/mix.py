@@ -1,0 +1,329 @@
+"""Several workloads at once: what each loses against running alone.
+
+A cluster is never alone. Each part is one phase of another workload. Every trial runs each part
+alone, one after the other, and then all together, on data of their own: the slowdown is the time
+together over the time alone, paired within the trial. Phases of a part before the one that is
+measured (TeraGen before TeraSort, the load before YCSB's run) are done beforehand, those after
+it (TeraValidate) at the end, both untimed; every execution is verified by its own workload.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
+
+from windtunnel.cluster import Cluster, Duration, Located, blame, validate
+from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.errors import DescriptionError
+from windtunnel.results.record import Metric, Phase, Verdict
+from windtunnel.workloads.base import Demand, Execution, Parameters, Workload
+from windtunnel.workloads.verdicts import verdict
+
+TOGETHER = "together"
+SLOWDOWN = "slowdown"
+
+
+class Part(BaseModel):
+    """One part of a mix."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    workload: str = Field(description="Name of the workload.")
+    phase: str | None = Field(
+        None,
+        description="The phase that is measured; left out: the one named like the workload, "
+        "or the last.",
+    )
+    weight: PositiveInt = Field(1, description="How many of it run at the same time.")
+    start: Duration = Field(
+        "0 s", description="When it starts, after the mix has begun.", validate_default=True
+    )
+    parameters: dict[str, Any] = Field(
+        default_factory=dict, description="Parameters of the workload."
+    )
+
+    @model_validator(mode="after")
+    def _sound(self) -> Part:
+        try:
+            made = self.make()
+        except DescriptionError as error:
+            where = ("workload",) if error.key == "workloads" else ("parameters",)
+            if error.key and where == ("parameters",):
+                where = ("parameters", error.key)
+            raise blame(error.message, *where, remedy=error.remedy or "") from error
+        if self.phase is not None and self.phase not in made.phases():
+            known = ", ".join(made.phases())
+            raise blame(
+                f"{self.workload} has no phase '{self.phase}' with these parameters",
+                "phase",
+                remedy=f"use one of: {known}.",
+            )
+        return self
+
+    def make(self) -> Workload:
+        """The workload; raises DescriptionError for a wrong name or parameter."""
+        from windtunnel.workloads import find_workload  # which knows this module
+
+        kind = find_workload(self.workload)
+        if kind is Mix:
+            raise DescriptionError("a mix cannot be part of a mix", key="workloads")
+        return kind(validate(kind.parameters_type, Located(dict(self.parameters))))
+
+    def measured(self) -> str:
+        """The phase that is measured: as given, the one named like the workload, or the last.
+
+        TeraSort's is terasort and not TeraValidate; a key-value store's is its run, not its load.
+        """
+        phases = self.make().phases()
+        return self.phase or next((p for p in phases if p == self.workload), phases[-1])
+
+
+class MixParameters(Parameters):
+    """Parameters of ``mix``."""
+
+    amounts: ClassVar[tuple[str, ...]] = ("parts",)
+
+    parts: dict[str, Part] = Field(description="The parts by a name of your own.", min_length=2)
+
+    @model_validator(mode="after")
+    def _names(self) -> MixParameters:
+        for name in self.parts:
+            if name == TOGETHER or ":" in name:
+                raise blame(f"a part cannot be called '{name}'", "parts", name)
+        return self
+
+    def at_scale(self, data: float) -> dict[str, Any]:
+        """Each part's amounts times ``data``; times of start are the model's and stay."""
+        plain = self.model_dump(mode="json", exclude_none=True)
+        for name, part in self.parts.items():
+            plain["parts"][name]["parameters"] = part.make().parameters.at_scale(data)
+        return plain
+
+    def engines(self) -> tuple[str, ...]:
+        """Those of all parts."""
+        made = (part.make().parameters.engines() for part in self.parts.values())
+        return tuple(sorted({name for names in made for name in names}))
+
+
+@dataclass
+class _Instance:
+    """One execution of a part: ``number`` counts those that run together, 0 is the one alone."""
+
+    name: str
+    number: int
+    part: Part
+    workload: Workload
+    execution: Execution
+
+    @property
+    def label(self) -> str:
+        """``sort alone``, ``sort together``, ``sort together (2)``."""
+        if not self.number:
+            return f"{self.name} alone"
+        return f"{self.name} {TOGETHER}" + (f" ({self.number})" if self.part.weight > 1 else "")
+
+    def before(self, deployment: Deployment) -> None:
+        """Prepare it and run the phases before the measured one."""
+        self.workload.prepare(deployment, self.execution)
+        for phase in self.workload.phases():
+            if phase == self.part.measured():
+                return
+            self.execution.runs[phase] = self.workload.run_phase(phase, deployment, self.execution)
+
+    def measure(self, deployment: Deployment) -> JobRun:
+        """Run the measured phase."""
+        phase = self.part.measured()
+        run = self.workload.run_phase(phase, deployment, self.execution)
+        self.execution.runs[phase] = run
+        return run
+
+    def after(self, deployment: Deployment) -> Verdict:
+        """Run the phases after the measured one; the verdict of its own workload."""
+        phases = self.workload.phases()
+        for phase in phases[phases.index(self.part.measured()) + 1 :]:
+            self.execution.runs[phase] = self.workload.run_phase(phase, deployment, self.execution)
+        return self.workload.verify(deployment, self.execution)
+
+
+class Mix:
+    """See the module's docstring."""
+
+    name: ClassVar[str] = "mix"
+    summary: ClassVar[str] = "several workloads at once, and what each loses (what they share)"
+    parameters_type: ClassVar[type[Parameters]] = MixParameters
+
+    def __init__(self, parameters: Parameters) -> None:
+        assert isinstance(parameters, MixParameters)
+        self.parameters = parameters
+        # by the trial's folder: what was prepared is measured, verified and cleaned later
+        self._instances: dict[str, list[_Instance]] = {}
+
+    def phases(self) -> tuple[str, ...]:
+        """Each part alone, then all together."""
+        return (*(f"alone-{name}" for name in self.parameters.parts), TOGETHER)
+
+    def check(self, cluster: Cluster) -> list[str]:
+        """What speaks against any of the parts."""
+        return [
+            f"workloads.mix.parts.{name}: {problem}"
+            for name, part in self.parameters.parts.items()
+            for problem in part.make().check(cluster)
+        ]
+
+    def data_bytes(self) -> int:
+        """Bytes of the data that are worked on together."""
+        return sum(p.make().data_bytes() * p.weight for p in self.parameters.parts.values())
+
+    def demands(self, phase: str, workers: int) -> Demand:
+        """The sum of what runs in the phase."""
+        asked = [
+            part.make().demands(part.measured(), workers)
+            for name, part in self.parameters.parts.items()
+            for _ in range(part.weight if phase == TOGETHER else 1)
+            if phase in (TOGETHER, f"alone-{name}")
+        ]
+        return Demand(
+            sum(d.disk_read_bytes for d in asked),
+            sum(d.disk_write_bytes for d in asked),
+            sum(d.network_bytes for d in asked),
+        )
+
+    def prepare(self, deployment: Deployment, execution: Execution) -> None:
+        """Everything of each part that comes before its measured phase."""
+        made = list(self._make(execution))
+        self._instances[execution.folder] = made
+        for instance in made:
+            instance.before(deployment)
+
+    def _make(self, execution: Execution) -> Iterator[_Instance]:
+        for name, part in self.parameters.parts.items():
+            for number in range(part.weight + 1):
+                folder = f"{execution.folder}/{name}-{number}"
+                own = replace(execution, folder=folder, runs={})
+                yield _Instance(name, number, part, part.make(), own)
+
+    def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
+        """One part alone, or all together; raises TrialInvalidError if one fails."""
+        instances = self._instances[execution.folder]
+        if phase != TOGETHER:
+            (alone,) = (i for i in instances if i.number == 0 and phase == f"alone-{i.name}")
+            run = alone.measure(deployment)
+            return replace(run, phase=run.phase.model_copy(update={"name": phase}))
+        chosen = [i for i in instances if i.number > 0]
+        runs = _all_at_once(chosen, deployment)
+        return self._together(chosen, runs, execution.runs)
+
+    def _together(
+        self,
+        instances: Sequence[_Instance],
+        runs: Sequence[JobRun],
+        alone: Mapping[str, JobRun],
+    ) -> JobRun:
+        metrics: dict[str, Metric] = {}
+        for name in self.parameters.parts:
+            own = [run for i, run in zip(instances, runs, strict=True) if i.name == name]
+            others = [run for i, run in zip(instances, runs, strict=True) if i.name != name]
+            metrics |= _metrics(name, own, others, alone[f"alone-{name}"])
+        started_at = min(run.phase.started_at for run in runs)
+        finished_at = max(run.phase.finished_at for run in runs)
+        record = Phase(
+            name=TOGETHER,
+            started_at=started_at,
+            finished_at=finished_at,
+            elapsed_s=finished_at - started_at,
+            wall_s=max(run.phase.wall_s for run in runs),
+            metrics=metrics,
+        )
+        return JobRun(
+            record,
+            _sums(runs),
+            tasks=[task for run in runs for task in run.tasks],
+            notes=[note for run in runs for note in run.notes],
+            samples=[sample for run in runs for sample in run.samples],
+        )
+
+    def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
+        """Valid if every execution of every part is."""
+        checks = [
+            check.model_copy(update={"name": f"{instance.label}: {check.name}"})
+            for instance in self._instances[execution.folder]
+            for check in instance.after(deployment).checks
+        ]
+        return verdict(checks)
+
+    def clean(self, deployment: Deployment, execution: Execution) -> None:
+        """Remove what the parts wrote."""
+        for instance in self._instances.pop(execution.folder, []):
+            instance.workload.clean(deployment, instance.execution)
+        deployment.files.delete(execution.folder)
+
+
+def _all_at_once(instances: Sequence[_Instance], deployment: Deployment) -> list[JobRun]:
+    """Start each at its time; wait for all, then raise what the first that failed raised.
+
+    When one fails, those that have not started yet do not.
+    """
+    began, failed = time.monotonic(), threading.Event()
+
+    def one(instance: _Instance) -> JobRun | None:
+        if failed.wait(max(0.0, began + float(instance.part.start) - time.monotonic())):
+            return None
+        try:
+            return instance.measure(deployment)
+        except BaseException:
+            failed.set()
+            raise
+
+    with ThreadPoolExecutor(len(instances), thread_name_prefix="mix") as pool:
+        futures = [pool.submit(one, instance) for instance in instances]
+    for future in futures:
+        if error := future.exception():
+            raise error
+    runs = [future.result() for future in futures]
+    return [run for run in runs if run is not None]
+
+
+def _metrics(
+    name: str, own: Sequence[JobRun], others: Sequence[JobRun], alone: JobRun
+) -> dict[str, Metric]:
+    """A part's figures together with others: times, slowdown, overlap, and its own metrics."""
+    elapsed_s = fmean(run.phase.elapsed_s for run in own)
+    found = {f"{name}: elapsed": Metric(value=elapsed_s, unit="s")}
+    if alone.phase.elapsed_s > 0:
+        ratio = elapsed_s / alone.phase.elapsed_s
+        found[f"{name}: {SLOWDOWN}"] = Metric(value=ratio, unit="ratio")
+    if elapsed_s > 0:
+        shares = [_overlap(run, others) for run in own]
+        found[f"{name}: overlap"] = Metric(value=fmean(shares), unit="ratio")
+    for metric, first in own[0].phase.metrics.items():
+        values = [run.phase.metrics[metric].value for run in own if metric in run.phase.metrics]
+        found[f"{name}: {metric}"] = Metric(value=fmean(values), unit=first.unit)
+    return found
+
+
+def _overlap(run: JobRun, others: Sequence[JobRun]) -> float:
+    """Share of a run's time in which at least one of the others ran, too."""
+    spans = sorted((r.phase.started_at, r.phase.finished_at) for r in others)
+    start, end, shared = run.phase.started_at, run.phase.finished_at, 0.0
+    at = start
+    for began, ended in spans:
+        low, high = max(began, at), min(ended, end)
+        if high > low:
+            shared, at = shared + high - low, high
+    return shared / (end - start) if end > start else 0.0
+
+
+def _sums(runs: Sequence[JobRun]) -> dict[str, int]:
+    """Counters of all jobs together: what the physical-limit check looks at."""
+    found: dict[str, int] = {}
+    for run in runs:
+        for counter, value in run.counters.items():
+            found[counter] = found.get(counter, 0) + value
+    return found
