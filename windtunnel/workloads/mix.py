@@ -54,9 +54,8 @@ class Part(BaseModel):
         try:
             made = self.make()
         except DescriptionError as error:
-            where = ("workload",) if error.key == "workloads" else ("parameters",)
-            if error.key and where == ("parameters",):
-                where = ("parameters", error.key)
+            named = ("workload",) if error.key == "workloads" else ("parameters", error.key)
+            where = [key for key in named if key]
             raise blame(error.message, *where, remedy=error.remedy or "") from error
         if self.phase is not None and self.phase not in made.phases():
             known = ", ".join(made.phases())
