@@ -195,12 +195,24 @@ def study_file() -> str:
     return "\n\n".join(parts)
 
 
-def workload_parameters() -> str:
-    """The parameters of every workload."""
-    parts = []
-    for name, workload in WORKLOADS.items():
-        schema = workload.parameters_type.model_json_schema()
-        parts.append(f"### {name}\n\n{workload.summary}.\n\n{fields(schema)}")
+def workload_list() -> str:
+    """Every workload with what it stresses and a link to its page."""
+    rows = [
+        [f"[{name}](workloads/{name}.md)", kind.summary, kind.about.stresses]
+        for name, kind in WORKLOADS.items()
+    ]
+    return table(["workload", "what is run", "what it stresses"], rows)
+
+
+def workload_part(name: str) -> str:
+    """One workload: parameters with those of its parts, metrics of its own."""
+    kind = WORKLOADS[name]
+    schema = kind.parameters_type.model_json_schema()
+    parts = [f"**Stresses**: {kind.about.stresses}.", fields(schema)]
+    parts += [section(title, found) for title, found in schema.get("$defs", {}).items()]
+    rows = [[f"`{metric}`", meaning] for metric, meaning in kind.about.metrics.items()]
+    parts.append(table(["metric", "meaning"], rows))
+    parts.append(f"Example: `windtunnel run {kind.about.example}`.")
     return "\n\n".join(parts)
 
 
@@ -309,7 +321,7 @@ def hadoop_commands() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "quantities": quantities,
     "study file": study_file,
-    "workload parameters": workload_parameters,
+    "workloads": workload_list,
     "cluster description": cluster_description,
     "study.json": study_json,
     "decision.json": decision_json,
@@ -323,14 +335,26 @@ PARTS: dict[str, Callable[[], str]] = {
 _PART = re.compile(r"(<!-- generated: (?P<name>[^>]+) -->\n).*?(<!-- end of (?P=name) -->)", re.S)
 
 
+_WORKLOAD = "workload "
+
+
+def part(name: str) -> str:
+    """A generated part by its name."""
+    if name.startswith(_WORKLOAD):
+        # these pages lie a folder deeper
+        made = workload_part(name.removeprefix(_WORKLOAD))
+        return made.replace("](study-file.md", "](../study-file.md")
+    return PARTS[name]()
+
+
 def fresh(text: str) -> str:
     """A document with its generated parts made anew."""
-    return _PART.sub(lambda m: f"{m[1]}\n{PARTS[m['name']]()}\n\n{m[3]}", text)
+    return _PART.sub(lambda m: f"{m[1]}\n{part(m['name'])}\n\n{m[3]}", text)
 
 
 def documents() -> list[Path]:
     """Documents with generated parts."""
-    found = sorted((ROOT / "docs").glob("*.md"))
+    found = sorted((ROOT / "docs").rglob("*.md"))
     return [path for path in found if _PART.search(path.read_text(encoding="utf-8"))]
 
 

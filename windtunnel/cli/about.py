@@ -56,6 +56,24 @@ def show(
     print(catalogue_text(KINDS[kind], name), end="")
 
 
+@catalogue.command(epilog="Example: windtunnel catalogue workloads terasort")
+def workloads(
+    names: Annotated[list[str] | None, typer.Argument(help="Some of them; none: all.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Describe workloads: what they stress, parameters with defaults, metrics, an example."""
+    from windtunnel.cli.workloads import described, print_workload
+    from windtunnel.workloads import WORKLOADS, find_workload
+
+    chosen = {name: find_workload(name) for name in names or WORKLOADS}
+    if as_json:
+        print(json.dumps([described(name, kind) for name, kind in chosen.items()], indent=1))
+        return
+    for place, (name, kind) in enumerate(chosen.items()):
+        print("\n" if place else "", end="")
+        print_workload(described(name, kind))
+
+
 @catalogue.command()
 def schema(
     kind: Annotated[str, typer.Argument(help="study, cluster, or the name of a workload.")],

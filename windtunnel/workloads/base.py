@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -10,6 +11,10 @@ from pydantic import BaseModel, ConfigDict
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.record import Verdict
+
+WARM = "-warm"
+"""The end of the names of phases before which no caches are dropped, whatever the protocol says:
+they are about what the phase before them left in the caches."""
 
 
 class Parameters(BaseModel):
@@ -56,11 +61,25 @@ class Demand:
     network_bytes: float = 0.0
 
 
+@dataclass(frozen=True)
+class About:
+    """What a user should know of a workload, beside its parameters.
+
+    ``stresses`` names the resources that it needs most, ``metrics`` its own figures by name with
+    what they mean (those of every job come in addition), ``example`` is a study that ships.
+    """
+
+    stresses: str
+    metrics: Mapping[str, str]
+    example: str
+
+
 class Workload(Protocol):
     """What is run. One file per workload, one entry in the registry."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    about: ClassVar[About]
     parameters_type: ClassVar[type[Parameters]]
 
     def __init__(self, parameters: Parameters) -> None: ...

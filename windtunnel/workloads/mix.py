@@ -23,7 +23,7 @@ from windtunnel.cluster import Cluster, Duration, Located, blame, validate
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DescriptionError
 from windtunnel.results.record import Metric, Phase, Verdict
-from windtunnel.workloads.base import Demand, Execution, Parameters, Workload
+from windtunnel.workloads.base import About, Demand, Execution, Parameters, Workload
 from windtunnel.workloads.verdicts import verdict
 
 TOGETHER = "together"
@@ -156,6 +156,16 @@ class Mix:
 
     name: ClassVar[str] = "mix"
     summary: ClassVar[str] = "several workloads at once, and what each loses (what they share)"
+    about: ClassVar[About] = About(
+        stresses="what its parts share",
+        metrics={
+            "PART: elapsed": "time of the part among the others (mean, if it runs several times)",
+            "PART: slowdown": "that, over its time alone in the same trial",
+            "PART: overlap": "share of its time in which at least one other part ran",
+            "PART: ...": "each figure of the part's own, among the others",
+        },
+        example="mix",
+    )
     parameters_type: ClassVar[type[Parameters]] = MixParameters
 
     def __init__(self, parameters: Parameters) -> None:

@@ -22,7 +22,8 @@ from pydantic import Field, PositiveInt
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.record import Check, Verdict
-from windtunnel.workloads.base import Demand, Execution, Parameters
+from windtunnel.workloads.base import About, Demand, Execution, Parameters
+from windtunnel.workloads.figures import with_rate
 from windtunnel.workloads.verdicts import check, verdict
 
 _MAIN = "org.apache.hadoop.examples.QuasiMonteCarlo"
@@ -45,6 +46,11 @@ class Pi:
 
     name: ClassVar[str] = "pi"
     summary: ClassVar[str] = "estimate pi from points in a square (CPU alone)"
+    about: ClassVar[About] = About(
+        stresses="processors, and the start-up of tasks",
+        metrics={"point_rate": "points of all maps per second of the job"},
+        example="screening-pi",
+    )
     parameters_type: ClassVar[type[Parameters]] = PiParameters
 
     def __init__(self, parameters: Parameters) -> None:
@@ -77,7 +83,8 @@ class Pi:
         # The program keeps its files below the user's home folder: that is the trial's here.
         settings = {"dfs.user.home.dir.prefix": execution.folder}
         argv = [_MAIN, str(self.parameters.maps), str(self.parameters.samples_per_map)]
-        return deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
+        run = deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
+        return with_rate(run, "point_rate", self.points, "1/s")
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """Valid if the estimate is near enough to pi and every map took part."""

@@ -6,7 +6,6 @@ what TeraGen counted while it wrote.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field, PositiveInt
@@ -14,7 +13,8 @@ from pydantic import Field, PositiveInt
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.record import Verdict
-from windtunnel.workloads.base import Demand, Execution, Parameters
+from windtunnel.workloads.base import About, Demand, Execution, Parameters
+from windtunnel.workloads.figures import with_metrics, with_rate
 from windtunnel.workloads.rows import (
     PACKAGE,
     ROW_BYTES,
@@ -43,6 +43,15 @@ class TeraGen:
 
     name: ClassVar[str] = "teragen"
     summary: ClassVar[str] = "write rows of 100 bytes with replicas (disk, network)"
+    about: ClassVar[About] = About(
+        stresses="disks (writing) and, with replicas, the network",
+        metrics={
+            "write_rate": "bytes of the data set, one copy, per second of the job",
+            "machines_per_block": "physical hosts that hold a block, on average",
+            "blocks_on_one_machine": "share of blocks that one physical host alone holds",
+        },
+        example="teragen-model",
+    )
     parameters_type: ClassVar[type[Parameters]] = TeraGenParameters
 
     def __init__(self, parameters: Parameters) -> None:
@@ -73,8 +82,8 @@ class TeraGen:
         """Write the rows; raises TrialInvalidError if the job fails."""
         folder, copies = f"{execution.folder}/rows", self.parameters.replication
         run = generate(self.parameters, copies, folder, deployment, execution.deadline_s)
-        metrics = run.phase.metrics | placement(deployment, folder)
-        return replace(run, phase=run.phase.model_copy(update={"metrics": metrics}))
+        run = with_metrics(run, placement(deployment, folder))
+        return with_rate(run, "write_rate", self.data_bytes(), "bytes/s")
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """Valid if the checksum read back, rows, bytes and replication are what they must be."""

@@ -14,7 +14,8 @@ from pydantic import Field, PositiveInt
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.record import Check, Verdict
-from windtunnel.workloads.base import Demand, Execution, Parameters
+from windtunnel.workloads.base import About, Demand, Execution, Parameters
+from windtunnel.workloads.figures import with_rate
 from windtunnel.workloads.rows import (
     PACKAGE,
     ROW_BYTES,
@@ -55,6 +56,11 @@ class TeraSort:
 
     name: ClassVar[str] = "terasort"
     summary: ClassVar[str] = "generate, sort and validate rows of 100 bytes (disk, network, CPU)"
+    about: ClassVar[About] = About(
+        stresses="everything: processors, disks, network, memory of map and reduce tasks",
+        metrics={"data_rate": "bytes of the data set per second of the phase's job"},
+        example="demo",
+    )
     parameters_type: ClassVar[type[Parameters]] = TeraSortParameters
     # every trial has a workload object of its own: what is on which deployment is known to all
     _inputs: ClassVar[dict[str, JobRun]] = {}
@@ -108,7 +114,8 @@ class TeraSort:
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """Run one phase; raises TrialInvalidError if its job fails."""
         if phase == "teragen":
-            return self._generate(deployment, execution)
+            run = self._generate(deployment, execution)
+            return with_rate(run, "data_rate", self.data_bytes(), "bytes/s")
         if phase == "terasort":
             settings = {
                 "mapreduce.terasort.output.replication": str(self.parameters.output_replication)
@@ -119,7 +126,8 @@ class TeraSort:
         else:
             settings = {}
             argv = [f"{PACKAGE}.TeraValidate", self._output(execution), self._report(execution)]
-        return deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
+        run = deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
+        return with_rate(run, "data_rate", self.data_bytes(), "bytes/s")
 
     def _generate(self, deployment: Deployment, execution: Execution) -> JobRun:
         copies = self.parameters.input_replication

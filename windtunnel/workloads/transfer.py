@@ -17,7 +17,7 @@ from windtunnel.engines.deployment import Deployment, JobRun, Transfers
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Verdict
 from windtunnel.workloads import made_data
-from windtunnel.workloads.base import Demand, Execution, Parameters
+from windtunnel.workloads.base import About, Demand, Execution, Parameters
 from windtunnel.workloads.verdicts import check, verdict
 
 
@@ -50,6 +50,15 @@ class Transfer:
 
     name: ClassVar[str] = "transfer"
     summary: ClassVar[str] = "put files of a client into HDFS and get them back (network, disk)"
+    about: ClassVar[About] = About(
+        stresses="the client's network and disk, then the DataNodes' disks",
+        metrics={
+            "transferred": "bytes of all files",
+            "transfer_rate": "those per second, all streams together",
+            "client_overhead": "time of the client outside the copying: its start-up",
+        },
+        example="put-get-sizes",
+    )
     parameters_type: ClassVar[type[Parameters]] = TransferParameters
 
     def __init__(self, parameters: Parameters) -> None:

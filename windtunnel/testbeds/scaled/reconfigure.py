@@ -260,7 +260,8 @@ def _names(hosts: Sequence[Host]) -> str:
 
 
 def _rate(bytes_s: float | None) -> str:
-    return "unlimited" if bytes_s is None else format_rate(bytes_s)
+    # rates of a model have no round numbers: three digits tell them apart
+    return "unlimited" if bytes_s is None else format_rate(float(f"{bytes_s:.3g}"))
 
 
 def _bytes(size: int | None) -> str:
