@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.support.mock import MockDeployment, MockTestbed, daemon_dies, job_fails, toy_plan
+from windtunnel.engines.deployment import JobRun
 from windtunnel.errors import NotRealisableError
-from windtunnel.results.record import Trial
+from windtunnel.results.record import Treatment, Trial
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Plan
 from windtunnel.study.trial import run_trial
+from windtunnel.workloads.base import Workload
+from windtunnel.workloads.terasort import TeraSort
 
 
 def one_trial(
@@ -76,6 +81,29 @@ def test_caches_are_dropped_on_every_host_before_every_phase(tmp_path: Path) -> 
     assert trial.before is not None
     assert trial.before.cache_state == "dropped"
     assert dropped == ["master", "worker"] * 4, "before the trial and each of its three phases"
+
+
+def test_caches_stay_before_a_phase_that_is_about_warm_caches(tmp_path: Path) -> None:
+    dropped: list[str] = []
+
+    class Twice(TeraSort):
+        def phases(self) -> tuple[str, ...]:
+            return (*super().phases(), "terasort-warm")
+
+        def run_phase(self, phase: str, *more: Any) -> JobRun:
+            run = super().run_phase(phase.removesuffix("-warm"), *more)
+            return replace(run, phase=run.phase.model_copy(update={"name": phase}))
+
+    class WithTwice(Plan):
+        def workload_of(self, name: str, treatment: Treatment) -> Workload:
+            return Twice(super().workload_of(name, treatment).parameters)
+
+    host = SimpleNamespace(drop_caches=lambda: dropped.append("host") is None)
+    plan = WithTwice(**dropping(toy_plan()).__dict__)
+    _, _, told, _ = one_trial(tmp_path / "out", plan, MockTestbed(), [host])
+
+    assert told[-1] == "terasort-warm"
+    assert len(dropped) == 4, "before the trial and the three cold phases"
 
 
 def test_without_the_right_to_drop_caches_the_study_does_not_pretend(tmp_path: Path) -> None:

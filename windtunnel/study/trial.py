@@ -17,7 +17,7 @@ from windtunnel.study.invalidate import judged
 from windtunnel.study.journal import Journal, storage_errors
 from windtunnel.study.plan import Plan, Slot
 from windtunnel.testbeds.base import Judgement, Row
-from windtunnel.workloads.base import Execution, Workload
+from windtunnel.workloads.base import WARM, Execution, Workload
 
 _CACHE_STATES: dict[str, CacheState] = {
     "warm": "warm",
@@ -144,7 +144,7 @@ def _run(
     try:
         workload.prepare(deployment, execution)
         for phase in workload.phases():
-            if plan.protocol.cache == "drop":
+            if plan.protocol.cache == "drop" and not phase.endswith(WARM):
                 _drop_caches(deployment)
             on_phase(phase)
             injector.phase_begins(phase)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windtunnel.errors import DescriptionError
 from windtunnel.workloads.base import Workload
+from windtunnel.workloads.dfsio import Dfsio
 from windtunnel.workloads.mix import Mix
 from windtunnel.workloads.pi import Pi
 from windtunnel.workloads.teragen import TeraGen
@@ -14,6 +15,7 @@ WORKLOADS: dict[str, type[Workload]] = {
     "terasort": TeraSort,
     "teragen": TeraGen,
     "pi": Pi,
+    "dfsio": Dfsio,
     "transfer": Transfer,
     "mix": Mix,
 }
