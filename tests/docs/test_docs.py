@@ -32,6 +32,7 @@ from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
 from windtunnel.study.file import catalogue_text, load_study
 from windtunnel.study.plan import make_plan
+from windtunnel.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [
@@ -56,6 +57,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel doctor": HERE,
     "windtunnel demo": REAL,
     "windtunnel catalogue list": HERE,
+    "windtunnel catalogue workloads": HERE,
     "windtunnel catalogue show study demo > my-study.yaml": HERE,
     "windtunnel catalogue show study demo": HERE,
     "windtunnel catalogue show bundle terasort-tuned": HERE,
@@ -270,7 +272,10 @@ def test_generated_parts_are_fresh(path: Path) -> None:
 
 def test_every_generated_part_stands_in_a_document() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in generate_docs.documents())
-    assert set(re.findall(r"<!-- generated: ([^>]+) -->", text)) == set(generate_docs.PARTS)
+    assert set(re.findall(r"<!-- generated: ([^>]+) -->", text)) == {
+        *generate_docs.PARTS,
+        *(f"workload {name}" for name in WORKLOADS),
+    }
 
 
 def test_every_warning_is_explained() -> None:
