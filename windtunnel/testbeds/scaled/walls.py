@@ -1,7 +1,9 @@
 """The tunnel's walls: was the machine that carries the model the bottleneck of a trial?
 
 A shaped part may be as busy as it likes; the machine below must have something left, else
-its own limits were measured and not the model's. The host samples of the machine tell.
+its own limits were measured and not the model's. The host samples of the machine tell. Memory
+bandwidth has no sample of its own: a processor that waits for memory counts as busy, so where
+it binds the processors are not idle.
 """
 
 from __future__ import annotations
