@@ -85,7 +85,18 @@ class Analysis:
 
     def is_whole(self, workload: str, phase: str) -> bool:
         """Whether a phase is all that its workload has, so that the total tells the same."""
-        return phase != TOTAL and len(self.phases[workload]) == 2
+        summed = [name for name in self.phases[workload] if (workload, name) not in self.beside]
+        return phase != TOTAL and phase in summed and len(summed) == 2
+
+    @cached_property
+    def beside(self) -> frozenset[tuple[str, str]]:
+        """(workload, phase) of the phases that only stand beside the others, in no total."""
+        return frozenset(
+            (trial.workload, phase.name)
+            for trial in self.results.trials
+            for phase in trial.phases
+            if phase.beside
+        )
 
     @cached_property
     def rankings(self) -> list[Ranking]:

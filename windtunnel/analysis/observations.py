@@ -48,9 +48,12 @@ def counts(trial: Trial) -> bool:
 
 
 def total_elapsed(trial: Trial) -> float | None:
-    """Seconds over all phases; the trial's own ``elapsed`` if it has no phases; else None."""
+    """Seconds over all phases; the trial's own ``elapsed`` if it has no phases; else None.
+
+    Phases that only stand beside the others are left out, here and in every other sum.
+    """
     if trial.phases:
-        return sum(phase.elapsed_s for phase in trial.phases)
+        return sum(phase.elapsed_s for phase in trial.phases if not phase.beside)
     own = trial.metrics.get(ELAPSED)
     return None if own is None else own.value
 
@@ -85,9 +88,10 @@ def _by_phase(trial: Trial) -> dict[str, dict[str, Number]]:
 
 def _total(trial: Trial) -> dict[str, Number]:
     total: dict[str, Number] = {}
-    first = trial.phases[0].metrics if trial.phases else {}
+    summed = [phase for phase in trial.phases if not phase.beside]
+    first = summed[0].metrics if summed else {}
     for name, metric in first.items():
-        parts = [phase.metrics.get(name) for phase in trial.phases]
+        parts = [phase.metrics.get(name) for phase in summed]
         known = [part.value for part in parts if part is not None]
         if metric.unit in ADDITIVE and len(known) == len(parts):
             total[name] = (sum(known), metric.unit)

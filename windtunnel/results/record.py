@@ -58,11 +58,13 @@ class Phase(Record):
 
     ``elapsed_s`` runs from the job's start to its finish as the job history has
     them; ``wall_s`` adds the client's start-up and the wait for the result.
-    ``started_at`` and ``finished_at`` are epoch seconds of the job.
+    ``started_at`` and ``finished_at`` are epoch seconds of the job. ``beside`` marks a phase that
+    stands beside the others for comparison: it is in no total.
     """
 
     name: str
     job_id: str | None = None
+    beside: bool = False
     started_at: float
     finished_at: float
     elapsed_s: float

@@ -46,7 +46,7 @@ def noisy_cells(trials: Iterable[Trial], limit: float, rounds: Collection[int]) 
     cells: dict[tuple[str, str, str], list[float]] = {}
     for trial in trials:
         if trial.verdict.valid and trial.round in rounds:
-            times = {phase.name: phase.elapsed_s for phase in trial.phases}
+            times = {p.name: p.elapsed_s for p in trial.phases if not p.beside}
             for name, elapsed_s in (times | {"": sum(times.values())}).items():
                 key = (trial.workload, trial.treatment.id, name)
                 cells.setdefault(key, []).append(elapsed_s)

@@ -45,7 +45,7 @@ def noise_of(trials: Iterable[Trial]) -> list[Noise]:
 
     cells: dict[tuple[str, str], list[float]] = defaultdict(list)
     for trial in trials:
-        total_s = sum(phase.elapsed_s for phase in trial.phases)
+        total_s = sum(phase.elapsed_s for phase in trial.phases if not phase.beside)
         if trial.verdict.valid and not trial.warmup and total_s > 0:
             cells[trial.workload, trial.treatment.id].append(math.log(total_s))
     found = []

@@ -12,6 +12,7 @@ from windtunnel.analysis import Analysis
 from windtunnel.report.charts import (
     effects,
     energy,
+    formats,
     interactions,
     mix,
     pareto,
@@ -45,6 +46,7 @@ CHARTS: dict[str, ChartEntry] = {
         ChartEntry("ranking", ranking.draw, ranking.describe),
         ChartEntry("interactions", interactions.draw, interactions.describe),
         ChartEntry("scaling", scaling.draw, scaling.describe),
+        ChartEntry("formats", formats.draw, formats.describe),
         ChartEntry("mix", mix.draw, mix.describe),
         ChartEntry("sizes", sizes.draw, sizes.describe),
         ChartEntry("utilisation", utilisation.draw, utilisation.describe),

@@ -18,7 +18,7 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
     """One group of bars per workload; None where nothing was timed."""
     groups = []
     for workload, phases in analysis.phases.items():
-        rows = _rows(analysis, workload, [p for p in phases if p != TOTAL])
+        rows = _rows(analysis, workload, _stacked(analysis, workload, phases))
         if rows:
             bars = _bars(rows, width)
             groups.append({**bars, "title": workload} if len(analysis.phases) > 1 else bars)
@@ -35,10 +35,15 @@ def describe(analysis: Analysis) -> str:
 def legend(analysis: Analysis) -> list[tuple[str, str]]:
     """(phase, colour) in the order of the stack; each workload starts anew."""
     pairs: dict[str, str] = {}
-    for phases in analysis.phases.values():
-        for index, phase in enumerate(p for p in phases if p != TOTAL):
+    for workload, phases in analysis.phases.items():
+        for index, phase in enumerate(_stacked(analysis, workload, phases)):
             pairs.setdefault(phase, colour(PHASES, index))
     return list(pairs.items())
+
+
+def _stacked(analysis: Analysis, workload: str, phases: list[str]) -> list[str]:
+    """The phases that add up to the total."""
+    return [p for p in phases if p != TOTAL and (workload, p) not in analysis.beside]
 
 
 def _rows(analysis: Analysis, workload: str, phases: list[str]) -> list[dict[str, object]]:

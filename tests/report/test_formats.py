@@ -1,0 +1,121 @@
+"""The section and the chart of formats by row against formats by column, on known truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.formats import beside, formats, rows_per_s
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.report.charts import CHARTS
+from windtunnel.report.charts.phases import legend
+from windtunnel.report.sections import formats as section_module
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Metric, Trial
+
+LEVELS = ("csv", "csv-gzip", "parquet-zstd", "orc-none")
+TIMES = {"csv": 1.0, "csv-gzip": 0.5, "parquet-zstd": 8.0, "orc-none": 4.0}
+MACHINE = 3.0
+
+
+def asked(trial: Trial) -> Trial:
+    """A scan with DuckDB beside it, unless the format is ORC."""
+    level = trial.treatment.levels["settings"]
+    kind, _, codec = level.partition("-")
+    noise = trial.phases[0].elapsed_s / 14.0
+    rate = 1e5 * TIMES[level] * noise
+    metrics = {
+        "rows_per_s": Metric(value=rate, unit="rows/s"),
+        "size_share": Metric(value=1 / TIMES[level], unit="ratio"),
+    }
+    if kind != "csv":
+        metrics["rows_skipped"] = Metric(value=0.25, unit="ratio")
+    scan = trial.phases[0].model_copy(
+        update={"name": "scan", "metrics": metrics, "elapsed_s": 1e6 / rate}
+    )
+    fast = {"rows_per_s": Metric(value=rate * MACHINE, unit="rows/s")}
+    duck = scan.model_copy(update={"name": "duckdb", "metrics": fast, "beside": True})
+    return trial.model_copy(
+        update={
+            "workload": "scan",
+            "parameters": {"size": 1000, "format": kind, "codec": codec or "none"},
+            "phases": [scan] if kind == "orc" else [scan, duck],
+        }
+    )
+
+
+def analysed(path: Path, rounds: int) -> Analysis:
+    plan = Plan(
+        trials=rounds * len(LEVELS), levels=LEVELS, edit=asked, write_samples=False, effect=0.0
+    )
+    return analyse(read_results(study_folder(path, plan)))
+
+
+def test_ratios_are_those_to_the_plain_format_by_row(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, 4)
+    spark, duck = analysis.once(formats)
+    assert (spark.engine, duck.engine, spark.base) == ("Spark on YARN", "DuckDB", "csv")
+    assert beside([spark, duck], spark) is duck and beside([spark, duck], duck) is None
+    found = {entry.name: entry for entry in spark.entries}
+    assert set(found) == {"csv", "csv gzip", "parquet zstd", "orc"}
+    assert {e.name for e in duck.entries} == {"csv", "csv gzip", "parquet zstd"}
+    assert found["csv"].ratio is None and found["csv"].by_row
+    for level, name in (("parquet-zstd", "parquet zstd"), ("csv-gzip", "csv gzip")):
+        ratio = found[name].ratio
+        assert ratio is not None and ratio.low is not None and ratio.high is not None
+        assert ratio.value == pytest.approx(TIMES[level], rel=0.1)
+        assert ratio.low < TIMES[level] < ratio.high and ratio.clear
+    assert found["orc"].shares == {"size_share": 0.25, "rows_skipped": 0.25}
+    assert "rows_skipped" not in found["csv"].shares
+
+
+def test_what_stands_beside_is_in_no_total(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, 2)
+    assert analysis.beside == {("scan", "duckdb")}
+    assert [phase for phase, _ in legend(analysis)] == ["scan"]
+    assert analysis.is_whole("scan", "scan") and not analysis.is_whole("scan", "duckdb")
+    for level in LEVELS:
+        total = analysis.cell(level, "scan", TOTAL, ELAPSED)
+        scan = analysis.cell(level, "scan", "scan", ELAPSED)
+        assert total is not None and scan is not None and total.mean == scan.mean
+
+
+def test_section_chart_and_data(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, 3)
+    section = section_module.section(analysis)
+    assert section is not None
+    assert section.said[0].startswith("scan, Spark on YARN: parquet zstd gives ")
+    assert section.said[0].endswith("times the records per second of csv")
+    rates, limits = section.tables
+    assert len(rates.rows) == 7 and len(limits.rows) == 3
+    orc = next(row for row in rates.rows if row[1] == "orc")
+    assert (orc[2], orc[5], orc[6], orc[8]) == ("column", "25 %", "", "25 %")
+    assert all(row[-1].startswith("3.00 [") for row in limits.rows)
+    json.dumps(section.data, allow_nan=False)
+    for width in (380, 900):
+        assert CHARTS["formats"].draw(analysis, width) is not None
+    assert "scan by DuckDB: csv " in CHARTS["formats"].describe(analysis)
+
+
+def test_one_round_has_no_interval_and_says_so(tmp_path: Path) -> None:
+    section = section_module.section(analysed(tmp_path, 1))
+    assert section is not None
+    assert "(interval unknown) times the records per second of csv" in section.said[0]
+    assert section.said[0].endswith("which is not clear")
+
+
+def test_without_formats_there_is_no_section(tmp_path: Path) -> None:
+    analysis = analyse(read_results(study_folder(tmp_path, Plan(trials=2, write_samples=False))))
+    assert section_module.section(analysis) is None
+    assert CHARTS["formats"].draw(analysis, 700) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(12.34, "12.3"), (310_000, "310 k"), (1_239_000, "1.24 M")]
+)
+def test_rates_in_words(value: float, words: str) -> None:
+    assert rows_per_s(value) == words

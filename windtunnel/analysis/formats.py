@@ -1,0 +1,200 @@
+"""Formats by row against formats by column: records per second, and how many times as many.
+
+Treatments that differ in nothing but the format of the data are compared with each other, phase
+by phase. The base of the ratios is the format by row without compression or, without that, the
+first by row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.cells import Cell, Sample
+from windtunnel.analysis.effects import effect, whole_rounds
+from windtunnel.analysis.observations import TOTAL
+from windtunnel.analysis.words import digits
+from windtunnel.results.record import Trial
+
+RATE = "rows_per_s"
+BY_ROW = frozenset({"csv"})
+_LAYOUT = ("format", "codec", "row_group")
+_ENGINES = {"spark": "Spark on YARN", "spark-local": "Spark, local", "duckdb": "DuckDB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times as many records per second, with its 95 % interval; None: unknown."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves out "as many"."""
+        return self.low is not None and self.high is not None and (self.low > 1 or self.high < 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A format in one phase: its rate in rows/s, and the ratio to the base (None for the base).
+
+    ``shares`` are ratios by metric, of those that were measured.
+    """
+
+    treatment: str
+    name: str
+    by_row: bool
+    rate: Cell
+    ratio: Ratio | None
+    shares: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Formats:
+    """The formats of one workload and phase, all else equal; ``others`` are levels that name it."""
+
+    workload: str
+    phase: str
+    engine: str
+    others: Mapping[str, str]
+    base: str | None
+    entries: tuple[Entry, ...]
+
+    def entry(self, treatment: str) -> Entry | None:
+        """The entry of a treatment."""
+        return next((e for e in self.entries if e.treatment == treatment), None)
+
+
+SHARES = ("size_share", "read_share", "partitions_pruned", "rows_skipped")
+
+
+def formats(analysis: Analysis) -> list[Formats]:
+    """One for each workload, phase and combination of all else; none without rates of records."""
+    found = []
+    for group in _groups(analysis):
+        first = next(iter(group.values()))
+        for phase in analysis.phases[first.workload]:
+            if phase != TOTAL:
+                made = _formats(analysis, group, phase)
+                found += [made] if made.entries else []
+    return found
+
+
+def beside(found: Sequence[Formats], one: Formats) -> Formats | None:
+    """The phase that stands beside a phase: the same data, asked by DuckDB."""
+    same = (f for f in found if (f.workload, f.others) == (one.workload, one.others))
+    return next((f for f in same if f.engine == "DuckDB" and f is not one), None)
+
+
+def ratio_of(ours: Sample, base: Sample, workload: str, phase: str) -> Ratio | None:
+    """How many times the base's rate ours is."""
+    about = ("format", "", "", workload, phase, RATE, ours.unit)
+    e = effect(about, [(ours.values, base.values)], paired=whole_rounds([(ours, base)]))
+    if e.relative is None:
+        return None
+    low, high = (None if bound is None else 1 + bound for bound in (e.ci_low, e.ci_high))
+    return Ratio(1 + e.relative, low, high)
+
+
+def times(ratio: Ratio | None) -> str:
+    """``5.20 [4.10, 6.50]``; the interval is said to be unknown where it is."""
+    if ratio is None:
+        return ""
+    if ratio.low is None or ratio.high is None:
+        return f"{digits(ratio.value)} (interval unknown)"
+    return f"{digits(ratio.value)} [{digits(ratio.low)}, {digits(ratio.high)}]"
+
+
+def rows_per_s(value: float) -> str:
+    """``1.24 M``, ``310 k``: records per second with three digits."""
+    for factor, prefix in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= factor:
+            return f"{digits(value / factor)}{prefix}"
+    return digits(value)
+
+
+def _groups(analysis: Analysis) -> list[dict[str, Trial]]:
+    """Treatments of a workload that differ in the format alone, each with one of its trials."""
+    groups: dict[str, dict[str, Trial]] = {}
+    for trial in analysis.results.trials:
+        if "format" not in trial.parameters or "codec" not in trial.parameters:
+            continue
+        rest = {k: v for k, v in trial.parameters.items() if k not in _LAYOUT}
+        cluster = trial.treatment.cluster_overrides
+        key = json.dumps([trial.workload, rest, cluster], sort_keys=True, default=str)
+        groups.setdefault(key, {}).setdefault(trial.treatment.id, trial)
+    return list(groups.values())
+
+
+def _formats(analysis: Analysis, group: Mapping[str, Trial], phase: str) -> Formats:
+    first = next(iter(group.values()))
+    workload = first.workload
+    known = {
+        name: cell
+        for name in group
+        if (cell := analysis.cell(name, workload, phase, RATE)) is not None
+    }
+    names = _names({name: group[name] for name in known})
+    base = _base([group[name] for name in known])
+    entries = tuple(
+        Entry(
+            name,
+            names[name],
+            group[name].parameters["format"] in BY_ROW,
+            cell,
+            _against(analysis, workload, phase, name, base),
+            _shares(analysis, name, workload, phase),
+        )
+        for name, cell in known.items()
+    )
+    spark = _ENGINES.get(str(first.parameters.get("engine", "spark")), "")
+    is_beside = (workload, phase) in analysis.beside
+    return Formats(
+        workload,
+        phase,
+        "DuckDB" if is_beside else spark,
+        _others(analysis, group),
+        None if base is None else names[base],
+        entries,
+    )
+
+
+def _against(
+    analysis: Analysis, workload: str, phase: str, name: str, base: str | None
+) -> Ratio | None:
+    if base is None or name == base:
+        return None
+    ours, theirs = (analysis.table[(t, workload, phase, RATE)] for t in (name, base))
+    return ratio_of(ours, theirs, workload, phase)
+
+
+def _base(trials: Sequence[Trial]) -> str | None:
+    by_row = [t for t in trials if t.parameters["format"] in BY_ROW]
+    plain = [t for t in by_row if t.parameters["codec"] == "none"]
+    return next((t.treatment.id for t in [*plain, *by_row]), None)
+
+
+def _names(trials: Mapping[str, Trial]) -> dict[str, str]:
+    """Format and codec; the treatment's own name where two have the same."""
+    names = {}
+    for key, trial in trials.items():
+        kind, codec = trial.parameters["format"], trial.parameters["codec"]
+        names[key] = kind if codec == "none" else f"{kind} {codec}"
+    twice = {name for name in names.values() if list(names.values()).count(name) > 1}
+    return {key: key if name in twice else name for key, name in names.items()}
+
+
+def _others(analysis: Analysis, group: Mapping[str, Trial]) -> dict[str, str]:
+    """Levels that all treatments of a group share, of factors that vary in the study."""
+    levels = [trial.treatment.levels for trial in group.values()]
+    shared = {f: level for f, level in levels[0].items() if all(o.get(f) == level for o in levels)}
+    return {f: level for f, level in shared.items() if len(analysis.study.factors.get(f, [])) > 1}
+
+
+def _shares(analysis: Analysis, treatment: str, workload: str, phase: str) -> dict[str, float]:
+    cells = {name: analysis.cell(treatment, workload, phase, name) for name in SHARES}
+    return {name: cell.mean for name, cell in cells.items() if cell is not None}
