@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     physics.not_bottleneck,
     physics.limits_unknown,
     physics.cache_state,
+    physics.cached_reads,
     conduct.load_before,
     conduct.stolen_cpu,
     conduct.settings_changed,

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from statistics import fmean
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.limits import IDLE_BELOW, Usage, limits_of, shares_machine
 from windtunnel.analysis.words import listed, percent, plural, quantity
+from windtunnel.results.record import Phase
+
+# of windtunnel.workloads: the end of a phase's name that caches are left for, and the figures
+# of phases that move bytes and do nothing else
+_WARM = "-warm"
+_MOVED, _RATE = "moved", "aggregate_throughput"
 
 
 def above_limit(evidence: Evidence) -> Iterator[ReportWarning]:
@@ -124,6 +131,46 @@ def _warm(evidence: Evidence) -> Iterator[ReportWarning]:
         advice="for a statement about disks use data larger than memory or drop caches "
         "(protocol.cache: drop).",
     )
+
+
+def cached_reads(evidence: Evidence) -> Iterator[ReportWarning]:
+    """Rule 7: reads that came, or may have come, from memory are named phase by phase."""
+    memory = _least_memory(evidence)
+    found: dict[tuple[str, str], list[Phase]] = defaultdict(list)
+    for trial in evidence.counted if evidence.measured else ():
+        stayed = trial.before is not None and trial.before.cache_state == "warm"
+        for phase in trial.phases:
+            if _reads(phase) and (stayed or phase.name.endswith(_WARM)):
+                found[trial.workload, phase.name].append(phase)
+    for (workload, name), phases in found.items():
+        size = max(phase.metrics[_MOVED].value for phase in phases)
+        if memory is not None and size > memory:
+            continue
+        rate = fmean(phase.metrics[_RATE].value for phase in phases)
+        room = "" if memory is None else f" of {quantity(memory, 'bytes')}"
+        yield ReportWarning(
+            id="cached-read",
+            rule=7,
+            severity="note" if name.endswith(_WARM) else "caution",
+            text=f"{workload} {name} reads {quantity(size, 'bytes')}, which fits in the memory"
+            f"{room}, and caches were not dropped: {quantity(rate, 'bytes/s')} is the page cache's "
+            "rate",
+            advice="compare it with other warm reads only; for the disks' rate drop caches "
+            "(protocol.cache: drop) or read more than fits.",
+        )
+
+
+def _reads(phase: Phase) -> bool:
+    """Whether a phase tells its throughput, and that of bytes that it read."""
+    moved, read = phase.metrics.get(_MOVED), phase.metrics.get("hdfs_bytes_read")
+    told = moved is not None and read is not None and _RATE in phase.metrics
+    return told and moved.value > 0 and read.value >= moved.value
+
+
+def _least_memory(evidence: Evidence) -> float | None:
+    """Memory that can cache, of the machine or of the hosts that are modelled on it."""
+    known = (_memory(evidence), limits_of(evidence.results).memory)
+    return min((value for value in known if value is not None), default=None)
 
 
 def _largest_data(evidence: Evidence) -> float | None:
