@@ -1,0 +1,70 @@
+"""The section of what workloads measure beside time: their own figures and CPU time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.analysis import Analysis, analyse
+from windtunnel.report.sections.figures import section
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Metric, Trial
+
+
+def with_rates(trial: Trial) -> Trial:
+    """TeraSort's own figure for one of its phases, and one that it does not name."""
+    gen, *others = trial.phases
+    told = {
+        "data_rate": Metric(value=1e8 if trial.treatment.id == "stock" else 2e8, unit="bytes/s"),
+        "nobody_knows": Metric(value=1, unit="s"),
+    }
+    phase = gen.model_copy(update={"metrics": gen.metrics | told})
+    return trial.model_copy(update={"phases": [phase, *others]})
+
+
+def analysed(path: Path, **plan: object) -> Analysis:
+    made = Plan(trials=8, write_samples=False, **plan)  # type: ignore[arg-type]
+    return analyse(read_results(study_folder(path, made)))
+
+
+def test_own_figures_stand_beside_time_and_cpu(tmp_path: Path) -> None:
+    made = section(analysed(tmp_path, edit=with_rates))
+    assert made is not None
+    (table,) = made.tables
+    assert [c.name for c in table.columns] == [
+        "phase",
+        "treatment",
+        "elapsed",
+        "data rate",
+        "CPU time",
+        "trials",
+    ]
+    (stock, tuned) = table.rows
+    assert (stock[0], stock[3], tuned[3]) == ("teragen", "100 MB/s", "200 MB/s")
+    assert stock[-1] == "4"
+    assert made.hint.startswith("data rate: bytes of the data set per second")
+
+
+def test_effects_on_cpu_time_are_said(tmp_path: Path) -> None:
+    made = section(analysed(tmp_path, edit=with_rates))
+    assert made is not None
+    (said,) = made.said
+    assert said.startswith("CPU time of terasort, settings tuned against stock: ")
+    assert " s -> " in said
+
+
+def test_the_data_are_the_cells_of_the_phases(tmp_path: Path) -> None:
+    made = section(analysed(tmp_path, edit=with_rates))
+    assert made is not None
+    rates = [row for row in made.data if row["metric"] == "data_rate"]
+    assert [(row["phase"], row["mean"], row["n"]) for row in rates] == [
+        ("teragen", 1e8, 4),
+        ("teragen", 2e8, 4),
+    ]
+
+
+@pytest.mark.parametrize("edit", [None, lambda t: t.model_copy(update={"workload": "foreign"})])
+def test_without_such_figures_there_is_no_section(tmp_path: Path, edit: object) -> None:
+    assert section(analysed(tmp_path, edit=edit)) is None
