@@ -1,6 +1,6 @@
 """Make the jar of an engine's own Java sources (windtunnel/engines/ENGINE/java).
 
-    python tools/build_engine_jar.py spark           writes it beside its sources
+    python tools/build_engine_jar.py spark           writes it beside its sources; also: hadoop
     python tools/build_engine_jar.py spark FOLDER    writes it into a folder
 
 Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH, and compiles against the jars
@@ -17,13 +17,15 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from build_loopback import javac
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
-from windtunnel.engines.artifacts import ensure_shipped
-from windtunnel.engines.hadoop.lines import LINES
-from windtunnel.engines.registry import ENGINES
+from tools.build_loopback import javac  # noqa: E402
+from windtunnel.engines.artifacts import ensure_shipped  # noqa: E402
+from windtunnel.engines.hadoop.lines import LINES  # noqa: E402
+from windtunnel.engines.registry import ENGINES  # noqa: E402
 
-HOME = Path(__file__).resolve().parents[1] / "windtunnel" / "engines"
+HOME = ROOT / "windtunnel" / "engines"
 HASH = "io/windtunnel/sources.sha256"
 
 
@@ -39,9 +41,11 @@ def source_hash(engine: str) -> str:
 
 def build(compiler: str, engine: str, folder: Path) -> Path:
     """Compile the sources and write the jar into ``folder``."""
-    line = next(iter(ENGINES[engine].lines.values()))
-    hadoop = next(iter(LINES.values()))
-    libs = [f"{ensure_shipped(name).lib}/*" for name in (line.lock, hadoop.lock)]
+    hadoop = ensure_shipped(next(iter(LINES.values())).lock)
+    libs = [f"{hadoop.lib}/*", f"{hadoop.client_lib}/*"]
+    if engine in ENGINES:
+        line = next(iter(ENGINES[engine].lines.values()))
+        libs.insert(0, f"{ensure_shipped(line.lock).lib}/*")
     with tempfile.TemporaryDirectory() as work:
         command = [compiler, "-nowarn", "-proc:none", "-g:source,lines", "--release", "17"]
         command += ["-d", work, "-cp", ":".join(libs), *map(str, sources(engine))]

@@ -27,6 +27,7 @@ from windtunnel.hosts.base import Host, Process
 _END_S = 10.0
 
 
+@runtime_checkable
 class HadoopCluster(Deployment, Transfers, Protocol):
     """A running Hadoop cluster, as engines see it.
 

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from windtunnel.engines.engine import Engine
+from windtunnel.engines.pig.engine import Pig
 
-ENGINES: dict[str, type[Engine]] = {}
+ENGINES: dict[str, type[Engine]] = {"pig": Pig}

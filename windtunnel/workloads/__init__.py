@@ -10,12 +10,14 @@ from windtunnel.workloads.pi import Pi
 from windtunnel.workloads.teragen import TeraGen
 from windtunnel.workloads.terasort import TeraSort
 from windtunnel.workloads.transfer import Transfer
+from windtunnel.workloads.wordcount import WordCount
 
 WORKLOADS: dict[str, type[Workload]] = {
     "terasort": TeraSort,
     "teragen": TeraGen,
     "pi": Pi,
     "dfsio": Dfsio,
+    "wordcount": WordCount,
     "transfer": Transfer,
     "mix": Mix,
 }

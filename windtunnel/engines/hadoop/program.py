@@ -1,0 +1,113 @@
+"""Programs on the client's host that submit jobs: all jobs of one together are a timed phase."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windtunnel.engines.deployment import JobRun
+from windtunnel.errors import TrialInvalidError
+from windtunnel.results.record import Metric, Phase
+
+if TYPE_CHECKING:
+    from windtunnel.engines.engine import HadoopCluster
+
+OWN_JAR = Path(__file__).with_name("windtunnel-hadoop.jar")
+_JOB_ID = re.compile(r"\bjob_\d+_\d+\b")
+_OVERHEAD = "client_overhead"
+_HEAP_MB = 512
+
+
+def run_own_job(
+    hadoop: HadoopCluster,
+    phase: str,
+    argv: Sequence[str],
+    settings: Mapping[str, str],
+    deadline_s: float,
+) -> JobRun:
+    """Run a main class of our own jar (``engines/hadoop/java``) as one timed phase.
+
+    Errors as with ``Deployment.run_job``, which knows Hadoop's own classes alone.
+    """
+    main, *rest = argv
+    options = [f"-D{key}={value}" for key, value in sorted(settings.items())]
+    jars: list[Path | str] = [f"{hadoop.daemons.layout.software.client_lib}/*", OWN_JAR]
+    command = client_jvm(hadoop, main, [*options, *rest], jars)
+    return run_program(hadoop, phase, command, deadline_s)
+
+
+def client_jvm(
+    hadoop: HadoopCluster, main: str, args: Sequence[str], jars: Sequence[Path | str]
+) -> list[str]:
+    """Command line of a JVM on the client's host, with Hadoop's jars and more behind them."""
+    daemons = hadoop.daemons
+    return daemons.layout.software.command(
+        main,
+        *args,
+        heap_mb=_HEAP_MB,
+        hosts_file=daemons.hosts_file,
+        classpath=[daemons.client_conf, *jars],
+        binding=daemons.layout.binding(hadoop.client.address),
+    )
+
+
+def run_program(
+    hadoop: HadoopCluster, phase: str, command: Sequence[str], deadline_s: float
+) -> JobRun:
+    """Run a program to its end and collect the jobs that it named in its output.
+
+    Raises
+    ------
+    TrialInvalidError
+        If it fails, names no job, or is still running at ``deadline_s`` (monotonic).
+    DeploymentError
+        If a daemon dies meanwhile.
+    """
+    began = time.monotonic()
+    text = hadoop.run_on_client(phase, command, deadline_s=deadline_s)
+    wall_s = time.monotonic() - began
+    ids = list(dict.fromkeys(_JOB_ID.findall(text)))
+    if not ids:
+        raise TrialInvalidError(f"{phase} ended well but submitted no job")
+    return as_one(phase, [hadoop.history.collect(phase, job, wall_s) for job in ids], wall_s)
+
+
+def as_one(phase: str, runs: Sequence[JobRun], wall_s: float) -> JobRun:
+    """Several jobs as one: from the first start to the last end, everything counted summed.
+
+    A metric that one of the jobs does not have is unknown for all.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    phases = [run.phase for run in runs]
+    started = min(one.started_at for one in phases)
+    finished = max(one.finished_at for one in phases)
+    shared = set.intersection(*(set(one.metrics) for one in phases)) - {_OVERHEAD}
+    metrics = {
+        name: Metric(value=sum(one.metrics[name].value for one in phases), unit=metric.unit)
+        for name, metric in phases[0].metrics.items()
+        if name in shared
+    }
+    metrics[_OVERHEAD] = Metric(value=max(0.0, wall_s - (finished - started)), unit="s")
+    record = Phase(
+        name=phase,
+        job_id=" ".join(one.job_id for one in phases if one.job_id),
+        started_at=started,
+        finished_at=finished,
+        elapsed_s=finished - started,
+        wall_s=wall_s,
+        metrics=metrics,
+    )
+    counters: Counter[str] = Counter()
+    for run in runs:
+        counters.update(run.counters)
+    return JobRun(
+        record,
+        counters,
+        [row for run in runs for row in run.tasks],
+        notes=[note for run in runs for note in run.notes],
+    )
