@@ -225,9 +225,14 @@ def test_own_text_that_changes_between_trials_is_refused(tmp_path: Path) -> None
 
 def test_own_text_that_is_not_there_is_said_before_anything_starts(tmp_path: Path) -> None:
     (problem,) = own(tmp_path / "absent").check(load_cluster("local-3"))
-    assert problem == f"workloads.wordcount.text: there is no {tmp_path}/absent"
+    assert problem == f"workloads.wordcount.text: there is no text file at {tmp_path}/absent"
+    assert own(tmp_path / "absent").data_bytes() == 0
     (tmp_path / "there").write_text("12345")
     assert own(tmp_path / "there").check(load_cluster("local-3")) == []
+    (tmp_path / "packed.gz").touch()
+    (problem,) = own(tmp_path / "packed.gz").check(load_cluster("local-3"))
+    assert "packed.gz is packed" in problem
+    (tmp_path / "packed.gz").unlink()
     assert own(tmp_path / "there").data_bytes() == own(tmp_path).data_bytes() == 5
 
 

@@ -11,6 +11,7 @@ Every word's count must equal the one of a count that has nothing of Hadoop: see
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field, PositiveInt
@@ -23,6 +24,7 @@ from windtunnel.engines.pig.engine import Pig
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Check, Metric, Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Parameters
+from windtunnel.workloads.counted_text import text_files
 from windtunnel.workloads.figures import with_metrics, with_rate
 from windtunnel.workloads.rows import TASK, misfits
 from windtunnel.workloads.verdicts import check, verdict
@@ -87,19 +89,22 @@ class WordCount:
 
     def check(self, cluster: Cluster) -> list[str]:
         """YARN must be there, DataNodes for all replicas, and the user's own text."""
-        path = self.parameters.path
         found = misfits(self.name, cluster, {"replication": self.parameters.replication})
-        if path is not None and not path.exists():
-            found.append(f"workloads.{self.name}.text: there is no {path}")
+        try:
+            self._own_files()
+        except ValueError as problem:
+            found.append(f"workloads.{self.name}.text: {problem}")
         return found
 
     def data_bytes(self) -> int:
-        """Bytes of the text."""
-        path, wanted = self.parameters.path, self.parameters
-        if path is None:
+        """Bytes of the text; 0 where it is the user's own and cannot be read: see check."""
+        wanted = self.parameters
+        if wanted.path is None:
             return wanted.file_bytes * wanted.files
-        files = [path] if path.is_file() else path.glob("*")
-        return sum(file.stat().st_size for file in files if file.is_file())
+        try:
+            return sum(path.stat().st_size for path in self._own_files())
+        except (OSError, ValueError):
+            return 0
 
     def demands(self, phase: str, workers: int) -> Demand:
         """The text is read where it lies; what maps put out is written, read and shuffled."""
@@ -152,6 +157,11 @@ class WordCount:
     def clean(self, deployment: Deployment, execution: Execution) -> None:
         """Remove the trial's folder; the text stays for later trials."""
         deployment.files.delete(execution.folder)
+
+    def _own_files(self) -> list[Path]:
+        """The user's own files, none for a text that is made; ValueError if they cannot be used."""
+        path = self.parameters.path
+        return text_files(path) if path else []
 
     def _script(self, source: str, target: str) -> str:
         wanted = self.parameters
