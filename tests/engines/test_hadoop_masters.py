@@ -54,6 +54,7 @@ def test_who_does_not_answer_tells_nothing(
     found = masters(answer)
     assert found.namenode_bean("FSNamesystemState") == {}
     assert found.live_datanodes() == (0, True)
+    assert found.pending_deletions() == 0
     assert found.active_nodemanagers() == 0
     assert found.yarn_nodes() == []
     assert found.application_progress(0.0) is None
@@ -127,3 +128,11 @@ def test_connections_that_were_never_made_need_no_closing() -> None:
     made = Masters(lambda: LAYOUT)
     made.close()
     assert "_http" not in made.__dict__
+
+
+def test_deleted_blocks_are_counted_until_they_are_gone() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert "FSNamesystem" in str(request.url)
+        return beans(PendingDeletionBlocks=12)
+
+    assert masters(answer).pending_deletions() == 12

@@ -89,6 +89,10 @@ class Model(ScaledDeployment):
         self.membership = Recorder()  # type: ignore[assignment]
         self.layout = self.plan(self.placements(self.model, self.shaped))
         self.daemons = Restarts(self.layout, self.hosts_file, self.shared)
+        pending = iter([7, 3, 0])
+        self.daemons.masters = SimpleNamespace(  # type: ignore[assignment]
+            pending_deletions=lambda: next(pending, 0)
+        )
         for placement in self.layout.placements:
             for role in placement.roles:
                 self.daemons.restart(f"{role}@{placement.host.name}")

@@ -55,6 +55,11 @@ class Masters:
         """A bean of the NameNode (JMX); empty where it does not answer."""
         return self._bean("namenode", name)
 
+    def pending_deletions(self) -> int:
+        """Blocks of deleted files that DataNodes have not been told to remove yet."""
+        found = self.namenode_bean("FSNamesystem").get("PendingDeletionBlocks", 0)
+        return found if isinstance(found, int) else 0
+
     def live_datanodes(self) -> tuple[int, bool]:
         """How many DataNodes the NameNode counts, and whether HDFS is in safe mode."""
         beans: dict[str, object] = {}

@@ -7,6 +7,7 @@ else is refused with DeploymentError: the runner then deploys anew.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ from windtunnel.testbeds.scaled.model import scaled
 from windtunnel.testbeds.scaled.scale import Scale
 
 _READY_LIMIT_S = 120.0
+_DELETION_LIMIT_S = 20.0
 _WORKER = {"datanode", "nodemanager"}
 _MASTERS_FIRST = ("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver")
 
@@ -193,6 +195,7 @@ def _settle(
     leaving = _leaving_disks(deployment, plan)
     deployment.layout = daemons.layout = new
     if leaving:  # its blocks go to the disks that stay, while nobody writes
+        _wait_deleted(deployment)
         daemons.stop(f"datanode@{node}" for node in leaving if node not in daemons.out)
         for node, disks in leaving.items():
             host = deployment.virtual[node]
@@ -207,6 +210,16 @@ def _settle(
         yield f"{', '.join(names)}: restarted {', '.join(order)}"
     elif names:
         yield f"{', '.join(names)}: job settings changed"
+
+
+def _wait_deleted(deployment: ScaledDeployment) -> None:
+    """Let DataNodes remove what the last trial wrote: else it is moved, at the disks' slow rate.
+
+    They hear of it with their heartbeats; after the limit what is left is moved as well.
+    """
+    limit = time.monotonic() + _DELETION_LIMIT_S
+    while deployment.daemons.masters.pending_deletions() and time.monotonic() < limit:
+        time.sleep(0.2)
 
 
 def _new_layout(deployment: ScaledDeployment, model: Cluster, plan: FabricPlan) -> Layout:
