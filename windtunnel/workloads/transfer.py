@@ -113,13 +113,15 @@ class Transfer:
                 deadline_s=deadline_s,
             )
         remote = [f"{execution.folder}/data/{name}" for name in self._names()]
-        return client.get(remote, self._back(client), streams=streams, deadline_s=deadline_s)
+        return client.get(
+            remote, self._back(client, execution), streams=streams, deadline_s=deadline_s
+        )
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """Valid if what came back is what was made, and HDFS held it in as many copies."""
         client = _client(deployment)
         made = self._digests(client, self._sources(client), execution)
-        back = self._digests(client, self._back(client), execution)
+        back = self._digests(client, self._back(client, execution), execution)
         held = deployment.files.list_files(f"{execution.folder}/data")
         total = sum(file.length_bytes for file in held)
         copies = "/".join(sorted({str(file.replication) for file in held})) or "none"
@@ -134,7 +136,7 @@ class Transfer:
     def clean(self, deployment: Deployment, execution: Execution) -> None:
         """Remove the trial's folder and what came back; what was made stays for later trials."""
         client = _client(deployment)
-        self._run(client, ["remove", str(self._back(client))], execution)
+        self._run(client, ["remove", str(self._back(client, execution))], execution)
         deployment.files.delete(execution.folder)
 
     def _names(self) -> list[str]:
@@ -146,8 +148,9 @@ class Transfer:
     def _sources(self, client: Transfers) -> Path:
         return client.client_folder / f"made-{'-'.join(self._numbers())}"
 
-    def _back(self, client: Transfers) -> Path:
-        return client.client_folder / "back"
+    def _back(self, client: Transfers, execution: Execution) -> Path:
+        # of its own: several may copy at the same time
+        return client.client_folder / f"back{execution.folder.replace('/', '-')}"
 
     def _digests(self, client: Transfers, folder: Path, execution: Execution) -> dict[str, str]:
         """SHA-256 of each file of a folder by name, computed on the client."""
