@@ -96,6 +96,7 @@ def deployment() -> Iterator[Any]:
         testbed="local",
         processes=lambda: {name: p.pid for name, p in daemons.running.items()},
         check_alive=daemons.check_alive,
+        engines={},
         layout=SimpleNamespace(
             properties=lambda: {"dfs.namenode.heartbeat.recheck-interval": "2000"},
             placements=[
@@ -241,3 +242,70 @@ def test_hardware_is_not_this_testbeds(faults: HadoopFaults) -> None:
 def test_deployments_can_be_broken(deployment: Any, faults: HadoopFaults) -> None:
     assert isinstance(SimpleNamespace(faulty=faults), Breakable)
     assert not isinstance(deployment, Breakable)
+
+
+class Store:
+    """An engine with one daemon on each host."""
+
+    def __init__(self, *names: str) -> None:
+        self.running: dict[str, Any] = {name: Sleeper(name) for name in names}
+        self.told: list[str] = []
+        self.share: float | None = None
+
+    def placed(self, cluster: object) -> dict[str, list[str]]:
+        return {"regionserver": ["w1"]}
+
+    def release(self, names: list[str]) -> list[Any]:
+        return [self.running.pop(name) for name in names if name in self.running]
+
+    def restart(self, name: str) -> None:
+        self.told.append(f"restart {name}")
+
+    def recover(self) -> None:
+        self.told.append("recover")
+
+    def progress(self) -> float | None:
+        return self.share
+
+
+def test_a_daemon_of_an_engine_is_killed_and_put_back_by_it(
+    deployment: Any, faults: HadoopFaults
+) -> None:
+    store = Store("regionserver@w1")
+    deployment.engines["store"] = store
+    deployment.layout.cluster = None
+    victim = store.running["regionserver@w1"]
+    undo = faults.kill_daemon("regionserver", "w1")
+    assert victim.returncode() == -signal.SIGKILL
+    assert store.running == {}
+    with pytest.raises(DeploymentError, match="does not run"):
+        faults.kill_daemon("regionserver", "w1")
+    undo()
+    faults.restore(copies=False)
+    assert store.told == ["restart regionserver@w1", "recover"]
+    assert deployment.daemons.started == []
+
+
+def test_a_host_dies_with_the_daemons_of_its_engines(deployment: Any, faults: HadoopFaults) -> None:
+    store = Store("regionserver@w1")
+    deployment.engines["store"] = store
+    deployment.layout.cluster = None
+    own = deployment.processes
+    deployment.processes = lambda: {**own(), **{n: p.pid for n, p in store.running.items()}}
+    undo = faults.kill_host("w1")
+    assert store.running == {}
+    undo()
+    assert store.told == ["restart regionserver@w1"]
+    assert deployment.daemons.started == ["datanode@w1", "nodemanager@w1"]
+
+
+def test_progress_is_that_of_an_engine_s_client_where_one_runs(
+    deployment: Any, faults: HadoopFaults
+) -> None:
+    store = Store()
+    deployment.engines["store"] = store
+    deployment.supervisor = SimpleNamespace(processes={})
+    deployment.daemons.done = 0.25
+    assert faults.progress(0) == 0.25
+    store.share = 0.5
+    assert faults.progress(0) == 0.5

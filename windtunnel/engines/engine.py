@@ -8,7 +8,7 @@ settings and processes from the Hadoop cluster it runs on, so it runs on every t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
@@ -21,7 +21,7 @@ from windtunnel.engines.hadoop.daemons import Daemons, refuse_dead
 from windtunnel.engines.hadoop.history import History
 from windtunnel.engines.java import major_of
 from windtunnel.engines.progress import Progress
-from windtunnel.errors import DescriptionError, SetupError
+from windtunnel.errors import DeploymentError, DescriptionError, SetupError
 from windtunnel.hosts.base import Host, Process
 
 _END_S = 10.0
@@ -68,17 +68,23 @@ class Engine(ABC):
     """Software on top of a running Hadoop cluster.
 
     ``name`` is what ``software.engines`` calls it, ``lines`` the release lines that ship, the
-    first being the default. ``running`` are its daemons by name, ``ROLE@HOST``; those of a
-    client-only engine are none.
+    first being the default, ``roles`` those of a description's that it plays. ``running`` are its
+    daemons by name, ``ROLE@HOST``; those of a client-only engine are none.
     """
 
     name: ClassVar[str]
     lines: ClassVar[Mapping[str, EngineLine]]
+    roles: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
         self.hadoop = hadoop
         self.jars = jars
         self.running: dict[str, Process] = {}
+
+    @classmethod
+    def placed(cls, cluster: Cluster) -> Mapping[str, Sequence[str]]:
+        """Names of the hosts that each of its roles runs on; none for a client-only engine."""
+        return {}
 
     @property
     def settings(self) -> dict[str, str]:
@@ -102,6 +108,22 @@ class Engine(ABC):
     def processes(self) -> Mapping[str, int]:
         """Process id of each of its daemons by name, ``ROLE@HOST``."""
         return {name: process.pid for name, process in list(self.running.items())}
+
+    def progress(self) -> float | None:
+        """Share that is done of what a client of its own runs; None while none does."""
+        return None
+
+    def release(self, names: Iterable[str]) -> list[Process]:
+        """Watch over some daemons no longer: they may end now. Returns those that ran."""
+        return [self.running.pop(name) for name in list(names) if name in self.running]
+
+    def restart(self, name: str) -> None:
+        """Start a daemon that has ended again, under its old name."""
+        raise DeploymentError(f"{name} cannot be started again")
+
+    def recover(self) -> None:
+        """Wait until all of it serves, after daemons were started anew; raises DeploymentError."""
+        self.check_alive()
 
     def close(self) -> None:
         """End its daemons, whatever state they are in."""

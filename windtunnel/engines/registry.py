@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from windtunnel.engines.engine import Engine
+from windtunnel.engines.hbase.engine import HBase
 from windtunnel.engines.pig.engine import Pig
 
-ENGINES: dict[str, type[Engine]] = {"pig": Pig}
+ENGINES: dict[str, type[Engine]] = {"hbase": HBase, "pig": Pig}

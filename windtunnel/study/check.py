@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from windtunnel.cluster import Cluster, format_bytes
 from windtunnel.cluster.settings import unknown_settings
@@ -81,12 +81,13 @@ class _Look:
                 self._workloads[key[1:]] = workload
                 self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
             yield from self._pairs[key]
-            yield from self._faults(treatment, cluster, name, self._workloads[key[1:]].phases())
+            yield from self._faults(treatment, cluster, name, self._workloads[key[1:]])
 
     def _faults(
-        self, treatment: Treatment, cluster: Cluster, name: str, phases: Sequence[str]
+        self, treatment: Treatment, cluster: Cluster, name: str, workload: Workload
     ) -> Iterator[str]:
         """Why the faults of a treatment cannot be made in a workload."""
+        phases, engines = workload.phases(), workload.parameters.engines()
         for fault in faults_of(treatment):
             lead = f"fault {fault.kind}: "
             if fault.part not in self.testbed.breakable:
@@ -98,6 +99,8 @@ class _Look:
                 yield f"{lead}the workload {name} has no phase '{fault.phase}', but " + ", ".join(
                     phases
                 )
+            if fault.engine() not in (None, *engines):
+                yield f"{lead}the workload {name} does not run on {fault.engine()}"
             yield from (lead + problem for problem in fault.problems(cluster))
 
     def _cluster(self, key: str, treatment: Treatment) -> tuple[Cluster, list[str]]:

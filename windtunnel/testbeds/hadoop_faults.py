@@ -14,6 +14,8 @@ from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.hosts.base import Process
 
 if TYPE_CHECKING:
+    from windtunnel.engines.engine import Engine
+    from windtunnel.engines.hadoop.daemons import Daemons
     from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 
 _END_S = 10.0
@@ -25,6 +27,8 @@ _RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
 _UNDER = re.compile(r"Target Replicas is (\d+) but found (\d+) live replica")
 _MISSING = re.compile(r"^\s*Missing blocks:\s*(\d+)", re.MULTILINE)
 _MASTERS_FIRST = ("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver")
+# of engines beside Hadoop
+_MASTERS_FIRST += ("zookeeper", "hmaster", "regionserver")
 
 
 class HadoopFaults:
@@ -77,7 +81,10 @@ class HadoopFaults:
         raise self._refusal("disks")
 
     def progress(self, since: float) -> float | None:
-        """Of the application that runs; 0 while a client copies files."""
+        """Of the application or the engine's client that runs; 0 while a client copies files."""
+        for engine in list(self.deployment.engines.values()):
+            if (done := engine.progress()) is not None:
+                return done
         clients = list(self.deployment.supervisor.processes.items())
         copying = (name for name, p in clients if p.returncode() is None)
         if any(name.startswith("transfer-") for name in copying):
@@ -112,6 +119,8 @@ class HadoopFaults:
         daemons = self.deployment.daemons
         daemons.check_alive()
         daemons.wait_ready(_READY_LIMIT_S, fresh=dict(self._since))
+        for engine in list(self.deployment.engines.values()):
+            engine.recover()
         self._since.clear()
         if copies:
             self._wait_whole()
@@ -138,6 +147,8 @@ class HadoopFaults:
 
     def _release(self, names: list[str]) -> list[Process]:
         found = self.deployment.daemons.release(names)
+        for engine in list(self.deployment.engines.values()):
+            found += engine.release(names)
         if len(found) < len(names) or not found:
             raise DeploymentError(f"{', '.join(names) or 'no daemon'} does not run")
         for name in names:
@@ -148,7 +159,15 @@ class HadoopFaults:
         """Start daemons that were killed, the masters first."""
         for name in sorted(names, key=lambda name: _MASTERS_FIRST.index(name.partition("@")[0])):
             self._since[name] = time.time()
-            self.deployment.daemons.restart(name)
+            self._owner(name).restart(name)
+
+    def _owner(self, name: str) -> Daemons | Engine:
+        """Who starts a daemon: the engine that it is of, or Hadoop."""
+        role, _, host = name.partition("@")
+        for engine in list(self.deployment.engines.values()):
+            if host in engine.placed(self.deployment.layout.cluster).get(role, ()):
+                return engine
+        return self.deployment.daemons
 
     def _refusal(self, part: str) -> NotRealisableError:
         return NotRealisableError(

@@ -179,7 +179,8 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
             engine_line(ENGINES[name], cluster)
         except DescriptionError as error:
             impossible.append(f"software.engines.{name}: {error.message}")
-    unknown = {str(role) for role in roles if role not in MAIN_CLASS} - {"client"}
+    engines = {role for kind in ENGINES.values() for role in kind.roles}
+    unknown = {str(role) for role in roles if role not in MAIN_CLASS} - {"client"} - engines
     if unknown:
         impossible.append(f"no engine for the roles {', '.join(sorted(unknown))}")
     if cluster.storage.kind != "hdfs":

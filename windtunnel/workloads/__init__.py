@@ -5,6 +5,7 @@ from __future__ import annotations
 from windtunnel.errors import DescriptionError
 from windtunnel.workloads.base import Workload
 from windtunnel.workloads.dfsio import Dfsio
+from windtunnel.workloads.keyvalue import KeyValue
 from windtunnel.workloads.mix import Mix
 from windtunnel.workloads.pi import Pi
 from windtunnel.workloads.teragen import TeraGen
@@ -19,6 +20,7 @@ WORKLOADS: dict[str, type[Workload]] = {
     "dfsio": Dfsio,
     "wordcount": WordCount,
     "transfer": Transfer,
+    "keyvalue": KeyValue,
     "mix": Mix,
 }
 

@@ -164,6 +164,7 @@ def test_what_is_wrong_is_named_with_line_and_key(
         ("{kind: cut-link, rack: rack-1}", "no rack 'rack-1'"),
         ("{kind: slow-disk, disk: 9}", "worker-3 has"),
         ("{kind: slow-nic, phase: terasrt}", "has no phase 'terasrt'"),
+        ("{kind: kill-daemon, role: regionserver}", "terasort does not run on hbase"),
     ],
 )
 def test_a_fault_that_the_cluster_has_no_place_for(tmp_path: Path, fault: str, says: str) -> None:
@@ -188,3 +189,17 @@ def test_masters_and_disks_are_found_in_a_described_cluster() -> None:
     master = FAULTS["kill-daemon"].model_validate({"kind": "kill-daemon", "role": "namenode"})
     assert master.target(cluster) == "the namenode on master"
     assert master.touches_copies(cluster)
+
+
+def test_a_daemon_of_an_engine_is_found_where_the_engine_runs_it(tmp_path: Path) -> None:
+    head = HEAD.partition("workloads:")[0] + (
+        "workloads: {keyvalue: {workload: A, records: 200000, operations: 10}}\n"
+    )
+    plan = plan_of(tmp_path, "fault: {kind: kill-daemon, role: regionserver}\n", head)
+    (fault,) = faults_of(plan.treatments[0])
+    assert fault.target(plan.base) == "the regionserver on worker-3"
+    assert not fault.touches_copies(plan.base)
+    check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]
+    away = plan_of(tmp_path, "fault: {kind: kill-daemon, role: hmaster, host: worker-1}\n", head)
+    with pytest.raises(NotRealisableError, match="no hmaster runs on worker-1; it runs on master"):
+        check_plan(away, BreakingTestbed())  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from windtunnel.engines.hadoop.daemons import Daemons, tail
 from windtunnel.engines.hadoop.loopback import Binding
@@ -150,7 +150,15 @@ class JobClient:
         return ids[-1], wall_s, tail(log, _OUTPUT_LINES)
 
 
-def watch(daemons: Daemons, process: Process, name: str, deadline_s: float) -> int:
+class Watched(Protocol):
+    """Daemons that a client needs."""
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError if one has died."""
+        ...
+
+
+def watch(daemons: Watched, process: Process, name: str, deadline_s: float) -> int:
     """Wait for a client's end while the daemons live; returns its exit code.
 
     Raises

@@ -86,6 +86,10 @@ class Options(Closed):
         """Whether blocks lose copies, or their master, while it lasts."""
         return self.takes_copies
 
+    def engine(self) -> str | None:
+        """The engine beside Hadoop whose part it breaks; None: Hadoop's, or hardware."""
+        return None
+
     def moment(self) -> str:
         """When it strikes: ``5 s into``, ``50 % into``, ``at the start of``."""
         if self.at is not None:

@@ -9,9 +9,11 @@ from pydantic import Field
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.faulty import Faulty, Part, Undo
+from windtunnel.engines.registry import ENGINES
 from windtunnel.study.faults.base import Options, holders, node_of, unknown_host
 
 _COPIES = ("namenode", "datanode")
+_ENGINE_OF = {"zookeeper": "hbase", "hmaster": "hbase", "regionserver": "hbase"}
 
 
 class KillDaemon(Options):
@@ -20,14 +22,30 @@ class KillDaemon(Options):
     part: ClassVar[Part] = "daemons"
 
     kind: Literal["kill-daemon"] = Field(description="Name of the fault.")
-    role: Literal["datanode", "nodemanager", "namenode", "resourcemanager"] = Field(
-        description="The daemon."
-    )
+    role: Literal[
+        "datanode",
+        "nodemanager",
+        "namenode",
+        "resourcemanager",
+        "zookeeper",
+        "hmaster",
+        "regionserver",
+    ] = Field(description="The daemon; the last three are those of HBase.")
     host: str | None = Field(None, description="Its host; left out: the last that plays the role.")
 
     def on(self, cluster: Cluster) -> str:
         """The host of the daemon."""
-        return self.host or next(reversed(holders(cluster, self.role)), "no host")
+        return self.host or next(reversed(self._able(cluster)), "no host")
+
+    def _able(self, cluster: Cluster) -> list[str]:
+        """The hosts that the daemon runs on."""
+        if (engine := self.engine()) is not None:
+            return list(ENGINES[engine].placed(cluster)[self.role])
+        return holders(cluster, self.role)
+
+    def engine(self) -> str | None:
+        """The engine that has such a role."""
+        return _ENGINE_OF.get(self.role)
 
     def target(self, cluster: Cluster) -> str:
         """The daemon and its host."""
@@ -42,7 +60,7 @@ class KillDaemon(Options):
         host = self.on(cluster)
         if self.host is not None and node_of(cluster, host) is None:
             yield unknown_host(cluster, host)
-        elif host not in (able := holders(cluster, self.role)):
+        elif host not in (able := self._able(cluster)):
             yield f"no {self.role} runs on {host}; it runs on {', '.join(able) or 'no host'}"
 
     def strike(self, faulty: Faulty, cluster: Cluster) -> Undo:

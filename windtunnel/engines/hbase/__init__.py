@@ -1,0 +1,1 @@
+"""HBase on HDFS with ZooKeeper, and YCSB's core with a binding of our own."""

@@ -1,0 +1,93 @@
+"""What HBase tells of itself: the beans of its master and its RegionServers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from windtunnel.engines.hbase.site import Site
+
+if TYPE_CHECKING:
+    import httpx
+
+_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Block caches of all RegionServers: bytes, and blocks that were asked for so far.
+
+    ``capacity`` is what they may hold. ``hits`` and ``misses`` count requests that were to be
+    cached.
+    """
+
+    capacity: float
+    hits: float
+    misses: float
+
+
+class Status:
+    """Asks the web servers of HBase's daemons. One that does not answer tells nothing."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    @cached_property
+    def _http(self) -> httpx.Client:
+        import httpx  # takes long, and 'plan' talks to no daemon
+
+        return httpx.Client(timeout=_TIMEOUT_S, trust_env=False)
+
+    def close(self) -> None:
+        """Close the connections, if there are any."""
+        if "_http" in self.__dict__:
+            self._http.close()
+
+    def missing(self) -> list[str]:
+        """What HBase still lacks to serve; empty if it is ready.
+
+        The master says itself when it has come up, which includes that meta is assigned, how
+        many RegionServers live, and how many regions are on their way.
+        """
+        masters = [
+            self._bean("hmaster", h, "Master,sub=Server") for h in self._site.hosts["hmaster"]
+        ]
+        active = next((m for m in masters if m.get("tag.isActiveMaster") == "true"), None)
+        if active is None:
+            return ["an active master"]
+        if not active.get("masterFinishedInitializationTime"):
+            return ["the master's initialisation"]
+        found = []
+        wanted = len(self._site.hosts["regionserver"])
+        live = int(active.get("numRegionServers", 0))
+        if live < wanted:
+            found.append(f"{wanted - live} regionservers")
+        for host in self._site.hosts["hmaster"]:
+            moving = self._bean("hmaster", host, "Master,sub=AssignmentManager").get("ritCount", 0)
+            if moving:
+                found.append(f"{moving} regions in transition")
+        return found
+
+    def cache(self) -> Cache | None:
+        """The block caches; None if a RegionServer does not answer."""
+        hosts = self._site.hosts["regionserver"]
+        beans = [self._bean("regionserver", host, "RegionServer,sub=Server") for host in hosts]
+        if not all("blockCacheSize" in bean for bean in beans):
+            return None
+        return Cache(
+            capacity=sum(b["blockCacheSize"] + b["blockCacheFreeSize"] for b in beans),
+            hits=sum(b["blockCacheHitCount"] for b in beans),
+            misses=sum(b["blockCacheMissCount"] for b in beans),
+        )
+
+    def _bean(self, role: str, host: Any, name: str) -> dict[str, Any]:
+        import httpx
+
+        url = f"http://{self._site.web(role, host)}/jmx?qry=Hadoop:service=HBase,name={name}"
+        try:
+            answer = self._http.get(url)
+            found = answer.json().get("beans") if answer.is_success else None
+        except (httpx.HTTPError, ValueError):
+            return {}
+        return dict(found[0]) if isinstance(found, list) and found else {}

@@ -1,0 +1,168 @@
+"""The key-value store: what it served, how long an operation took, how it got over faults."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from windtunnel.analysis import Analysis
+from windtunnel.analysis.keyvalue import (
+    PERCENTILES,
+    Course,
+    Served,
+    courses,
+    curves,
+    served,
+)
+from windtunnel.analysis.words import digits, percent, plural, quantity
+from windtunnel.report.sections.base import Section, Table, column
+
+OMITTED = 2.0
+"""From this ratio on it is said how much a client that waits for slow answers would miss."""
+
+
+def section(analysis: Analysis) -> Section | None:
+    """None where no store was asked."""
+    rows = analysis.once(served)
+    if not rows:
+        return None
+    several = len({row.workload for row in rows}) > 1
+    times = analysis.once(courses)
+    few = min(row.n for row in rows)
+    return Section(
+        id="keyvalue",
+        title="Key-value store",
+        lead="Latency counts from the moment at which an operation was to begin by the target "
+        "rate; without one, from its actual start.",
+        said=[
+            *(text for row in rows if (text := _saturated(row, several))),
+            *(text for row in rows if (text := _omitted(row, several))),
+            *(text for course in times if (text := _recovery(course, several))),
+        ],
+        charts=("kv-throughput", "kv-latency", "kv-curve"),
+        tables=[_throughput(rows, several), _latencies(rows, several)],
+        hint="" if few >= 5 else f"from {plural(few, 'trial')}: indicative",
+        data={
+            "served": [_data(row) for row in rows],
+            "courses": [asdict(course) for course in times],
+            "curves": [asdict(curve) for curve in analysis.once(curves)],
+        },
+    )
+
+
+def name(row: Served | Course, several: bool) -> str:
+    """The treatment, with its workload where the study has several."""
+    return f"{row.workload}: {row.treatment}" if several else row.treatment
+
+
+def _saturated(row: Served, several: bool) -> str:
+    if not row.saturated or row.target is None:
+        return ""
+    often = "" if row.saturated == row.n else f" in {row.saturated} of {plural(row.n, 'trial')}"
+    share = percent(row.throughput.mean / row.target, signed=False)
+    return (
+        f"{name(row, several)} is saturated{often}: {_rate(row.throughput.mean)} of the "
+        f"{row.target:,.0f} that were asked for ({share}); its latencies grow with the length "
+        "of the run and say only that"
+    )
+
+
+def _omitted(row: Served, several: bool) -> str:
+    """How much smaller the tail looks to a client that waits for slow answers."""
+    worst = max(
+        (
+            (one.by_percentile["p99"] / one.service_p99, one)
+            for one in row.latencies
+            if one.service_p99 and "p99" in one.by_percentile
+        ),
+        key=lambda pair: pair[0],
+        default=None,
+    )
+    if worst is None or row.saturated or worst[0] < OMITTED:
+        return ""
+    ratio, one = worst
+    return (
+        f"{name(row, several)}, {_words(one.operation)}: the 99th percentile is "
+        f"{_ms(one.by_percentile['p99'])} from the intended start and {_ms(one.service_p99)} from "
+        f"the actual one: a client that waits for slow answers would miss a factor of "
+        f"{digits(ratio)}"
+    )
+
+
+def _recovery(course: Course, several: bool) -> str:
+    if not course.faults:
+        return ""
+    lead = f"{name(course, several)}: after the fault at {digits(min(course.faults))} s "
+    if course.recovery_s is None:
+        return f"{lead}the throughput was not back until the end of the run"
+    if course.recovery_s == 0:
+        return f"{lead}the throughput never fell below 80 % of that before"
+    return f"{lead}the throughput was back at 80 % of that before in {digits(course.recovery_s)} s"
+
+
+def _throughput(rows: list[Served], several: bool) -> Table:
+    names = ("throughput", "asked for", "reached", "data / cache", "cache hits")
+    return Table(
+        "Throughput",
+        column("treatment", *names),
+        [
+            (
+                name(row, several),
+                _rate(row.throughput.mean),
+                f"{row.target:,.0f} ops/s" if row.target else "all it can",
+                _reached(row),
+                f"{digits(row.data_to_cache)} times" if row.data_to_cache else "unknown: warm",
+                percent(row.cache_hits, signed=False),
+            )
+            for row in rows
+        ],
+        strong=frozenset(i for i, row in enumerate(rows) if row.saturated),
+        hint="data / cache: bytes of the table's files over all block caches; cache hits: share "
+        "of the blocks asked for that a block cache had",
+    )
+
+
+def _reached(row: Served) -> str:
+    if row.target is None:
+        return ""
+    share = percent(row.throughput.mean / row.target, signed=False)
+    return f"{share}, saturated" if row.saturated else share
+
+
+def _latencies(rows: list[Served], several: bool) -> Table:
+    return Table(
+        "Latency from the intended start",
+        column("treatment", "operation", *PERCENTILES, "p99 of service", text=2),
+        [
+            (
+                name(row, several),
+                _words(one.operation),
+                *(_ms(one.by_percentile.get(label)) for label in PERCENTILES),
+                _ms(one.service_p99),
+            )
+            for row in rows
+            for one in row.latencies
+        ],
+        hint="Percentiles of each trial, averaged over the trials; service: from the actual start",
+    )
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.0f} ops/s" if value >= 100 else quantity(value, "ops/s")
+
+
+def _ms(value: float | None) -> str:
+    """Milliseconds, from ten seconds on in seconds."""
+    if value is not None and value >= 1e4:
+        return quantity(value / 1e3, "s")
+    return quantity(value, "ms")
+
+
+def _words(operation: str) -> str:
+    return operation.replace("_", "-")
+
+
+def _data(row: Served) -> dict[str, object]:
+    found = asdict(row)
+    cell = row.throughput
+    found["throughput"] = {"mean": cell.mean, "ci_low": cell.ci_low, "ci_high": cell.ci_high}
+    return found

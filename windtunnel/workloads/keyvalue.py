@@ -1,0 +1,278 @@
+"""A key-value store under YCSB's core workloads: HBase on HDFS. Latencies, disks, CPU.
+
+The table is pre-split, loaded, flushed, and compacted to one file per region: what is read
+afterwards comes from files through the block cache, not from what was just written. Latencies
+count from the moment at which an operation was to begin by the target rate, not from when a
+thread got round to it, so that a store that stalls cannot hide it (coordinated omission: Tene,
+How NOT to measure latency, 2013). Without a target rate there is no such moment, and a latency
+is the time of the operation alone.
+
+Every field has one right value for its key. Each read is compared with it while the workload
+runs; at the end a scan reads all rows once more, and every row must hold a version that the
+store's acknowledgements allow (``Ledger.java``): nothing acknowledged may be lost.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field, PositiveInt
+
+from windtunnel.cluster import ByteSize, Cluster, format_bytes
+from windtunnel.cluster.settings import engine_of, text_of
+from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.engine import WithEngines
+from windtunnel.engines.hbase.engine import HBase
+from windtunnel.engines.hbase.ycsb import options
+from windtunnel.errors import TrialInvalidError
+from windtunnel.results.record import Check, Metric, Verdict
+from windtunnel.workloads.base import About, Demand, Execution, Parameters
+from windtunnel.workloads.keyvalue_result import (
+    cache_hits,
+    job_run,
+    percent_of,
+    reads_checked,
+    rows_checked,
+)
+from windtunnel.workloads.verdicts import check, verdict
+
+_SHARES = {
+    "A": {"readproportion": 0.5, "updateproportion": 0.5},
+    "B": {"readproportion": 0.95, "updateproportion": 0.05},
+    "C": {"readproportion": 1},
+    "D": {"readproportion": 0.95, "insertproportion": 0.05},
+    "E": {"scanproportion": 0.95, "insertproportion": 0.05},
+    "F": {"readproportion": 0.5, "readmodifywriteproportion": 0.5},
+}
+_KINDS = ("read", "update", "scan", "insert", "readmodifywrite")
+# A cell's key: lengths and type 12 bytes, timestamp 8, then row key 23, family 1, field name 6.
+_CELL_BYTES = 50
+_HEAP_MB, _HEAP_PER_RECORD = 384, 800  # the ledger, and the set of keys of the last scan
+_SHORTEST = 32  # key, colon and name of a field: a value that is cut there tells no less
+
+
+class KeyValueParameters(Parameters):
+    """Parameters of ``keyvalue``."""
+
+    amounts: ClassVar[tuple[str, ...]] = ("records", "operations")
+
+    workload: Literal["A", "B", "C", "D", "E", "F"] = Field(
+        description="YCSB's core workload. A: half reads, half updates; B: 5 % updates; C: reads "
+        "alone; D: reads of the latest, 5 % inserts; E: short scans, 5 % inserts; F: half reads, "
+        "half read-modify-writes.",
+    )
+    records: PositiveInt = Field(description="Records that are loaded.")
+    operations: PositiveInt = Field(description="Operations of the phase `run`.")
+    fields: PositiveInt = Field(10, description="Fields of a record.", le=100)
+    field_length: ByteSize = Field(
+        "100 B", description="Bytes of each field.", validate_default=True
+    )
+    threads: PositiveInt = Field(8, description="Operations at the same time.", le=1000)
+    load_threads: PositiveInt = Field(16, description="The same while loading.", le=1000)
+    target_rate: PositiveInt | None = Field(
+        None, description="Operations per second that are asked for; left out: as many as can be."
+    )
+    distribution: Literal["zipfian", "uniform", "latest"] | None = Field(
+        None,
+        description="How keys are chosen; left out: the workload's own, D latest, else zipfian.",
+    )
+    scan_length: PositiveInt = Field(100, description="Longest scan of E, records.", le=10_000)
+    regions: PositiveInt = Field(8, description="Regions that the table is split into.", le=500)
+    warm: bool = Field(
+        False,
+        description="Leave what was loaded in memory: no flush, no compaction, and the data may "
+        "fit in the block cache.",
+    )
+
+    def engines(self) -> tuple[str, ...]:
+        """HBase."""
+        return (HBase.name,)
+
+
+class KeyValue:
+    """See the module's docstring."""
+
+    name: ClassVar[str] = "keyvalue"
+    summary: ClassVar[str] = "read and write records of a key-value store: YCSB A-F on HBase"
+    about: ClassVar[About] = About(
+        stresses="latency of disks and network at small sizes, CPU of the servers; the load also "
+        "their write-ahead logs",
+        metrics={
+            "throughput": "operations per second that came to a good end",
+            "target_share": "throughput over the rate that was asked for",
+            "saturated": "1 if the rate that was asked for was not reached (below 97 %)",
+            "read_p50, read_p95, read_p99, read_p99.9, read_max, read_mean": "latency from the "
+            "intended start; so for update, insert, scan and read_modify_write",
+            "read_service_p99": "the same percentile from the actual start: what a client that "
+            "waits for slow answers would have seen",
+            "failed_operations": "operations that ended with an error after all retries",
+            "longest_stall": "longest time in which no operation ended",
+            "stored": "bytes of the table's files, one copy",
+            "data_to_cache": "those bytes over all block caches",
+            "cache_hits": "share of the blocks asked for that a block cache had",
+        },
+        example="keyvalue-rates",
+    )
+    parameters_type: ClassVar[type[Parameters]] = KeyValueParameters
+
+    def __init__(self, parameters: Parameters) -> None:
+        assert isinstance(parameters, KeyValueParameters)
+        self.parameters = parameters
+
+    def phases(self) -> tuple[str, ...]:
+        """Loading, then the workload."""
+        return ("load", "run")
+
+    def check(self, cluster: Cluster) -> list[str]:
+        """Values must tell their records apart; the data must not fit in the block caches."""
+        asked = self.parameters
+        found = []
+        if int(asked.field_length) < _SHORTEST:
+            found.append(
+                f"workloads.keyvalue.field_length is {int(asked.field_length)} bytes, but a value "
+                f"of less than {_SHORTEST} does not tell which field of which record it is"
+            )
+        if not HBase.placed(cluster)["regionserver"]:
+            found.append("workloads.keyvalue needs datanodes: RegionServers run beside them")
+            return found
+        settings = {n: text_of(v) for n, v in cluster.settings.items() if engine_of(n) == "hbase"}
+        cache = HBase.cache_bytes(cluster, settings)
+        if not asked.warm and self.stored_bytes() <= cache:
+            found.append(
+                f"workloads.keyvalue: {format_bytes(self.stored_bytes(), 3)} of records fit in the "
+                f"block caches ({format_bytes(int(cache), 3)}): ask for more records, lower "
+                "settings.hfile.block.cache.size, or write 'warm: true'"
+            )
+        return found
+
+    def data_bytes(self) -> int:
+        """Bytes of all fields that are loaded, one copy."""
+        asked = self.parameters
+        return asked.records * asked.fields * int(asked.field_length)
+
+    def stored_bytes(self) -> int:
+        """About what HBase makes of them: every cell holds its key and names as well."""
+        asked = self.parameters
+        return self.data_bytes() + asked.records * (asked.fields + 1) * _CELL_BYTES
+
+    def demands(self, phase: str, workers: int) -> Demand:
+        """Nothing that could be told beforehand: it depends on what the caches hold."""
+        return Demand()
+
+    def prepare(self, deployment: Deployment, execution: Execution) -> None:
+        """Start HBase if it does not run, make the table."""
+        words = ["create", _table(execution), str(self.parameters.regions)]
+        _store(deployment).run("create", words, deadline_s=execution.deadline_s)
+
+    def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
+        """Run YCSB; raises TrialInvalidError if it fails."""
+        store, asked = _store(deployment), self.parameters
+        load = phase == "load"
+        operations = asked.records if load else asked.operations
+        before = store.cache()
+        told = store.run(
+            phase,
+            ["ycsb", str(_ledger(phase, store, execution)), *self._ycsb(load, execution)],
+            deadline_s=execution.deadline_s,
+            heap_mb=self._heap_mb(),
+            operations=operations,
+        )
+        client = store.hadoop.client.name
+        run = job_run(phase, told, operations, None if load else asked.target_rate, client)
+        if load and not asked.warm:
+            run.phase.metrics.update(_settle(store, execution))
+        if not load:
+            run.phase.metrics.update(cache_hits(before, store.cache()))
+        return run
+
+    def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
+        """Valid if all that was read was right, and all that was acknowledged is there."""
+        asked, store = self.parameters, _store(deployment)
+        load, run = (execution.runs[phase] for phase in self.phases())
+        checks = [check("records loaded", str(asked.records), str(load.counters["acknowledged"]))]
+        if not asked.warm:
+            checks.append(_larger(load.phase.metrics["data_to_cache"].value))
+        checks += reads_checked(run.counters)
+        shape = [asked.records, asked.fields, int(asked.field_length)]
+        ledgers = [_ledger(phase, store, execution) for phase in self.phases()]
+        told = store.run(
+            "verify",
+            ["verify", _table(execution), *map(str, [*shape, *ledgers])],
+            deadline_s=execution.deadline_s,
+            heap_mb=self._heap_mb(),
+        )
+        return verdict([*checks, *rows_checked(told)])
+
+    def clean(self, deployment: Deployment, execution: Execution) -> None:
+        """Remove the table and the ledgers."""
+        store = _store(deployment)
+        store.run("drop", ["drop", _table(execution)], deadline_s=execution.deadline_s)
+        for phase in self.phases():
+            _ledger(phase, store, execution).unlink(missing_ok=True)
+
+    def _ycsb(self, load: bool, execution: Execution) -> list[str]:
+        """YCSB's command line."""
+        asked = self.parameters
+        distribution = asked.distribution or ("latest" if asked.workload == "D" else "zipfian")
+        shares = {f"{kind}proportion": 0 for kind in _KINDS} | _SHARES[asked.workload]
+        properties = {
+            "table": _table(execution),
+            "recordcount": asked.records,
+            "operationcount": asked.operations,
+            "fieldcount": asked.fields,
+            "fieldlength": int(asked.field_length),
+            "requestdistribution": distribution,
+            "maxscanlength": asked.scan_length,
+            **shares,
+        }
+        threads, target = (asked.load_threads, None) if load else (asked.threads, asked.target_rate)
+        return options(properties, load=load, threads=threads, target=target)
+
+    def _heap_mb(self) -> int:
+        """Heap of a client: the ledger, or the set of keys of the last scan."""
+        asked = self.parameters
+        return _HEAP_MB + (asked.records + asked.operations) * _HEAP_PER_RECORD // (1 << 20)
+
+
+def _store(deployment: Deployment) -> HBase:
+    if not isinstance(deployment, WithEngines):
+        raise TrialInvalidError("this testbed has no HBase")
+    return deployment.engine(HBase)
+
+
+def _table(execution: Execution) -> str:
+    """Name of the trial's table."""
+    return re.sub(r"\W+", "_", execution.folder.removeprefix("/windtunnel/")).strip("_")
+
+
+def _ledger(phase: str, store: HBase, execution: Execution) -> Path:
+    """Where a phase's client keeps what the store acknowledged."""
+    return store.hadoop.client.root / f"{_table(execution)}-{phase}.ledger"
+
+
+def _settle(store: HBase, execution: Execution) -> dict[str, Metric]:
+    """Bring all data into one file per region; untimed. Says how large it is.
+
+    Raises TrialInvalidError if the servers do not come to that.
+    """
+    words = ["settle", _table(execution), "compact"]
+    told = store.run("settle", words, deadline_s=execution.deadline_s)
+    stored, cache = told.number("file_bytes"), store.cache()
+    if cache is None or cache.capacity <= 0:
+        raise TrialInvalidError("a RegionServer does not tell the size of its block cache")
+    return {
+        "stored": Metric(value=stored, unit="bytes"),
+        "data_to_cache": Metric(value=stored / cache.capacity, unit="ratio"),
+    }
+
+
+def _larger(times: float) -> Check:
+    """Data that fits in the block cache would not be read from files."""
+    return Check(
+        name="data over block caches",
+        passed=times > 1,
+        expected="more than 100 %",
+        got=percent_of(times),
+    )
