@@ -50,7 +50,13 @@ def _panel(fit: SizeFit, width: int) -> Drawing:
 
     def x(title: str | None) -> alt.X:
         # sizes that are doubled lie close together at the left: not every one gets a number
-        axis = alt.Axis(values=ticks, grid=False, format="~g", labelOverlap="greedy")
+        axis = alt.Axis(
+            values=ticks,
+            grid=False,
+            format=".4~g",
+            labelOverlap="greedy",
+            labels=title is not None,
+        )
         return alt.X("x:Q", title=title, scale=alt.Scale(domain=[0, end], nice=False), axis=axis)
 
     trials = [
