@@ -198,10 +198,17 @@ def study_file() -> str:
 def workload_list() -> str:
     """Every workload with what it stresses and a link to its page."""
     rows = [
-        [f"[{name}](workloads/{name}.md)", kind.summary, kind.about.stresses]
+        [f"[{name}](workloads/{page_of(name)})", kind.summary, kind.about.stresses]
         for name, kind in WORKLOADS.items()
     ]
     return table(["workload", "what is run", "what it stresses"], rows)
+
+
+def page_of(name: str) -> str:
+    """The page that has a workload's generated part: several may share one."""
+    pages = sorted((ROOT / "docs/workloads").glob("*.md"))
+    mark = f"<!-- generated: {_WORKLOAD}{name} -->"
+    return next((p.name for p in pages if mark in p.read_text(encoding="utf-8")), f"{name}.md")
 
 
 def workload_part(name: str) -> str:
