@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.build_loopback import javac  # noqa: E402
+from tools.build_loopback import needed_javac, write_jar  # noqa: E402
 from windtunnel.engines.artifacts import ensure_shipped  # noqa: E402
 from windtunnel.engines.hadoop.lines import LINES  # noqa: E402
 from windtunnel.engines.registry import ENGINES  # noqa: E402
@@ -55,21 +55,14 @@ def build(compiler: str, engine: str, folder: Path) -> Path:
         classes = sorted(Path(work).rglob("*.class"))
         entries = {str(path.relative_to(work)): path.read_bytes() for path in classes}
     entries[HASH] = source_hash(engine).encode()
-    target = folder / f"windtunnel-{engine}.jar"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as jar:
-        for name, data in entries.items():  # the same bytes whenever it is made
-            jar.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
-    return target
+    return write_jar(folder / f"windtunnel-{engine}.jar", entries, zipfile.ZIP_DEFLATED)
 
 
 def main() -> None:
     """Build the jar that the command line names."""
-    compiler = javac()
-    if compiler is None:
-        sys.exit("no javac in JAVA_HOME or on PATH: install a JDK 17 or newer")
     engine = sys.argv[1]
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else HOME / engine
-    print(build(compiler, engine, folder))
+    print(build(needed_javac(), engine, folder))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parents[1] / "windtunnel" / "engines" / "hadoop" / "loopback"
@@ -66,19 +67,28 @@ def build(compiler: str, folder: Path) -> Path:
             f"{PROVIDER}.class": (Path(work) / f"{PROVIDER}.class").read_bytes(),
             CHANNEL_BYTES: (Path(work) / f"{CHANNEL}.class").read_bytes(),
         }
-    target = folder / JAR
-    with zipfile.ZipFile(target, "w") as jar:
-        for name, data in entries.items():  # the same bytes whenever it is made
+    return write_jar(folder / JAR, entries)
+
+
+def write_jar(target: Path, entries: Mapping[str, bytes], compression: int = 0) -> Path:
+    """Write a jar: the same bytes whenever it is made of the same entries."""
+    with zipfile.ZipFile(target, "w", compression) as jar:
+        for name, data in entries.items():
             jar.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
     return target
 
 
-def main() -> None:
-    """Build the jar where the command line says."""
+def needed_javac() -> str:
+    """The Java compiler; ends the program where there is none."""
     compiler = javac()
     if compiler is None:
         sys.exit("no javac in JAVA_HOME or on PATH: install a JDK 17 or newer")
-    print(build(compiler, Path(sys.argv[1]) if len(sys.argv) > 1 else HOME))
+    return compiler
+
+
+def main() -> None:
+    """Build the jar where the command line says."""
+    print(build(needed_javac(), Path(sys.argv[1]) if len(sys.argv) > 1 else HOME))
 
 
 if __name__ == "__main__":

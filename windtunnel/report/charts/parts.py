@@ -7,14 +7,17 @@ same reason channels are given as ``alt.X2("high:Q")``, never as bare text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import altair as alt
 
 Rows = Sequence[Mapping[str, object]]
 Drawing = dict[str, Any]
 """A Vega-Lite specification; its rows are in ``datasets``."""
+NARROW = 500
+"""Below this width, in px, panels stand below each other."""
+T = TypeVar("T")
 
 
 def data(rows: Rows) -> alt.InlineData:
@@ -39,6 +42,15 @@ def stack(*drawings: Drawing, spacing: int) -> Drawing:
 def grid(*drawings: Drawing, columns: int, spacing: int, **more: Any) -> Drawing:
     """Drawings in rows of ``columns``, ``spacing`` px apart."""
     return _together("concat", drawings, columns=columns, spacing=spacing, **more)
+
+
+def panels(chosen: Sequence[T], draw: Callable[[T, int], Drawing], width: int) -> Drawing | None:
+    """A panel for each, side by side where the picture is wide enough; None without any."""
+    if not chosen:
+        return None
+    narrow = width < NARROW or len(chosen) == 1
+    each = min(width - 70, 520) if narrow else (width - 30) // 2 - 70
+    return grid(*(draw(one, each) for one in chosen), columns=1 if narrow else 2, spacing=30)
 
 
 def _together(how: str, drawings: Sequence[Drawing], **more: Any) -> Drawing:

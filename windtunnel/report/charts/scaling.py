@@ -10,11 +10,10 @@ from windtunnel.analysis.laws import Fit
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.scaling import Scaling, scalings
 from windtunnel.analysis.words import digits, percent
-from windtunnel.report.charts.parts import Drawing, data, grid, layer
+from windtunnel.report.charts.parts import Drawing, data, layer, panels
 from windtunnel.report.theme import INK, MUTED, TREATMENTS
 
 PANELS = 6
-NARROW = 500
 BEYOND = 1.25
 """The curves go on this far past the largest level."""
 LAWS = {"Amdahl": TREATMENTS[1], "USL": TREATMENTS[2]}
@@ -22,13 +21,7 @@ LAWS = {"Amdahl": TREATMENTS[1], "USL": TREATMENTS[2]}
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
     """A panel for each factor that counts, of the total time; None without one."""
-    chosen = _chosen(analysis)
-    if not chosen:
-        return None
-    narrow = width < NARROW or len(chosen) == 1
-    each = min(width - 70, 520) if narrow else (width - 30) // 2 - 70
-    panels = [_panel(scaling, each) for scaling in chosen]
-    return grid(*panels, columns=1 if narrow else 2, spacing=30)
+    return panels(_chosen(analysis), _panel, width)
 
 
 def describe(analysis: Analysis) -> str:

@@ -8,24 +8,17 @@ from windtunnel.analysis import Analysis
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.sizes import SizeFit, size_fits
 from windtunnel.analysis.words import percent, quantity
-from windtunnel.report.charts.parts import Drawing, data, grid, layer, stack
+from windtunnel.report.charts.parts import Drawing, data, layer, panels, stack
 from windtunnel.report.sections.sizes import name
 from windtunnel.report.theme import INK, MUTED, TREATMENTS
 
 PANELS = 6
-NARROW = 500
 _PREFIXES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
     """A panel for each phase with a line; None without one."""
-    chosen = _chosen(analysis)
-    if not chosen:
-        return None
-    narrow = width < NARROW or len(chosen) == 1
-    each = min(width - 70, 520) if narrow else (width - 30) // 2 - 70
-    panels = [_panel(fit, each) for fit in chosen]
-    return grid(*panels, columns=1 if narrow else 2, spacing=30)
+    return panels(_chosen(analysis), _panel, width)
 
 
 def describe(analysis: Analysis) -> str:
