@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import pytest
 
 from tests.engines.test_hadoop_program import Cluster
+from tools import build_engine_jar
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import line_of
-from windtunnel.engines.pig.engine import Pig
+from windtunnel.engines.pig.engine import OWN_JAR, Pig
 from windtunnel.errors import DescriptionError
 
 CLUSTER = load_cluster("local-1")
@@ -41,7 +43,9 @@ def test_a_script_runs_as_jobs_of_the_cluster(tmp_path: Path) -> None:
 
     assert run.phase.job_id == "job_1_0001"
     assert command[:3] == ["org.apache.pig.Main", "-x", "mapreduce"]
-    assert command[-1] == "/conf:/pig/lib/*", "Hadoop's settings and jars are the cluster's"
+    assert command[-1] == f"/conf:/pig/lib/*:{OWN_JAR}", (
+        "Hadoop's settings and jars are the cluster's"
+    )
     assert Path(command[command.index("-f") + 1]).read_text() == "STORE x INTO 'y';"
     assert Path(command[command.index("-l") + 1]) == tmp_path / "logs/clients"
     assert not engine.processes(), "nothing of it runs between scripts"
@@ -62,6 +66,14 @@ def test_two_scripts_do_not_meet(tmp_path: Path) -> None:
         engine.run("count", script, "/w", 60.0)
     files = [Path(command[command.index("-f") + 1]) for command in hadoop.ran]
     assert [path.read_text() for path in files] == ["first", "second"]
+
+
+def test_the_jar_was_made_of_the_sources_that_lie_beside_it() -> None:
+    with zipfile.ZipFile(OWN_JAR) as jar:
+        made_of = jar.read(build_engine_jar.HASH).decode()
+    assert made_of == build_engine_jar.source_hash("pig"), (
+        "run: python tools/build_engine_jar.py pig"
+    )
 
 
 def test_the_line_that_ships() -> None:

@@ -33,13 +33,13 @@ class DfsioCluster:
             self.texts[f"{argv[2]}/part-r-00000"] = f"{self._sum(argv[1]):x}\n".encode()
             return job_run(phase, 10.0)
         test, base = argv[1].removeprefix("-"), settings["test.build.data"]
-        files, size, buffer = (int(argv[i].rstrip("B")) for i in (3, 5, 7))
+        files, size = (int(argv[i].rstrip("B")) for i in (3, 5))
         self.copies = int(settings["dfs.replication"])
         moved = 0
         for number in range(files):
             path = f"{base}/io_data/test_io_{number}"
             before = self.data.get(path, b"")
-            self.data[path] = self._after(test, before, size, buffer)
+            self.data[path] = self._after(test, before, size)
             moved += abs(len(before) - len(self.data[path])) if test != "read" else len(before)
         rate = moved / files / 2 / (1 << 20) * 1e3
         self.texts[f"{base}/io_{test}/part-00000"] = (
@@ -50,14 +50,10 @@ class DfsioCluster:
         return job_run(phase, 10.0, {_MOVED + way: moved + 100} if way else {})
 
     @staticmethod
-    def _after(test: str, before: bytes, size: int, buffer: int) -> bytes:
+    def _after(test: str, before: bytes, size: int) -> bytes:
         if test in ("read", "truncate"):
             return before[:size] if test == "truncate" else before
-        written = bytearray()
-        while len(written) < size:  # as TestDFSIO does, a buffer at a time
-            now = min(buffer, size - len(written))
-            written += bytes(ord("0") + i % 50 for i in range(now))
-        return bytes(written) if test == "write" else before + written
+        return bytes(size) if test == "write" else before + bytes(size)
 
     def _sum(self, folder: str) -> int:
         files = [data for path, data in self.data.items() if path.startswith(f"{folder}/")]

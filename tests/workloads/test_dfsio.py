@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.support.dfsio import DfsioCluster, flipped
 from windtunnel.cluster import Located, apply_overrides, load_cluster, validate
@@ -18,7 +15,6 @@ from windtunnel.errors import DescriptionError
 from windtunnel.results.record import Verdict
 from windtunnel.workloads.base import Execution
 from windtunnel.workloads.dfsio import Dfsio, DfsioParameters
-from windtunnel.workloads.dfsio_content import content, row_sum
 from windtunnel.workloads.dfsio_result import io_metrics, totals
 
 EVERYTHING = {"warm_read": True, "append": True, "truncate": True}
@@ -44,7 +40,7 @@ def judged(workload: Dfsio, spoil: Callable[[Any, Execution], None]) -> Verdict:
     return workload.verify(cluster, execution)
 
 
-@pytest.mark.parametrize("changes", [{}, EVERYTHING, {"truncate": True}, {"buffer": "777 B"}])
+@pytest.mark.parametrize("changes", [{}, EVERYTHING, {"truncate": True}])
 def test_what_testdfsio_writes_is_valid(changes: dict[str, Any]) -> None:
     verdict = judged(dfsio(**changes), lambda cluster, execution: None)
     assert verdict.valid, verdict.reason
@@ -158,24 +154,6 @@ def test_what_was_not_counted_is_not_told(text: str) -> None:
 def test_truncating_moves_no_bytes() -> None:
     _, execution = run(dfsio(truncate=True))
     assert "aggregate_throughput" not in execution.runs["truncate"].phase.metrics
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 60).map(lambda rows: rows * 100), st.integers(1, 400))
-def test_the_sum_is_that_of_the_rows(length: int, buffer: int) -> None:
-    pieces = []
-    while sum(map(len, pieces)) < length:
-        left = length - sum(map(len, pieces))
-        pieces.append(bytes(ord("0") + i % 50 for i in range(min(buffer, left))))
-    data = b"".join(pieces)
-
-    assert content(length, buffer) == data
-    rows = (data[at : at + 100] for at in range(0, length, 100))
-    assert row_sum(length, buffer) == sum(map(zlib.crc32, rows))
-
-
-def test_the_sum_of_a_terabyte_takes_no_time() -> None:
-    assert row_sum(10**12, 1_000_000) == 10**10 * zlib.crc32(content(100, 100))
 
 
 @pytest.mark.parametrize(

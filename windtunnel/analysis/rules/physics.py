@@ -163,8 +163,9 @@ def cached_reads(evidence: Evidence) -> Iterator[ReportWarning]:
 def _reads(phase: Phase) -> bool:
     """Whether a phase tells its throughput, and that of bytes that it read."""
     moved, read = phase.metrics.get(_MOVED), phase.metrics.get("hdfs_bytes_read")
-    told = moved is not None and read is not None and _RATE in phase.metrics
-    return told and moved.value > 0 and read.value >= moved.value
+    if moved is None or read is None or _RATE not in phase.metrics:
+        return False
+    return moved.value > 0 and read.value >= moved.value
 
 
 def _least_memory(evidence: Evidence) -> float | None:

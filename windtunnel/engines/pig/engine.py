@@ -1,19 +1,22 @@
 """The engine ``pig``: scripts in Pig Latin that run as MapReduce jobs.
 
 Nothing of it runs between scripts. A script's client is a JVM on the client's host; it submits
-jobs to YARN that take what they need of Pig with them.
+jobs to YARN that take what they need of Pig with them. Our own jar holds a class that Pig names
+when it submits and that only its release has (see ``java``).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar
 
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.engine import Engine, EngineLine
 from windtunnel.engines.hadoop.program import client_jvm, run_program
 
+OWN_JAR = Path(__file__).with_name("windtunnel-pig.jar")
 _MAIN = "org.apache.pig.Main"
 
 
@@ -51,9 +54,8 @@ class Pig(Engine):
         settings = {"pig.temp.dir": folder, **self.settings}
         client.write_text(properties, "".join(f"{k}={_escaped(v)}\n" for k, v in settings.items()))
         words = ["-x", "mapreduce", "-P", str(properties), "-l", str(client.logs / "clients")]
-        command = client_jvm(
-            self.hadoop, _MAIN, [*words, "-f", str(source)], [f"{self.jars.lib}/*"]
-        )
+        jars: list[Path | str] = [f"{self.jars.lib}/*", OWN_JAR]
+        command = client_jvm(self.hadoop, _MAIN, [*words, "-f", str(source)], jars)
         return run_program(self.hadoop, phase, command, deadline_s)
 
 
