@@ -78,6 +78,8 @@ COMMANDS: dict[str, str] = {
     "windtunnel plan my-study.yaml --set hosts.worker.count=2 --set storage.replication=2": HERE,
     "windtunnel run my-study.yaml --results my-results": REAL,
     "windtunnel run my-study.yaml --results my-results --retry-invalid": REAL,
+    "windtunnel run formats-scan": REAL,
+    "windtunnel run formats-report": REAL,
     "windtunnel report my-results": HERE,
     "windtunnel report my-results --html report.html": HERE,
     "windtunnel report my-results --csv trials.csv": HERE,

@@ -5,5 +5,6 @@ from __future__ import annotations
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hbase.engine import HBase
 from windtunnel.engines.pig.engine import Pig
+from windtunnel.engines.spark.engine import Spark
 
-ENGINES: dict[str, type[Engine]] = {"hbase": HBase, "pig": Pig}
+ENGINES: dict[str, type[Engine]] = {"hbase": HBase, "pig": Pig, "spark": Spark}

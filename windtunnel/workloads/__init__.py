@@ -8,6 +8,8 @@ from windtunnel.workloads.dfsio import Dfsio
 from windtunnel.workloads.keyvalue import KeyValue
 from windtunnel.workloads.mix import Mix
 from windtunnel.workloads.pi import Pi
+from windtunnel.workloads.report import Report
+from windtunnel.workloads.scan import Scan
 from windtunnel.workloads.teragen import TeraGen
 from windtunnel.workloads.terasort import TeraSort
 from windtunnel.workloads.transfer import Transfer
@@ -20,6 +22,8 @@ WORKLOADS: dict[str, type[Workload]] = {
     "dfsio": Dfsio,
     "wordcount": WordCount,
     "transfer": Transfer,
+    "scan": Scan,
+    "report": Report,
     "keyvalue": KeyValue,
     "mix": Mix,
 }

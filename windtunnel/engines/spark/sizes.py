@@ -1,0 +1,57 @@
+"""How much memory and how many cores an application gets on a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psutil
+
+from windtunnel.engines.hadoop.layout import Layout
+
+_MASTER_MB, _MASTER_OVERHEAD_MB = 256, 256
+_OVERHEAD_MB = 384
+"""Spark's own least for what a JVM needs beside its heap (spark.executor.memoryOverhead)."""
+_LEAST_EXECUTOR_MB = 480
+"""Spark refuses heaps below 450 MiB."""
+_DRIVER_MB = 768
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """MiB of heap and of what comes on top of it; ``cores`` are those of one executor.
+
+    ``local_mb`` is the driver's heap where it does all the work: what the executors had together.
+    """
+
+    executors: int
+    cores: int
+    executor_mb: int
+    overhead_mb: int = _OVERHEAD_MB
+    master_mb: int = _MASTER_MB
+    master_overhead_mb: int = _MASTER_OVERHEAD_MB
+    driver_mb: int = _DRIVER_MB
+
+    @property
+    def local_mb(self) -> int:
+        """Heap of a driver that is its own executor, MiB."""
+        return self.driver_mb + self.executors * self.executor_mb
+
+
+def sizes_of(layout: Layout, executors: int | None, cores: int | None) -> Sizes:
+    """Executors that fill the NodeManagers, beside one application master.
+
+    Parameters
+    ----------
+    executors, cores:
+        What was asked for; by default an executor for each NodeManager, and the machine's cores
+        shared out among them.
+    """
+    nodes = [p.host for p in layout.placements if "nodemanager" in p.roles]
+    name = "yarn.nodemanager.resource.memory-mb"
+    offered = min(int(layout.properties(node)[name]) for node in nodes)
+    count = executors or len(nodes)
+    on_a_node = -(-count // len(nodes))
+    room = offered - _MASTER_MB - _MASTER_OVERHEAD_MB
+    heap = room // on_a_node - _OVERHEAD_MB
+    share = max(1, (psutil.cpu_count() or 1) // count)
+    return Sizes(count, cores or share, max(heap, _LEAST_EXECUTOR_MB))

@@ -1,0 +1,90 @@
+"""Parameters of the workloads on the event index: its size, its format, who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field, PositiveInt, model_validator
+
+from windtunnel.cluster import ByteSize, blame
+from windtunnel.workloads.base import Parameters
+from windtunnel.workloads.event_index import RECORD_BYTES
+
+CODECS: Mapping[str, tuple[str, ...]] = {
+    "csv": ("none", "gzip", "snappy"),
+    "parquet": ("none", "snappy", "gzip", "zstd"),
+    "orc": ("none", "snappy", "zlib", "zstd"),
+}
+
+
+def duckdb_lacks(kind: str, codec: str) -> str | None:
+    """Why DuckDB cannot read a format; None if it can."""
+    if kind == "orc":
+        return "DuckDB reads no ORC"
+    if (kind, codec) == ("csv", "snappy"):
+        return "DuckDB reads no CSV that is compressed with snappy"
+    return None
+
+
+class EventParameters(Parameters):
+    """Parameters that ``scan`` and ``report`` share."""
+
+    amounts: ClassVar[tuple[str, ...]] = ("size",)
+
+    size: ByteSize = Field(description="Data set as CSV: about 1.8 kB a record.")
+    format: Literal["csv", "parquet", "orc"] = Field(
+        "csv", description="How the records lie in HDFS: by row (csv) or by column."
+    )
+    codec: Literal["none", "gzip", "snappy", "zstd", "zlib"] = Field(
+        "none",
+        description="Compression: none, gzip or snappy of csv; none, snappy, gzip or zstd of "
+        "parquet; none, snappy, zlib or zstd of orc.",
+    )
+    engine: Literal["spark", "spark-local", "duckdb"] = Field(
+        "spark",
+        description="Who asks: Spark on YARN, Spark in one JVM on the client (both read HDFS), "
+        "or DuckDB alone, on the client's disk.",
+    )
+    collections: PositiveInt = Field(4, description="Partitions of the data set.", le=99)
+    replication: PositiveInt = Field(description="Replicas of each block.")
+    row_group: ByteSize = Field(
+        "16 MiB", description="Row groups of parquet, stripes of orc.", validate_default=True
+    )
+    executors: PositiveInt | None = Field(
+        None, description="Spark's executors; left out: one for each NodeManager."
+    )
+    executor_cores: PositiveInt | None = Field(
+        None, description="Cores of each; left out: the machine's, shared out."
+    )
+    warm_up: bool = Field(
+        True,
+        description="Ask a few records the same first, untimed: the timed queries then run on "
+        "JVMs that have loaded and compiled most of what they need.",
+    )
+    seed: int = Field(1, description="Seed of the data.", ge=0)
+
+    @model_validator(mode="after")
+    def _sound(self) -> EventParameters:
+        if self.codec not in CODECS[self.format]:
+            known = ", ".join(CODECS[self.format])
+            raise blame(
+                f"{self.format} is not compressed with {self.codec} here",
+                "codec",
+                remedy=f"use one of: {known}.",
+            )
+        lacks = duckdb_lacks(self.format, self.codec)
+        if self.engine == "duckdb" and lacks:
+            raise blame(lacks, "engine", remedy="use spark or spark-local.")
+        if self.records < self.collections:
+            raise ValueError(f"size must be at least {RECORD_BYTES} bytes for each collection")
+        return self
+
+    @property
+    def records(self) -> int:
+        """Records of the data set."""
+        return int(self.size) // RECORD_BYTES
+
+    def engines(self) -> tuple[str, ...]:
+        """Spark converts the data, whoever asks it."""
+        return ("spark",)

@@ -1,0 +1,211 @@
+"""What ``scan`` and ``report`` have in common: queries over the event index, checked and counted.
+
+The queries are one timed phase. DuckDB answers the same from the same files in a phase of its own,
+on all cores of the client: that is the machine's own limit, and no part of the trial's total.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.spark.engine import Step
+from windtunnel.engines.spark.runs import job_run
+from windtunnel.results.record import Check, Metric, Phase, Verdict
+from windtunnel.workloads.answers import check_answers, check_files
+from windtunnel.workloads.base import Demand, Execution, Parameters
+from windtunnel.workloads.event_data import DataSet, ask_duckdb, ask_spark, ensure, expected, table
+from windtunnel.workloads.event_formats import EventParameters, duckdb_lacks
+from windtunnel.workloads.event_index import PARTITION, RECORD_BYTES, collections, shares
+from windtunnel.workloads.figures import with_metrics
+from windtunnel.workloads.rows import misfits
+from windtunnel.workloads.verdicts import verdict
+
+BESIDE = "duckdb"
+"""The phase in which DuckDB does the same over the same files, on the client."""
+METRICS: Mapping[str, str] = {
+    "rows_per_s": "records of the collections asked for, times the queries, per second",
+    "hdfs_bytes_read": "bytes that Spark's tasks read",
+    "bytes_on_disk": "bytes of the collections asked for, one copy",
+    "read_share": "bytes read over bytes on disk, of one pass over the collections asked for",
+    "size_share": "bytes on disk over those of the same records as CSV",
+    "partitions_pruned": "share of the collections of which no file was opened",
+    "rows_skipped": "share of the records asked for that whole row groups or pages let pass unread",
+    "start_to_first_result": "from the start of the Spark application to its first answer",
+}
+
+
+class EventQueries(ABC):
+    """A workload of queries over the event index: one phase, and DuckDB's beside it."""
+
+    name: ClassVar[str]
+
+    def __init__(self, parameters: Parameters) -> None:
+        assert isinstance(parameters, EventParameters)
+        self.parameters = parameters
+
+    @abstractmethod
+    def queries(self, dialect: str) -> dict[str, str]:
+        """The queries by name, in the SQL of ``spark`` or of ``duckdb``."""
+
+    def asked(self) -> list[str]:
+        """The collections that the queries are about: all."""
+        return collections(self.parameters.collections)
+
+    def phases(self) -> tuple[str, ...]:
+        """The queries; then the same by DuckDB, where it reads the format."""
+        return (self.name,) if self._alone() else (self.name, BESIDE)
+
+    def check(self, cluster: Cluster) -> list[str]:
+        """YARN must be there; replication cannot exceed the number of DataNodes."""
+        return misfits(self.name, cluster, {"replication": self.parameters.replication})
+
+    def data_bytes(self) -> int:
+        """Bytes of the data set as CSV; a format that compresses takes less on disk."""
+        return self.parameters.records * RECORD_BYTES
+
+    def demands(self, phase: str, workers: int) -> Demand:
+        """At most the CSV's bytes are read, and where they lie."""
+        return Demand(self.data_bytes() * len(self.asked()) / self.parameters.collections)
+
+    def prepare(self, deployment: Deployment, execution: Execution) -> None:
+        """Make, put, convert and check the data, and work out the answers, where not yet done."""
+        self._data(deployment, execution)
+        self._expected(deployment, execution)
+
+    def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
+        """Ask; raises TrialInvalidError if that fails."""
+        data = self._data(deployment, execution)
+        if phase == BESIDE or self.parameters.engine == "duckdb":
+            run = self._ask_duckdb(phase, data, deployment, execution)
+        else:
+            run = self._ask_spark(phase, data, deployment, execution)
+        return with_metrics(run, self._figures(run, data))
+
+    def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
+        """Valid if the answers are the CSV's, and the files are those that were checked."""
+        data, wanted = self._data(deployment, execution), self._expected(deployment, execution)
+        checks: list[Check] = []
+        for phase, run in execution.runs.items():
+            told = json.loads(run.output)
+            for name, rows in wanted.items():
+                said = phase if name == phase else f"{name} ({phase})"
+                checks.append(check_answers(f"answer of {said}", rows, told["answers"][name]))
+            if "files" in told:
+                checks.append(check_files("files in HDFS", data.listed, told["files"]))
+        return verdict(checks)
+
+    def clean(self, deployment: Deployment, execution: Execution) -> None:
+        """Nothing but the data was written, and later trials use that again."""
+        deployment.files.delete(execution.folder)
+
+    def _alone(self) -> bool:
+        p = self.parameters
+        return p.engine == "duckdb" or duckdb_lacks(p.format, p.codec) is not None
+
+    def _data(self, deployment: Deployment, execution: Execution) -> DataSet:
+        return ensure(self.parameters, deployment, execution.shared, execution.deadline_s)
+
+    def _expected(
+        self, deployment: Deployment, execution: Execution
+    ) -> dict[str, list[dict[str, Any]]]:
+        queries = self.queries("duckdb")
+        return expected(queries, self.parameters, deployment, execution.deadline_s)
+
+    def _ask_spark(
+        self, phase: str, data: DataSet, deployment: Deployment, execution: Execution
+    ) -> JobRun:
+        kind, queries = self.parameters.format, self.queries("spark")
+        asked: list[Step] = [{"do": "query", "name": n, "sql": q} for n, q in queries.items()]
+        steps = [table(data.path, kind), *asked]
+        if self.parameters.warm_up:
+            warm = [{**step, "name": f"warm-up: {step['name']}"} for step in asked]
+            steps = [table(data.sample, kind), *warm, *steps]
+        steps.append({"do": "files", "name": "files", "path": data.path})
+        run = ask_spark(phase, steps, self.parameters, deployment, execution.deadline_s)
+        timed = [run.named(name) for name in queries]
+        told = {
+            "answers": {step["name"]: step["rows"] for step in timed},
+            "files": run.named("files")["files"],
+        }
+        lacks = duckdb_lacks(kind, self.parameters.codec)
+        made = replace(
+            job_run(phase, run, timed, counts_records=kind != "csv"),
+            output=json.dumps(told),
+            notes=[f"{lacks}: nothing stands beside {phase}"] if lacks else (),
+        )
+        return with_metrics(made, self._pruned(timed, data))
+
+    def _ask_duckdb(
+        self, phase: str, data: DataSet, deployment: Deployment, execution: Execution
+    ) -> JobRun:
+        assert data.local is not None
+        kind, queries = self.parameters.format, self.queries("duckdb")
+        pattern = data.local / ("*/*.parquet" if kind == "parquet" else "*/*.csv*")
+        began = time.monotonic()
+        told = ask_duckdb(phase, pattern, kind, queries, deployment, execution.deadline_s)
+        wall_s = time.monotonic() - began
+        started, finished = told[0]["started"], told[-1]["ended"]
+        cpu_s = sum(line["cpu_s"] for line in told)
+        record = Phase(
+            name=phase,
+            started_at=started,
+            finished_at=finished,
+            elapsed_s=finished - started,
+            wall_s=wall_s,
+            beside=phase == BESIDE,
+            metrics={"cpu_time": Metric(value=cpu_s, unit="s")},
+        )
+        answers = {line["name"]: line["rows"] for line in told}
+        return JobRun(record, {}, output=json.dumps({"answers": answers}))
+
+    def _records_asked(self) -> int:
+        """Records of the collections asked for."""
+        names = collections(self.parameters.collections)
+        counts = dict(zip(names, shares(self.parameters.records, len(names)), strict=True))
+        return sum(counts[name] for name in self.asked())
+
+    def _figures(self, run: JobRun, data: DataSet) -> dict[str, Metric]:
+        """Rates and shares that every phase of queries has."""
+        passes, size = len(self.queries("duckdb")), data.bytes_of(self.asked())
+        whole = data.bytes_of(collections(self.parameters.collections))
+        found = {
+            "bytes_on_disk": Metric(value=size, unit="bytes"),
+            "size_share": Metric(value=whole / data.csv_bytes, unit="ratio"),
+        }
+        if run.phase.elapsed_s > 0:
+            rate = self._records_asked() * passes / run.phase.elapsed_s
+            found["rows_per_s"] = Metric(value=rate, unit="rows/s")
+        read = run.phase.metrics.get("hdfs_bytes_read")
+        if read is not None and size:
+            found["read_share"] = Metric(value=read.value / size / passes, unit="ratio")
+        return found
+
+    def _pruned(self, timed: Sequence[Step], data: DataSet) -> dict[str, Metric]:
+        """What Spark did not read, as far as it counted that."""
+        found = {}
+        opened = [step["scanned"]["partitions"] for step in timed if "scanned" in step]
+        if len(opened) == len(timed):
+            share = 1 - sum(opened) / len(opened) / self.parameters.collections
+            found["partitions_pruned"] = Metric(value=share, unit="ratio")
+        counted = [step["counts"]["records_read"] for step in timed if "counts" in step]
+        if self.parameters.format != "csv" and len(counted) == len(timed):
+            share = 1 - sum(counted) / len(counted) / self._records_asked()
+            found["rows_skipped"] = Metric(value=share, unit="ratio")
+        return found
+
+
+def where(conditions: Sequence[str]) -> str:
+    """The WHERE of a query, or nothing."""
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def of_collections(names: Sequence[str]) -> str:
+    """The condition that a record is in one of some collections."""
+    return f"{PARTITION} IN ({', '.join(repr(name) for name in names)})"
