@@ -70,7 +70,7 @@ def test_hosts_that_share_a_network_get_ports_of_their_own() -> None:
 def test_hosts_with_networks_get_the_usual_ports() -> None:
     site = plan_site(HOSTS, "hdfs://m:1/x", own_networks=True)
     assert site.web("regionserver", TWO) == "127.1.1.3:16030"
-    assert site.common(512, {})["hbase.zookeeper.quorum"] == "master:2181"
+    assert site.common({})["hbase.zookeeper.quorum"] == "master:2181"
 
 
 def test_every_daemon_listens_on_its_host_and_nowhere_else() -> None:
@@ -88,14 +88,16 @@ def test_several_zookeepers_know_each_other() -> None:
     site = plan_site(HOSTS | {"zookeeper": [MASTER, ONE, TWO]}, "hdfs://m:1/x", own_networks=True)
     assert "server.2=w1:2888:3888\n" in site.zookeeper(TWO, "/z")
     assert site.number_of(TWO) == 3
-    assert site.common(512, {})["hbase.zookeeper.quorum"] == "master:2181,w1:2181,w2:2181"
+    assert site.common({})["hbase.zookeeper.quorum"] == "master:2181,w1:2181,w2:2181"
 
 
 def test_the_description_s_settings_win() -> None:
     site = plan_site(HOSTS, "hdfs://m:1/x", own_networks=True)
     given = {"hfile.block.cache.size": "0.4", "zookeeper.session.timeout": "30000"}
-    common = site.common(512, given)
+    common = site.common(given)
     assert given.items() <= common.items()
+    assert "hfile.block.cache.memory.size" not in common, "it would win over the share"
+    assert site.common({})["hfile.block.cache.memory.size"] == "32m"
     read = ElementTree.fromstring(xml_of(common))
     assert {p.findtext("name"): p.findtext("value") for p in read} == common
 
@@ -109,11 +111,28 @@ def test_heaps_are_sized_to_the_machine(memory: int, servers: int) -> None:
     assert cache_bytes({}, heap) <= 0.4 * heap * MIB
 
 
-def test_the_block_cache_is_what_the_description_says() -> None:
-    assert cache_bytes({"hfile.block.cache.size": "0.25"}, 400) == 100 * MIB
-    assert cache_bytes({"hfile.block.cache.size": "much"}, 400) == 400 * MIB
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({}, 32 * MIB),
+        ({"hfile.block.cache.size": "0.25"}, 100 * MIB),
+        ({"hfile.block.cache.memory.size": "16m"}, 16 * MIB),
+        ({"hfile.block.cache.memory.size": "1g"}, 1024 * MIB),
+        ({"hfile.block.cache.memory.size": "1048576"}, MIB),
+        ({"hfile.block.cache.memory.size": "16m", "hfile.block.cache.size": "0.4"}, 16 * MIB),
+        ({"hfile.block.cache.size": "much"}, 400 * MIB),
+        ({"hfile.block.cache.memory.size": "much"}, 400 * MIB),
+    ],
+)
+def test_the_block_cache_is_what_the_description_says(
+    settings: dict[str, str], wanted: int
+) -> None:
+    assert cache_bytes(settings, 400) == wanted
+
+
+def test_block_caches_of_all_servers_add_up() -> None:
     two = apply_overrides(CLUSTER, {"hosts.worker.count": 2})
-    assert HBase.cache_bytes(two, {}) == pytest.approx(2 * 32 * MIB, rel=0.01)
+    assert HBase.cache_bytes(two, {}) == 64 * MIB
 
 
 class Beans:

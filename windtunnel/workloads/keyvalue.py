@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, PositiveInt
 
-from windtunnel.cluster import ByteSize, Cluster, format_bytes
+from windtunnel.cluster import ByteSize, Cluster, Duration, format_bytes
 from windtunnel.cluster.settings import engine_of, text_of
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.engine import WithEngines
@@ -70,9 +70,15 @@ class KeyValueParameters(Parameters):
         "100 B", description="Bytes of each field.", validate_default=True
     )
     threads: PositiveInt = Field(8, description="Operations at the same time.", le=1000)
-    load_threads: PositiveInt = Field(16, description="The same while loading.", le=1000)
+    load_threads: PositiveInt = Field(32, description="The same while loading.", le=1000)
     target_rate: PositiveInt | None = Field(
         None, description="Operations per second that are asked for; left out: as many as can be."
+    )
+    warm_up: Duration = Field(
+        "5 s",
+        validate_default=True,
+        description="Reads before the phase `run`, which are not counted: a client that has just "
+        "started is slower than the store.",
     )
     distribution: Literal["zipfian", "uniform", "latest"] | None = Field(
         None,
@@ -143,7 +149,7 @@ class KeyValue:
             found.append(
                 f"workloads.keyvalue: {format_bytes(self.stored_bytes(), 3)} of records fit in the "
                 f"block caches ({format_bytes(int(cache), 3)}): ask for more records, lower "
-                "settings.hfile.block.cache.size, or write 'warm: true'"
+                "settings.hfile.block.cache.memory.size, or write 'warm: true'"
             )
         return found
 
@@ -174,7 +180,12 @@ class KeyValue:
         before = store.cache()
         told = store.run(
             phase,
-            ["ycsb", str(_ledger(phase, store, execution)), *self._ycsb(load, execution)],
+            [
+                "ycsb",
+                str(_ledger(phase, store, execution)),
+                str(0 if load else round(asked.warm_up * 1e3)),
+                *self._ycsb(load, execution),
+            ],
             deadline_s=execution.deadline_s,
             heap_mb=self._heap_mb(),
             operations=operations,

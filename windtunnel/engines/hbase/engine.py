@@ -131,7 +131,7 @@ class HBase(Engine):
         package = resources.files("windtunnel.engines.hbase")
         self._jar = self.hadoop.shared / JAR
         self._jar.write_bytes(package.joinpath(JAR).read_bytes())
-        common = self.site.common(self.heap_mb["regionserver"], self.settings)
+        common = self.site.common(self.settings)
         self.hadoop.client.write_text(self.client_conf / "hbase-site.xml", xml_of(common))
         hosts = {host.name: host for players in self.site.hosts.values() for host in players}
         for host in hosts.values():

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.hadoop.layout import free_ports
-from windtunnel.engines.hbase.sizes import BLOCK_CACHE, cache_share
+from windtunnel.engines.hbase.sizes import cache_settings
 from windtunnel.hosts.base import Host
 
 ROLES = ("zookeeper", "hmaster", "regionserver")
@@ -56,7 +56,7 @@ class Site:
         """Address of a daemon's web server, IP address and port."""
         return f"{host.address}:{self.ports[role, host.name, 'web']}"
 
-    def common(self, heap_mb: int, own: Mapping[str, str]) -> dict[str, str]:
+    def common(self, own: Mapping[str, str]) -> dict[str, str]:
         """Properties of all daemons and clients; ``own`` are the description's, which win."""
         quorum = [f"{h.name}:{self._client_port(h)}" for h in self.hosts["zookeeper"]]
         servers = len(self.hosts["regionserver"])
@@ -75,7 +75,7 @@ class Site:
             "hbase.regionserver.metrics.period": "1000",
             # Native sockets would pass by the class that keeps a JVM on its host's address.
             "hbase.netty.nativetransport": "false",
-            BLOCK_CACHE: cache_share(heap_mb),
+            **cache_settings(own),
             **own,
         }
 

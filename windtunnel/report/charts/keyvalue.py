@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 import altair as alt
 
 from windtunnel.analysis import Analysis
@@ -74,7 +77,7 @@ def _course(course: Course, width: int, several: bool) -> Drawing:
         drawn.append(rule.mark_rule(color=ALERT, strokeWidth=1.5).encode(x=alt.X("x:Q")))
         drawn.append(
             rule.mark_text(align="left", dx=4, color=ALERT).encode(
-                x=alt.X("x:Q"), y=alt.value(8), text=alt.Text("words:N")
+                x=alt.X("x:Q"), y=alt.value(55), text=alt.Text("words:N")
             )
         )
     head = name(course, several)
@@ -132,7 +135,7 @@ def _latency(rows: list[Served], operation: str, width: int, label: int) -> Draw
         "x:Q",
         title="ms",
         scale=alt.Scale(type="log"),
-        axis=alt.Axis(tickCount=5, labelExpr=_MS, labelOverlap=True),
+        axis=alt.Axis(values=_decades(points), labelExpr=_MS),
     )
     inks = [colour(TREATMENTS, i) for i in (1, 3, 2, 4, 0)]
     legend = alt.Legend(orient="top", title=None, labelColor=INK)
@@ -154,6 +157,13 @@ def _latency(rows: list[Served], operation: str, width: int, label: int) -> Draw
         height=22 * max(len(order), 1),
         title=operation.replace("_", "-"),
     )
+
+
+def _decades(points: Sequence[Mapping[str, object]]) -> list[float]:
+    """Powers of ten around all points."""
+    values = [float(str(point["x"])) for point in points] or [1.0]
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    return [10.0**power for power in range(low, high + 1)]
 
 
 def draw_curves(analysis: Analysis, width: int) -> Drawing | None:

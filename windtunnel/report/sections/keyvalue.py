@@ -13,9 +13,11 @@ from windtunnel.analysis.keyvalue import (
     curves,
     served,
 )
-from windtunnel.analysis.words import digits, percent, plural, quantity
+from windtunnel.analysis.words import digits, listed, percent, plural, quantity
 from windtunnel.report.sections.base import Section, Table, column
 
+SAID = 8
+"""Saturated treatments that are named."""
 OMITTED = 2.0
 """From this ratio on it is said how much a client that waits for slow answers would miss."""
 
@@ -34,8 +36,8 @@ def section(analysis: Analysis) -> Section | None:
         lead="Latency counts from the moment at which an operation was to begin by the target "
         "rate; without one, from its actual start.",
         said=[
-            *(text for row in rows if (text := _saturated(row, several))),
-            *(text for row in rows if (text := _omitted(row, several))),
+            *_saturated(rows, several),
+            *_omitted(rows, several),
             *(text for course in times if (text := _recovery(course, several))),
         ],
         charts=("kv-throughput", "kv-latency", "kv-curve"),
@@ -54,38 +56,38 @@ def name(row: Served | Course, several: bool) -> str:
     return f"{row.workload}: {row.treatment}" if several else row.treatment
 
 
-def _saturated(row: Served, several: bool) -> str:
-    if not row.saturated or row.target is None:
-        return ""
-    often = "" if row.saturated == row.n else f" in {row.saturated} of {plural(row.n, 'trial')}"
-    share = percent(row.throughput.mean / row.target, signed=False)
-    return (
-        f"{name(row, several)} is saturated{often}: {_rate(row.throughput.mean)} of the "
-        f"{row.target:,.0f} that were asked for ({share}); its latencies grow with the length "
-        "of the run and say only that"
-    )
+def _saturated(rows: list[Served], several: bool) -> list[str]:
+    """Treatments whose target was not reached, in one sentence."""
+    said = []
+    for row in rows:
+        if row.saturated and row.target is not None:
+            text = f"{name(row, several)} ({row.throughput.mean:,.0f} of {row.target:,.0f} ops/s"
+            if row.saturated < row.n:
+                text += f", in {row.saturated} of {plural(row.n, 'trial')}"
+            said.append(f"{text})")
+    if not said:
+        return []
+    lead = f"Saturated, the rate that was asked for was not reached: {listed(said, SAID)}"
+    return [f"{lead}. Their latencies grow with the length of the run and tell no more than that"]
 
 
-def _omitted(row: Served, several: bool) -> str:
-    """How much smaller the tail looks to a client that waits for slow answers."""
-    worst = max(
-        (
-            (one.by_percentile["p99"] / one.service_p99, one)
-            for one in row.latencies
-            if one.service_p99 and "p99" in one.by_percentile
-        ),
-        key=lambda pair: pair[0],
-        default=None,
-    )
-    if worst is None or row.saturated or worst[0] < OMITTED:
-        return ""
-    ratio, one = worst
-    return (
+def _omitted(rows: list[Served], several: bool) -> list[str]:
+    """How much smaller the tail looks to a client that waits for slow answers, at its worst."""
+    found = [
+        (one.by_percentile["p99"] / one.service_p99, row, one)
+        for row in rows
+        for one in row.latencies
+        if not row.saturated and one.service_p99 and "p99" in one.by_percentile
+    ]
+    ratio, row, one = max(found, key=lambda each: each[0], default=(0.0, None, None))
+    if row is None or one is None or ratio < OMITTED:
+        return []
+    return [
         f"{name(row, several)}, {_words(one.operation)}: the 99th percentile is "
         f"{_ms(one.by_percentile['p99'])} from the intended start and {_ms(one.service_p99)} from "
-        f"the actual one: a client that waits for slow answers would miss a factor of "
+        f"the actual one. A client that waits for slow answers would miss a factor of "
         f"{digits(ratio)}"
-    )
+    ]
 
 
 def _recovery(course: Course, several: bool) -> str:
@@ -117,7 +119,7 @@ def _throughput(rows: list[Served], several: bool) -> Table:
         ],
         strong=frozenset(i for i, row in enumerate(rows) if row.saturated),
         hint="data / cache: bytes of the table's files over all block caches; cache hits: share "
-        "of the blocks asked for that a block cache had",
+        "of the blocks asked for that a block cache had. A star in the plots marks saturated ones",
     )
 
 
@@ -130,19 +132,20 @@ def _reached(row: Served) -> str:
 
 def _latencies(rows: list[Served], several: bool) -> Table:
     return Table(
-        "Latency from the intended start",
-        column("treatment", "operation", *PERCENTILES, "p99 of service", text=2),
+        "Latency from the intended start, ms",
+        column("treatment", "operation", *PERCENTILES, "service", text=2),
         [
             (
                 name(row, several),
                 _words(one.operation),
-                *(_ms(one.by_percentile.get(label)) for label in PERCENTILES),
-                _ms(one.service_p99),
+                *(_bare(one.by_percentile.get(label)) for label in PERCENTILES),
+                _bare(one.service_p99),
             )
             for row in rows
             for one in row.latencies
         ],
-        hint="Percentiles of each trial, averaged over the trials; service: from the actual start",
+        hint="Percentiles of each trial, averaged over the trials. service: the 99th percentile "
+        "from the actual start",
     )
 
 
@@ -155,6 +158,12 @@ def _ms(value: float | None) -> str:
     if value is not None and value >= 1e4:
         return quantity(value / 1e3, "s")
     return quantity(value, "ms")
+
+
+def _bare(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:,.0f}" if value >= 100 else digits(value)
 
 
 def _words(operation: str) -> str:

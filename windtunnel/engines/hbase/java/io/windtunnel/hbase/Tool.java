@@ -32,12 +32,12 @@ import org.apache.hadoop.hbase.util.Bytes;
  *
  * <pre>
  *   create TABLE REGIONS                  drop TABLE
- *   settle TABLE compact|flush            ycsb LEDGER YCSB-OPTIONS...
+ *   settle TABLE compact|flush            ycsb LEDGER WARM_UP_MS YCSB-OPTIONS...
  *   verify TABLE RECORDS FIELDS LENGTH LEDGER...
- *   spoil TABLE NUMBER lost|altered|outdated
+ *   spoil TABLE (NUMBER lost|altered|outdated)...
  * </pre>
  *
- * <p>{@code spoil} breaks the record of a number on purpose: by it the tests see that
+ * <p>{@code spoil} breaks records, by their numbers, on purpose: by it the tests see that
  * {@code verify} finds such a thing.
  */
 public final class Tool {
@@ -60,7 +60,11 @@ public final class Tool {
         case "settle" -> settle(admin, table, rest[1].equals("compact"));
         case "verify" -> verify(table, Arrays.copyOfRange(rest, 1, rest.length));
         case "drop" -> drop(admin, table);
-        case "spoil" -> spoil(table, Long.parseLong(rest[1]), rest[2]);
+        case "spoil" -> {
+          for (int i = 1; i < rest.length; i += 2) {
+            spoil(table, Long.parseLong(rest[i]), rest[i + 1]);
+          }
+        }
         default -> throw new IllegalArgumentException(words[0]);
       }
     } finally {
@@ -150,11 +154,12 @@ public final class Tool {
   }
 
   /** Run YCSB and keep the ledger of its writes. YCSB ends this process itself. */
-  private static void ycsb(String[] words) throws IOException {
+  private static void ycsb(String[] words) throws IOException, InterruptedException {
     Path ledger = Path.of(words[0]);
-    Store.connect();
+    String[] options = Arrays.copyOfRange(words, 2, words.length);
+    WarmUp.run(Long.parseLong(words[1]), options);
     Runtime.getRuntime().addShutdownHook(new Thread(() -> finish(ledger)));
-    site.ycsb.Client.main(Arrays.copyOfRange(words, 1, words.length));
+    site.ycsb.Client.main(options);
   }
 
   private static void finish(Path ledger) {
