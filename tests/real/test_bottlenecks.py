@@ -88,7 +88,7 @@ def skip_if_saturated(analysis: Analysis) -> None:
 
 
 def test_many_points_are_bound_by_the_processors(bench: Bench) -> None:
-    analysis = bench.run("pi: {maps: 4, samples_per_map: 300000000}", {})
+    analysis = bench.run("pi: {maps: 4, samples_per_map: 150000000}", {})
     found = verdict(analysis, "pi")
 
     assert found.binding.kind == "CPU", found.text
@@ -119,7 +119,7 @@ def test_a_tiny_sort_buffer_is_bound_by_its_merge_passes(bench: Bench) -> None:
         "mapreduce.task.io.sort.mb": 1,
         "mapreduce.task.io.sort.factor": 3,
     }
-    analysis = bench.run(TERASORT.format(rows=1_000_000, reduces=2), settings)
+    analysis = bench.run(TERASORT.format(rows=500_000, reduces=2), settings)
     found = verdict(analysis, "terasort")
 
     assert found.binding.kind == "the map sort buffer", found.text
