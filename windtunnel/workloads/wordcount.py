@@ -73,6 +73,7 @@ class WordCount:
             "of all jobs",
             "words": "words of the text",
             "distinct_words": "words that differ",
+            "maps": "map tasks; Pig takes several small files for one",
         },
         example="wordcount-engines",
     )
