@@ -29,6 +29,7 @@ from windtunnel.study.plan import make_plan
 from windtunnel.study.trial import run_trial
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
+pytestmark = pytest.mark.alone
 SKEWED_ROWS = 2_329_624
 SATURATED = 4  # runnable threads a processor
 STUDY = """\

@@ -19,9 +19,13 @@ from windtunnel.results.calibration import CalibrationResource
 from windtunnel.testbeds.scaled.bench import Bench
 from windtunnel.testbeds.scaled.shaped import batches, instrumented, parts_of
 
-pytestmark = pytest.mark.skipif(
-    any(lack.fatal for lack in capabilities()), reason="this machine can make no virtual hosts"
-)
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(
+        any(lack.fatal for lack in capabilities()), reason="this machine can make no virtual hosts"
+    ),
+]
+
 MB = 1e6
 MBIT = 1e6 / 8
 

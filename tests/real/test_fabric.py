@@ -34,7 +34,10 @@ from windtunnel.hosts.local import LocalProcess
 from windtunnel.hosts.remains import clean
 
 MISSING = [lack.what for lack in capabilities() if lack.fatal]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"this machine lacks {', '.join(MISSING)}")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(bool(MISSING), reason=f"this machine lacks {', '.join(MISSING)}"),
+]
 
 DEPLOYMENT = re.compile(r"wt-[0-9a-f]{8}")
 MBIT = 1e6 / 8
