@@ -215,6 +215,7 @@ def test_results_tell_intended_and_actual_latencies() -> None:
 
 def test_status_lines_tell_the_throughput_of_each_second() -> None:
     lines = [texts.status(0, 0, 0.0), texts.status(1, 800, 800.0), texts.status(2, 2000, 1200.0, 7)]
+    lines.append(texts.status(2, 2000, 0.0))  # the last line comes when all have ended
     text = "Starting test.\n" + "some log line\n".join(lines)
     seconds = results_in(text).status
     assert [(s.at, s.operations) for s in seconds] == [

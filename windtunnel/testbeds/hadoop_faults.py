@@ -26,9 +26,10 @@ _STEP_S = 0.25
 _RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
 _UNDER = re.compile(r"Target Replicas is (\d+) but found (\d+) live replica")
 _MISSING = re.compile(r"^\s*Missing blocks:\s*(\d+)", re.MULTILINE)
-_MASTERS_FIRST = ("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver")
-# of engines beside Hadoop
-_MASTERS_FIRST += ("zookeeper", "hmaster", "regionserver")
+_MASTERS_FIRST = (
+    *("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver"),
+    *("zookeeper", "hmaster", "regionserver"),  # of engines beside Hadoop
+)
 
 
 class HadoopFaults:

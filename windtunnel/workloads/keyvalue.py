@@ -38,7 +38,7 @@ from windtunnel.workloads.keyvalue_result import (
 )
 from windtunnel.workloads.verdicts import check, verdict
 
-_SHARES = {
+_SHARES: dict[str, dict[str, float]] = {
     "A": {"readproportion": 0.5, "updateproportion": 0.5},
     "B": {"readproportion": 0.95, "updateproportion": 0.05},
     "C": {"readproportion": 1},
@@ -227,7 +227,7 @@ class KeyValue:
         """YCSB's command line."""
         asked = self.parameters
         distribution = asked.distribution or ("latest" if asked.workload == "D" else "zipfian")
-        shares = {f"{kind}proportion": 0 for kind in _KINDS} | _SHARES[asked.workload]
+        shares = {**{f"{kind}proportion": 0 for kind in _KINDS}, **_SHARES[asked.workload]}
         properties = {
             "table": _table(execution),
             "recordcount": asked.records,

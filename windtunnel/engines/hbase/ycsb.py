@@ -11,6 +11,7 @@ PERCENTILES = ("50", "95", "99", "99.9")
 _BINDING = "io.windtunnel.hbase.Store"
 _WORKLOAD = "io.windtunnel.hbase.CheckedWorkload"
 _INTENDED = "Intended-"
+_SHORTEST_S = 0.5
 _RESULT = re.compile(r"^\[([A-Za-z-]+)\], (.+), ([-0-9.E]+|NaN)$", re.MULTILINE)
 # 2026-11-22 06:38:43:123 10 sec: 10000 operations; 1000.0 current ops/sec; ... [READ: ..., 99=...
 _STATUS = re.compile(
@@ -125,12 +126,17 @@ def _answers(found: Mapping[str, float]) -> dict[str, int]:
 
 
 def _status(text: str) -> Iterator[Second]:
-    """Lines of status but the first, which is written as the threads start, at 0 operations."""
+    """Lines of status but the first, which is written as the threads start, at 0 operations.
+
+    The last one may follow the one before at once: it says nothing of a second.
+    """
     before: tuple[float, int] | None = None
     for stamp, thousandth, _, total, rest in _STATUS.findall(text):
         at = datetime.fromisoformat(stamp).timestamp() + int(thousandth) / 1e3
         done = int(total)
-        if before is not None and at > before[0]:
+        if before is not None and at - before[0] < _SHORTEST_S:
+            continue
+        if before is not None:
             p99 = {
                 name.removeprefix(_INTENDED): float(value) / 1e3
                 for name, count, _, value in _INTERVAL.findall(rest)

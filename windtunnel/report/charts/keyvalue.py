@@ -65,7 +65,7 @@ def _course(course: Course, width: int, several: bool) -> Drawing:
         "y:Q",
         title="ops/s",
         scale=alt.Scale(domain=[0, top * 1.1], nice=False),
-        axis=alt.Axis(tickCount=4, format="~s"),
+        axis=alt.Axis(tickCount=4, format=",~r"),
     )
     line = alt.Chart(data(points)).mark_line(strokeWidth=1.6, color=TREATMENTS[1])
     drawn = [line.encode(x=x, y=y)]

@@ -29,6 +29,9 @@ def section(analysis: Analysis) -> Section | None:
         return None
     several = len({row.workload for row in rows}) > 1
     times = analysis.once(courses)
+    struck = {(one.workload, one.treatment) for one in times if one.faults}
+    # what stood still did not reach its rate for another reason than its limits
+    broken = [row for row in rows if (row.workload, row.treatment) in struck]
     few = min(row.n for row in rows)
     return Section(
         id="keyvalue",
@@ -36,8 +39,8 @@ def section(analysis: Analysis) -> Section | None:
         lead="Latency counts from the moment at which an operation was to begin by the target "
         "rate; without one, from its actual start.",
         said=[
-            *_saturated(rows, several),
-            *_omitted(rows, several),
+            *_saturated([row for row in rows if row not in broken], several),
+            *_omitted([row for row in rows if row in broken or not row.saturated], several),
             *(text for course in times if (text := _recovery(course, several))),
         ],
         charts=("kv-throughput", "kv-latency", "kv-curve"),
@@ -77,7 +80,7 @@ def _omitted(rows: list[Served], several: bool) -> list[str]:
         (one.by_percentile["p99"] / one.service_p99, row, one)
         for row in rows
         for one in row.latencies
-        if not row.saturated and one.service_p99 and "p99" in one.by_percentile
+        if one.service_p99 and "p99" in one.by_percentile
     ]
     ratio, row, one = max(found, key=lambda each: each[0], default=(0.0, None, None))
     if row is None or one is None or ratio < OMITTED:
