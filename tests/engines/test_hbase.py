@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.support import ycsb as texts
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines import hbase
+from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.hbase.engine import HBase, Told
 from windtunnel.engines.hbase.site import placed, plan_site, xml_of
 from windtunnel.engines.hbase.sizes import MIB, cache_bytes, regionserver_heap_mb
@@ -109,6 +110,24 @@ def test_heaps_are_sized_to_the_machine(memory: int, servers: int) -> None:
     assert heap >= regionserver_heap_mb(memory, servers + 1)
     # what HBase demands of heap that is neither block cache nor memstore (0.4)
     assert cache_bytes({}, heap) <= 0.4 * heap * MIB
+
+
+def test_a_host_with_memory_of_its_own_gives_a_quarter() -> None:
+    machine = 24 << 30
+    assert regionserver_heap_mb(machine, 2) == 768
+    assert regionserver_heap_mb(machine, 2, 8 << 30) == 768
+    assert regionserver_heap_mb(machine, 2, 2 << 30) == 512
+    assert regionserver_heap_mb(machine, 2, 100 << 20) == 192
+
+
+def test_progress_is_the_share_of_operations_done(tmp_path: Path) -> None:
+    engine = HBase(SimpleNamespace(), ArtifactSet("hbase", tmp_path, []))  # type: ignore[arg-type]
+    assert engine.progress() is None
+    log = tmp_path / "run.log"
+    engine._working[log] = 1000
+    assert engine.progress() is None, "it has not begun"
+    log.write_text(texts.status(0, 0, 0) + texts.status(1, 250, 250))
+    assert engine.progress() == 0.25
 
 
 @pytest.mark.parametrize(

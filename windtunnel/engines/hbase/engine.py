@@ -110,7 +110,9 @@ class HBase(Engine):
         self.status = Status(self.site)
         self.heap_mb = HEAP_MB | {
             "regionserver": regionserver_heap_mb(
-                psutil.virtual_memory().total, len(hosts["regionserver"])
+                psutil.virtual_memory().total,
+                len(hosts["regionserver"]),
+                None if layout.loopback else _own_memory(layout.cluster),
             )
         }
         self._write(stamp)
@@ -271,3 +273,14 @@ class HBase(Engine):
         self.status.close()
         with contextlib.suppress(DeploymentError):  # HDFS may be gone, and the data with it
             self.hadoop.files.delete("/" + self.site.root.split("/", 3)[3])
+
+
+def _own_memory(cluster: Cluster) -> int | None:
+    """Memory of the smallest host with a RegionServer, by the description; None: not given."""
+    wanted = placed(cluster)["regionserver"]
+    known = [
+        node.guest.memory if node.guest else cluster.hosts[node.class_name].memory
+        for node in cluster.nodes()
+        if node.name in wanted
+    ]
+    return min((memory for memory in known if memory is not None), default=None)
