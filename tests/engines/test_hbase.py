@@ -217,7 +217,7 @@ def test_ycsb_measures_from_the_intended_start_and_checks_what_it_reads() -> Non
 
 def test_results_tell_intended_and_actual_latencies() -> None:
     text = texts.run(
-        texts.result("READ", 900, 4000, intended=80_000),
+        texts.result("READ", 1900, 4000, intended=80_000),
         texts.result("READ-FAILED", 3, 9000, answers="ERROR"),
         "[READ], Return=ERROR, 3\n[VERIFY], Return=OK, 897\n[VERIFY], Return=ERROR, 3\n",
     )
@@ -228,8 +228,15 @@ def test_results_tell_intended_and_actual_latencies() -> None:
         {"mean": 20, "max": 240, "p50": 10, "p95": 40, "p99": 80, "p99.9": 160}
     )
     assert read.service["p99"] == 4
-    assert read.answers == {"OK": 900, "ERROR": 3}
+    assert read.answers == {"OK": 1900, "ERROR": 3}
     assert found.operations["VERIFY"].answers == {"OK": 897, "ERROR": 3}
+
+
+def test_a_percentile_of_too_few_operations_is_left_out() -> None:
+    text = texts.run(*(texts.result(n, c, 4000) for n, c in (("SCAN", 999), ("READ", 1000))))
+    found = results_in(text).operations
+    assert "p99.9" not in found["SCAN"].latency and "p99" in found["SCAN"].latency
+    assert "p99.9" in found["READ"].latency
 
 
 def test_status_lines_tell_the_throughput_of_each_second() -> None:

@@ -107,7 +107,7 @@ def test_the_phases_tell_rates_and_latencies_from_the_intended_start(tmp_path: P
     found = values(execution.runs["run"])
     assert found["throughput"] == 100
     assert found["read_p99"] == 80 and found["read_service_p99"] == 4
-    assert found["read_p99.9"] == 160
+    assert "read_p99.9" not in found, "of 500 operations none lies above it"
     assert found["update_p50"] == 0.75
     assert found["cache_hits"] == pytest.approx(1)
     assert "saturated" not in found

@@ -106,13 +106,18 @@ def results_in(text: str) -> Results:
 
 
 def _latencies(found: Mapping[str, float]) -> dict[str, float]:
-    """Milliseconds by name; nothing where nothing was measured."""
-    if not found.get("Operations"):
+    """Milliseconds by name; nothing where nothing was measured.
+
+    A percentile is left out where no whole operation lies above it: it would be the largest.
+    """
+    count = found.get("Operations")
+    if not count:
         return {}
     wanted = {"mean": "AverageLatency(us)", "max": "MaxLatency(us)"}
     latencies = {name: found[label] for name, label in wanted.items() if label in found}
     for label, value in found.items():
-        if named := _PERCENTILE.match(label):
+        named = _PERCENTILE.match(label)
+        if named and round(count * (100 - float(named[1])), 6) >= 100:
             latencies[f"p{named[1].removesuffix('.0')}"] = value
     return {name: value / 1e3 for name, value in latencies.items()}
 
