@@ -33,18 +33,25 @@ def test_own_figures_stand_beside_time_and_cpu(tmp_path: Path) -> None:
     made = section(analysed(tmp_path, edit=with_rates))
     assert made is not None
     (table,) = made.tables
-    assert [c.name for c in table.columns] == [
-        "phase",
-        "treatment",
-        "elapsed",
-        "data rate",
-        "CPU time",
-        "trials",
+    assert table.caption == "terasort (means, n = 4)"
+    assert [c.name for c in table.columns] == ["phase", "figure", "stock", "tuned"]
+    assert [row[:2] for row in table.rows] == [
+        ["teragen", "elapsed"],
+        ["teragen", "data rate"],
+        ["teragen", "CPU time"],
     ]
-    (stock, tuned) = table.rows
-    assert (stock[0], stock[3], tuned[3]) == ("teragen", "100 MB/s", "200 MB/s")
-    assert stock[-1] == "4"
+    assert table.rows[1][2:] == ["100 MB/s", "200 MB/s"]
     assert made.hint.startswith("data rate: bytes of the data set per second")
+
+
+def test_many_treatments_stand_one_below_the_other(tmp_path: Path) -> None:
+    levels = ("stock", "a", "b", "c", "tuned")
+    made = section(analysed(tmp_path, levels=levels, edit=with_rates))
+    assert made is not None
+    (table,) = made.tables
+    assert [c.name for c in table.columns] == ["phase", "figure", "treatment", "mean"]
+    assert table.caption == "terasort (means, n = 1 to 2)"
+    assert ["teragen", "data rate", "stock", "100 MB/s"] in table.rows
 
 
 def test_effects_on_cpu_time_are_said(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from windtunnel.report.sections.base import Section, Table, column
 from windtunnel.workloads import WORKLOADS
 
 CPU = "cpu_time"
+COLUMNS = 4
+"""Treatments that stand side by side; more stand one below the other."""
 
 
 def section(analysis: Analysis) -> Section | None:
@@ -34,7 +36,6 @@ def section(analysis: Analysis) -> Section | None:
     return Section(
         id="figures",
         title="Figures of their own",
-        lead="Means over the trials.",
         said=[_said(effect) for effect in analysis.effects if _is_cpu(analysis, effect)],
         tables=tables,
         hint=". ".join(dict.fromkeys(hints)),
@@ -51,15 +52,32 @@ def _names(analysis: Analysis, workload: str) -> list[str]:
 
 
 def _table(analysis: Analysis, workload: str, phases: Sequence[str], names: Sequence[str]) -> Table:
-    rows = []
+    """A column for each treatment; of many, a row."""
+    treatments, rows, counts = analysis.treatments(), [], set()
+    wide = len(treatments) <= COLUMNS
     for phase in phases:
-        for treatment in analysis.treatments() if phase != TOTAL else ():
-            found = [analysis.cell(treatment, workload, phase, name) for name in names]
-            if any(found[1:-1]):
-                words = [quantity(cell.mean, cell.unit) if cell else "" for cell in found]
-                rows.append([phase, treatment, *words, str(max(c.n for c in found if c))])
-    heads = [*map(_words, names), "trials"]
-    return Table(workload, column("phase", "treatment", *heads, text=2), rows)
+        told = [
+            t for t in treatments if phase != TOTAL and _own(analysis, workload, phase, t, names)
+        ]
+        for name in names if told else ():
+            cells = {t: analysis.cell(t, workload, phase, name) for t in treatments}
+            counts |= {cell.n for cell in cells.values() if cell}
+            said = {t: quantity(c.mean, c.unit) if c else "" for t, c in cells.items()}
+            if wide and any(said.values()):
+                rows.append([phase, _words(name), *said.values()])
+            elif not wide:
+                rows += [[phase, _words(name), t, words] for t, words in said.items() if words]
+    heads = ["phase", "figure", *(treatments if wide else ("treatment", "mean"))]
+    trials = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
+    columns = column(*heads, text=2 if wide else 3)
+    return Table(f"{workload} (means, n = {trials})", columns, rows)
+
+
+def _own(
+    analysis: Analysis, workload: str, phase: str, treatment: str, names: Sequence[str]
+) -> bool:
+    """Whether a phase has a figure of the workload's own, beside time and CPU time."""
+    return any(analysis.cell(treatment, workload, phase, name) for name in names[1:-1])
 
 
 def _words(name: str) -> str:
