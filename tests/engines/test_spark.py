@@ -60,7 +60,7 @@ def client(tmp_path: Path) -> Client:
 
 
 @pytest.fixture
-def spark(tmp_path: Path, client: Client) -> Spark:
+def spark(tmp_path: Path, client: Client, monkeypatch: pytest.MonkeyPatch) -> Spark:
     layout = layout_of(tmp_path, settings__spark__executor__memoryOverhead="512m")
     daemons = SimpleNamespace(
         layout=layout, client_conf=tmp_path / "conf", check_alive=lambda: None
@@ -72,6 +72,7 @@ def spark(tmp_path: Path, client: Client) -> Spark:
         shared=tmp_path / "shared",
         hosts_file=tmp_path / "hosts",
     )
+    monkeypatch.setattr(module, "make_archive", lambda *_: Path("/jars/classes.jsa"))
     made = Spark(hadoop, ArtifactSet("spark", Path("/jars"), []))
     made.start()
     return made
@@ -103,7 +104,14 @@ def test_the_jars_of_spark_come_before_those_of_hadoop(spark: Spark, client: Cli
     spark.run("scan", SparkJob(STEPS), time.monotonic() + 5)
     argv = list(client.specs[0].argv)
     path = argv[argv.index("-cp") + 1].split(":")
-    assert path[0] == "/jars/lib/*" and path[1].endswith(JAR) and "/lib/*" in path[2]
+    assert path[:2] == ["/jars/lib/*", "/lib/*"] and path[2].endswith(JAR)
+    archive = "-XX:SharedArchiveFile=/jars/classes.jsa"
+    assert archive in argv
+    settings = job_of(client)["settings"]
+    for who in ("yarn.am", "executor"):
+        assert archive in settings[f"spark.{who}.extraJavaOptions"]
+    # it fits class paths that begin as it was made
+    assert settings["spark.executor.extraClassPath"] == "/jars/lib/*:/lib/*"
     assert argv[-2] == module.MAIN
     assert client.specs[0].env["SPARK_LOCAL_IP"] == "127.1.2.1"
 

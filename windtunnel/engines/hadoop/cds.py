@@ -14,6 +14,7 @@ import gzip
 import hashlib
 import os
 import subprocess
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -22,11 +23,13 @@ from windtunnel.engines.hadoop.software import OPENS
 _DUMP_LIMIT_S = 300
 
 
-def archive_path(java: Path, java_version: str, lib: Path) -> Path:
+def archive_path(
+    java: Path, java_version: str, libs: Sequence[Path], classes: bytes, options: Sequence[str]
+) -> Path:
     """Where the archive of this Java runtime and these jars lies (it may not exist yet)."""
-    made_of = "\0".join([str(java), java_version, str(lib), *OPENS])
-    key = hashlib.sha256(made_of.encode() + _classes()).hexdigest()[:16]
-    return lib.parent / f"classes-{key}.jsa"
+    made_of = "\0".join([str(java), java_version, *map(str, libs), *options])
+    key = hashlib.sha256(made_of.encode() + classes).hexdigest()[:16]
+    return libs[0].parent / f"classes-{key}.jsa"
 
 
 def _classes() -> bytes:
@@ -35,12 +38,28 @@ def _classes() -> bytes:
 
 
 def ensure_archive(java: Path, java_version: str, lib: Path) -> Path | None:
-    """The archive, made now if it is missing; None where this runtime cannot make one.
+    """Hadoop's archive, made now if it is missing; None where this runtime cannot make one."""
+    return make_archive(java, java_version, [lib], _classes(), OPENS)
+
+
+def make_archive(
+    java: Path, java_version: str, libs: Sequence[Path], classes: bytes, options: Sequence[str]
+) -> Path | None:
+    """The archive of a class path, made now if it is missing; None where it cannot be made.
 
     Takes about half a minute the first time. Written under another name and renamed, so an
-    interrupted dump leaves nothing that looks whole.
+    interrupted dump leaves nothing that looks whole. Lies beside the first of ``libs``.
+
+    Parameters
+    ----------
+    libs:
+        Folders of jars, in the order of the class path; that of the JVMs must begin with them.
+    classes:
+        The list of classes, packed by gzip.
+    options:
+        What the JVMs are told that bears on the archive.
     """
-    target = archive_path(java, java_version, lib)
+    target = archive_path(java, java_version, libs, classes, options)
     refused = target.with_suffix(".refused")
     if target.is_file():
         return target
@@ -49,17 +68,17 @@ def ensure_archive(java: Path, java_version: str, lib: Path) -> Path | None:
     new = target.with_suffix(f".new-{os.getpid()}")
     listed = target.with_suffix(f".list-{os.getpid()}")
     try:
-        listed.write_bytes(gzip.decompress(_classes()))
+        listed.write_bytes(gzip.decompress(classes))
         done = subprocess.run(
             [
                 str(java),
                 "-Xshare:dump",
                 "-XX:+UseSerialGC",
-                *OPENS,
+                *options,
                 f"-XX:SharedClassListFile={listed}",
                 f"-XX:SharedArchiveFile={new}",
                 "-cp",
-                f"{lib}/*",
+                ":".join(f"{lib}/*" for lib in libs),
             ],
             capture_output=True,
             text=True,

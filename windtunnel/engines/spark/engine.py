@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from windtunnel.engines.engine import Engine, EngineLine
+from windtunnel.engines.hadoop.cds import make_archive
 from windtunnel.engines.hadoop.client import watch, why
 from windtunnel.engines.spark.sizes import Sizes, sizes_of
 from windtunnel.errors import TrialInvalidError
@@ -45,11 +46,8 @@ _OPENS = (
     "sun.security.action",
     "sun.util.calendar",
 )
-_DRIVER_OPTIONS = (
-    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS),
-    "-Dio.netty.tryReflectionSetAccessible=true",
-    "-XX:-UsePerfData",
-)
+_OPTIONS = tuple(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS)
+_DRIVER_OPTIONS = (*_OPTIONS, "-Dio.netty.tryReflectionSetAccessible=true", "-XX:-UsePerfData")
 # JVMs that plan and wait: the quick compiler alone starts them sooner
 _LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
@@ -99,12 +97,25 @@ class Spark(Engine):
     lines: ClassVar[Mapping[str, EngineLine]] = {"3.5": EngineLine("spark-3.5", 17, None)}
 
     def start(self) -> None:
-        """Lay the driver's jar where its host reads it; no daemon is started."""
+        """Lay the driver's jar where its host reads it; no daemon is started.
+
+        The first time on a machine a class archive is made, which takes half a minute: without
+        it, three JVMs parse ten thousand classes each before the first answer.
+        """
         self._numbers = itertools.count(1)
         self._jar = self.hadoop.shared / JAR
         package = resources.files("windtunnel.engines.spark")
         self._jar.parent.mkdir(parents=True, exist_ok=True)
         self._jar.write_bytes(package.joinpath(JAR).read_bytes())
+        software = self.hadoop.daemons.layout.software
+        classes = package.joinpath("classlist/spark.txt.gz").read_bytes()
+        self._archive = make_archive(
+            software.java, software.java_version, self._libs(), classes, _OPTIONS
+        )
+
+    def _libs(self) -> list[Path]:
+        """Folders of jars: Spark's first, so that its version of a library wins."""
+        return [self.jars.lib, self.hadoop.daemons.layout.software.lib]
 
     def run(self, name: str, job: SparkJob, deadline_s: float) -> SparkRun:
         """Run an application to its end.
@@ -145,11 +156,11 @@ class Spark(Engine):
         return SparkRun(told[0], told[1:], began, wall_s, log)
 
     def _command(self, description: str, job: SparkJob, sizes: Sizes) -> list[str]:
-        """Command line of the driver: Spark's jars first, so that its versions of a library win."""
+        """Command line of the driver; the class archive wants the jars first."""
         daemons = self.hadoop.daemons
         software = daemons.layout.software
         binding = daemons.layout.binding(self.hadoop.client.address)
-        jars = [f"{self.jars.lib}/*", str(self._jar), f"{software.lib}/*", str(daemons.client_conf)]
+        jars = [self._jars(), str(self._jar), str(daemons.client_conf)]
         return [
             str(software.java),
             f"-Xmx{sizes.driver_mb if job.yarn else sizes.local_mb}m",
@@ -163,11 +174,15 @@ class Spark(Engine):
             description,
         ]
 
+    def _jars(self) -> str:
+        return ":".join(f"{lib}/*" for lib in self._libs())
+
     def _jvm_options(self) -> list[str]:
-        """What all of its JVMs are told: the names of the hosts, and what a trimmed Java needs."""
+        """What all of its JVMs are told: names of hosts, classes, what a trimmed Java needs."""
         security = self.hadoop.daemons.layout.software.security
-        more = [f"-Djava.security.properties={security}"] if security else []
-        return [f"-Djdk.net.hosts.file={self.hadoop.hosts_file}", *more]
+        options = [f"-Djdk.net.hosts.file={self.hadoop.hosts_file}"]
+        options += [f"-XX:SharedArchiveFile={self._archive}"] if self._archive else []
+        return options + ([f"-Djava.security.properties={security}"] if security else [])
 
     def _settings(self, name: str, job: SparkJob, sizes: Sizes) -> dict[str, str]:
         client = self.hadoop.client
@@ -193,6 +208,9 @@ class Spark(Engine):
                 "spark.yarn.am.memoryOverhead": f"{sizes.master_overhead_mb}m",
                 "spark.yarn.am.extraJavaOptions": " ".join([options, *_LIGHT]),
                 "spark.executor.extraJavaOptions": options,
+                # for the class archive: class paths begin with the jars (the first is the master's)
+                "spark.driver.extraClassPath": self._jars(),
+                "spark.executor.extraClassPath": self._jars(),
                 "spark.executor.instances": str(sizes.executors),
                 "spark.executor.cores": str(sizes.cores),
                 "spark.executor.memory": f"{sizes.executor_mb}m",

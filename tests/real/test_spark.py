@@ -1,0 +1,115 @@
+"""Scan and report by Spark on a real cluster: right answers, and data that was tampered with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from windtunnel.cluster import Located, validate
+from windtunnel.engines.hadoop.client import user_command
+from windtunnel.results.record import Verdict
+from windtunnel.testbeds.local import LocalDeployment
+from windtunnel.workloads import event_data
+from windtunnel.workloads.base import Execution
+from windtunnel.workloads.report import Report, ReportParameters
+from windtunnel.workloads.scan import Scan, ScanParameters
+
+SIZE = {"size": "9 MB", "collections": 2, "replication": 2, "format": "parquet", "codec": "zstd"}
+SHARED = "/windtunnel/shared/events"
+RECORDS = 5000
+
+
+def report(**changes: Any) -> Report:
+    wanted = SIZE | {"engine": "spark-local", "warm_up": False, "columns": ["n_jets"]}
+    return Report(validate(ReportParameters, Located(wanted | changes)))
+
+
+def run(
+    workload: Scan | Report, deployment: LocalDeployment, name: str
+) -> tuple[Verdict, Execution]:
+    done = Execution(f"/windtunnel/trials/{name}", SHARED, time.monotonic() + 300)
+    workload.prepare(deployment, done)
+    for phase in workload.phases():
+        done.runs[phase] = workload.run_phase(phase, deployment, done)
+    return workload.verify(deployment, done), done
+
+
+def hdfs(deployment: LocalDeployment, *words: str) -> None:
+    facts = deployment.registration.facts()["client"]
+    command = user_command(["hdfs", "dfs", *words], facts)
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def data(deployment: LocalDeployment) -> event_data.DataSet:
+    parameters = report().parameters
+    return event_data.ensure(parameters, deployment, SHARED, time.monotonic() + 300)
+
+
+def test_spark_on_yarn_scans_and_duckdb_beside_it(
+    deployment: LocalDeployment, data: event_data.DataSet
+) -> None:
+    verdict, done = run(Scan(validate(ScanParameters, Located(SIZE))), deployment, "scan")
+    assert verdict.valid, verdict.reason
+    assert sum(file["bytes"] for file in data.listed) < data.csv_bytes / 4
+    scan, duck = done.runs["scan"], done.runs["duckdb"]
+    assert scan.phase.job_id is not None and scan.phase.job_id.startswith("application_")
+    metrics = scan.phase.metrics
+    assert metrics["records_read"].value == RECORDS
+    assert 0 < metrics["read_share"].value < 1
+    assert metrics["partitions_pruned"].value == 0 and metrics["rows_skipped"].value == 0
+    assert metrics["cpu_time"].value > 0 and metrics["start_to_first_result"].value > 0
+    assert {row["host"] for row in scan.tasks} <= {"worker-1", "worker-2"}
+    assert scan.phase.elapsed_s < scan.phase.wall_s
+    assert duck.phase.beside and duck.phase.metrics["rows_per_s"].value > 0
+    left = [p for p in psutil.process_iter() if "io.windtunnel.spark" in " ".join(_words(p))]
+    assert not left
+
+
+def test_a_flipped_byte_that_no_query_reads_is_found(
+    deployment: LocalDeployment, data: event_data.DataSet, tmp_path: Path
+) -> None:
+    name = next(file["path"] for file in data.listed if file["path"].startswith("collection="))
+    local = tmp_path / "file.parquet"
+    hdfs(deployment, "-get", f"{data.path}/{name}", str(local))
+    whole = local.read_bytes()
+    spoilt = bytearray(whole)
+    spoilt[len(spoilt) // 2] ^= 0x01  # within the long texts, which take nine tenths of the file
+    local.write_bytes(spoilt)
+    hdfs(deployment, "-put", "-f", str(local), f"{data.path}/{name}")
+    verdict, _ = run(report(), deployment, "flipped")
+    assert not verdict.valid
+    assert verdict.reason.startswith(f"files in HDFS: expected {name}: bytes")
+    assert "answer of" not in verdict.reason
+    local.write_bytes(whole)
+    hdfs(deployment, "-put", "-f", str(local), f"{data.path}/{name}")
+
+
+def test_a_partition_that_is_pruned_is_not_read_and_one_that_is_missing_is_found(
+    deployment: LocalDeployment, data: event_data.DataSet
+) -> None:
+    verdict, done = run(report(only=1), deployment, "pruned")
+    assert verdict.valid, verdict.reason
+    metrics = done.runs["report"].phase.metrics
+    assert metrics["partitions_pruned"].value == 0.5
+    assert metrics["records_read"].value == RECORDS / 2
+    hdfs(deployment, "-rm", "-r", "-skipTrash", f"{data.path}/collection=data-02")
+    verdict, done = run(report(), deployment, "missing")
+    assert not verdict.valid
+    assert "answer of n_jets (report): expected collection data-02" in verdict.reason
+    assert "files in HDFS: expected collection=data-02/" in verdict.reason
+    (row,) = json.loads(done.runs["report"].output)["answers"]["n_jets"]
+    assert row["records"] == RECORDS / 2
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
