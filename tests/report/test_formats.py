@@ -90,10 +90,13 @@ def test_section_chart_and_data(tmp_path: Path) -> None:
     assert section is not None
     assert section.said[0].startswith("scan, Spark on YARN: parquet zstd gives ")
     assert section.said[0].endswith("times the records per second of csv")
-    rates, limits = section.tables
-    assert len(rates.rows) == 7 and len(limits.rows) == 3
-    orc = next(row for row in rates.rows if row[1] == "orc")
-    assert (orc[2], orc[5], orc[6], orc[8]) == ("column", "25 %", "", "25 %")
+    rates, of_duckdb, read, limits = section.tables
+    assert rates.caption == "Records per second: scan, Spark on YARN"
+    assert [len(table.rows) for table in section.tables] == [4, 3, 4, 3]
+    assert [row[1] for row in rates.rows if row[0] in ("csv gzip", "orc")] == ["row", "column"]
+    assert of_duckdb.rows[0][3] == "base"
+    (orc,) = (row for row in read.rows if row[0] == "orc")
+    assert list(orc) == ["orc", "25 %", "", "", "25 %"]
     assert all(row[-1].startswith("3.00 [") for row in limits.rows)
     json.dumps(section.data, allow_nan=False)
     for width in (380, 900):

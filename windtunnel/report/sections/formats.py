@@ -7,6 +7,8 @@ from typing import Any
 
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.formats import (
+    RATE,
+    SHARES,
     Entry,
     Formats,
     beside,
@@ -19,6 +21,7 @@ from windtunnel.analysis.words import percent
 from windtunnel.report.sections.base import Section, Table, column
 
 SAID = 6
+_READ = {"read_share", "partitions_pruned", "rows_skipped"}
 
 
 def section(analysis: Analysis) -> Section | None:
@@ -27,10 +30,6 @@ def section(analysis: Analysis) -> Section | None:
     if not found:
         return None
     several = [f for f in found if len(f.entries) > 1 and f.base is not None]
-    tables = [_rates(found)]
-    limits = [f for f in found if beside(found, f) is not None]
-    if limits:
-        tables.append(_limits(analysis, found, limits))
     return Section(
         id="formats",
         title="Column against row",
@@ -38,10 +37,11 @@ def section(analysis: Analysis) -> Section | None:
         "format by row.",
         said=[_sentence(f) for f in several[:SAID]],
         charts=("formats",),
-        tables=tables,
-        hint="On disk: against the same records as CSV, one copy. Read: bytes that Spark's tasks "
-        "read, against those on disk, for one query. Skipped: records that whole row groups let "
-        "pass. A field is empty where it was not measured.",
+        tables=[
+            *(_rates(f) for f in found),
+            *(_read(f) for f in found if any(e.shares.keys() & _READ for e in f.entries)),
+            *(_limit(analysis, f, other) for f in found if (other := beside(found, f))),
+        ],
         data=[_data(f) for f in found],
     )
 
@@ -63,64 +63,56 @@ def _sentence(found: Formats) -> str:
     return f"{name(found)}: {best.name} gives {said}{more}"
 
 
-def _rates(found: list[Formats]) -> Table:
-    rows = [_row(f, entry) for f in found for entry in f.entries]
-    columns = column(
-        "workload, engine",
-        "format",
-        "by",
-        "rows/s",
-        "times the base",
-        "on disk",
-        "read",
-        "partitions pruned",
-        "rows skipped",
-        "n",
-        text=3,
-    )
-    return Table("Records per second by format", columns, rows)
+def _rates(found: Formats) -> Table:
+    rows = [
+        [
+            entry.name,
+            "row" if entry.by_row else "column",
+            rows_per_s(entry.rate.mean),
+            "base" if entry.name == found.base else times(entry.ratio),
+            str(entry.rate.n),
+        ]
+        for entry in found.entries
+    ]
+    columns = column("format", "by", "rows/s", f"times {found.base or 'by row'}", "n", text=2)
+    return Table(f"Records per second: {name(found)}", columns, rows)
 
 
-def _row(found: Formats, entry: Entry) -> list[str]:
-    def share(metric: str) -> str:
+def _read(found: Formats) -> Table:
+    def share(entry: Entry, metric: str) -> str:
         value = entry.shares.get(metric)
         return "" if value is None else percent(value, signed=False)
 
-    return [
-        name(found),
-        entry.name,
-        "row" if entry.by_row else "column",
-        rows_per_s(entry.rate.mean),
-        "base" if entry.name == found.base else times(entry.ratio),
-        share("size_share"),
-        share("read_share"),
-        share("partitions_pruned"),
-        share("rows_skipped"),
-        str(entry.rate.n),
-    ]
-
-
-def _limits(analysis: Analysis, found: list[Formats], limits: list[Formats]) -> Table:
-    """How far Spark is from what DuckDB does with the same files on one machine."""
-    rows = []
-    for one in limits:
-        other = beside(found, one)
-        for entry in one.entries:
-            twin = other.entry(entry.treatment) if other else None
-            if other is None or twin is None:
-                continue
-            samples = [
-                analysis.table[(entry.treatment, f.workload, f.phase, entry.rate.metric)]
-                for f in (other, one)
-            ]
-            ratio = ratio_of(samples[0], samples[1], one.workload, one.phase)
-            own, machine = rows_per_s(entry.rate.mean), rows_per_s(twin.rate.mean)
-            rows.append([name(one), entry.name, own, machine, times(ratio)])
+    rows = [[entry.name, *(share(entry, metric) for metric in SHARES)] for entry in found.entries]
     return Table(
-        "Beside the machine's own limit: DuckDB on the same files",
-        column("workload, engine", "format", "rows/s", "DuckDB rows/s", "DuckDB times", text=2),
+        f"What was read: {name(found)}",
+        column("format", "on disk", "read", "partitions pruned", "rows skipped"),
         rows,
-        hint="DuckDB reads files of the client's own disk, with all of its cores and without HDFS",
+        hint="on disk: against the same records as CSV, one copy; read: bytes that the tasks read, "
+        "against those on disk of the collections asked for, a query; skipped: records that whole "
+        "row groups let pass; empty where it was not measured",
+    )
+
+
+def _limit(analysis: Analysis, one: Formats, other: Formats) -> Table:
+    """How far an engine is from what DuckDB does with the same files on one machine."""
+    rows = []
+    for entry in one.entries:
+        twin = other.entry(entry.treatment)
+        if twin is None:
+            continue
+        machine, own = (
+            analysis.table[(entry.treatment, f.workload, f.phase, RATE)] for f in (other, one)
+        )
+        ratio = ratio_of(machine, own, one.workload, one.phase)
+        rates = [rows_per_s(each.rate.mean) for each in (entry, twin)]
+        rows.append([entry.name, *rates, times(ratio)])
+    return Table(
+        f"Beside the machine's own limit: {name(one)}",
+        column("format", "rows/s", "DuckDB rows/s", "DuckDB, times"),
+        rows,
+        hint="DuckDB reads copies of the same files on the client's own disk, with all cores of "
+        "the client and without HDFS",
     )
 
 
