@@ -62,8 +62,12 @@ def test_throughput_against_threads(tmp_path: Path) -> None:
 
 
 def test_rates_named_by_words_are_drawn_against_their_value(tmp_path: Path) -> None:
-    found = analysed(tmp_path, "sustainable", "unreachable").once(curves)
-    assert [point[0] for curve in found for point in curve.points] == [100, 1000]
+    (curve,) = analysed(tmp_path, "sustainable", "unreachable", "more", trials=6).once(curves)
+    assert [point[0] for point in curve.points] == [100, 500, 1000]
+
+
+def test_two_points_are_no_curve(tmp_path: Path) -> None:
+    assert analysed(tmp_path, "sustainable", "unreachable").once(curves) == []
 
 
 def test_recovery_counts_from_the_fault_to_eighty_percent_of_before() -> None:

@@ -32,7 +32,7 @@ def served(trial: Trial) -> Trial:
     if level.isdigit():
         parameters["threads"] = int(level)
     elif level != "unlimited":
-        target = 10 * rate if level == "unreachable" else rate
+        target = rate * {"unreachable": 10, "more": 5}.get(level, 1)
         parameters["target_rate"] = target
         metrics["target_share"] = Metric(value=rate / target, unit="ratio")
         metrics["saturated"] = Metric(value=float(rate < target), unit="ratio")

@@ -24,6 +24,8 @@ RECOVERED = 0.8
 """Share of the mean throughput before a fault at which the store counts as recovered."""
 STARTING_S = 3.0
 """The first seconds of a run, in which the client still compiles, are not what was before."""
+CURVE_FROM = 3
+"""Values from which on a line is drawn: through two points it would say what nobody measured."""
 AXES = {"threads": "threads", "target_rate": "target rate, ops/s"}
 """Parameters that throughput is drawn against, with their titles."""
 
@@ -228,7 +230,7 @@ def curves(analysis: Analysis) -> list[Curve]:
                 others = _others(analysis, row, name)
                 groups.setdefault((row.workload, others), []).append((value, row))
         for (workload, others), members in groups.items():
-            if len({value for value, _ in members}) > 1:
+            if len({value for value, _ in members}) >= CURVE_FROM:
                 found.append(_curve(workload, name, others, members))
     return found
 
@@ -246,6 +248,8 @@ def _sets(analysis: Analysis, workload: str, factor: str, name: str) -> bool:
     """Whether the levels of a factor and the values of a parameter go together."""
     values: dict[str, set[float | None]] = {}
     for one in analysis.study.treatments:
+        if not _trials(analysis, one.id, workload):
+            continue
         value = _parameter(analysis, one.id, workload, name)
         values.setdefault(one.levels.get(factor, ""), set()).add(value)
     single = all(len(found) == 1 for found in values.values())

@@ -194,7 +194,13 @@ def _curves(chosen: list[Curve], width: int) -> Drawing:
     axis = chosen[0].axis
     largest = max(point[0] for curve in chosen for point in curve.points)
     top = max(point[3] or point[1] for curve in chosen for point in curve.points)
-    x = alt.X("x:Q", title=AXES[axis], scale=alt.Scale(domain=[0, largest * 1.15], nice=False))
+    ticks = sorted({point[0] for curve in chosen for point in curve.points})
+    x = alt.X(
+        "x:Q",
+        title=AXES[axis],
+        scale=alt.Scale(domain=[0, largest * 1.15], nice=False),
+        axis=alt.Axis(values=ticks, grid=False, format=",~r", labelOverlap="greedy"),
+    )
     y = alt.Y("y:Q", title="ops/s", scale=alt.Scale(domain=[0, top * 1.15], nice=False))
     drawn: list[alt.Chart] = []
     if axis == "target_rate":
