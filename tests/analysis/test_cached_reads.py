@@ -36,7 +36,7 @@ def test_a_read_that_fits_is_flagged_where_caches_stayed(tmp_path: Path) -> None
     (text,) = flagged(tmp_path, "read", "warm", GB).values()
     assert text == (
         "work read reads 1.00 GB, which fits in the memory of 16.0 GB, and caches were not "
-        "dropped: 100 MB/s is the page cache's rate"
+        "dropped: its rates are the page cache's, not the disks'"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from statistics import fmean
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.limits import IDLE_BELOW, Usage, limits_of, shares_machine
@@ -146,15 +145,13 @@ def cached_reads(evidence: Evidence) -> Iterator[ReportWarning]:
         size = max(phase.metrics[_MOVED].value for phase in phases)
         if memory is not None and size > memory:
             continue
-        rate = fmean(phase.metrics[_RATE].value for phase in phases)
         room = "" if memory is None else f" of {quantity(memory, 'bytes')}"
         yield ReportWarning(
             id="cached-read",
             rule=7,
             severity="note" if name.endswith(_WARM) else "caution",
             text=f"{workload} {name} reads {quantity(size, 'bytes')}, which fits in the memory"
-            f"{room}, and caches were not dropped: {quantity(rate, 'bytes/s')} is the page cache's "
-            "rate",
+            f"{room}, and caches were not dropped: its rates are the page cache's, not the disks'",
             advice="compare it with other warm reads only; for the disks' rate drop caches "
             "(protocol.cache: drop) or read more than fits.",
         )
