@@ -34,8 +34,8 @@ from windtunnel.workloads.wordcount_text import Text, TextParameters
 _PHASE = "wordcount"
 _EXAMPLE = "org.apache.hadoop.examples.WordCount"
 _OURS = "io.windtunnel.mapreduce.WordCountWithoutCombiner"
-# What maps put out per byte of made text. Without a combiner by REDUCE_SHUFFLE_BYTES (1 MB of text);
-# with one estimated: 103,000 words that differ in 100 MB, of 18 bytes each, in five spills.
+# What maps put out per byte of made text: without a combiner by REDUCE_SHUFFLE_BYTES at 1 MB, with
+# one estimated (of 100 MB 103,000 words that differ, 18 bytes each, in five spills).
 _PUT_OUT = 1.88
 _COMBINED = 0.07
 _SCRIPT = r"""SET default_parallel {reduces};
