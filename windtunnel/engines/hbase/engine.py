@@ -74,7 +74,8 @@ class HBase(Engine):
     """See the module's docstring."""
 
     name: ClassVar[str] = "hbase"
-    lines: ClassVar[Mapping[str, EngineLine]] = {"2.6": EngineLine("hbase-2.6", 17, None)}
+    # seen on 17; nobody has run it on the newest ones yet
+    lines: ClassVar[Mapping[str, EngineLine]] = {"2.6": EngineLine("hbase-2.6", 17, 21)}
     roles: ClassVar[tuple[str, ...]] = ("zookeeper", "hbase-master", "regionserver")
 
     def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
