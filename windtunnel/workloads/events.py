@@ -22,7 +22,7 @@ from windtunnel.workloads.answers import check_answers, check_files
 from windtunnel.workloads.base import Demand, Execution, Parameters
 from windtunnel.workloads.event_data import DataSet, ask_duckdb, ask_spark, ensure, expected, table
 from windtunnel.workloads.event_formats import EventParameters, duckdb_lacks
-from windtunnel.workloads.event_index import PARTITION, RECORD_BYTES, collections, shares
+from windtunnel.workloads.event_index import PARTITION, collections, shares
 from windtunnel.workloads.figures import with_metrics
 from windtunnel.workloads.rows import misfits
 from windtunnel.workloads.verdicts import verdict
@@ -67,11 +67,11 @@ class EventQueries(ABC):
         return misfits(self.name, cluster, {"replication": self.parameters.replication})
 
     def data_bytes(self) -> int:
-        """Bytes of the data set as CSV; a format that compresses takes less on disk."""
-        return self.parameters.records * RECORD_BYTES
+        """About the bytes of the data set in its format: what a cache would have to hold."""
+        return self.parameters.disk_bytes
 
     def demands(self, phase: str, workers: int) -> Demand:
-        """At most the CSV's bytes are read, and where they lie."""
+        """At most all of the collections asked for is read, and where it lies."""
         return Demand(self.data_bytes() * len(self.asked()) / self.parameters.collections)
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
