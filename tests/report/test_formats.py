@@ -37,12 +37,16 @@ def asked(trial: Trial) -> Trial:
     scan = trial.phases[0].model_copy(
         update={"name": "scan", "metrics": metrics, "elapsed_s": 1e6 / rate}
     )
-    fast = {"rows_per_s": Metric(value=rate * MACHINE, unit="rows/s")}
+    fast = {"size_share": metrics["size_share"]}
+    fast["rows_per_s"] = Metric(value=rate * MACHINE, unit="rows/s")
     duck = scan.model_copy(update={"name": "duckdb", "metrics": fast, "beside": True})
     return trial.model_copy(
         update={
             "workload": "scan",
-            "parameters": {"size": 1000, "format": kind, "codec": codec or "none"},
+            # as studies record them: what was left out is usual
+            "parameters": {"size": 1000}
+            | ({} if kind == "csv" else {"format": kind})
+            | ({} if codec in ("", "none") else {"codec": codec}),
             "phases": [scan] if kind == "orc" else [scan, duck],
         }
     )

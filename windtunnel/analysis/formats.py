@@ -19,7 +19,9 @@ from windtunnel.analysis.words import digits
 from windtunnel.results.record import Trial
 
 RATE = "rows_per_s"
+_SIZE = "size_share"
 BY_ROW = frozenset({"csv"})
+PLAIN = "none"
 _LAYOUT = ("format", "codec", "row_group")
 _ENGINES = {"spark": "Spark on YARN", "spark-local": "Spark, local", "duckdb": "DuckDB"}
 
@@ -69,7 +71,7 @@ class Formats:
         return next((e for e in self.entries if e.treatment == treatment), None)
 
 
-SHARES = ("size_share", "read_share", "partitions_pruned", "rows_skipped")
+SHARES = (_SIZE, "read_share", "partitions_pruned", "rows_skipped")
 
 
 def formats(analysis: Analysis) -> list[Formats]:
@@ -120,8 +122,9 @@ def rows_per_s(value: float) -> str:
 def _groups(analysis: Analysis) -> list[dict[str, Trial]]:
     """Treatments of a workload that differ in the format alone, each with one of its trials."""
     groups: dict[str, dict[str, Trial]] = {}
-    for trial in analysis.results.trials:
-        if "format" not in trial.parameters or "codec" not in trial.parameters:
+    order = {name: place for place, name in enumerate(analysis.treatments())}
+    for trial in sorted(analysis.results.trials, key=lambda trial: order[trial.treatment.id]):
+        if not any({RATE, _SIZE} <= phase.metrics.keys() for phase in trial.phases):
             continue
         rest = {k: v for k, v in trial.parameters.items() if k not in _LAYOUT}
         cluster = trial.treatment.cluster_overrides
@@ -144,7 +147,7 @@ def _formats(analysis: Analysis, group: Mapping[str, Trial], phase: str) -> Form
         Entry(
             name,
             names[name],
-            group[name].parameters["format"] in BY_ROW,
+            _layout(group[name])[0] in BY_ROW,
             cell,
             _against(analysis, workload, phase, name, base),
             _shares(analysis, name, workload, phase),
@@ -173,17 +176,23 @@ def _against(
 
 
 def _base(trials: Sequence[Trial]) -> str | None:
-    by_row = [t for t in trials if t.parameters["format"] in BY_ROW]
-    plain = [t for t in by_row if t.parameters["codec"] == "none"]
+    by_row = [t for t in trials if _layout(t)[0] in BY_ROW]
+    plain = [t for t in by_row if _layout(t)[1] == PLAIN]
     return next((t.treatment.id for t in [*plain, *by_row]), None)
+
+
+def _layout(trial: Trial) -> tuple[str, str]:
+    """Format and codec: a trial's parameters are those that were given, the rest are usual."""
+    kind, codec = (trial.parameters.get(name) for name in ("format", "codec"))
+    return str(kind or "csv"), str(codec or PLAIN)
 
 
 def _names(trials: Mapping[str, Trial]) -> dict[str, str]:
     """Format and codec; the treatment's own name where two have the same."""
     names = {}
     for key, trial in trials.items():
-        kind, codec = trial.parameters["format"], trial.parameters["codec"]
-        names[key] = kind if codec == "none" else f"{kind} {codec}"
+        kind, codec = _layout(trial)
+        names[key] = kind if codec == PLAIN else f"{kind} {codec}"
     twice = {name for name in names.values() if list(names.values()).count(name) > 1}
     return {key: key if name in twice else name for key, name in names.items()}
 

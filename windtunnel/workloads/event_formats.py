@@ -61,8 +61,8 @@ class EventParameters(Parameters):
     )
     warm_up: bool = Field(
         True,
-        description="Ask a few records the same first, untimed: the timed queries then run on "
-        "JVMs that have loaded and compiled most of what they need.",
+        description="Ask a few records the same three times before, untimed: the timed queries "
+        "run on JVMs that have loaded and compiled most of what they need.",
     )
     seed: int = Field(1, description="Seed of the data.", ge=0)
 

@@ -20,7 +20,15 @@ from windtunnel.engines.spark.runs import job_run
 from windtunnel.results.record import Check, Metric, Phase, Verdict
 from windtunnel.workloads.answers import check_answers, check_files
 from windtunnel.workloads.base import Demand, Execution, Parameters
-from windtunnel.workloads.event_data import DataSet, ask_duckdb, ask_spark, ensure, expected, table
+from windtunnel.workloads.event_data import (
+    DataSet,
+    answers_in,
+    ask_duckdb,
+    ask_spark,
+    ensure,
+    expected,
+    table,
+)
 from windtunnel.workloads.event_formats import EventParameters, duckdb_lacks
 from windtunnel.workloads.event_index import PARTITION, collections, shares
 from windtunnel.workloads.figures import with_metrics
@@ -29,6 +37,7 @@ from windtunnel.workloads.verdicts import verdict
 
 BESIDE = "duckdb"
 """The phase in which DuckDB does the same over the same files, on the client."""
+_WARM_UPS = 3
 METRICS: Mapping[str, str] = {
     "rows_per_s": "records of the collections asked for, times the queries, per second",
     "hdfs_bytes_read": "bytes that Spark's tasks read",
@@ -126,12 +135,12 @@ class EventQueries(ABC):
         steps = [table(data.path, kind), *asked]
         if self.parameters.warm_up:
             warm = [{**step, "name": f"warm-up: {step['name']}"} for step in asked]
-            steps = [table(data.sample, kind), *warm, *steps]
+            steps = [table(data.sample, kind), *warm * _WARM_UPS, *steps]
         steps.append({"do": "files", "name": "files", "path": data.path})
         run = ask_spark(phase, steps, self.parameters, deployment, execution.deadline_s)
         timed = [run.named(name) for name in queries]
         told = {
-            "answers": {step["name"]: step["rows"] for step in timed},
+            "answers": answers_in(timed),
             "files": run.named("files")["files"],
         }
         lacks = duckdb_lacks(kind, self.parameters.codec)
@@ -162,8 +171,7 @@ class EventQueries(ABC):
             beside=phase == BESIDE,
             metrics={"cpu_time": Metric(value=cpu_s, unit="s")},
         )
-        answers = {line["name"]: line["rows"] for line in told}
-        return JobRun(record, {}, output=json.dumps({"answers": answers}))
+        return JobRun(record, {}, output=json.dumps({"answers": answers_in(told)}))
 
     def _records_asked(self) -> int:
         """Records of the collections asked for."""

@@ -70,6 +70,6 @@ class Report(EventQueries):
         return {
             name: f"SELECT {PARTITION}, count({name}) AS records, avg({name}) AS mean, "
             f"min({name}) AS least, max({name}) AS largest, stddev_samp({name}) AS deviation "
-            f"FROM events{where(conditions)} GROUP BY {PARTITION} ORDER BY {PARTITION}"
+            f"FROM events{where(conditions)} GROUP BY {PARTITION}"
             for name in self.parameters.columns
         }

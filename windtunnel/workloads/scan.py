@@ -57,7 +57,7 @@ class Scan(EventQueries):
             conditions.append(f"event_number < {self._last()}")
         return {
             "scan": f"SELECT {PARTITION}, count(*) AS events, {digest(wanted, dialect)} AS digest "
-            f"FROM events{where(conditions)} GROUP BY {PARTITION} ORDER BY {PARTITION}"
+            f"FROM events{where(conditions)} GROUP BY {PARTITION}"
         }
 
     def _last(self) -> int:
