@@ -30,7 +30,7 @@ from windtunnel.study.trial import run_trial
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 pytestmark = pytest.mark.alone
-SKEWED_ROWS = 2_329_624
+SKEWED_ROWS = 1_181_884
 SATURATED = 4  # runnable threads a processor
 STUDY = """\
 study: built
