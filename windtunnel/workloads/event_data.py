@@ -226,7 +226,7 @@ def _content(dialect: str) -> str:
 
 
 def _write(query: str, path: str, parameters: EventParameters) -> Step:
-    options = {"compression": parameters.codec}
+    options: dict[str, str] = {"compression": parameters.codec}
     if parameters.format == "csv" and parameters.codec == "none":
         options = {}
     if parameters.format == "parquet":
