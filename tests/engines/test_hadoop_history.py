@@ -97,8 +97,9 @@ def test_a_job_that_never_shows_up_is_an_invalid_trial(monkeypatch: pytest.Monke
     ids=["missing", "empty", "binary", "cut off"],
 )
 def test_a_history_file_that_is_missing_or_damaged_costs_only_task_rows(
-    jhist: bytes | None, tasks: int
+    jhist: bytes | None, tasks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(history, "_WAIT_S", 1.0)  # how long it is looked for
     run = server({"job": JOB}, COUNTERS, jhist).collect("p", JOB_ID, 1)
 
     assert len(run.tasks) == tasks

@@ -18,9 +18,11 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from windtunnel.cluster import ByteSize
 from windtunnel.engines.deployment import Deployment, Transfers
 from windtunnel.errors import TrialInvalidError
-from windtunnel.workloads import counted_text, made_text
+from windtunnel.workloads import counted_text
 from windtunnel.workloads.base import Execution, Parameters
 
+# not imported: it loads NumPy
+_MAKER = Path(__file__).with_name("made_text.py")
 _STREAMS = 4
 
 
@@ -103,7 +105,7 @@ class Text:
         source, wanted = self._source(client), self.parameters
         if wanted.path is None and not source.is_dir():
             numbers = [str(wanted.files), str(wanted.file_bytes), str(wanted.seed)]
-            _run(client, made_text.__file__, ["make", str(source), *numbers], execution)
+            _run(client, str(_MAKER), ["make", str(source), *numbers], execution)
         found = self._look(client, execution)
         self.digest = found["digest"]
         if wanted.path and self._own.setdefault(wanted.path, self.digest) != self.digest:
