@@ -52,6 +52,12 @@ def test_a_master_that_is_away_and_comes_back_in_safe_mode() -> None:
     assert (found.noticed_s, found.whole_s) == (0, 11)
 
 
+def test_a_loss_that_is_noticed_after_all_seemed_whole_counts_from_then() -> None:
+    looks = [(t, ALL) for t in range(5)] + [(5, LOST), *((t, ALL) for t in range(6, 12))]
+    found = judged(looks, undone_at=0)
+    assert (found.noticed_s, found.whole_s) == (5, 6)
+
+
 def test_undone_is_whole_only_with_all_holders() -> None:
     found = judged([(t, HEALED) for t in range(10)], undone_at=1)
     assert found.whole_s is None

@@ -29,11 +29,13 @@ class Wholeness:
         """Take in one look; ``undone``: whether what was broken runs again.
 
         As long as the master has not noticed a loss it misses nothing, and that is no proof.
-        Once the fault is undone, all holders must be back.
+        Once the fault is undone, all holders must be back. A loss that is noticed later than
+        that takes back what was believed.
         """
         all_back = copies is not None and copies.holders >= self._before.holders
         if not all_back and self.noticed_s is None:
             self.noticed_s = at_s
+            self.whole_s = None  # what seemed whole before was a loss not noticed yet
         known = all_back if undone else self.noticed_s is not None
         if copies is None or not known or copies.wanting or not copies.serving:
             self._good_since = None
