@@ -12,7 +12,8 @@ from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.cluster.settings import affects
 from windtunnel.engines import engine as engine_module
 from windtunnel.engines.artifacts import ArtifactSet
-from windtunnel.engines.engine import Engine, EngineLine, line_of, load_engine
+from windtunnel.engines.engine import Engine, line_of, load_engine
+from windtunnel.engines.lines import Line
 from windtunnel.engines.locks import read_lock, shipped_lock
 from windtunnel.engines.registry import ENGINES
 from windtunnel.errors import DeploymentError, DescriptionError, SetupError
@@ -22,9 +23,9 @@ CLUSTER = load_cluster("local-1")
 
 class Spark(Engine):
     name: ClassVar[str] = "spark"
-    lines: ClassVar[dict[str, EngineLine]] = {
-        "4.1": EngineLine("spark-4.1", 17, 21),
-        "4.0": EngineLine("spark-4.0", 17, 21),
+    lines: ClassVar[dict[str, Line]] = {
+        "4.1": Line("spark-4.1", 17, 21),
+        "4.0": Line("spark-4.0", 17, 21),
     }
 
     def start(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -20,8 +19,9 @@ from windtunnel.engines.deployment import Deployment, Transfers
 from windtunnel.engines.hadoop.daemons import Daemons, refuse_dead
 from windtunnel.engines.hadoop.history import History
 from windtunnel.engines.java import major_of
+from windtunnel.engines.lines import Line, line_in
 from windtunnel.engines.progress import Progress
-from windtunnel.errors import DeploymentError, DescriptionError, SetupError
+from windtunnel.errors import DeploymentError, SetupError
 from windtunnel.hosts.base import Host, Process
 
 _END_S = 10.0
@@ -55,15 +55,6 @@ class HadoopCluster(Deployment, Transfers, Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class EngineLine:
-    """A release line: the name of its lock file and the Java releases that it runs on."""
-
-    lock: str
-    java_minimum: int
-    java_maximum: int | None
-
-
 class Engine(ABC):
     """Software on top of a running Hadoop cluster.
 
@@ -73,7 +64,7 @@ class Engine(ABC):
     """
 
     name: ClassVar[str]
-    lines: ClassVar[Mapping[str, EngineLine]]
+    lines: ClassVar[Mapping[str, Line]]
     roles: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
@@ -147,7 +138,7 @@ class WithEngines(Protocol):
         ...
 
 
-def line_of(kind: type[Engine], cluster: Cluster) -> EngineLine:
+def line_of(kind: type[Engine], cluster: Cluster) -> Line:
     """The release line of an engine that a description asks for, or the default.
 
     Raises
@@ -158,14 +149,7 @@ def line_of(kind: type[Engine], cluster: Cluster) -> EngineLine:
     wanted = cluster.software.engines.get(kind.name)
     if wanted is None:
         return next(iter(kind.lines.values()))
-    found = kind.lines.get(".".join(str(wanted).split(".")[:2]))
-    if found is None:
-        raise DescriptionError(
-            f"{kind.name} {wanted} is not among the lines that can be run: {', '.join(kind.lines)}",
-            key=f"software.engines.{kind.name}",
-            remedy=f"write software.engines: {{{kind.name}: '{next(iter(kind.lines))}'}}.",
-        )
-    return found
+    return line_in(kind.lines, kind.name, str(wanted), f"software.engines.{kind.name}")
 
 
 def load_engine(

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
 from windtunnel.engines.hadoop.cds import ensure_archive
 from windtunnel.engines.hadoop.providers import ensure_properties
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.java import Java, find_java
+from windtunnel.engines.lines import Line, line_in
 from windtunnel.engines.progress import Progress
-from windtunnel.errors import DescriptionError
-
-
-@dataclass(frozen=True)
-class Line:
-    """A release line: the name of its lock file and the Java releases that it runs on."""
-
-    lock: str
-    java_minimum: int
-    java_maximum: int | None
-
 
 # 3.5.0 is compiled for Java 17; 3.4 fails from Java 24 on ("getSubject is not supported").
 LINES = {
@@ -37,13 +25,7 @@ def line_of(version: str) -> Line:
     DescriptionError
         If there is no such line.
     """
-    found = LINES.get(".".join(version.split(".")[:2]))
-    if found is None:
-        raise DescriptionError(
-            f"Hadoop {version} is not among the lines that can be run: {', '.join(LINES)}",
-            remedy=f"write software.hadoop: '{next(iter(LINES))}'.",
-        )
-    return found
+    return line_in(LINES, "Hadoop", version, "software.hadoop")
 
 
 def load(version: str, progress: Progress | None = None) -> tuple[Software, ArtifactSet, Java]:

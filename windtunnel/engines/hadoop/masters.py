@@ -8,17 +8,14 @@ from __future__ import annotations
 import getpass
 import json
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from windtunnel.engines.web import WebPages
 from windtunnel.hosts.base import Host
 
 if TYPE_CHECKING:
-    import httpx
-
     from windtunnel.engines.hadoop.layout import Layout
 
-_TIMEOUT_S = 5.0
 _WEB = {
     "namenode": "dfs.namenode.http-address",
     "datanode": "dfs.datanode.http.address",
@@ -28,7 +25,7 @@ _WEB = {
 _SERVICE = {"namenode": "NameNode", "datanode": "DataNode"}
 
 
-class Masters:
+class Masters(WebPages):
     """The web pages of a cluster's daemons, asked through one set of connections.
 
     Parameters
@@ -40,24 +37,13 @@ class Masters:
     def __init__(self, layout: Callable[[], Layout]) -> None:
         self._layout = layout
 
-    @cached_property
-    def _http(self) -> httpx.Client:
-        import httpx  # takes long, and 'plan' talks to no daemon
-
-        return httpx.Client(timeout=_TIMEOUT_S, trust_env=False)
-
-    def close(self) -> None:
-        """Close the connections, if there are any."""
-        if "_http" in self.__dict__:
-            self._http.close()
-
     def namenode_bean(self, name: str) -> dict[str, Any]:
         """A bean of the NameNode (JMX); empty where it does not answer."""
         return self._bean("namenode", name)
 
     def pending_deletions(self) -> int:
         """Blocks of deleted files that DataNodes have not been told to remove yet."""
-        found = self.namenode_bean("FSNamesystem").get("PendingDeletionBlocks", 0)
+        found = self.namenode_bean("FSNamesystemState").get("PendingDeletionBlocks", 0)
         return found if isinstance(found, int) else 0
 
     def live_datanodes(self) -> tuple[int, bool]:
@@ -70,7 +56,8 @@ class Masters:
 
     def file_check(self) -> str:
         """What the NameNode's check of all files says (fsck); empty where it does not answer."""
-        answer = self._ask("namenode", f"/fsck?ugi={getpass.getuser()}&path=/")
+        path = f"/fsck?ugi={getpass.getuser()}&path=/"
+        answer = self._get(f"http://{self._address('namenode')}{path}")
         return answer.text if answer is not None else ""
 
     def active_nodemanagers(self) -> int:
@@ -113,24 +100,11 @@ class Masters:
         return True
 
     def _bean(self, role: str, name: str, host: Host | None = None) -> dict[str, Any]:
-        path = f"/jmx?qry=Hadoop:service={_SERVICE[role]},name={name}"
-        found = self._json(role, path, host).get("beans")
-        return dict(found[0]) if isinstance(found, list) and found else {}
+        return self._bean_at(self._address(role, host), _SERVICE[role], name)
 
-    def _json(self, role: str, path: str, host: Host | None = None) -> dict[str, object]:
-        answer = self._ask(role, path, host)
-        try:
-            found: dict[str, object] = answer.json() if answer is not None else {}
-        except ValueError:
-            return {}
-        return found
+    def _json(self, role: str, path: str) -> dict[str, Any]:
+        return self._object(f"http://{self._address(role)}{path}")
 
-    def _ask(self, role: str, path: str, host: Host | None = None) -> httpx.Response | None:
-        import httpx
-
+    def _address(self, role: str, host: Host | None = None) -> str:
         ip, port = self._layout().address(_WEB[role], host)
-        try:
-            answer = self._http.get(f"http://{ip}:{port}{path}")
-        except httpx.HTTPError:
-            return None
-        return answer if answer.is_success else None
+        return f"{ip}:{port}"

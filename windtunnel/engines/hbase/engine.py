@@ -20,13 +20,14 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.artifacts import ArtifactSet
-from windtunnel.engines.engine import Engine, EngineLine, HadoopCluster
+from windtunnel.engines.engine import Engine, HadoopCluster
 from windtunnel.engines.hadoop.client import watch, why
 from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hbase.site import MAIN_CLASS, ROLES, placed, plan_site, xml_of
 from windtunnel.engines.hbase.sizes import HEAP_MB, cache_bytes, regionserver_heap_mb
 from windtunnel.engines.hbase.status import Cache, Status
 from windtunnel.engines.hbase.ycsb import done_in
+from windtunnel.engines.lines import Line
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
 
@@ -75,7 +76,7 @@ class HBase(Engine):
 
     name: ClassVar[str] = "hbase"
     # seen on 17; nobody has run it on the newest ones yet
-    lines: ClassVar[Mapping[str, EngineLine]] = {"2.6": EngineLine("hbase-2.6", 17, 21)}
+    lines: ClassVar[Mapping[str, Line]] = {"2.6": Line("hbase-2.6", 17, 21)}
     roles: ClassVar[tuple[str, ...]] = ("zookeeper", "hbase-master", "regionserver")
 
     def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from windtunnel.engines.hbase.site import Site
-
-if TYPE_CHECKING:
-    import httpx
-
-_TIMEOUT_S = 5.0
+from windtunnel.engines.web import WebPages
 
 
 @dataclass(frozen=True)
@@ -27,22 +22,11 @@ class Cache:
     misses: float
 
 
-class Status:
-    """Asks the web servers of HBase's daemons. One that does not answer tells nothing."""
+class Status(WebPages):
+    """Asks the web servers of HBase's daemons."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
-
-    @cached_property
-    def _http(self) -> httpx.Client:
-        import httpx  # takes long, and 'plan' talks to no daemon
-
-        return httpx.Client(timeout=_TIMEOUT_S, trust_env=False)
-
-    def close(self) -> None:
-        """Close the connections, if there are any."""
-        if "_http" in self.__dict__:
-            self._http.close()
 
     def missing(self) -> list[str]:
         """What HBase still lacks to serve; empty if it is ready.
@@ -82,12 +66,4 @@ class Status:
         )
 
     def _bean(self, role: str, host: Any, name: str) -> dict[str, Any]:
-        import httpx
-
-        url = f"http://{self._site.web(role, host)}/jmx?qry=Hadoop:service=HBase,name={name}"
-        try:
-            answer = self._http.get(url)
-            found = answer.json().get("beans") if answer.is_success else None
-        except (httpx.HTTPError, ValueError):
-            return {}
-        return dict(found[0]) if isinstance(found, list) and found else {}
+        return self._bean_at(self._site.web(role, host), "HBase", name)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.engine import Engine, EngineLine
+from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.program import client_jvm, run_program
+from windtunnel.engines.lines import Line
 
 OWN_JAR = Path(__file__).with_name("windtunnel-pig.jar")
 _MAIN = "org.apache.pig.Main"
@@ -24,7 +25,8 @@ class Pig(Engine):
     """See the module's docstring."""
 
     name: ClassVar[str] = "pig"
-    lines: ClassVar[Mapping[str, EngineLine]] = {"0.18": EngineLine("pig-0.18", 17, None)}
+    # seen on 17; nobody has run it on the newest ones yet
+    lines: ClassVar[Mapping[str, Line]] = {"0.18": Line("pig-0.18", 17, 21)}
 
     def start(self) -> None:
         """No daemon is started."""

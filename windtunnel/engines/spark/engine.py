@@ -16,9 +16,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar
 
-from windtunnel.engines.engine import Engine, EngineLine
+from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.cds import make_archive
 from windtunnel.engines.hadoop.client import watch, why
+from windtunnel.engines.lines import Line
 from windtunnel.engines.spark.sizes import Sizes, sizes_of
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import ProcessSpec
@@ -94,7 +95,7 @@ class Spark(Engine):
     """See the module's docstring."""
 
     name: ClassVar[str] = "spark"
-    lines: ClassVar[Mapping[str, EngineLine]] = {"3.5": EngineLine("spark-3.5", 17, None)}
+    lines: ClassVar[Mapping[str, Line]] = {"3.5": Line("spark-3.5", 17, None)}
 
     def start(self) -> None:
         """Lay the driver's jar where its host reads it; no daemon is started.
