@@ -103,6 +103,20 @@ def test_without_a_line_there_is_no_section(
     assert CHARTS["sizes"].draw(analysis, 800) is None
 
 
+def test_a_level_that_changes_more_than_the_size_gives_no_line_beside_other_factors_either(
+    tmp_path: Path,
+) -> None:
+    edit = sized(line, "hosts.worker.count")
+    analysis = analysed(tmp_path, edit, extra_factors={"net": ("slow", "fast")}, trials=20)
+    assert analysis.once(size_fits) == []
+
+
+def test_a_line_for_each_level_of_another_factor(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, sized(line), extra_factors={"net": ("slow", "fast")}, trials=30)
+    found = [fit.others for fit in analysis.once(size_fits) if fit.phase == "terasort"]
+    assert found == [{"net": "slow"}, {"net": "fast"}]
+
+
 def test_section_and_chart_say_the_same(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, sized(line), noise=0.01)
     found = section_module.section(analysis)

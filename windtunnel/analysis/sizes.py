@@ -97,17 +97,16 @@ def size_fits(analysis: Analysis) -> list[SizeFit]:
 def _sizes(factor: str, trials: Sequence[Trial]) -> dict[str, float]:
     """Bytes of each level's data; empty if a level changes anything but the workload."""
     found: dict[str, set[float]] = {}
+    besides = set()
     for trial in trials:
         size = trial.metrics.get("data_bytes")
-        paths = trial.treatment.overrides
         if size is None or not size.value:
             return {}
-        if len(trial.treatment.levels) == 1 and any(
-            not path.startswith(f"workloads.{trial.workload}.") for path in paths
-        ):
-            return {}
+        own = f"workloads.{trial.workload}."
+        overrides = trial.treatment.overrides.items()
+        besides.add(str(sorted((p, str(v)) for p, v in overrides if not p.startswith(own))))
         found.setdefault(trial.treatment.levels[factor], set()).add(size.value)
-    if any(len(sizes) > 1 for sizes in found.values()):
+    if len(besides) > 1 or any(len(sizes) > 1 for sizes in found.values()):
         return {}
     return {level: sizes.pop() for level, sizes in found.items()}
 

@@ -26,14 +26,18 @@ def move_blocks(leaving: Sequence[Path], staying: Sequence[Path]) -> int:
     targets = itertools.cycle(staying)
     moved = 0
     for disk in leaving:
-        for pool in (disk / "hdfs/current").glob("BP-*"):
-            for block in sorted((pool / _FINISHED).rglob("blk_*")):
-                if block.suffix == ".meta":
-                    continue  # goes with its block
-                target = next(targets)
-                for file in (block, *block.parent.glob(f"{block.name}_*.meta")):
-                    place = target / file.relative_to(disk)
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.move(file, place)
-                    moved += 1
+        for block in sorted(blocks_of(disk)):
+            target = next(targets)
+            for file in (block, *block.parent.glob(f"{block.name}_*.meta")):
+                place = target / file.relative_to(disk)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(file, place)
+                moved += 1
     return moved
+
+
+def blocks_of(disk: Path) -> list[Path]:
+    """The finished blocks on a disk, without the files of their checksums."""
+    pools = (disk / "hdfs/current").glob("BP-*")
+    found = (file for pool in pools for file in (pool / _FINISHED).rglob("blk_*"))
+    return [file for file in found if file.suffix != ".meta"]

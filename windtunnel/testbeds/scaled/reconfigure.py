@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from windtunnel.cluster import Cluster, format_bytes, format_rate
 from windtunnel.engines.hadoop.layout import Layout
@@ -18,7 +19,7 @@ from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan
 from windtunnel.testbeds.base import Tell
-from windtunnel.testbeds.scaled.blocks import move_blocks
+from windtunnel.testbeds.scaled.blocks import blocks_of, move_blocks
 from windtunnel.testbeds.scaled.deployment import (
     ScaledDeployment,
     disks_by_node,
@@ -195,12 +196,13 @@ def _settle(
     leaving = _leaving_disks(deployment, plan)
     deployment.layout = daemons.layout = new
     if leaving:  # its blocks go to the disks that stay, while nobody writes
-        _wait_deleted(deployment)
+        folders = {n: [deployment.virtual[n].disks[d] for d in ds] for n, ds in leaving.items()}
+        _wait_deleted(deployment, [disk for disks in folders.values() for disk in disks])
         daemons.stop(f"datanode@{node}" for node in leaving if node not in daemons.out)
-        for node, disks in leaving.items():
+        for node, disks in folders.items():
             host = deployment.virtual[node]
             stay = [host.disks[name] for name in disks_by_node(plan)[node]]
-            move_blocks([host.disks[name] for name in disks], stay)
+            move_blocks(disks, stay)
     daemons.write_settings()
     if restart:
         order = sorted(restart, key=lambda name: _MASTERS_FIRST.index(name.partition("@")[0]))
@@ -212,14 +214,20 @@ def _settle(
         yield f"{', '.join(names)}: job settings changed"
 
 
-def _wait_deleted(deployment: ScaledDeployment) -> None:
+def _wait_deleted(deployment: ScaledDeployment, disks: Sequence[Path]) -> None:
     """Let DataNodes remove what the last trial wrote: else it is moved, at the disks' slow rate.
 
-    They hear of it with their heartbeats; after the limit what is left is moved as well.
+    They hear of it with their heartbeats and then remove files by and by: until none is wanted
+    away and a second has passed in which none went. After the limit what is left is moved as well.
     """
-    limit = time.monotonic() + _DELETION_LIMIT_S
-    while deployment.daemons.masters.pending_deletions() and time.monotonic() < limit:
-        time.sleep(0.2)
+    limit, before = time.monotonic() + _DELETION_LIMIT_S, -1
+    while time.monotonic() < limit:
+        pending = deployment.daemons.masters.pending_deletions()
+        left = sum(len(blocks_of(disk)) for disk in disks)
+        if not left or (not pending and left == before):
+            return
+        before = left
+        time.sleep(1.0)
 
 
 def _new_layout(deployment: ScaledDeployment, model: Cluster, plan: FabricPlan) -> Layout:
