@@ -27,7 +27,7 @@ setup: $(STAMPS)/package
 demo: setup
 	$(BIN)/windtunnel demo
 
-# two clusters at a time, each mostly waits for the other's jobs to start; what measures the
+# two clusters at a time: where one waits for its daemons, the other works; what measures the
 # machine comes afterwards, with nothing beside it
 test: lint unit
 	$(BIN)/python -m windtunnel.engines.fetch

@@ -113,12 +113,16 @@ class MixParameters(Parameters):
 
 @dataclass
 class _Instance:
-    """One execution of a part: ``number`` counts those that run together, 0 is the one alone."""
+    """One execution of a part: ``number`` counts those that run together, 0 is the one alone.
+
+    ``phase`` is the one of the workload that is measured.
+    """
 
     name: str
     number: int
     part: Part
     workload: Workload
+    phase: str
     execution: Execution
 
     @property
@@ -132,21 +136,20 @@ class _Instance:
         """Prepare it and run the phases before the measured one."""
         self.workload.prepare(deployment, self.execution)
         for phase in self.workload.phases():
-            if phase == self.part.measured():
+            if phase == self.phase:
                 return
             self.execution.runs[phase] = self.workload.run_phase(phase, deployment, self.execution)
 
     def measure(self, deployment: Deployment) -> JobRun:
         """Run the measured phase."""
-        phase = self.part.measured()
-        run = self.workload.run_phase(phase, deployment, self.execution)
-        self.execution.runs[phase] = run
+        run = self.workload.run_phase(self.phase, deployment, self.execution)
+        self.execution.runs[self.phase] = run
         return run
 
     def after(self, deployment: Deployment) -> Verdict:
         """Run the phases after the measured one; the verdict of its own workload."""
         phases = self.workload.phases()
-        for phase in phases[phases.index(self.part.measured()) + 1 :]:
+        for phase in phases[phases.index(self.phase) + 1 :]:
             self.execution.runs[phase] = self.workload.run_phase(phase, deployment, self.execution)
         return self.workload.verify(deployment, self.execution)
 
@@ -216,7 +219,7 @@ class Mix:
             for number in range(part.weight + 1):
                 folder = f"{execution.folder}/{name}-{number}"
                 own = replace(execution, folder=folder, runs={})
-                yield _Instance(name, number, part, part.make(), own)
+                yield _Instance(name, number, part, part.make(), part.measured(), own)
 
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """One part alone, or all together; raises TrialInvalidError if one fails."""
