@@ -9,11 +9,12 @@ import psutil
 import pytest
 
 from windtunnel.cluster import apply_overrides, load_cluster
-from windtunnel.errors import DescriptionError
-from windtunnel.testbeds import TESTBEDS, find_testbed
+from windtunnel.errors import DescriptionError, NotRealisableError
+from windtunnel.testbeds import TESTBEDS, find_testbed, hadoop_testbed
 from windtunnel.testbeds.local import LocalTestbed, client_only
 
 GIB = 1 << 30
+JAVA = SimpleNamespace(version="17.0.1")
 
 
 @pytest.fixture
@@ -36,6 +37,20 @@ def test_more_workers_than_memory_are_refused_with_numbers(testbed: LocalTestbed
     assert found.impossible == [
         "40 workers need about 18.4 GiB for their daemons alone; 8.0 GiB are free"
     ]
+
+
+def test_the_daemons_of_engines_are_counted_before_anything_starts(
+    testbed: LocalTestbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hadoop_testbed.lines, "load", lambda *_: (None, None, JAVA))
+    monkeypatch.setattr(hadoop_testbed, "load_engine", lambda *_: None)
+    cluster = apply_overrides(load_cluster("local-3"), {"hosts.worker.count": 12})
+    testbed.prepare(cluster)
+
+    with pytest.raises(
+        NotRealisableError, match=r"6\.1 GiB, and beside them hbase 6\.\d GiB; 8\.0"
+    ):
+        testbed.prepare(cluster, ["hbase", "pig"])
 
 
 def test_a_file_system_of_the_description_is_a_caveat(testbed: LocalTestbed) -> None:

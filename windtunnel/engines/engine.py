@@ -77,6 +77,11 @@ class Engine(ABC):
         """Names of the hosts that each of its roles runs on; none for a client-only engine."""
         return {}
 
+    @classmethod
+    def memory_bytes(cls, cluster: Cluster) -> int:
+        """What its daemons need beside those of Hadoop; 0 for a client-only engine."""
+        return 0
+
     @property
     def settings(self) -> dict[str, str]:
         """The description's properties of this engine: ``settings.NAME.PROPERTY``."""

@@ -82,6 +82,7 @@ class HadoopTestbed(ABC, Generic[D]):
             kind = ENGINES[name]
             found = load_engine(kind, cluster, java, progress)
             self._engines[engine_line(kind, cluster).lock] = found
+        _refuse_too_little_memory(cluster, engines)
         there = next(p for p in (state_root(), *state_root().parents) if p.exists())
         free = shutil.disk_usage(there).free
         if free < _MINIMUM_FREE_DISK_BYTES:
@@ -153,13 +154,12 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
     """Why Hadoop's daemons cannot run a description on this machine, whatever the testbed."""
     impossible = []
     roles = cluster.role_counts()
-    workers = roles.get("nodemanager", 0)
-    needed = _MASTERS_BYTES + workers * _WORKER_BYTES
+    needed = _daemons_bytes(cluster)
     free = psutil.virtual_memory().available
     if needed > free:
         impossible.append(
-            f"{workers} workers need about {needed / 2**30:.1f} GiB for their daemons alone; "
-            f"{free / 2**30:.1f} GiB are free"
+            f"{roles.get('nodemanager', 0)} workers need about {needed / 2**30:.1f} GiB for their "
+            f"daemons alone; {free / 2**30:.1f} GiB are free"
         )
     impossible += [
         f"exactly one host must have the role {role}"
@@ -186,6 +186,26 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
     if cluster.storage.kind != "hdfs":
         impossible.append(f"storage of kind '{cluster.storage.kind}' has no engine here")
     return impossible
+
+
+def _daemons_bytes(cluster: Cluster) -> int:
+    """Resident memory of Hadoop's daemons, about."""
+    return _MASTERS_BYTES + cluster.role_counts().get("nodemanager", 0) * _WORKER_BYTES
+
+
+def _refuse_too_little_memory(cluster: Cluster, engines: Collection[str]) -> None:
+    """The daemons of engines come on top of Hadoop's: seen before anything is started."""
+    beside = {name: ENGINES[name].memory_bytes(cluster) for name in engines}
+    needed, free = _daemons_bytes(cluster) + sum(beside.values()), psutil.virtual_memory().available
+    if needed <= free:
+        return
+    named = [f"{name} {size / 2**30:.1f}" for name, size in beside.items() if size]
+    raise NotRealisableError(
+        f"Hadoop's daemons need about {_daemons_bytes(cluster) / 2**30:.1f} GiB"
+        + (f", and beside them {', '.join(named)} GiB" if named else "")
+        + f"; {free / 2**30:.1f} GiB are free",
+        remedy="end other programs, or take fewer workers.",
+    )
 
 
 def _odd_addresses(cluster: Cluster) -> list[str]:

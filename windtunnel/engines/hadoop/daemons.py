@@ -110,8 +110,10 @@ class Daemons:
     def start(self) -> None:
         """Format the file system and start the daemons; does not wait until they are ready.
 
-        The history server is left to :meth:`wait_ready`: started before the NameNode
-        answers, it would sleep ten seconds before it asks again.
+        Nobody comes much before the one that it asks: a NodeManager tries ten times in ten
+        seconds to reach the ResourceManager, then sleeps for 30 s
+        (``yarn.resourcemanager.connect.retry-interval.ms``). The history server is left to
+        :meth:`wait_ready`: it would sleep ten seconds.
 
         Raises
         ------
@@ -120,14 +122,15 @@ class Daemons:
         """
         namenode = self.layout.host_of("namenode")
         self._spawn(namenode, "namenode", "-format", "-nonInteractive", suffix="-format")
-        for placement in self.layout.placements:
-            for role in placement.roles:
-                if role in ("resourcemanager", "nodemanager"):
-                    self._spawn(placement.host, role)
+        self._spawn_all("resourcemanager")
         self._finish_format()
+        self._spawn_all("namenode")
+        self._spawn_all("datanode", "nodemanager")
+
+    def _spawn_all(self, *roles: str) -> None:
         for placement in self.layout.placements:
             for role in placement.roles:
-                if role in ("namenode", "datanode"):
+                if role in roles:
                     self._spawn(placement.host, role)
 
     def _finish_format(self) -> None:

@@ -24,7 +24,13 @@ from windtunnel.engines.engine import Engine, HadoopCluster
 from windtunnel.engines.hadoop.client import watch, why
 from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hbase.site import MAIN_CLASS, ROLES, placed, plan_site, xml_of
-from windtunnel.engines.hbase.sizes import HEAP_MB, cache_bytes, regionserver_heap_mb
+from windtunnel.engines.hbase.sizes import (
+    BESIDE_HEAP_MB,
+    HEAP_MB,
+    MIB,
+    cache_bytes,
+    regionserver_heap_mb,
+)
 from windtunnel.engines.hbase.status import Cache, Status
 from windtunnel.engines.hbase.ycsb import done_in
 from windtunnel.engines.lines import Line
@@ -88,6 +94,15 @@ class HBase(Engine):
     def placed(cls, cluster: Cluster) -> Mapping[str, Sequence[str]]:
         """Names of the hosts that each role runs on."""
         return placed(cluster)
+
+    @classmethod
+    def memory_bytes(cls, cluster: Cluster) -> int:
+        """The heaps, and what a JVM needs beside its heap."""
+        hosts = placed(cluster)
+        heap = regionserver_heap_mb(psutil.virtual_memory().total, len(hosts["regionserver"]))
+        heaps = [heap] * len(hosts["regionserver"])
+        heaps += [HEAP_MB[role] for role in HEAP_MB for _ in hosts[role]]
+        return sum(heap + BESIDE_HEAP_MB for heap in heaps) * MIB
 
     @staticmethod
     def cache_bytes(cluster: Cluster, settings: Mapping[str, str]) -> float:

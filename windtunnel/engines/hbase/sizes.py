@@ -10,6 +10,7 @@ BLOCK_CACHE, BLOCK_CACHE_SHARE = "hfile.block.cache.memory.size", "hfile.block.c
 # Heaps, MiB. A RegionServer gets a sixteenth of the machine, shared among all of them: data,
 # containers and the page cache want the rest. Of a host with memory of its own it gets a quarter.
 HEAP_MB = {"zookeeper": 128, "hmaster": 256}
+BESIDE_HEAP_MB = 128  # of a JVM: classes, code, threads
 _LEAST_MB, _MOST_MB, _SHARE = 384, 2048, 16
 _SMALLEST_MB = 192  # with less a RegionServer does not come up
 # Block cache of a RegionServer if the description does not say, MiB. HBase's own default, 40 % of
