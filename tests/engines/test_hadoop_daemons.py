@@ -1,0 +1,73 @@
+"""In which order Hadoop's daemons start, on hosts that only keep a list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import ProcessSpec
+
+ROLES = {
+    "worker-1": ["datanode", "nodemanager"],
+    "worker-2": ["datanode", "nodemanager"],
+    "master": ["historyserver", "resourcemanager", "namenode"],
+}
+
+
+class Recorded:
+    """Hosts whose processes are names in a list; formatting ends with ``code``."""
+
+    def __init__(self, folder: Path, code: int) -> None:
+        self.started: list[str] = []
+        self.code = code
+        software = SimpleNamespace(command=lambda *_, **__: [], java=Path("/java/bin/java"))
+        hosts = {name: self.host(folder / name) for name in ROLES}
+        self.layout: Any = SimpleNamespace(
+            placements=[SimpleNamespace(host=hosts[n], roles=r) for n, r in ROLES.items()],
+            host_of=lambda role: hosts["master"],
+            software=software,
+            binding=lambda address: None,
+        )
+
+    def host(self, folder: Path) -> Any:
+        return SimpleNamespace(
+            name=folder.name, address="127.0.0.1", root=folder, logs=folder, spawn=self.spawn
+        )
+
+    def spawn(self, spec: ProcessSpec) -> Any:
+        self.started.append(spec.name)
+
+        def wait(limit_s: float) -> int:
+            self.started.append("formatted")
+            return self.code
+
+        return SimpleNamespace(name=spec.name, log=spec.log, wait=wait)
+
+
+def test_nobody_starts_long_before_the_one_that_it_asks(tmp_path: Path) -> None:
+    hosts = Recorded(tmp_path, code=0)
+    Daemons(hosts.layout, tmp_path / "hosts", tmp_path).start()
+
+    order = hosts.started
+    assert order[:4] == [
+        "namenode@master-format",
+        "resourcemanager@master",
+        "formatted",
+        "namenode@master",
+    ]
+    assert sorted(order[4:]) == [
+        f"{role}@worker-{number}" for role in ("datanode", "nodemanager") for number in (1, 2)
+    ], "the history server waits for the NameNode"
+
+
+def test_without_a_file_system_nothing_more_is_started(tmp_path: Path) -> None:
+    hosts = Recorded(tmp_path, code=1)
+    with pytest.raises(DeploymentError, match="formatting the file system failed"):
+        Daemons(hosts.layout, tmp_path / "hosts", tmp_path).start()
+
+    assert hosts.started[-1] == "formatted"
