@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,6 +64,30 @@ def test_a_trial_that_fails_keeps_its_phases_and_breaks_the_deployment(
     assert [phase.name for phase in trial.phases] == ["teragen"]
     assert told == ["teragen", "terasort"]
     assert trial.tasks_file is not None, "the tasks of the phases that ended are kept"
+
+
+def test_limits_are_lifted_for_all_that_no_phase_measures(tmp_path: Path) -> None:
+    events: list[str] = []
+
+    class Limits(MockDeployment):
+        @contextmanager
+        def unshaped(self) -> Iterator[None]:
+            events.append("lifted")
+            yield
+            events.append("back")
+
+        def run_job(self, phase: str, *args: Any, **kwargs: Any) -> JobRun:
+            events.append(phase)
+            return super().run_job(phase, *args, **kwargs)
+
+    plan = toy_plan()
+    with open_journal(tmp_path / "out", plan) as journal:
+        deployment = Limits(MockTestbed(), plan.base, 1)
+        trial, _ = run_trial(plan, plan.round_slots(1)[0], 1, deployment, journal)
+
+    assert trial.verdict.valid
+    phases = ["teragen", "terasort", "teravalidate"]
+    assert events == ["lifted", "back", *phases, "lifted", "back"]
 
 
 def dropping(plan: Plan) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -95,6 +96,15 @@ class Transfers(Protocol):
 
     def run_on_client(self, name: str, argv: Sequence[str], *, deadline_s: float) -> str:
         """Run a program on the client host; returns what it wrote. Errors as with put."""
+        ...
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A deployment whose hosts have limits that can be lifted for what is not measured."""
+
+    def unshaped(self) -> AbstractContextManager[None]:
+        """A context without the limits; at its end all that was written is on the disks."""
         ...
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
-from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.deployment import Deployment, JobRun, Limited
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
 from windtunnel.probes.sampler import Sampled, Sampler
@@ -142,7 +143,8 @@ def _run(
     injector: Injector,
 ) -> Outcome:
     try:
-        workload.prepare(deployment, execution)
+        with _unhindered(deployment):
+            workload.prepare(deployment, execution)
         for phase in workload.phases():
             if plan.protocol.cache == "drop" and not phase.endswith(WARM):
                 _drop_caches(deployment)
@@ -153,9 +155,10 @@ def _run(
             if after_phase is not None:
                 after_phase(phase, deployment, execution)
         left = injector.put_back()
-        verdict = workload.verify(deployment, execution)
-        deployment.check_alive()
-        workload.clean(deployment, execution)
+        with _unhindered(deployment):
+            verdict = workload.verify(deployment, execution)
+            deployment.check_alive()
+            workload.clean(deployment, execution)
     except TrialInvalidError as error:
         # A job that was given up may still hold containers: the next trial gets new daemons.
         fate: Fate | None = "job failed" if injector.struck else None
@@ -170,6 +173,11 @@ def _run(
     return Outcome(
         verdict, execution.runs, bool(left), fate if injector.struck else None, left=left
     )
+
+
+def _unhindered(deployment: Deployment) -> AbstractContextManager[None]:
+    """Without the limits of a model, for what no phase measures."""
+    return deployment.unshaped() if isinstance(deployment, Limited) else nullcontext()
 
 
 def failed_trial(

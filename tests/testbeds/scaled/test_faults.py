@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,11 +107,19 @@ def test_daemons_start_without_quotas_after_a_trial(
     model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
-    model.free_cpus = lambda: order.append("free")
-    model.limit_cpus = lambda plan: order.append("limit")
+
+    @contextmanager
+    def unshaped(*, cpu_only: bool) -> Iterator[None]:
+        order.append(f"free, {cpu_only=}")
+        yield
+        order.append("limit")
+
+    model.unshaped = unshaped
     monkeypatch.setattr(
         "windtunnel.testbeds.hadoop_faults.HadoopFaults.restore",
         lambda self, copies: order.append("restore"),
     )
     ScaledFaults(model).restore(copies=True)
-    assert order == ["free", "restore", "limit"]
+    assert order == ["free, cpu_only=True", "restore", "limit"], (
+        "copies travel at the model's rates"
+    )

@@ -242,8 +242,44 @@ def test_the_shape_of_a_worker_that_is_out_is_remembered(deployment: Model) -> N
     change(deployment, hosts__worker__nics__0__rate="400 Mb/s")
     change(deployment, hosts__worker__count=3)
 
-    rates = [call for call in calls(deployment.fabric) if call[0] == "set_nic_rate"]
-    assert [name for _, name, _ in rates] == ["worker-1", "worker-2", "worker-3"]
+    rates = nic_rates(deployment)
+    assert {rates[f"worker-{number}"] for number in (1, 2, 3)} == {50e6}
+    assert rates["master"] == 12.5e6
+
+
+def test_what_takes_time_is_done_without_limits(
+    deployment: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(
+        deployment.daemons, "write_settings", lambda: seen.append(nic_rates(deployment))
+    )
+    change(deployment, settings__dfs__namenode__handler__count=20)
+    assert set(seen[0].values()) == {None}, "while daemons are started again"
+    assert None not in nic_rates(deployment).values(), "afterwards"
+
+    change(deployment, hosts__worker__disks__0__count=1)
+    left = [c for c in calls(deployment.fabric) if c[:3] == ("set_disk", "worker-1", "disk-2")]
+    assert left[-1][3].read_bytes_s is None, "its blocks are moved at full speed"
+    change(deployment, hosts__worker__disks__0__count=2)
+    left = [c for c in calls(deployment.fabric) if c[:3] == ("set_disk", "worker-1", "disk-2")]
+    assert left[-1][3].read_bytes_s == 20e6, "and it has its limits when it is back"
+
+
+def test_limits_come_back_whatever_happens_without_them(deployment: Model) -> None:
+    with pytest.raises(DeploymentError, match="made up"), deployment.unshaped():
+        assert set(nic_rates(deployment).values()) == {None}
+        raise DeploymentError("made up")
+    limits = {call[0]: call for call in calls(deployment.fabric) if "worker-1" in call}
+    assert limits["set_nic_rate"][2] == 12.5e6
+    assert limits["set_cpu"][2] == 1.0
+    assert limits["set_disk"][3].write_bytes_s == 20e6
+    assert "set_memory" not in limits
+
+
+def nic_rates(deployment: Model) -> dict[str, float | None]:
+    """The last rate that each host's NIC was set to."""
+    return {call[1]: call[2] for call in calls(deployment.fabric) if call[0] == "set_nic_rate"}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,13 +16,14 @@ from windtunnel.engines.hadoop.membership import Membership
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.fabric import Fabric
-from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
+from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.virtual import VirtualHost
 from windtunnel.probes.virtual import VirtualHosts
 from windtunnel.testbeds.base import Tell
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.faults import ScaledFaults
+from windtunnel.testbeds.scaled.limits import shape, unlimited
 from windtunnel.testbeds.scaled.model import scaled
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.topology import racks, script
@@ -50,7 +53,7 @@ class ScaledDeployment(HadoopDeployment):
     def start(self, tell: Tell) -> None:
         """Build the fabric, start the daemons, wait until they are ready."""
         super().start(tell)
-        self.limit_cpus(self.shaped)
+        self._change(unlimited(self.shaped), self.shaped)
         self.membership = Membership(self.daemons, self.files, self.transfers, self.shared)
         for note in self.fabric.notes:
             tell(note)
@@ -59,20 +62,28 @@ class ScaledDeployment(HadoopDeployment):
         """The virtual hosts, or their guests, in the order of the description."""
         self.fabric = Fabric(self.registration, self.supervisor, self.logs)
         self.virtual = self.fabric.build(self.shaped)
-        self.free_cpus()
+        # daemons start as fast as they can
+        self._change(self.shaped, unlimited(self.shaped))
         return self.placements(self.model, self.shaped)
 
-    def free_cpus(self) -> None:
-        """No CPU quotas: daemons start as fast as they can, which no trial measures."""
-        for host in self.fabric.plan.hosts:
-            if host.cpu_cores is not None:
-                self.fabric.set_cpu(host.name, None)
+    @contextmanager
+    def unshaped(self, *, cpu_only: bool = False) -> Iterator[None]:
+        """Without limits of CPU, NICs, uplinks and disks: for what no trial measures.
 
-    def limit_cpus(self, plan: FabricPlan) -> None:
-        """CPU quotas as planned."""
-        for host in plan.hosts:
-            if host.cpu_cores is not None:
-                self.fabric.set_cpu(host.name, host.cpu_cores)
+        At its end all that was written is on the disks, and the limits are those of ``shaped``.
+        """
+        lifted = unlimited(self.shaped, cpu_only=cpu_only)
+        self._change(self.shaped, lifted)
+        try:
+            yield
+        finally:
+            if not cpu_only:
+                os.sync()  # at the model's rates it would take long, in the middle of a phase
+            self._change(lifted, self.shaped)
+
+    def _change(self, before: FabricPlan, plan: FabricPlan) -> None:
+        for _ in shape(self.fabric, before, plan):
+            pass
 
     def placements(self, model: Cluster, plan: FabricPlan) -> list[Placement]:
         """Roles and disks of the nodes of a description, on the hosts that stand."""
@@ -161,8 +172,3 @@ def disks_by_node(plan: FabricPlan) -> Mapping[str, Sequence[str]]:
         found[host.name] = names
         found |= {guest.name: guest.disks or names for guest in host.guests}
     return found
-
-
-def host_plans(plan: FabricPlan) -> dict[str, HostPlan]:
-    """The hosts of a fabric by name."""
-    return {host.name: host for host in plan.hosts}

@@ -74,11 +74,8 @@ class ScaledFaults(HadoopFaults):
 
     def restore(self, *, copies: bool) -> None:
         """As everywhere; daemons start without CPU quotas, which no trial measures."""
-        self._model.free_cpus()
-        try:
+        with self._model.unshaped(cpu_only=True):
             super().restore(copies=copies)
-        finally:
-            self._model.limit_cpus(self._model.shaped)
 
     def _machine(self, host: str) -> HostPlan:
         """The virtual host of a name, or the one that carries a guest of that name."""

@@ -8,11 +8,11 @@ else is refused with DeploymentError: the runner then deploys anew.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
-from windtunnel.cluster import Cluster, format_bytes, format_rate
+from windtunnel.cluster import Cluster
 from windtunnel.engines.hadoop.layout import Layout
 from windtunnel.engines.hadoop.readers import changed, roles_to_restart
 from windtunnel.errors import DeploymentError
@@ -20,12 +20,9 @@ from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan
 from windtunnel.testbeds.base import Tell
 from windtunnel.testbeds.scaled.blocks import blocks_of, move_blocks
-from windtunnel.testbeds.scaled.deployment import (
-    ScaledDeployment,
-    disks_by_node,
-    host_plans,
-)
+from windtunnel.testbeds.scaled.deployment import ScaledDeployment, disks_by_node
 from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled.limits import host_plans, plan_with_spares, shape
 from windtunnel.testbeds.scaled.model import scaled
 from windtunnel.testbeds.scaled.scale import Scale
 
@@ -49,21 +46,23 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
     refused = _refusal(deployment.cluster, deployment.fabric.plan, cluster, plan)
     if refused:
         raise DeploymentError(refused)
-    done = [*_shape(deployment, plan)]
+    leaving = _leaving_disks(deployment, plan)
+    done = [*shape(deployment.fabric, deployment.shaped, plan)]
+    deployment.shaped = plan_with_spares(deployment.shaped, plan)
     going, coming = _movers(deployment, model)
     if going or coming or _sets(model) != _sets(deployment.model):
         deployment.close_engines()
     deployment.cluster, deployment.model = cluster, model
     if going:
-        deployment.membership.take_out(going, model.replication)
+        with deployment.unshaped():
+            deployment.membership.take_out(going, model.replication)
         done.append(f"out of service: {_names(going)}")
-    done += _settle(deployment, model, plan, [host.name for host in coming], tell)
+    new = _new_layout(deployment, model, plan)
+    done += _settle(deployment, new, leaving, [host.name for host in coming], tell)
     if coming:
-        deployment.free_cpus()
-        deployment.membership.bring_back(coming, _ready(deployment, tell))
-        deployment.limit_cpus(plan_with_spares(deployment.shaped, plan))
+        with deployment.unshaped():
+            deployment.membership.bring_back(coming, _ready(deployment, tell))
         done.append(f"back in service: {_names(coming)}")
-    deployment.shaped = plan_with_spares(deployment.shaped, plan)
     deployment.note_placement()
     return done or ["nothing that the model realises has changed"]
 
@@ -111,57 +110,6 @@ def _fixed(host: HostPlan) -> tuple[object, ...]:
     return host.rack, host.cpuset, host.mtu, host.latency_s, controlled, guests
 
 
-def _shape(deployment: ScaledDeployment, plan: FabricPlan) -> Iterator[str]:
-    """Change the limits of hosts and racks; equal changes of several make one line."""
-    fabric, old = deployment.fabric, host_plans(deployment.shaped)
-    lines: dict[str, list[str]] = {}
-
-    def note(what: str, name: str) -> None:
-        lines.setdefault(what, []).append(name)
-
-    for host in plan.hosts:
-        was = old[host.name]
-        if host.nic_bytes_s != was.nic_bytes_s:
-            fabric.set_nic_rate(host.name, host.nic_bytes_s)
-            note(f"NIC {_rate(was.nic_bytes_s)} -> {_rate(host.nic_bytes_s)}", host.name)
-        if host.cpu_cores != was.cpu_cores:
-            fabric.set_cpu(host.name, host.cpu_cores)
-            note(f"CPU {_cores(was.cpu_cores)} -> {_cores(host.cpu_cores)}", host.name)
-        for name, before, after in _memories(was, host):
-            fabric.set_memory(name, after)
-            note(f"memory {_bytes(before)} -> {_bytes(after)}", name)
-        if host.controller_bytes_s != was.controller_bytes_s:
-            fabric.set_controller_rate(host.name, host.controller_bytes_s)
-            limit = _rate(host.controller_bytes_s)
-            note(f"controller {_rate(was.controller_bytes_s)} -> {limit}", host.name)
-        disks = {disk.name: disk for disk in was.disks}
-        for disk in host.disks:
-            before_disk = disks.get(disk.name)
-            if before_disk != disk:
-                fabric.set_disk(host.name, disk.name, disk)
-                note(f"disk {_disk(before_disk)} -> {_disk(disk)}", f"{host.name}:{disk.name}")
-    uplinks = {rack.name: rack.uplink_bytes_s for rack in deployment.shaped.racks}
-    for rack in plan.racks:
-        if rack.uplink_bytes_s != uplinks[rack.name]:
-            fabric.set_uplink_rate(rack.name, rack.uplink_bytes_s)
-            note(f"uplink {_rate(uplinks[rack.name])} -> {_rate(rack.uplink_bytes_s)}", rack.name)
-    for what, names in lines.items():
-        yield f"{what}: {', '.join(names)}"
-
-
-def _memories(was: HostPlan, host: HostPlan) -> Iterator[tuple[str, int | None, int | None]]:
-    """Limits that differ, in an order in which a guest never has more than its host."""
-    pairs = [(host.name, was.memory_bytes, host.memory_bytes)]
-    pairs += [
-        (new.name, old.memory_bytes, new.memory_bytes)
-        for old, new in zip(was.guests, host.guests, strict=True)
-    ]
-    grows = (host.memory_bytes or float("inf")) >= (was.memory_bytes or float("inf"))
-    for name, before, after in pairs if grows else reversed(pairs):
-        if before != after:
-            yield name, before, after
-
-
 def _movers(deployment: ScaledDeployment, model: Cluster) -> tuple[list[Host], list[Host]]:
     """Workers that leave, and those that come back."""
     wanted = {node.name: set(node.roles) for node in model.nodes()}
@@ -182,40 +130,53 @@ def _movers(deployment: ScaledDeployment, model: Cluster) -> tuple[list[Host], l
 
 def _settle(
     deployment: ScaledDeployment,
-    model: Cluster,
-    plan: FabricPlan,
+    new: Layout,
+    leaving: Mapping[str, Sequence[str]],
     coming: Sequence[str],
     tell: Tell,
 ) -> Iterator[str]:
-    """Write the settings anew and restart the daemons that read one that differs."""
-    old, new = deployment.layout, _new_layout(deployment, model, plan)
+    """Write the settings anew and restart the daemons that read one that differs.
+
+    ``leaving`` are the disks that DataNodes give up, by node.
+    """
     daemons = deployment.daemons
-    restart, names = _restarts(old, new)
+    restart, names = _restarts(deployment.layout, new)
     out = {*daemons.out, *coming}
     restart = [name for name in restart if name.partition("@")[2] not in out]
-    leaving = _leaving_disks(deployment, plan)
     deployment.layout = daemons.layout = new
-    if leaving:  # its blocks go to the disks that stay, while nobody writes
-        folders = {n: [deployment.virtual[n].disks[d] for d in ds] for n, ds in leaving.items()}
-        _wait_deleted(deployment, [disk for disks in folders.values() for disk in disks])
-        daemons.stop(f"datanode@{node}" for node in leaving if node not in daemons.out)
-        for node, disks in folders.items():
-            host = deployment.virtual[node]
-            stay = [host.disks[name] for name in disks_by_node(plan)[node]]
-            move_blocks(disks, stay)
-    daemons.write_settings()
-    if restart:
-        order = sorted(restart, key=lambda name: _MASTERS_FIRST.index(name.partition("@")[0]))
-        deployment.free_cpus()
-        _ready(deployment, tell)(daemons.restart_all(order))
-        deployment.limit_cpus(plan_with_spares(deployment.shaped, plan))
-        yield f"{', '.join(names)}: restarted {', '.join(order)}"
-    elif names:
-        yield f"{', '.join(names)}: job settings changed"
+    with deployment.unshaped() if leaving or restart else nullcontext():
+        if leaving:  # its blocks go to the disks that stay, while nobody writes
+            _empty(deployment, leaving)
+        daemons.write_settings()
+        if restart:
+            order = sorted(restart, key=lambda name: _MASTERS_FIRST.index(name.partition("@")[0]))
+            _ready(deployment, tell)(daemons.restart_all(order))
+            yield f"{', '.join(names)}: restarted {', '.join(order)}"
+        elif names:
+            yield f"{', '.join(names)}: job settings changed"
+
+
+def _empty(deployment: ScaledDeployment, leaving: Mapping[str, Sequence[str]]) -> None:
+    """Move all blocks of some disks to those that stay; their DataNodes are stopped."""
+    folders = {n: [deployment.virtual[n].disks[d] for d in ds] for n, ds in leaving.items()}
+    for node, names in leaving.items():  # they get limits again when they come back
+        _free_disks(deployment, deployment.virtual[node].machine, names)
+    _wait_deleted(deployment, [disk for disks in folders.values() for disk in disks])
+    daemons, used = deployment.daemons, disks_by_node(deployment.shaped)
+    daemons.stop(f"datanode@{node}" for node in leaving if node not in daemons.out)
+    for node, disks in folders.items():
+        move_blocks(disks, [deployment.virtual[node].disks[name] for name in used[node]])
+
+
+def _free_disks(deployment: ScaledDeployment, machine: str, names: Sequence[str]) -> None:
+    for disk in host_plans(deployment.fabric.plan)[machine].disks:
+        if disk.name in names:
+            free = DiskPlan(disk.name, disk.size_bytes)
+            deployment.fabric.set_disk(machine, disk.name, free)
 
 
 def _wait_deleted(deployment: ScaledDeployment, disks: Sequence[Path]) -> None:
-    """Let DataNodes remove what the last trial wrote: else it is moved, at the disks' slow rate.
+    """Let DataNodes remove what the last trial wrote: else it is moved.
 
     They hear of it with their heartbeats and then remove files by and by: until none is wanted
     away and a second has passed in which none went. After the limit what is left is moved as well.
@@ -265,35 +226,5 @@ def _ready(deployment: ScaledDeployment, tell: Tell) -> Callable[[dict[str, floa
     return lambda fresh: deployment.daemons.wait_ready(_READY_LIMIT_S, tell, fresh)
 
 
-def plan_with_spares(old: FabricPlan, new: FabricPlan) -> FabricPlan:
-    """The plan of what stands now: hosts that are out of service keep their limits."""
-    known = host_plans(new)
-    racks = {rack.name: rack for rack in new.racks}
-    return replace(
-        new,
-        hosts=tuple(known.get(host.name, host) for host in old.hosts),
-        racks=tuple(racks.get(rack.name, rack) for rack in old.racks),
-    )
-
-
 def _names(hosts: Sequence[Host]) -> str:
     return ", ".join(host.name for host in hosts)
-
-
-def _rate(bytes_s: float | None) -> str:
-    # rates of a model have no round numbers: three digits tell them apart
-    return "unlimited" if bytes_s is None else format_rate(float(f"{bytes_s:.3g}"))
-
-
-def _bytes(size: int | None) -> str:
-    return "unlimited" if size is None else format_bytes(size)
-
-
-def _cores(cores: float | None) -> str:
-    return "unlimited" if cores is None else f"{cores:g} cores"
-
-
-def _disk(disk: DiskPlan | None) -> str:
-    if disk is None:
-        return "absent"
-    return f"{_rate(disk.read_bytes_s)} read, {_rate(disk.write_bytes_s)} write"
