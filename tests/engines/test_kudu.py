@@ -22,7 +22,7 @@ from windtunnel.engines.kudu import programs
 from windtunnel.engines.kudu.engine import Kudu
 from windtunnel.engines.kudu.site import Site, cache_mb, copies, placed, plan_site
 from windtunnel.engines.kudu.status import Rest, Status
-from windtunnel.errors import SetupError, TrialInvalidError
+from windtunnel.errors import DescriptionError, SetupError, TrialInvalidError
 
 CLUSTER = load_cluster("local-3")
 
@@ -63,6 +63,11 @@ def test_roles_of_the_description_say_where_it_runs() -> None:
         "kudu-master": ["worker-1"],
         "kudu-tserver": ["worker-3"],
     }
+
+
+def test_a_tablet_server_without_a_master_is_refused() -> None:
+    with pytest.raises(DescriptionError, match=r"no host has the role 'kudu-master'"):
+        apply_overrides(CLUSTER, {"hosts.worker.extra_roles": {2: ["kudu-tserver"]}})
 
 
 def test_hosts_that_share_a_network_get_ports_of_their_own() -> None:

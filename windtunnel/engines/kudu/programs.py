@@ -1,8 +1,8 @@
 """Kudu's own programs: unpacked once beside their jar, and whether they run on this machine.
 
 The project publishes them for tests, built for Linux on x86_64 with most of the libraries that
-they load; glibc, libstdc++, libcom_err, libkeyutils and libcrypt.so.1 are the machine's. Their
-licence lies with them (LICENSE.txt, NOTICE.txt).
+they load; glibc, libstdc++, libcom_err, libkeyutils, libselinux and libcrypt.so.1 are the
+machine's. Their licence lies with them (LICENSE.txt, NOTICE.txt).
 """
 
 from __future__ import annotations
@@ -135,5 +135,5 @@ def try_out(programs: Programs) -> None:
         raise SetupError(
             f"Kudu's programs do not start on this machine: {told}",
             remedy="install the library that is named; they need glibc, libstdc++, libcom_err, "
-            "libkeyutils and libcrypt.so.1, and a cache on a disk that may hold programs.",
+            "libkeyutils, libselinux, libcrypt.so.1, and a cache on a disk that may hold programs.",
         )
