@@ -88,6 +88,7 @@ def test_data_lies_on_all_disks_of_the_host_and_the_log_on_the_first() -> None:
     own = flags("kudu-tserver", ONE)
     assert own["fs_wal_dir"] == "/d1/k/tserver-log"
     assert own["fs_data_dirs"] == "/d1/k/tserver-data,/d2/k/tserver-data"
+    assert own["log_dir"] == "/d1/k"
 
 
 def test_nothing_keeps_it_from_writing_its_log_to_the_disk() -> None:

@@ -58,8 +58,10 @@ def kudu(deployment: LocalDeployment) -> Iterator[LocalDeployment]:
     assert not folders_of(deployment), "its data is gone from the disks"
 
 
-def test_its_daemons_listen_on_their_hosts_and_nowhere_else(kudu: LocalDeployment) -> None:
-    addresses = {host.name: host.address for host in kudu.hosts}
+def test_its_daemons_listen_and_write_on_their_hosts_and_nowhere_else(
+    kudu: LocalDeployment,
+) -> None:
+    hosts = {host.name: host for host in kudu.hosts}
     running = kudu.engine(Kudu).processes()
     roles = sorted(name.partition("@")[0] for name in running)
     assert roles == ["kudu-master", "kudu-tserver", "kudu-tserver"]
@@ -67,8 +69,11 @@ def test_its_daemons_listen_on_their_hosts_and_nowhere_else(kudu: LocalDeploymen
         connections = psutil.Process(pid).net_connections()
         listening = [c for c in connections if c.status == "LISTEN"]
         assert len(listening) == 2
-        own = addresses[name.partition("@")[2]]
-        assert {c.laddr.ip for c in connections if c.laddr} == {own}
+        its_host = hosts[name.partition("@")[2]]
+        assert {c.laddr.ip for c in connections if c.laddr} == {its_host.address}
+        written = {Path(file.path) for file in psutil.Process(pid).open_files()}
+        assert written
+        assert all({its_host.root, its_host.logs} & {*file.parents} for file in written)
 
 
 @pytest.fixture(scope="module")

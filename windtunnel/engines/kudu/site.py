@@ -103,6 +103,9 @@ class Site:
             "webserver_port": str(self.ports[role, host.name, "web"]),
             "local_ip_for_outbound_sockets": host.address,
             "logtostderr": "true",
+            # what it writes beside that must not lie in the machine's /tmp
+            "log_dir": str(self.folders[host.name][0]),
+            "enable_minidumps": "false",
         }
         if role == TSERVER:
             place["tserver_master_addrs"] = self.master
