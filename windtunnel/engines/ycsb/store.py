@@ -29,6 +29,8 @@ from windtunnel.hosts.base import Host, ProcessSpec
 WORKING = ("-XX:TieredStopAtLevel=4",)
 """Java's second compiler, for JVMs that do what is measured."""
 _TOOL = "io.windtunnel.ycsb.Tool"
+# of clients, whatever engine they belong to: one that starts anew must not add to an old log
+_NUMBERS = itertools.count(1)
 _TOLD = re.compile(r"^windtunnel: (\w+)=(.*)$", re.MULTILINE)
 
 
@@ -81,7 +83,6 @@ class Store(Engine):
 
     def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
         super().__init__(hadoop, jars)
-        self._numbers = itertools.count(1)
         self._working: dict[Path, int] = {}  # log of a client -> its operations
 
     # -- before anything runs --
@@ -185,7 +186,7 @@ class Store(Engine):
         operations: int | None = None,
     ) -> Told:
         """Run any program on the client's host to its end; as :meth:`run`."""
-        label = f"{self.name}-{next(self._numbers):04d}-{name}"
+        label = f"{self.name}-{next(_NUMBERS):04d}-{name}"
         log = client.logs / "clients" / f"{label}.log"
         began = time.monotonic()
         process = client.spawn(ProcessSpec(label, argv, log, client.root))
