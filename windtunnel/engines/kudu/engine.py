@@ -56,7 +56,7 @@ class Kudu(Store):
 
     name: ClassVar[str] = "kudu"
     # seen on 17; of its own only the client is Java
-    lines: ClassVar[Mapping[str, Line]] = {"1.18": Line("kudu-1.18", 17, 25)}
+    lines: ClassVar[Mapping[str, Line]] = {"1.18": Line("kudu-1.18", 17, 21)}
     roles: ClassVar[tuple[str, ...]] = (MASTER, TSERVER)
     title: ClassVar[str] = "Kudu"
     serving: ClassVar[str] = TSERVER
