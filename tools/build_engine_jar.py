@@ -24,14 +24,16 @@ from tools.build_loopback import needed_javac, write_jar  # noqa: E402
 from windtunnel.engines.artifacts import ensure_shipped  # noqa: E402
 from windtunnel.engines.hadoop.lines import LINES  # noqa: E402
 from windtunnel.engines.registry import ENGINES  # noqa: E402
+from windtunnel.engines.ycsb.stores import STORES  # noqa: E402
 
 HOME = ROOT / "windtunnel" / "engines"
 HASH = "io/windtunnel/sources.sha256"
 
 
 def sources(engine: str) -> list[Path]:
-    """The Java sources of an engine."""
-    return sorted((HOME / engine / "java").rglob("*.java"))
+    """The Java sources of an engine; key-value stores have some in common."""
+    folders = [engine, "ycsb"] if engine in STORES else [engine]
+    return [path for name in folders for path in sorted((HOME / name / "java").rglob("*.java"))]
 
 
 def source_hash(engine: str) -> str:

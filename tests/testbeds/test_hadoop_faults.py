@@ -8,13 +8,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from windtunnel.engines.faulty import Breakable, Copies
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.errors import DeploymentError, NotRealisableError
+from windtunnel.study.faults.kill import KillDaemon
 from windtunnel.testbeds import hadoop_faults
 from windtunnel.testbeds.hadoop_faults import HadoopFaults, wanting_copies
 
@@ -31,6 +32,11 @@ def under(*pairs: tuple[int, int], missing: int = 0) -> str:
         for i, (want, have) in enumerate(pairs)
     ]
     return "".join(rows) + f"Status: HEALTHY\n Missing blocks:\t\t{missing}\n"
+
+
+def test_every_daemon_that_can_be_killed_has_its_turn_at_the_start() -> None:
+    roles = get_args(KillDaemon.model_fields["role"].annotation)
+    assert set(roles) <= set(hadoop_faults._MASTERS_FIRST)
 
 
 class Sleeper:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from tests.support import ycsb as texts
 from windtunnel.cluster import Located, apply_overrides, load_cluster, validate
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.hbase.engine import Told
-from windtunnel.engines.hbase.status import Cache
-from windtunnel.engines.hbase.ycsb import Second
+from windtunnel.engines.ycsb.results import Second
+from windtunnel.engines.ycsb.store import Cache, Told
+from windtunnel.engines.ycsb.stores import STORES
 from windtunnel.errors import DescriptionError, TrialInvalidError
 from windtunnel.workloads.base import Execution
 from windtunnel.workloads.keyvalue import KeyValue, KeyValueParameters
@@ -58,6 +58,13 @@ class Store:
     def engine(self, kind: object) -> Store:
         return self
 
+    def copies(self) -> int:
+        return 2
+
+    def settle(self, table: str, deadline_s: float) -> float:
+        self.commands.append(["settle", table])
+        return float(self.stored)
+
     def cache(self) -> Cache | None:
         return self.caches.pop(0) if self.caches else Cache(64 * MIB, 30, 20)
 
@@ -72,8 +79,6 @@ class Store:
                 for line in text.splitlines()
                 if line.startswith("windtunnel: ")
             )
-        elif words[0] == "settle":
-            values = {"file_bytes": self.stored}
         elif words[0] == "verify":
             values = {**self.rows, **({"example": self.example} if self.example else {})}
         return Told(text, {k: str(v) for k, v in values.items()}, Path("/log"), 12.0)
@@ -267,6 +272,31 @@ def test_the_longest_stall_is_that_without_any_operation() -> None:
     seconds = [Second(float(i), n, 1.0, {}) for i, n in enumerate(rates)]
     assert longest_stall(seconds) == 2.0
     assert longest_stall([]) == 0.0
+
+
+def test_the_parameter_names_every_store() -> None:
+    assert set(get_args(KeyValueParameters.model_fields["store"].annotation)) == set(STORES)
+    assert keyvalue(store="kudu").parameters.engines() == ("kudu",)
+
+
+def test_what_differs_is_the_store_s_own() -> None:
+    mine = {"store": "kudu", "records": 30_000}
+    small = keyvalue(**mine).check(CLUSTER)
+    assert "lower settings.kudu.block_cache_capacity_mb" in small[0]
+    assert not keyvalue(**mine).check(
+        apply_overrides(CLUSTER, {"settings.kudu.block_cache_capacity_mb": 8})
+    )
+    both = {"hosts.worker.extra_roles": {0: ["kudu-master"], 1: ["kudu-master"]}}
+    refused = keyvalue(store="kudu", records=10**6).check(apply_overrides(CLUSTER, both))
+    assert refused == ["Kudu runs with one kudu-master here, and 2 hosts have that role"]
+
+
+def test_the_table_is_made_with_its_fields_and_copies(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run(keyvalue(fields=12, store="kudu"), store)
+    assert store.commands[0] == ["create", "trials_r1_p2_a1", "8", "12", "2"]
+    load = next(words for words in store.commands if words[0] == "ycsb")
+    assert "io.windtunnel.kudu.KuduStore" in load
 
 
 def test_a_scale_model_runs_a_share_of_records_and_operations() -> None:

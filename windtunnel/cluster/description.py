@@ -236,6 +236,7 @@ def _check_roles(cluster: Cluster) -> None:
     needed += [("resourcemanager", "a nodemanager")] if counts["nodemanager"] else []
     needed += [("nodemanager", "a resourcemanager")] if counts["resourcemanager"] else []
     needed += [("hbase-master", "a regionserver")] if counts["regionserver"] else []
+    needed += [("kudu-master", "a kudu-tserver")] if counts["kudu-tserver"] else []
     for role, by in needed:
         if not counts[role]:
             raise blame(

@@ -35,6 +35,8 @@ Role = Literal[
     "zookeeper",
     "hbase-master",
     "regionserver",
+    "kudu-master",
+    "kudu-tserver",
     "impala-server",
     "impala-daemon",
     "spark-master",

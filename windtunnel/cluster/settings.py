@@ -39,6 +39,7 @@ _ENGINES = {
     "hbase": "hbase",
     "hfile": "hbase",
     "zookeeper": "hbase",
+    "kudu": "kudu",
     "pig": "pig",
 }
 

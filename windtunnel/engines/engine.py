@@ -82,12 +82,27 @@ class Engine(ABC):
         """What its daemons need beside those of Hadoop; 0 for a client-only engine."""
         return 0
 
+    @classmethod
+    def check_machine(cls) -> None:
+        """Raise SetupError if its programs are not made for such a machine as this one."""
+        return
+
+    @classmethod
+    def try_out(cls, jars: ArtifactSet) -> None:
+        """Raise SetupError if its programs, now fetched, do not run here."""
+        return
+
     @property
     def settings(self) -> dict[str, str]:
         """The description's properties of this engine: ``settings.NAME.PROPERTY``."""
-        given = self.hadoop.cluster.settings
+        return self.settings_in(self.hadoop.cluster)
+
+    @classmethod
+    def settings_in(cls, cluster: Cluster) -> dict[str, str]:
+        """A description's properties of this engine."""
+        given = cluster.settings
         return {
-            name: text_of(value) for name, value in given.items() if engine_of(name) == self.name
+            name: text_of(value) for name, value in given.items() if engine_of(name) == cls.name
         }
 
     @abstractmethod
@@ -165,9 +180,11 @@ def load_engine(
     Raises
     ------
     SetupError
-        If the Java that Hadoop runs on does not suit it, or its jars are missing or damaged.
+        If the machine or the Java that Hadoop runs on does not suit it, or its jars are missing
+        or damaged.
     """
     line = line_of(kind, cluster)
+    kind.check_machine()
     java = major_of(java_version)
     if java < line.java_minimum or java > (line.java_maximum or java):
         upto = f" to {line.java_maximum}" if line.java_maximum else " or newer"
@@ -177,4 +194,6 @@ def load_engine(
             remedy=f"install a Java {line.java_maximum or line.java_minimum} and set JAVA_HOME "
             "to it.",
         )
-    return ensure_shipped(line.lock, progress)
+    jars = ensure_shipped(line.lock, progress)
+    kind.try_out(jars)
+    return jars

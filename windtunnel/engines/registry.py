@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hbase.engine import HBase
+from windtunnel.engines.kudu.engine import Kudu
 from windtunnel.engines.pig.engine import Pig
 from windtunnel.engines.spark.engine import Spark
 
-ENGINES: dict[str, type[Engine]] = {"hbase": HBase, "pig": Pig, "spark": Spark}
+ENGINES: dict[str, type[Engine]] = {"hbase": HBase, "kudu": Kudu, "pig": Pig, "spark": Spark}

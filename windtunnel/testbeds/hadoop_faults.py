@@ -29,6 +29,7 @@ _MISSING = re.compile(r"^\s*Missing blocks:\s*(\d+)", re.MULTILINE)
 _MASTERS_FIRST = (
     *("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver"),
     *("zookeeper", "hmaster", "regionserver"),  # of engines beside Hadoop
+    *("kudu-master", "kudu-tserver"),
 )
 
 

@@ -1,7 +1,8 @@
-"""A key-value store under YCSB's core workloads: HBase on HDFS. Latencies, disks, CPU.
+"""A key-value store under YCSB's core workloads: HBase or Kudu. Latencies, disks, CPU.
 
-The table is pre-split, loaded, flushed, and compacted to one file per region: what is read
-afterwards comes from files through the block cache, not from what was just written. Latencies
+The table is pre-split, loaded, and brought from memory into files: what is read afterwards comes
+from these through the block cache, not from what was just written. What differs from store to
+store is behind ``engines.ycsb.store.Store``. Latencies
 count from the moment at which an operation was to begin by the target rate, not from when a
 thread got round to it, so that a store that stalls cannot hide it (coordinated omission: Tene,
 How NOT to measure latency, 2013). Without a target rate there is no such moment, and a latency
@@ -21,11 +22,11 @@ from typing import ClassVar, Literal
 from pydantic import Field, PositiveInt
 
 from windtunnel.cluster import ByteSize, Cluster, Duration, format_bytes
-from windtunnel.cluster.settings import engine_of, text_of
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.engine import WithEngines
-from windtunnel.engines.hbase.engine import HBase
-from windtunnel.engines.hbase.ycsb import options
+from windtunnel.engines.ycsb.results import options
+from windtunnel.engines.ycsb.store import Store
+from windtunnel.engines.ycsb.stores import STORES
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Check, Metric, Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Parameters
@@ -47,8 +48,6 @@ _SHARES: dict[str, dict[str, float]] = {
     "F": {"readproportion": 0.5, "readmodifywriteproportion": 0.5},
 }
 _KINDS = ("read", "update", "scan", "insert", "readmodifywrite")
-# A cell's key: lengths and type 12 bytes, timestamp 8, then row key 23, family 1, field name 6.
-_CELL_BYTES = 50
 _HEAP_MB, _HEAP_PER_RECORD = 384, 800  # the ledger, and the set of keys of the last scan
 _SHORTEST = 32  # key, colon and name of a field: a value that is cut there tells no less
 
@@ -58,6 +57,10 @@ class KeyValueParameters(Parameters):
 
     amounts: ClassVar[tuple[str, ...]] = ("records", "operations")
 
+    store: Literal["hbase", "kudu"] = Field(
+        "hbase",
+        description="hbase: HBase on the cluster's HDFS; kudu: Kudu on the hosts' own disks.",
+    )
     workload: Literal["A", "B", "C", "D", "E", "F"] = Field(
         description="YCSB's core workload. A: half reads, half updates; B: 5 % updates; C: reads "
         "alone; D: reads of the latest, 5 % inserts; E: short scans, 5 % inserts; F: half reads, "
@@ -85,7 +88,9 @@ class KeyValueParameters(Parameters):
         description="How keys are chosen; left out: the workload's own, D latest, else zipfian.",
     )
     scan_length: PositiveInt = Field(100, description="Longest scan of E, records.", le=10_000)
-    regions: PositiveInt = Field(8, description="Regions that the table is split into.", le=500)
+    regions: PositiveInt = Field(
+        8, description="Regions (Kudu: tablets) that the table is split into.", le=500
+    )
     warm: bool = Field(
         False,
         description="Leave what was loaded in memory: no flush, no compaction, and the data may "
@@ -93,15 +98,15 @@ class KeyValueParameters(Parameters):
     )
 
     def engines(self) -> tuple[str, ...]:
-        """HBase."""
-        return (HBase.name,)
+        """The store."""
+        return (self.store,)
 
 
 class KeyValue:
     """See the module's docstring."""
 
     name: ClassVar[str] = "keyvalue"
-    summary: ClassVar[str] = "read and write records of a key-value store: YCSB A-F on HBase"
+    summary: ClassVar[str] = "read and write records of a key-value store: YCSB on HBase or Kudu"
     about: ClassVar[About] = About(
         stresses="latency of disks and network at small sizes, CPU of the servers; the load also "
         "their write-ahead logs",
@@ -126,6 +131,13 @@ class KeyValue:
     def __init__(self, parameters: Parameters) -> None:
         assert isinstance(parameters, KeyValueParameters)
         self.parameters = parameters
+        self.store = STORES[parameters.store]
+
+    def _running(self, deployment: Deployment) -> Store:
+        """The store, started if it does not run yet."""
+        if not isinstance(deployment, WithEngines):
+            raise TrialInvalidError(f"this testbed has no {self.store.title}")
+        return deployment.engine(self.store)
 
     def phases(self) -> tuple[str, ...]:
         """Loading, then the workload."""
@@ -140,16 +152,17 @@ class KeyValue:
                 f"workloads.keyvalue.field_length is {int(asked.field_length)} bytes, but a value "
                 f"of less than {_SHORTEST} does not tell which field of which record it is"
             )
-        if not HBase.placed(cluster)["regionserver"]:
-            found.append("workloads.keyvalue needs datanodes: RegionServers run beside them")
+        if not self.store.placed(cluster)[self.store.serving]:
+            title, role = self.store.title, self.store.serving
+            found.append(f"workloads.keyvalue needs datanodes: {title} has a {role} beside each")
             return found
-        settings = {n: text_of(v) for n, v in cluster.settings.items() if engine_of(n) == "hbase"}
-        cache = HBase.cache_bytes(cluster, settings)
+        found += self.store.problems(cluster)
+        cache = self.store.cache_bytes(cluster)
         if not asked.warm and self.stored_bytes() <= cache:
             found.append(
                 f"workloads.keyvalue: {format_bytes(self.stored_bytes(), 3)} of records fit in the "
                 f"block caches ({format_bytes(int(cache), 3)}): ask for more records, lower "
-                "settings.hfile.block.cache.memory.size, or write 'warm: true'"
+                f"settings.{self.store.cache_setting}, or write 'warm: true'"
             )
         return found
 
@@ -159,22 +172,24 @@ class KeyValue:
         return asked.records * asked.fields * int(asked.field_length)
 
     def stored_bytes(self) -> int:
-        """About what HBase makes of them: every cell holds its key and names as well."""
+        """About what the store makes of them, one copy."""
         asked = self.parameters
-        return self.data_bytes() + asked.records * (asked.fields + 1) * _CELL_BYTES
+        return self.store.stored_bytes(asked.records, asked.fields, int(asked.field_length))
 
     def demands(self, phase: str, workers: int) -> Demand:
         """Nothing that could be told beforehand: it depends on what the caches hold."""
         return Demand()
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
-        """Start HBase if it does not run, make the table."""
-        words = ["create", _table(execution), str(self.parameters.regions)]
-        _store(deployment).run("create", words, deadline_s=execution.deadline_s)
+        """Start the store if it does not run, make the table."""
+        store, asked = self._running(deployment), self.parameters
+        shape = [asked.regions, asked.fields, store.copies()]
+        words = ["create", _table(execution), *map(str, shape)]
+        store.run("create", words, deadline_s=execution.deadline_s)
 
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """Run YCSB; raises TrialInvalidError if it fails."""
-        store, asked = _store(deployment), self.parameters
+        store, asked = self._running(deployment), self.parameters
         load = phase == "load"
         operations = asked.records if load else asked.operations
         before = store.cache()
@@ -200,7 +215,7 @@ class KeyValue:
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """Valid if all that was read was right, and all that was acknowledged is there."""
-        asked, store = self.parameters, _store(deployment)
+        asked, store = self.parameters, self._running(deployment)
         load, run = (execution.runs[phase] for phase in self.phases())
         checks = [check("records loaded", str(asked.records), str(load.counters["acknowledged"]))]
         if not asked.warm:
@@ -218,7 +233,7 @@ class KeyValue:
 
     def clean(self, deployment: Deployment, execution: Execution) -> None:
         """Remove the table and the ledgers."""
-        store = _store(deployment)
+        store = self._running(deployment)
         store.run("drop", ["drop", _table(execution)], deadline_s=execution.deadline_s)
         for phase in self.phases():
             _ledger(phase, store, execution).unlink(missing_ok=True)
@@ -239,7 +254,7 @@ class KeyValue:
             **shares,
         }
         threads, target = (asked.load_threads, None) if load else (asked.threads, asked.target_rate)
-        return options(properties, load=load, threads=threads, target=target)
+        return options(self.store.binding, properties, load=load, threads=threads, target=target)
 
     def _heap_mb(self) -> int:
         """Heap of a client: the ledger, or the set of keys of the last scan."""
@@ -247,32 +262,24 @@ class KeyValue:
         return _HEAP_MB + (asked.records + asked.operations) * _HEAP_PER_RECORD // (1 << 20)
 
 
-def _store(deployment: Deployment) -> HBase:
-    if not isinstance(deployment, WithEngines):
-        raise TrialInvalidError("this testbed has no HBase")
-    return deployment.engine(HBase)
-
-
 def _table(execution: Execution) -> str:
     """Name of the trial's table."""
     return re.sub(r"\W+", "_", execution.folder.removeprefix("/windtunnel/")).strip("_")
 
 
-def _ledger(phase: str, store: HBase, execution: Execution) -> Path:
+def _ledger(phase: str, store: Store, execution: Execution) -> Path:
     """Where a phase's client keeps what the store acknowledged."""
     return store.hadoop.client.root / f"{_table(execution)}-{phase}.ledger"
 
 
-def _settle(store: HBase, execution: Execution) -> dict[str, Metric]:
-    """Bring all data into one file per region; untimed. Says how large it is.
+def _settle(store: Store, execution: Execution) -> dict[str, Metric]:
+    """Bring all data into files; untimed. Says how large they are.
 
     Raises TrialInvalidError if the servers do not come to that.
     """
-    words = ["settle", _table(execution), "compact"]
-    told = store.run("settle", words, deadline_s=execution.deadline_s)
-    stored, cache = told.number("file_bytes"), store.cache()
+    stored, cache = store.settle(_table(execution), execution.deadline_s), store.cache()
     if cache is None or cache.capacity <= 0:
-        raise TrialInvalidError("a RegionServer does not tell the size of its block cache")
+        raise TrialInvalidError(f"a {store.serving} does not tell the size of its block cache")
     return {
         "stored": Metric(value=stored, unit="bytes"),
         "data_to_cache": Metric(value=stored / cache.capacity, unit="ratio"),

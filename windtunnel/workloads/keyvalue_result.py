@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.hbase.engine import Told
-from windtunnel.engines.hbase.status import Cache
-from windtunnel.engines.hbase.ycsb import Operation, Results, Second, results_in
+from windtunnel.engines.ycsb.results import Operation, Results, Second, results_in
+from windtunnel.engines.ycsb.store import Cache, Told
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Check, Metric, Phase
 from windtunnel.workloads.verdicts import check

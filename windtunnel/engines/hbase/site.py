@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from windtunnel.cluster import Cluster
-from windtunnel.engines.hadoop.layout import free_ports
 from windtunnel.engines.hbase.sizes import cache_settings
+from windtunnel.engines.ports import Ports, plan_ports
 from windtunnel.hosts.base import Host
 
 ROLES = ("zookeeper", "hmaster", "regionserver")
@@ -44,12 +44,11 @@ def placed(cluster: Cluster) -> dict[str, list[str]]:
 class Site:
     """Hosts and ports of one start of HBase.
 
-    ``hosts`` maps a role to its hosts, ``ports`` (role, host name, name of the port) to its
-    number; ``root`` is the folder on HDFS.
+    ``hosts`` maps a role to its hosts, ``ports`` are theirs; ``root`` is the folder on HDFS.
     """
 
     hosts: Mapping[str, Sequence[Host]]
-    ports: Mapping[tuple[str, str, str], int]
+    ports: Ports
     root: str
 
     def web(self, role: str, host: Host) -> str:
@@ -127,15 +126,7 @@ class Site:
 
 def plan_site(hosts: Mapping[str, Sequence[Host]], root: str, *, own_networks: bool) -> Site:
     """Give every daemon its usual ports or, where hosts share a network, free ones."""
-    wanted = {
-        (role, host.name, name): port
-        for role, players in hosts.items()
-        for host in players
-        for name, port in _PORTS[role].items()
-    }
-    if not own_networks:
-        wanted = dict(zip(wanted, free_ports(len(wanted)), strict=True))
-    return Site(hosts, wanted, root)
+    return Site(hosts, plan_ports(hosts, _PORTS, own_networks=own_networks), root)
 
 
 def xml_of(properties: Mapping[str, str]) -> str:

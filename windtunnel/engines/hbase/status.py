@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.engines.hbase.site import Site
 from windtunnel.engines.web import WebPages
-
-
-@dataclass(frozen=True)
-class Cache:
-    """Block caches of all RegionServers: bytes, and blocks that were asked for so far.
-
-    ``capacity`` is what they may hold. ``hits`` and ``misses`` count requests that were to be
-    cached.
-    """
-
-    capacity: float
-    hits: float
-    misses: float
+from windtunnel.engines.ycsb.store import Cache
 
 
 class Status(WebPages):

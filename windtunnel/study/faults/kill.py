@@ -13,7 +13,13 @@ from windtunnel.engines.registry import ENGINES
 from windtunnel.study.faults.base import Options, holders, node_of, unknown_host
 
 _COPIES = ("namenode", "datanode")
-_ENGINE_OF = {"zookeeper": "hbase", "hmaster": "hbase", "regionserver": "hbase"}
+_ENGINE_OF = {
+    "zookeeper": "hbase",
+    "hmaster": "hbase",
+    "regionserver": "hbase",
+    "kudu-master": "kudu",
+    "kudu-tserver": "kudu",
+}
 
 
 class KillDaemon(Options):
@@ -30,7 +36,9 @@ class KillDaemon(Options):
         "zookeeper",
         "hmaster",
         "regionserver",
-    ] = Field(description="The daemon; the last three are those of HBase.")
+        "kudu-master",
+        "kudu-tserver",
+    ] = Field(description="The daemon; the last five are those of HBase and of Kudu.")
     host: str | None = Field(None, description="Its host; left out: the last that plays the role.")
 
     def on(self, cluster: Cluster) -> str:

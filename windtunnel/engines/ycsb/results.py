@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 PERCENTILES = ("50", "95", "99", "99.9")
-_BINDING = "io.windtunnel.hbase.Store"
-_WORKLOAD = "io.windtunnel.hbase.CheckedWorkload"
+_WORKLOAD = "io.windtunnel.ycsb.CheckedWorkload"
 _INTENDED = "Intended-"
 _SHORTEST_S = 0.5
 _RESULT = re.compile(r"^\[([A-Za-z-]+)\], (.+), ([-0-9.E]+|NaN)$", re.MULTILINE)
@@ -59,9 +58,14 @@ class Results:
 
 
 def options(
-    properties: Mapping[str, object], *, load: bool, threads: int, target: float | None
+    binding: str,
+    properties: Mapping[str, object],
+    *,
+    load: bool,
+    threads: int,
+    target: float | None,
 ) -> list[str]:
-    """Words of YCSB's command line."""
+    """Words of YCSB's command line; ``binding`` is the store's class."""
     fixed = {
         "workload": _WORKLOAD,
         "dataintegrity": "true",
@@ -71,7 +75,7 @@ def options(
         "hdrhistogram.percentiles": ",".join(PERCENTILES),
         "status.interval": 1,
     }
-    words = ["-load" if load else "-t", "-s", "-db", _BINDING, "-threads", str(threads)]
+    words = ["-load" if load else "-t", "-s", "-db", binding, "-threads", str(threads)]
     if target is not None:
         words += ["-target", str(round(target))]
     for name, value in {**fixed, **properties}.items():

@@ -1,35 +1,23 @@
-package io.windtunnel.hbase;
+package io.windtunnel.ycsb;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.NavigableMap;
-import org.apache.hadoop.hbase.client.Result;
 import site.ycsb.Utils;
 
 /**
  * What a row of the table is: its key, the value that each field must have, and the version of
  * its last write. Keys and values are those that YCSB makes with {@code dataintegrity=true}.
  */
-final class Rows {
-  static final byte[] FAMILY = bytes("f");
+public final class Rows {
   /** Column of the version; no field of YCSB has such a name. */
-  static final byte[] VERSION = bytes("~v");
+  public static final String VERSION = "~v";
   /** Digits of a key: with all of them the keys lie evenly, so that equal regions hold as much. */
   static final int DIGITS = 19;
 
   private Rows() {}
 
-  static byte[] bytes(String text) {
-    return text.getBytes(StandardCharsets.UTF_8);
-  }
-
-  static String text(byte[] data) {
-    return new String(data, StandardCharsets.UTF_8);
-  }
-
   /** The key of the record number {@code number}, counted from 0. */
-  static String key(long number) {
+  public static String key(long number) {
     return "user" + padded(Utils.hash(number));
   }
 
@@ -39,10 +27,10 @@ final class Rows {
   }
 
   /** Keys at which {@code regions} equal regions meet. */
-  static byte[][] splits(int regions) {
-    byte[][] found = new byte[regions - 1][];
+  public static List<String> splits(int regions) {
+    List<String> found = new ArrayList<>();
     for (int i = 1; i < regions; i++) {
-      found[i - 1] = bytes("user" + padded(Long.MAX_VALUE / regions * i));
+      found.add("user" + padded(Long.MAX_VALUE / regions * i));
     }
     return found;
   }
@@ -72,19 +60,16 @@ final class Rows {
   }
 
   /** What is wrong with the fields of a row; null if nothing is. */
-  static String fault(Result row, List<String> fields, int length) {
-    String key = text(row.getRow());
-    NavigableMap<byte[], byte[]> cells = row.getFamilyMap(FAMILY);
-    int known = cells.containsKey(VERSION) ? 1 : 0;
+  static String fault(Row row, List<String> fields, int length) {
     for (String field : fields) {
-      byte[] value = cells.get(bytes(field));
+      String value = row.fields().get(field);
       if (value == null) {
         return "no " + field;
       }
-      if (!text(value).equals(value(key, field, length))) {
+      if (!value.equals(value(row.key(), field, length))) {
         return field + " altered";
       }
     }
-    return cells.size() == fields.size() + known ? null : "more fields than were written";
+    return row.fields().size() == fields.size() ? null : "more fields than were written";
   }
 }

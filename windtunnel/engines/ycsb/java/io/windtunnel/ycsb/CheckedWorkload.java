@@ -1,10 +1,8 @@
-package io.windtunnel.hbase;
+package io.windtunnel.ycsb;
 
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.hadoop.hbase.client.Result;
-import org.apache.hadoop.hbase.util.Bytes;
 import site.ycsb.DB;
 import site.ycsb.WorkloadException;
 import site.ycsb.workloads.CoreWorkload;
@@ -45,7 +43,7 @@ public final class CheckedWorkload extends CoreWorkload {
   public boolean doTransaction(DB db, Object state) {
     boolean more = super.doTransaction(db, state);
     ended();
-    List<Result> rows = Store.SCANNED.get();
+    List<Row> rows = Store.SCANNED.get();
     if (rows != null) {
       Store.SCANNED.remove();
       look(rows);
@@ -57,17 +55,17 @@ public final class CheckedWorkload extends CoreWorkload {
     LAST.lazySet(System.currentTimeMillis());
   }
 
-  private void look(List<Result> rows) {
-    byte[] before = null;
-    for (Result row : rows) {
+  private void look(List<Row> rows) {
+    String before = null;
+    for (Row row : rows) {
       SCANNED.incrementAndGet();
       String fault = Rows.fault(row, fields, length);
-      if (before != null && Bytes.compareTo(before, row.getRow()) >= 0) {
+      if (before != null && before.compareTo(row.key()) >= 0) {
         fault = "out of order";
       }
-      before = row.getRow();
+      before = row.key();
       if (fault != null && WRONG.incrementAndGet() == 1) {
-        System.err.println("scan: " + Rows.text(row.getRow()) + ": " + fault);
+        System.err.println("scan: " + row.key() + ": " + fault);
       }
     }
   }

@@ -1,4 +1,4 @@
-package io.windtunnel.hbase;
+package io.windtunnel.ycsb;
 
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;

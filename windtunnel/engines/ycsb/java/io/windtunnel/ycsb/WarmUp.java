@@ -1,15 +1,8 @@
-package io.windtunnel.hbase;
+package io.windtunnel.ycsb;
 
 import java.io.IOException;
 import java.util.Properties;
 import java.util.concurrent.ThreadLocalRandom;
-import org.apache.hadoop.hbase.TableName;
-import org.apache.hadoop.hbase.client.Connection;
-import org.apache.hadoop.hbase.client.Get;
-import org.apache.hadoop.hbase.client.RegionLocator;
-import org.apache.hadoop.hbase.client.ResultScanner;
-import org.apache.hadoop.hbase.client.Scan;
-import org.apache.hadoop.hbase.client.Table;
 
 /**
  * Reads before anything is counted: a client that has just started compiles its code and does not
@@ -22,7 +15,8 @@ final class WarmUp {
   private WarmUp() {}
 
   /** Connect, find all regions, and read records by chance for a while, with YCSB's options. */
-  static void run(long millis, String[] options) throws IOException, InterruptedException {
+  static void run(Tables tables, long millis, String[] options)
+      throws IOException, InterruptedException {
     Properties asked = new Properties();
     int threads = 1;
     for (int i = 0; i + 1 < options.length; i++) {
@@ -33,11 +27,8 @@ final class WarmUp {
         threads = Integer.parseInt(options[i + 1]);
       }
     }
-    TableName table = TableName.valueOf(asked.getProperty("table"));
-    Connection connection = Store.connect();
-    try (RegionLocator locator = connection.getRegionLocator(table)) {
-      locator.getAllRegionLocations();
-    }
+    String table = asked.getProperty("table");
+    tables.locate(table);
     if (millis == 0) {
       return;
     }
@@ -46,7 +37,7 @@ final class WarmUp {
     long end = System.nanoTime() + millis * 1_000_000;
     Thread[] readers = new Thread[threads];
     for (int i = 0; i < threads; i++) {
-      readers[i] = new Thread(() -> read(connection, table, records, scans, end));
+      readers[i] = new Thread(() -> read(tables.store(), table, records, scans, end));
       readers[i].start();
     }
     for (Thread reader : readers) {
@@ -54,20 +45,18 @@ final class WarmUp {
     }
   }
 
-  private static void read(
-      Connection connection, TableName name, long records, boolean scans, long end) {
-    try (Table table = connection.getTable(name)) {
+  private static void read(Store store, String table, long records, boolean scans, long end) {
+    try {
+      store.open(table);
       while (System.nanoTime() < end) {
-        byte[] key = Rows.bytes(Rows.key(ThreadLocalRandom.current().nextLong(records)));
+        String key = Rows.key(ThreadLocalRandom.current().nextLong(records));
         if (scans) {
-          try (ResultScanner scanner =
-              table.getScanner(new Scan().withStartRow(key).setLimit(ROWS_OF_A_SCAN))) {
-            scanner.forEach(row -> {});
-          }
+          store.scan(key, ROWS_OF_A_SCAN);
         } else {
-          table.get(new Get(key));
+          store.get(key, null);
         }
       }
+      store.shut();
     } catch (IOException error) {
       System.err.println("warm-up: " + error);
     }

@@ -1,0 +1,35 @@
+"""Ports of the daemons of engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from windtunnel.engines.hadoop.layout import free_ports
+from windtunnel.hosts.base import Host
+
+Ports = Mapping[tuple[str, str, str], int]
+"""(role, host name, name of the port) -> its number."""
+
+
+def plan_ports(
+    hosts: Mapping[str, Sequence[Host]],
+    usual: Mapping[str, Mapping[str, int]],
+    *,
+    own_networks: bool,
+) -> Ports:
+    """Give every daemon its usual ports or, where hosts share a network, free ones.
+
+    Parameters
+    ----------
+    hosts:
+        Role -> the hosts that play it.
+    usual:
+        Role -> the ports that it takes by default, by their names.
+    """
+    wanted = {
+        (role, host.name, name): port
+        for role, players in hosts.items()
+        for host in players
+        for name, port in usual[role].items()
+    }
+    return wanted if own_networks else dict(zip(wanted, free_ports(len(wanted)), strict=True))

@@ -1,0 +1,208 @@
+"""The contract of key-value stores: what the workload ``keyvalue`` asks of one.
+
+A store is an engine with a binding for YCSB, two Java classes beside those in ``java/``: one that
+reads and writes (``Store.java``), one that makes tables (``Tables.java``). Its clients, YCSB among
+them, are JVMs on the client's host.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import ClassVar
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.artifacts import ArtifactSet
+from windtunnel.engines.engine import Engine, HadoopCluster
+from windtunnel.engines.hadoop.client import watch, why
+from windtunnel.engines.hadoop.daemons import tail
+from windtunnel.engines.ycsb.results import done_in
+from windtunnel.errors import TrialInvalidError
+from windtunnel.hosts.base import Host, ProcessSpec
+
+WORKING = ("-XX:TieredStopAtLevel=4",)
+"""Java's second compiler, for JVMs that do what is measured."""
+_TOOL = "io.windtunnel.ycsb.Tool"
+# of clients, whatever engine they belong to: one that starts anew must not add to an old log
+_NUMBERS = itertools.count(1)
+_TOLD = re.compile(r"^windtunnel: (\w+)=(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Block caches of all servers: bytes, and blocks that were asked for so far.
+
+    ``capacity`` is what they may hold. ``hits`` and ``misses`` count requests that were to be
+    cached.
+    """
+
+    capacity: float
+    hits: float
+    misses: float
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a client wrote: all of it, and its results by name; ``log`` is where it lies.
+
+    ``wall_s`` is how long it ran, the start of its JVM included.
+    """
+
+    text: str
+    values: Mapping[str, str]
+    log: Path
+    wall_s: float = 0.0
+
+    def number(self, name: str) -> int:
+        """A result that is a whole number; TrialInvalidError if it was not told."""
+        try:
+            return int(self.values[name])
+        except (KeyError, ValueError) as error:
+            raise TrialInvalidError(f"the client did not tell '{name}'; log: {self.log}") from error
+
+
+class Store(Engine):
+    """A key-value store on the hosts of a Hadoop cluster.
+
+    ``title`` is what reports call it, ``serving`` the role of the servers that hold its data,
+    ``cache_setting`` the property that sizes their block caches. ``binding`` and ``tables`` are
+    its Java classes, in a jar ``windtunnel-NAME.jar`` beside its module.
+    """
+
+    title: ClassVar[str]
+    serving: ClassVar[str]
+    cache_setting: ClassVar[str]
+    binding: ClassVar[str]
+    tables: ClassVar[str]
+
+    def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
+        super().__init__(hadoop, jars)
+        self._working: dict[Path, int] = {}  # log of a client -> its operations
+
+    # -- before anything runs --
+
+    @classmethod
+    def problems(cls, cluster: Cluster) -> list[str]:
+        """Why it cannot run on that cluster; empty if it can."""
+        return []
+
+    @classmethod
+    @abstractmethod
+    def cache_bytes(cls, cluster: Cluster) -> float:
+        """Block caches of all servers together, as they are planned on this machine."""
+
+    @classmethod
+    @abstractmethod
+    def stored_bytes(cls, records: int, fields: int, field_length: int) -> int:
+        """About what it makes of records, one copy, bytes."""
+
+    # -- while it runs --
+
+    @abstractmethod
+    def copies(self) -> int:
+        """How many copies it keeps of a table's data."""
+
+    @abstractmethod
+    def settle(self, table: str, deadline_s: float) -> float:
+        """Bring all of a table from memory into files, and wait until their servers rest.
+
+        Returns the bytes of these files, one copy. Raises TrialInvalidError if the servers do
+        not come to that before ``deadline_s`` (monotonic).
+        """
+
+    @abstractmethod
+    def cache(self) -> Cache | None:
+        """The block caches as the servers tell; None if one does not."""
+
+    @abstractmethod
+    def client_folders(self) -> Sequence[Path]:
+        """Folders on the class path of its clients, behind its jars."""
+
+    @abstractmethod
+    def client_options(self) -> Sequence[str]:
+        """Options of its clients' JVMs."""
+
+    def jar(self) -> Path:
+        """Its own jar, in a folder that all hosts read."""
+        target = self.hadoop.shared / f"windtunnel-{self.name}.jar"
+        if not target.exists():
+            package = resources.files(f"windtunnel.engines.{self.name}")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(package.joinpath(target.name).read_bytes())
+        return target
+
+    def run(
+        self,
+        name: str,
+        words: Sequence[str],
+        *,
+        deadline_s: float,
+        heap_mb: int = 512,
+        operations: int | None = None,
+    ) -> Told:
+        """Run a command of ``Tool.java`` on the client's host to its end.
+
+        Parameters
+        ----------
+        name:
+            What errors and the log call it.
+        deadline_s:
+            Monotonic time at which it is given up.
+        operations:
+            How many YCSB is to do, so that its progress is known meanwhile.
+
+        Raises
+        ------
+        TrialInvalidError
+            If it fails or takes too long.
+        DeploymentError
+            If a daemon dies meanwhile.
+        """
+        client, daemons = self.hadoop.client, self.hadoop.daemons
+        argv = daemons.layout.software.command(
+            _TOOL,
+            self.tables,
+            *words,
+            heap_mb=heap_mb,
+            hosts_file=daemons.hosts_file,
+            classpath=[f"{self.jars.lib}/*", self.jar(), *self.client_folders()],
+            options=(*self.client_options(), *(WORKING if operations else ())),
+            binding=daemons.layout.binding(client.address),
+        )
+        return self.run_client(client, name, argv, deadline_s, operations)
+
+    def run_client(
+        self,
+        client: Host,
+        name: str,
+        argv: Sequence[str],
+        deadline_s: float,
+        operations: int | None = None,
+    ) -> Told:
+        """Run any program on the client's host to its end; as :meth:`run`."""
+        label = f"{self.name}-{next(_NUMBERS):04d}-{name}"
+        log = client.logs / "clients" / f"{label}.log"
+        began = time.monotonic()
+        process = client.spawn(ProcessSpec(label, argv, log, client.root))
+        if operations is not None:
+            self._working[log] = operations
+        try:
+            code = watch(self.hadoop, process, name, deadline_s)
+        finally:
+            self._working.pop(log, None)
+        wall_s = time.monotonic() - began
+        text = log.read_text(errors="replace")
+        if code != 0:
+            raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
+        return Told(text, dict(_TOLD.findall(text)), log, wall_s)
+
+    def progress(self) -> float | None:
+        """Share of its operations that the running YCSB has done; None while none runs."""
+        looks = [(done_in(tail(log, 40)), total) for log, total in list(self._working.items())]
+        return max((done / total for done, total in looks if done is not None), default=None)

@@ -1,0 +1,9 @@
+"""The registry of key-value stores. A new store is one engine and one entry."""
+
+from __future__ import annotations
+
+from windtunnel.engines.hbase.engine import HBase
+from windtunnel.engines.kudu.engine import Kudu
+from windtunnel.engines.ycsb.store import Store
+
+STORES: dict[str, type[Store]] = {"hbase": HBase, "kudu": Kudu}
