@@ -26,6 +26,7 @@ from windtunnel.report.sections import (
     statistics,
     tails,
     treatments,
+    walls,
     winners,
 )
 from windtunnel.report.sections.base import Maker, Section
@@ -33,6 +34,7 @@ from windtunnel.report.sections.base import Maker, Section
 SECTIONS: tuple[Maker, ...] = (
     similarity.section,
     calibration.section,
+    walls.section,
     treatments.section,
     faults.section,
     copies.section,
