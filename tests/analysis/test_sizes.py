@@ -20,7 +20,9 @@ LEVELS = ("100 MB", "200 MB", "300 MB", "400 MB", "500 MB")
 FIXED_S, RATE = 2.0, 50e6
 
 
-def sized(seconds: Callable[[float], float], path: str = "workloads.terasort.size") -> object:
+def sized(
+    seconds: Callable[[float], float], path: str = "workloads.terasort.size", also: str = ""
+) -> object:
     """Every phase takes the seconds of its size, with the noise that it had."""
 
     def edit(trial: Trial) -> Trial:
@@ -33,9 +35,9 @@ def sized(seconds: Callable[[float], float], path: str = "workloads.terasort.siz
         ]
         treatment = trial.treatment.model_copy(update={"overrides": {path: level}})
         metrics = {**trial.metrics, "data_bytes": Metric(value=size, unit="bytes")}
-        return trial.model_copy(
-            update={"phases": phases, "treatment": treatment, "metrics": metrics}
-        )
+        parameters = {"size": level} | ({also: f"the one of {level}"} if also else {})
+        update = {"phases": phases, "treatment": treatment, "metrics": metrics}
+        return trial.model_copy(update={**update, "parameters": parameters})
 
     return edit
 
@@ -93,6 +95,7 @@ def test_one_trial_a_size_cannot_tell_a_bend(tmp_path: Path) -> None:
         (sized(line), LEVELS[:2]),  # two points lie on a line always
         (sized(lambda size: 5e9 / size), LEVELS),  # it falls
         (sized(line, "hosts.worker.count"), LEVELS),  # the cluster differs, too
+        (sized(line, also="codec"), LEVELS),  # smaller files of another format are no size
     ],
 )
 def test_without_a_line_there_is_no_section(

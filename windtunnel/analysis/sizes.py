@@ -95,7 +95,7 @@ def size_fits(analysis: Analysis) -> list[SizeFit]:
 
 
 def _sizes(factor: str, trials: Sequence[Trial]) -> dict[str, float]:
-    """Bytes of each level's data; empty if a level changes anything but the workload."""
+    """Bytes of each level's data; empty if a level changes anything but an amount of it."""
     found: dict[str, set[float]] = {}
     besides = set()
     for trial in trials:
@@ -108,7 +108,17 @@ def _sizes(factor: str, trials: Sequence[Trial]) -> dict[str, float]:
         found.setdefault(trial.treatment.levels[factor], set()).add(size.value)
     if len(besides) > 1 or any(len(sizes) > 1 for sizes in found.values()):
         return {}
+    if not _one_amount([trial.parameters for trial in trials]):
+        return {}
     return {level: sizes.pop() for level, sizes in found.items()}
+
+
+def _one_amount(parameters: Sequence[Mapping[str, object]]) -> bool:
+    """Whether one parameter at most differs, and that one is an amount: not a format of files."""
+    names = {name for each in parameters for name in each}
+    values = {name: {str(each.get(name)) for each in parameters} for name in names}
+    differing = [several for several in values.values() if len(several) > 1]
+    return len(differing) <= 1 and all(v[:1].isdigit() for several in differing for v in several)
 
 
 def _fit(
