@@ -19,6 +19,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pyroute2 import NetNS
 
 from tests.real.conftest import wait_for
 from tests.support.fabrics import MB, six_workers, standing
@@ -32,6 +33,7 @@ from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, GuestPlan, HostPl
 from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
 from windtunnel.hosts.local import LocalProcess
 from windtunnel.hosts.remains import clean
+from windtunnel.testbeds.scaled.limits import shape, unlimited
 
 MISSING = [lack.what for lack in capabilities() if lack.fatal]
 pytestmark = [
@@ -333,3 +335,39 @@ def test_kill_at_any_moment(
         assert lasting(now, name) == []
     assert f"removed the folder of {name}" in clean()
     assert lasting(now, name) == []
+
+
+def test_limits_are_the_same_after_they_were_lifted(state: Path, tmp_path: Path) -> None:
+    plan = six_workers()
+    free = unlimited(plan)
+
+    def limits(fabric: Fabric) -> dict[str, list[str]]:
+        """Disks by what this machine lists, NICs and CPUs of each host.
+
+        Bytes that may be dirty are kept as a share of memory that was free when they were set.
+        """
+        found = {"blkio rules": machine_state()["blkio rules"]}
+        found["bdi"] = [line for line in machine_state()["bdi"] if "max_ratio_fine" not in line]
+        files = [
+            folder / name
+            for host in fabric.hosts.values()
+            for folder in host._group.folders()
+            for name in ("cpu.cfs_quota_us", "cpu.max")
+        ]
+        found["CPU"] = [file.read_text() for file in files if file.exists()]
+        found["NIC"] = []
+        for host in fabric.hosts:
+            with NetNS(str(fabric._network.namespace(host))) as inside:
+                found["NIC"] += [
+                    str(queue.get_attr("TCA_OPTIONS")) for queue in inside.get_qdiscs()
+                ]
+        return found
+
+    with standing(plan, tmp_path) as fabric:
+        before = limits(fabric)
+        assert list(shape(fabric, plan, free))
+        lifted = limits(fabric)
+        assert list(shape(fabric, free, plan))
+        after = limits(fabric)
+    assert all(lifted[kind] != before[kind] for kind in before), lifted
+    assert after == before

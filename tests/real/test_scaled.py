@@ -82,25 +82,6 @@ def test_terasort_is_verified_and_every_host_is_sampled(model: ScaledDeployment)
     assert tasks <= {"worker-1", "worker-2", "worker-3"}
 
 
-def test_limits_are_as_they_were_after_they_were_lifted(model: ScaledDeployment) -> None:
-    def quotas() -> list[str]:
-        return [
-            file.read_text()
-            for host in model.virtual.values()
-            for folder in host._group.folders()
-            for name in ("cpu.cfs_quota_us", "cpu.max")
-            if (file := folder / name).exists()
-        ]
-
-    before, cores = machine_state(), quotas()
-    with model.unshaped():
-        lifted = differences(before, machine_state())
-        assert len(set(quotas())) == 1 < len(set(cores)), "none has a quota"
-    assert {line.split(":")[0] for line in lifted} == {"links", "bdi", "blkio rules"}
-    assert differences(before, machine_state()) == []
-    assert quotas() == cores
-
-
 def put_and_get(model: ScaledDeployment, name: str) -> dict[str, float]:
     workload = Transfer(TransferParameters(size="40 MB", replication=2))
     here = execution(name)
