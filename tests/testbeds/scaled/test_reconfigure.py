@@ -277,6 +277,19 @@ def test_limits_come_back_whatever_happens_without_them(deployment: Model) -> No
     assert "set_memory" not in limits
 
 
+def test_hosts_that_are_gone_end_the_deployment_and_hide_no_cause(
+    deployment: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise FileNotFoundError("/sys/fs/cgroup/cpu/wt-1")
+
+    with pytest.raises(DeploymentError, match="supervisor"), deployment.unshaped():
+        monkeypatch.setattr(deployment.fabric, "set_cpu", gone)
+        raise DeploymentError("the supervisor of the daemons has died")
+    with pytest.raises(DeploymentError, match="limits of the hosts cannot be changed"):
+        change(deployment, hosts__worker__cpu__cores_per_socket=2)
+
+
 def nic_rates(deployment: Model) -> dict[str, float | None]:
     """The last rate that each host's NIC was set to."""
     return {call[1]: call[2] for call in calls(deployment.fabric) if call[0] == "set_nic_rate"}

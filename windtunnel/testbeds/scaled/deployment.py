@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,6 +14,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, Placement, plan_layout
 from windtunnel.engines.hadoop.membership import Membership
 from windtunnel.engines.hadoop.software import Software
+from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import FabricPlan
@@ -53,7 +54,7 @@ class ScaledDeployment(HadoopDeployment):
     def start(self, tell: Tell) -> None:
         """Build the fabric, start the daemons, wait until they are ready."""
         super().start(tell)
-        self._change(unlimited(self.shaped), self.shaped)
+        shape(self.fabric, unlimited(self.shaped), self.shaped)
         self.membership = Membership(self.daemons, self.files, self.transfers, self.shared)
         for note in self.fabric.notes:
             tell(note)
@@ -63,7 +64,7 @@ class ScaledDeployment(HadoopDeployment):
         self.fabric = Fabric(self.registration, self.supervisor, self.logs)
         self.virtual = self.fabric.build(self.shaped)
         # daemons start as fast as they can
-        self._change(self.shaped, unlimited(self.shaped))
+        shape(self.fabric, self.shaped, unlimited(self.shaped))
         return self.placements(self.model, self.shaped)
 
     @contextmanager
@@ -73,17 +74,16 @@ class ScaledDeployment(HadoopDeployment):
         At its end all that was written is on the disks, and the limits are those of ``shaped``.
         """
         lifted = unlimited(self.shaped, cpu_only=cpu_only)
-        self._change(self.shaped, lifted)
+        shape(self.fabric, self.shaped, lifted)
         try:
             yield
-        finally:
-            if not cpu_only:
-                os.sync()  # at the model's rates it would take long, in the middle of a phase
-            self._change(lifted, self.shaped)
-
-    def _change(self, before: FabricPlan, plan: FabricPlan) -> None:
-        for _ in shape(self.fabric, before, plan):
-            pass
+        except BaseException:
+            with suppress(DeploymentError):  # hosts that are gone are a consequence, not the cause
+                shape(self.fabric, lifted, self.shaped)
+            raise
+        if not cpu_only:
+            os.sync()  # at the model's rates it would take long, in the middle of a phase
+        shape(self.fabric, lifted, self.shaped)
 
     def placements(self, model: Cluster, plan: FabricPlan) -> list[Placement]:
         """Roles and disks of the nodes of a description, on the hosts that stand."""

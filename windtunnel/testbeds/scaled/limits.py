@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from windtunnel.cluster import format_bytes, format_rate
+from windtunnel.errors import DeploymentError
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan, RackPlan
 
@@ -46,8 +47,26 @@ def _unlimited(host: HostPlan, cpu_only: bool) -> HostPlan:
     return replace(host, disks=disks, controller_bytes_s=None, nic_bytes_s=None)
 
 
-def shape(fabric: Fabric, before: FabricPlan, plan: FabricPlan) -> Iterator[str]:
-    """Change the limits of hosts and racks; equal changes of several make one line."""
+def shape(fabric: Fabric, before: FabricPlan, plan: FabricPlan) -> list[str]:
+    """Change the limits of hosts and racks; equal changes of several make one line.
+
+    Raises
+    ------
+    DeploymentError
+        If the kernel refuses one, such as of a host that is gone.
+    """
+    from pyroute2.netlink.exceptions import NetlinkError  # 'plan' does without
+
+    try:
+        return [*_changes(fabric, before, plan)]
+    except (OSError, NetlinkError) as error:
+        raise DeploymentError(
+            f"the limits of the hosts cannot be changed: {error}",
+            remedy="the next deployment starts with new hosts.",
+        ) from error
+
+
+def _changes(fabric: Fabric, before: FabricPlan, plan: FabricPlan) -> Iterator[str]:
     old = host_plans(before)
     lines: dict[str, list[str]] = {}
 

@@ -47,7 +47,7 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
     if refused:
         raise DeploymentError(refused)
     leaving = _leaving_disks(deployment, plan)
-    done = [*shape(deployment.fabric, deployment.shaped, plan)]
+    done = shape(deployment.fabric, deployment.shaped, plan)
     deployment.shaped = plan_with_spares(deployment.shaped, plan)
     going, coming = _movers(deployment, model)
     if going or coming or _sets(model) != _sets(deployment.model):
