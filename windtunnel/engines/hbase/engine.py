@@ -15,7 +15,6 @@ from typing import ClassVar
 import psutil
 
 from windtunnel.cluster import Cluster
-from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hbase.site import MAIN_CLASS, ROLES, placed, plan_site, xml_of
 from windtunnel.engines.hbase.sizes import BESIDE_HEAP_MB, BLOCK_CACHE, HEAP_MB, cache_bytes
 from windtunnel.engines.hbase.status import Status
@@ -25,8 +24,6 @@ from windtunnel.engines.ycsb.store import WORKING, Cache, Store
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host, ProcessSpec
 
-_READY_LIMIT_S = 120.0
-_STEP_S = 0.2
 # A cell's key: lengths and type 12 bytes, timestamp 8, then row key 23, family 1, field name 6.
 _CELL_BYTES = 50
 _METRICS = "hadoop-metrics2-hbase.properties"
@@ -50,7 +47,9 @@ class HBase(Store):
     lines: ClassVar[Mapping[str, Line]] = {"2.6": Line("hbase-2.6", 17, 21)}
     roles: ClassVar[tuple[str, ...]] = ("zookeeper", "hbase-master", "regionserver")
     title: ClassVar[str] = "HBase"
+    leading: ClassVar[str] = "hmaster"
     serving: ClassVar[str] = "regionserver"
+    ready_limit_s: ClassVar[float] = 120.0
     cache_setting: ClassVar[str] = BLOCK_CACHE
     binding: ClassVar[str] = "io.windtunnel.hbase.HBaseStore"
     tables: ClassVar[str] = "io.windtunnel.hbase.HBaseTables"
@@ -103,7 +102,7 @@ class HBase(Store):
         self._write(stamp)
         for role in ROLES:
             for host in hosts[role]:
-                self._spawn(role, host)
+                self.spawn(role, host)
         self.wait_ready()
 
     @property
@@ -130,7 +129,8 @@ class HBase(Store):
                 host.root / "hbase-conf" / "zoo.cfg", self.site.zookeeper(host, str(folder))
             )
 
-    def _spawn(self, role: str, host: Host) -> None:
+    def spawn(self, role: str, host: Host) -> None:
+        """Start a daemon."""
         daemons = self.hadoop.daemons
         software = daemons.layout.software
         name = f"{role}@{host.name}"
@@ -156,24 +156,13 @@ class HBase(Store):
     def _classpath(self, *folders: Path) -> list[Path | str]:
         return [f"{self.jars.lib}/*", self.jar(), *folders, self.hadoop.shared / "web"]
 
-    def wait_ready(self, timeout_s: float = _READY_LIMIT_S) -> None:
-        """Wait until the master says that all of it serves.
+    def missing(self, deadline_s: float) -> list[str]:
+        """What it still lacks to serve, as the master says."""
+        return self.status.missing()
 
-        Raises DeploymentError if a daemon dies, or after ``timeout_s``: says what was missing.
-        """
-        deadline = time.monotonic() + timeout_s
-        while missing := self.status.missing():
-            self.hadoop.check_alive()
-            if time.monotonic() > deadline:
-                master = self.running.get(f"hmaster@{self.site.hosts['hmaster'][0].name}")
-                raise DeploymentError(
-                    f"HBase was not ready after {timeout_s:.0f} s; still missing: "
-                    + ", ".join(missing),
-                    remedy="see the logs of the hmaster and the regionservers.",
-                    log=master.log if master else None,
-                    tail=tail(master.log) if master else "",
-                )
-            time.sleep(_STEP_S)
+    def hosts_of(self, role: str) -> Sequence[Host]:
+        """The hosts that play a role."""
+        return self.site.hosts[role]
 
     def cache(self) -> Cache | None:
         """The block caches as the RegionServers tell; None if one does not."""
@@ -195,16 +184,6 @@ class HBase(Store):
     def client_options(self) -> Sequence[str]:
         """What HBase reaches into."""
         return _OPENS
-
-    def restart(self, name: str) -> None:
-        """Start a daemon that has ended again, under its old name."""
-        role, _, host_name = name.partition("@")
-        host = next(host for host in self.site.hosts[role] if host.name == host_name)
-        self._spawn(role, host)
-
-    def recover(self) -> None:
-        """Wait until all of it serves again, after daemons were started anew."""
-        self.wait_ready()
 
     def close(self) -> None:
         """End the daemons and remove their folder on HDFS."""

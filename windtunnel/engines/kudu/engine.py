@@ -19,7 +19,6 @@ import psutil
 from windtunnel.cluster import Cluster
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import HadoopCluster
-from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hadoop.layout import Placement
 from windtunnel.engines.kudu import programs
 from windtunnel.engines.kudu.site import (
@@ -40,7 +39,6 @@ from windtunnel.engines.ycsb.store import Cache, Store
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
 
-_READY_LIMIT_S = 60.0
 _STEP_S = 0.2
 _END_S = 10.0
 _OPERATION_LIMIT_MS = 60_000  # as long as HBase's clients wait for one answer
@@ -60,7 +58,9 @@ class Kudu(Store):
     lines: ClassVar[Mapping[str, Line]] = {"1.18": Line("kudu-1.18", 17, 21)}
     roles: ClassVar[tuple[str, ...]] = (MASTER, TSERVER)
     title: ClassVar[str] = "Kudu"
+    leading: ClassVar[str] = MASTER
     serving: ClassVar[str] = TSERVER
+    ready_limit_s: ClassVar[float] = 60.0
     cache_setting: ClassVar[str] = f"kudu.{CACHE}"
     binding: ClassVar[str] = "io.windtunnel.kudu.KuduStore"
     tables: ClassVar[str] = "io.windtunnel.kudu.KuduTables"
@@ -136,37 +136,19 @@ class Kudu(Store):
                 host.write_text(folder / "README", "Kudu's data, removed when Kudu ends.\n")
         for role in WORD:
             for host in hosts[role]:
-                self._spawn(role, host)
+                self.spawn(role, host)
         self.wait_ready()
 
-    def _spawn(self, role: str, host: Host) -> None:
+    def spawn(self, role: str, host: Host) -> None:
+        """Start a daemon."""
         name = f"{role}@{host.name}"
         flags = self.site.flags(role, host, self.settings)
         argv = self._programs.command(WORD[role], "run", *flags)
         log = host.logs / f"{role}.log"
         self.running[name] = host.spawn(ProcessSpec(name, argv, log, host.root))
 
-    def wait_ready(self, timeout_s: float = _READY_LIMIT_S) -> None:
-        """Wait until the master knows all tablet servers and they have opened their tablets.
-
-        Raises DeploymentError if a daemon dies, or after ``timeout_s``: says what was missing.
-        """
-        deadline = time.monotonic() + timeout_s
-        while missing := self._missing(deadline):
-            self.hadoop.check_alive()
-            if time.monotonic() > deadline:
-                master = self.running.get(f"{MASTER}@{self.site.hosts[MASTER][0].name}")
-                raise DeploymentError(
-                    f"Kudu was not ready after {timeout_s:.0f} s; still missing: "
-                    + ", ".join(missing),
-                    remedy="see the logs of the kudu-master and the kudu-tservers.",
-                    log=master.log if master else None,
-                    tail=tail(master.log) if master else "",
-                )
-            time.sleep(_STEP_S)
-
-    def _missing(self, deadline_s: float) -> list[str]:
-        """What Kudu still lacks to serve; empty if it is ready."""
+    def missing(self, deadline_s: float) -> list[str]:
+        """What it still lacks to serve: the master knows all tablet servers, and they serve."""
         if missing := self.status.missing():
             return missing
         words = ("tserver", "list", self.site.master, "-columns=uuid", "-format=space")
@@ -178,6 +160,10 @@ class Kudu(Store):
             return ["the master"]
         unknown = len(self.site.hosts[TSERVER]) - len(_UUID.findall(told.text))
         return [f"{unknown} tablet servers"] if unknown > 0 else []
+
+    def hosts_of(self, role: str) -> Sequence[Host]:
+        """The hosts that play a role."""
+        return self.site.hosts[role]
 
     def copies(self) -> int:
         """As many as HDFS keeps of a file."""
@@ -231,16 +217,10 @@ class Kudu(Store):
             f"-Dwindtunnel.kudu.timeout_ms={_OPERATION_LIMIT_MS}",
         )
 
-    def restart(self, name: str) -> None:
-        """Start a daemon that has ended again, under its old name."""
-        role, _, host_name = name.partition("@")
-        host = next(host for host in self.site.hosts[role] if host.name == host_name)
-        self._spawn(role, host)
-
     def recover(self) -> None:
         """Wait until all tablets are served again: Kudu's own check (ksck) finds nothing."""
         self.wait_ready()
-        deadline = time.monotonic() + _READY_LIMIT_S
+        deadline = time.monotonic() + self.ready_limit_s
         argv = self._programs.command("cluster", "ksck", self.site.master)
         while True:
             try:

@@ -23,12 +23,13 @@ from windtunnel.engines.engine import Engine, HadoopCluster
 from windtunnel.engines.hadoop.client import watch, why
 from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.ycsb.results import done_in
-from windtunnel.errors import TrialInvalidError
+from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
 
 WORKING = ("-XX:TieredStopAtLevel=4",)
 """Java's second compiler, for JVMs that do what is measured."""
 _TOOL = "io.windtunnel.ycsb.Tool"
+_STEP_S = 0.2
 # of clients, whatever engine they belong to: one that starts anew must not add to an old log
 _NUMBERS = itertools.count(1)
 _TOLD = re.compile(r"^windtunnel: (\w+)=(.*)$", re.MULTILINE)
@@ -70,13 +71,16 @@ class Told:
 class Store(Engine):
     """A key-value store on the hosts of a Hadoop cluster.
 
-    ``title`` is what reports call it, ``serving`` the role of the servers that hold its data,
+    ``title`` is what reports call it, ``leading`` the role of its masters, ``serving`` that of the
+    servers that hold its data; it is to be ready within ``ready_limit_s``.
     ``cache_setting`` the property that sizes their block caches. ``binding`` and ``tables`` are
     its Java classes, in a jar ``windtunnel-NAME.jar`` beside its module.
     """
 
     title: ClassVar[str]
+    leading: ClassVar[str]
     serving: ClassVar[str]
+    ready_limit_s: ClassVar[float]
     cache_setting: ClassVar[str]
     binding: ClassVar[str]
     tables: ClassVar[str]
@@ -105,6 +109,18 @@ class Store(Engine):
     # -- while it runs --
 
     @abstractmethod
+    def missing(self, deadline_s: float) -> list[str]:
+        """What it still lacks to serve, by its own status; empty if it is ready."""
+
+    @abstractmethod
+    def spawn(self, role: str, host: Host) -> None:
+        """Start a daemon."""
+
+    @abstractmethod
+    def hosts_of(self, role: str) -> Sequence[Host]:
+        """The hosts that play a role."""
+
+    @abstractmethod
     def copies(self) -> int:
         """How many copies it keeps of a table's data."""
 
@@ -127,6 +143,34 @@ class Store(Engine):
     @abstractmethod
     def client_options(self) -> Sequence[str]:
         """Options of its clients' JVMs."""
+
+    def wait_ready(self) -> None:
+        """Wait until it serves.
+
+        Raises DeploymentError if a daemon dies, or if it takes too long: says what was missing.
+        """
+        deadline = time.monotonic() + self.ready_limit_s
+        while missing := self.missing(deadline):
+            self.hadoop.check_alive()
+            if time.monotonic() > deadline:
+                master = self.running.get(f"{self.leading}@{self.hosts_of(self.leading)[0].name}")
+                raise DeploymentError(
+                    f"{self.title} was not ready after {self.ready_limit_s:.0f} s; still missing: "
+                    + ", ".join(missing),
+                    remedy=f"see the logs of the {self.leading} and of each {self.serving}.",
+                    log=master.log if master else None,
+                    tail=tail(master.log) if master else "",
+                )
+            time.sleep(_STEP_S)
+
+    def restart(self, name: str) -> None:
+        """Start a daemon that has ended again, under its old name."""
+        role, _, host_name = name.partition("@")
+        self.spawn(role, next(host for host in self.hosts_of(role) if host.name == host_name))
+
+    def recover(self) -> None:
+        """Wait until all of it serves again, after daemons were started anew."""
+        self.wait_ready()
 
     def jar(self) -> Path:
         """Its own jar, in a folder that all hosts read."""
