@@ -13,9 +13,10 @@ import pytest
 
 from windtunnel.cluster import Located, validate
 from windtunnel.engines.hadoop.client import user_command
+from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Verdict
 from windtunnel.testbeds.local import LocalDeployment
-from windtunnel.workloads import event_data
+from windtunnel.workloads import event_data, event_formats
 from windtunnel.workloads.base import Execution
 from windtunnel.workloads.report import Report, ReportParameters
 from windtunnel.workloads.scan import Scan, ScanParameters
@@ -70,6 +71,37 @@ def test_spark_on_yarn_scans_and_duckdb_beside_it(
     assert duck.phase.beside and duck.phase.metrics["rows_per_s"].value > 0
     left = [p for p in psutil.process_iter() if "io.windtunnel.spark" in " ".join(_words(p))]
     assert not left
+
+
+class Miscounted(Report):
+    """A report whose engine counts one record too many in every collection."""
+
+    def queries(self, dialect: str) -> dict[str, str]:
+        found = super().queries(dialect)
+        if dialect == "duckdb":
+            return found
+        return {name: sql.replace("count(", "1 + count(") for name, sql in found.items()}
+
+
+def test_a_wrong_count_is_found(deployment: LocalDeployment, data: event_data.DataSet) -> None:
+    verdict, _ = run(Miscounted(report().parameters), deployment, "miscounted")
+    assert not verdict.valid
+    assert verdict.reason.startswith("answer of n_jets (report): expected collection data-01")
+    assert f"records {RECORDS // 2 + 1}" in verdict.reason
+    assert "files in HDFS" not in verdict.reason
+
+
+def test_a_conversion_that_loses_records_is_refused(
+    deployment: LocalDeployment, data: event_data.DataSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lossy(query: str, path: str, parameters: event_formats.EventParameters) -> dict[str, Any]:
+        some = query.replace("FROM events", "FROM events WHERE n_jets < 11")
+        return whole(some, path, parameters)
+
+    whole = event_data._write
+    monkeypatch.setattr(event_data, "_write", lossy)
+    with pytest.raises(TrialInvalidError, match=r"the orc-zlib-.* data is not what was made"):
+        run(report(format="orc", codec="zlib"), deployment, "lossy")
 
 
 def test_a_flipped_byte_that_no_query_reads_is_found(

@@ -344,6 +344,20 @@ def test_a_requested_stop_comes_after_the_current_trial(tmp_path: Path) -> None:
     assert valid_by_slot(run_study(tmp_path / "out", plan)) == exactly(2)
 
 
+def test_a_study_that_goes_on_warms_up_again_and_measures_each_slot_once(tmp_path: Path) -> None:
+    plan = toy_plan(rounds=2, warmup=1)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(tmp_path / "out", plan, MockTestbed(faults={(4, "terasort"): ctrl_c}))
+    diary = Diary()
+    trials = run_study(tmp_path / "out", plan, diary=diary)
+
+    assert diary.began == (1, 6)
+    assert [trial.warmup for trial in trials] == [True] * 2 + [False] + [True] * 2 + [False] * 3
+    assert [trial.attempt for trial in trials if trial.warmup] == [1, 1, 2, 2]
+    assert valid_by_slot([trial for trial in trials if not trial.warmup]) == exactly(2)
+    assert len(run_study(tmp_path / "out", plan)) == 8, "nothing is left that needs warm daemons"
+
+
 @pytest.mark.parametrize("trial", [1, 2, 3, 4])
 @pytest.mark.parametrize("phase", ["teragen", "terasort", "teravalidate"])
 def test_ctrl_c_at_once_loses_only_the_running_trial(

@@ -131,13 +131,13 @@ class Before(Record):
 class Trial(Record):
     """One execution of one workload at one treatment: the independent unit of statistics.
 
-    ``round`` counts from 1 (0 = warm-up, never averaged); ``position`` is the place in
-    the round's random order; ``attempt`` counts repetitions of the same slot after an
-    invalid trial, from 1. ``extra`` marks a trial that the variation limit asked for.
-    ``deployment`` counts, from 1, the starts of the cluster within the study: trials of one
-    deployment are nested in it. ``power_source`` names where power samples came from.
-    ``outcome`` is what became of the job under ``faults``; None without any, or if something
-    else failed the trial.
+    ``round`` counts from 1 (0 = warm-up, never averaged); ``position`` is the place in the
+    round's random order; ``attempt`` counts repetitions of the same slot, from 1: after an
+    invalid trial, and of a warm-up where a study goes on after a stop. ``extra`` marks a trial
+    that the variation limit asked for. ``deployment`` counts, from 1, the starts of the cluster
+    within the study: trials of one deployment are nested in it. ``power_source`` names where
+    power samples came from. ``outcome`` is what became of the job under ``faults``; None
+    without any, or if something else failed the trial.
     """
 
     schema_: str = Field(default=TRIAL_SCHEMA, alias="schema")

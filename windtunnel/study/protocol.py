@@ -63,7 +63,12 @@ class Protocol(Closed):
     )
     rounds: PositiveInt = Field(3, description="Passes over all treatments in random order.")
     seed: int = Field(1, description="Seed of the random order.")
-    warmup: int = Field(0, ge=0, description="Passes that come first and are never averaged.")
+    warmup: int = Field(
+        0,
+        ge=0,
+        description="Passes that come first and are never averaged; run again where a study "
+        "goes on after a stop, since its daemons are new.",
+    )
     variation_limit: Fraction = Field(
         "20 %",
         description="Coefficient of variation above which a cell gets extra rounds.",

@@ -79,6 +79,7 @@ class Runner:
     _why: str = _NONE_RUNS
     _invalid_in_a_row: int = 0
     _durations: list[float] = field(default_factory=list)
+    _cold: set[str] = field(default_factory=set)
     _done: int = 0
     _total: int = 0
 
@@ -94,8 +95,8 @@ class Runner:
         """
         self._deployments = max((t.deployment or 0 for t in self.journal.trials()), default=0)
         rounds = self._rounds_known()
-        passes = [self.plan.warmup_slots(i + 1) for i in range(self.plan.protocol.warmup)]
-        passes += [self.plan.round_slots(i + 1) for i in range(rounds)]
+        measured = [self.plan.round_slots(i + 1) for i in range(rounds)]
+        passes = [*self._warmups(measured), *measured]
         self._total = sum(len(slots) for slots in passes)
         self._done = sum(not self._open(slot) for slots in passes for slot in slots)
         self.listener.started(self._done, self._total)
@@ -108,6 +109,13 @@ class Runner:
             for number in range(rounds + 1, decided + 1):
                 self._add_pass(self.plan.round_slots(number))
             self._run_extra_rounds(decided)
+
+    def _warmups(self, measured: list[list[Slot]]) -> list[list[Slot]]:
+        """The warm-up passes; again where a study goes on, as its new daemons are cold."""
+        passes = [self.plan.warmup_slots(i + 1) for i in range(self.plan.protocol.warmup)]
+        if any(self._open(slot) for slots in measured for slot in slots):
+            self._cold = {slot.id for slots in passes for slot in slots}
+        return passes
 
     def _rounds_known(self) -> int:
         """Rounds that are certain now: those of the pilot until its decision is made."""
@@ -127,6 +135,8 @@ class Runner:
 
     def _open(self, slot: Slot) -> bool:
         """Whether a slot still needs a trial."""
+        if slot.id in self._cold:
+            return True
         attempts = self.journal.attempts(slot)
         if any(trial.answers for trial in attempts):
             return False
@@ -216,6 +226,7 @@ class Runner:
         return trial
 
     def _count(self, trial: Trial, slot: Slot) -> None:
+        self._cold.discard(slot.id)
         final = trial.answers or not self._may_repeat(slot)
         self._done += final
         left = self._total - self._done
