@@ -21,9 +21,11 @@ SLOWER = 1.6
 def mixed(trial: Trial) -> Trial:
     """TeraGen stands for a part alone, TeraSort for the mix."""
     gen, sort, _ = trial.phases
-    alone = gen.model_copy(update={"name": "alone-kv"})
+    tail = {"read_p99": Metric(value=gen.elapsed_s, unit="ms")}
+    alone = gen.model_copy(update={"name": "alone-kv", "metrics": {**gen.metrics, **tail}})
     metrics = {
         "kv: elapsed": Metric(value=gen.elapsed_s * SLOWER, unit="s"),
+        "kv: read_p99": Metric(value=gen.elapsed_s * 4, unit="ms"),
         "kv: overlap": Metric(value=0.4, unit="ratio"),
         "kv: cpu_time": Metric(value=gen.metrics["cpu_time"].value * 2, unit="s"),
     }
@@ -44,6 +46,7 @@ def test_the_slowdown_is_a_ratio_within_each_trial(tmp_path: Path) -> None:
     # the noise of a trial is in both of its times: the ratio has none
     assert change.ratio == pytest.approx(SLOWER)
     assert change.low == pytest.approx(SLOWER)
+    assert [c.metric for c in part.others] == ["cpu_time", "read_p99"]
     (cpu,) = [c for c in part.others if c.metric == "cpu_time"]
     assert cpu.ratio == pytest.approx(2)
 
@@ -53,6 +56,7 @@ def test_section_chart_and_data(tmp_path: Path) -> None:
     section = section_module.section(analysis)
     assert section is not None
     assert section.said[0].startswith("kv takes 1.60 times as long together (interval unknown)")
+    assert "; its read p99 is 4.00 times as large (interval unknown); others" in section.said[0]
     assert "others ran in 40 % of that time" in section.said[0]
     json.dumps(section.data, allow_nan=False)
     assert CHARTS["mix"].draw(analysis, 700) is not None

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from windtunnel.analysis import Analysis, Cell, Effect, TrialRow
 from windtunnel.analysis.bottleneck import with_cause
 from windtunnel.report.atomic import write_bytes
-from windtunnel.report.sections import sections
+from windtunnel.report.sections import headline, sections
 
 REPORT_SCHEMA = "windtunnel.report/1"
 
@@ -28,7 +28,7 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
     """
     data = {
         "schema": REPORT_SCHEMA,
-        "answer": analysis.answer,
+        "answer": headline(analysis),
         "findings": [with_cause(analysis, finding) for finding in analysis.findings],
         "study": analysis.study.model_dump(mode="json", by_alias=True),
         "cells": [_cell(cell) for cell in analysis.cells],

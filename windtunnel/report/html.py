@@ -24,7 +24,7 @@ from windtunnel.report.charts import CHARTS, effects, phases, resources
 from windtunnel.report.choose import choose
 from windtunnel.report.drawer import Drawer
 from windtunnel.report.inside import look_inside
-from windtunnel.report.sections import sections
+from windtunnel.report.sections import headline, sections
 from windtunnel.report.theme import TREATMENTS, colour, dark_rules
 from windtunnel.results.folder import Results
 
@@ -91,6 +91,7 @@ def _context(analysis: Analysis, results: Results, drawer: Drawer) -> dict[str, 
         "resource_phase": resources.phase(analysis),
         "total": TOTAL,
         "with_cause": lambda finding: with_cause(analysis, finding),
+        "headline": headline(analysis),
         "sections": sections(analysis),
         "phase_legend": phases.legend(analysis),
         "treatment_legend": _treatments(analysis),

@@ -12,7 +12,7 @@ from windtunnel.analysis import Analysis, Cell, Effect
 from windtunnel.analysis.bottleneck import with_cause
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
-from windtunnel.report.sections import sections
+from windtunnel.report.sections import headline, sections
 from windtunnel.report.sections.base import Section
 from windtunnel.report.sections.base import Table as Rows
 
@@ -25,7 +25,7 @@ def print_report(analysis: Analysis, console: Console) -> None:
     study = analysis.study
     counted = sum(trial.verdict == "valid" for trial in analysis.trials)
     console.print()
-    console.print(Text(analysis.answer, style="bold"))
+    console.print(Text(headline(analysis), style="bold"))
     console.print()
     console.print(
         Text(

@@ -61,6 +61,12 @@ def sections(analysis: Analysis) -> list[Section]:
     return analysis.once(_sections)
 
 
+def headline(analysis: Analysis) -> str:
+    """The study's answer in one sentence: of the first section that has one, else of the times."""
+    told = next((section.answer for section in sections(analysis) if section.answer), None)
+    return analysis.answer if told is None else f"{told}."
+
+
 def _sections(analysis: Analysis) -> list[Section]:
     made = (make(analysis) for make in SECTIONS)
     return [section for section in made if section is not None]

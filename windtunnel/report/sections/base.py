@@ -34,7 +34,8 @@ class Section:
 
     ``said`` are statements in full sentences without the last stop; ``charts`` are ids of
     :data:`windtunnel.report.charts.CHARTS` (the page draws them, the terminal does not);
-    ``data`` is plain data for the JSON export, under the section's id.
+    ``data`` is plain data for the JSON export, under the section's id. ``answer`` is what the whole
+    report says first, where this section answers the study's question and elapsed times do not.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Section:
     tables: Sequence[Table] = ()
     hint: str = ""
     data: Any = field(default=None)
+    answer: str | None = None
 
 
 Maker = Callable[[Analysis], Section | None]

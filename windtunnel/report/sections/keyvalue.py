@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import asdict
 
 from windtunnel.analysis import Analysis
@@ -51,7 +53,46 @@ def section(analysis: Analysis) -> Section | None:
             "courses": [asdict(course) for course in times],
             "curves": [asdict(curve) for curve in analysis.once(curves)],
         },
+        answer=None if several or struck or len(analysis.phases) > 1 else _answer(rows),
     )
+
+
+def _answer(rows: list[Served]) -> str:
+    """How much was served where nothing held it back, and how soon at a rate that was reached."""
+    paced = [row for row in rows if row.target is not None and not row.saturated and row.latencies]
+    free = [row for row in rows if row.target is None or row.saturated]
+    named, told = len(rows) > 1, []
+    if free:
+        rates = _span(free, lambda row: row.throughput.mean, _with_interval, named)
+        told.append(f"serves {rates}")
+    if paced:
+        operation = paced[0].latencies[0].operation
+        alike = [row for row in paced if row.latencies[0].operation == operation]
+        targets = {row.target for row in alike}
+        at = f"at {targets.pop():,.0f} ops/s " if len(targets) == 1 else "at the rates asked for "
+        within = _span(alike, _p99, lambda row: _ms(_p99(row)), named)
+        told.append(f"{at}answers 99 % of its {_words(operation)}s within {within}")
+    return f"{rows[0].workload} {'; '.join(told)}" if told else ""
+
+
+def _span(
+    rows: list[Served], value: Callable[[Served], float], say: Callable[[Served], str], named: bool
+) -> str:
+    """The least and the most with the names of their treatments, or the only one."""
+    ends = {row.treatment: row for row in (min(rows, key=value), max(rows, key=value))}
+    return " to ".join(f"{say(row)} ({name})" if named else say(row) for name, row in ends.items())
+
+
+def _p99(row: Served) -> float:
+    """Of its first operation, ms; nothing is without end."""
+    return row.latencies[0].by_percentile.get("p99", math.inf)
+
+
+def _with_interval(row: Served) -> str:
+    cell = row.throughput
+    if cell.ci_low is None or cell.ci_high is None:
+        return _rate(cell.mean)
+    return f"{_rate(cell.mean)} [{max(cell.ci_low, 0):,.0f}, {cell.ci_high:,.0f}]"
 
 
 def name(row: Served | Course, several: bool) -> str:

@@ -9,6 +9,8 @@ from windtunnel.analysis.mix import Change, PartInMix, parts_in_mix
 from windtunnel.analysis.words import digits, percent, plural, quantity
 from windtunnel.report.sections.base import Section, Table, column
 
+TAILS = ("read_p99", "scan_p99", "update_p99", "insert_p99")
+"""What a part at a given rate loses instead of time; the first that it has, whatever it says."""
 TOLD = 0.05
 """Figures of a part that differ by less are left out of the second table."""
 
@@ -31,7 +33,15 @@ def section(analysis: Analysis) -> Section | None:
         tables=[_slowdowns(found), *_others(found)],
         hint=hint,
         data=[asdict(part) for part in found],
+        answer=_answer(analysis, found, said),
     )
+
+
+def _answer(analysis: Analysis, found: list[PartInMix], said: list[str]) -> str | None:
+    """All slowdowns, where a mix at one treatment is all that ran: nothing else is compared."""
+    if len(analysis.phases) > 1 or len({part.treatment for part in found}) > 1:
+        return None
+    return "; ".join(said)
 
 
 def _sentence(part: PartInMix, *, several: bool) -> str:
@@ -42,6 +52,10 @@ def _sentence(part: PartInMix, *, several: bool) -> str:
     text = f"{part.part}{where} takes {digits(change.ratio)} times as long together{span(change)}"
     if change.low is not None and change.high is not None and change.low <= 1 <= change.high:
         text += ": no difference found"
+    tail = next((change for change in part.others if change.metric in TAILS), None)
+    if tail is not None and tail.ratio is not None:
+        text += f"; its {tail.metric.replace('_', ' ')} is {digits(tail.ratio)} times as large"
+        text += span(tail)
     if part.overlap is not None and part.overlap < 0.95:
         text += f"; others ran in {percent(part.overlap, signed=False)} of that time"
     return text

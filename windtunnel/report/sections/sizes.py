@@ -8,9 +8,11 @@ from typing import Any
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.sizes import SizeFit, size_fits
-from windtunnel.analysis.words import digits, percent, quantity
+from windtunnel.analysis.words import digits, listed, percent, quantity
 from windtunnel.report.sections.base import Section, Table, column
 
+ANSWERED = 3
+"""Lines that the report's first sentence tells."""
 SURE = 0.05
 """Below this probability the times are said not to lie on a line."""
 
@@ -29,7 +31,22 @@ def section(analysis: Analysis) -> Section | None:
         charts=("sizes",),
         tables=[_lines(found), _residuals(found)],
         data=[_data(fit) for fit in found],
+        answer=_answer(analysis, found),
     )
+
+
+def _answer(analysis: Analysis, found: list[SizeFit]) -> str | None:
+    """The lines of the phases, where size is all that the study varies."""
+    if len(analysis.study.factors) > 1:
+        return None
+    timed = [fit for fit in found if fit.phase != TOTAL] or found
+    lines = [
+        f"{name(fit)} takes {digits(fit.fixed_s)} s{_seconds(fit)} and then 1 s for each "
+        f"{quantity(fit.rate_bytes_s, 'bytes')}"
+        for fit in timed[:ANSWERED]
+    ]
+    bent = [name(fit) for fit in timed if fit.bend_p is not None and fit.bend_p < SURE]
+    return "; ".join(lines) + (f"; no straight line: {listed(bent)}" if bent else "")
 
 
 def name(fit: SizeFit) -> str:
