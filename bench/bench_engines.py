@@ -44,7 +44,7 @@ def main() -> None:
 
 def make_events(folder: Path) -> None:
     """Generate the records of 1 GB of CSV."""
-    asked = validate(EventParameters, Located({"size": "1 GB"}))
+    asked = validate(EventParameters, Located({"size": "1 GB", "replication": 1}))
     numbers = (asked.records, asked.collections, asked.seed)
     words = [sys.executable, "-P", event_index.__file__, "make", str(folder / "events")]
     began = time.perf_counter()
