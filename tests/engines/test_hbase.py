@@ -130,6 +130,16 @@ def status_of(answers: dict[str, dict[str, Any]]) -> Status:
     return status
 
 
+def test_bytes_of_a_table_are_summed_over_the_servers_that_hold_it() -> None:
+    metric = "Namespace_default_table_{}_metric_storeFileSize"
+    beans = {metric.format("t"): 1500, metric.format("t2"): 7}
+    pages = {"sub=Tables": beans}
+    servers = len(HOSTS["regionserver"])
+    assert status_of(pages).stored("t") == 1500 * servers
+    assert status_of(pages).stored("other") is None
+    assert status_of({}).stored("t") is None
+
+
 READY = {
     "tag.isActiveMaster": "true",
     "masterFinishedInitializationTime": 17,

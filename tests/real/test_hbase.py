@@ -88,6 +88,7 @@ def test_a_killed_regionserver_loses_nothing_that_was_acknowledged(
     assert verdict.valid, verdict.reason
     load, run = (killed.runs[phase].phase.metrics for phase in ("load", "run"))
     assert load["data_to_cache"].value > 1
+    assert load["stored"].value % 2**20, "bytes, and not whole MiB of each region"
     for name in ("read_p50", "read_p99.9", "update_max", "throughput"):
         assert run[name].value > 0, name
     # the seconds in which it was away count, and a client that waits would have missed them

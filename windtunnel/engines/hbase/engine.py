@@ -21,11 +21,13 @@ from windtunnel.engines.hbase.status import Status
 from windtunnel.engines.lines import Line
 from windtunnel.engines.ycsb.sizes import MIB, own_memory, server_mb
 from windtunnel.engines.ycsb.store import WORKING, Cache, Store
-from windtunnel.errors import DeploymentError
+from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
 
 # A cell's key: lengths and type 12 bytes, timestamp 8, then row key 23, family 1, field name 6.
 _CELL_BYTES = 50
+_TABLES_S, _TABLES_STEP_S = 20.0, 0.2
+"""RegionServers sum up their tables about every two seconds."""
 _METRICS = "hadoop-metrics2-hbase.properties"
 _WEBAPPS = ("master", "regionserver", "static")
 # A RegionServer does the work that is measured: both compilers, and the collector that HBase
@@ -175,7 +177,19 @@ class HBase(Store):
     def settle(self, table: str, deadline_s: float) -> float:
         """Flush, and compact to one file per region."""
         told = self.run("settle", ["settle", table, "compact"], deadline_s=deadline_s)
-        return told.number("file_bytes")
+        whole_mib, regions = told.number("file_bytes"), told.number("regions")
+        until = min(time.monotonic() + _TABLES_S, deadline_s)
+        stored = None
+        while time.monotonic() < until:
+            stored = self.status.stored(table)
+            # of each region clients are told whole MiB, rounded down
+            if stored is not None and whole_mib <= stored < whole_mib + regions * MIB:
+                return stored
+            time.sleep(_TABLES_STEP_S)
+        raise TrialInvalidError(
+            f"the RegionServers do not tell how large the files of {table} are: "
+            f"{stored} bytes, of {regions} regions with {whole_mib} in whole MiB"
+        )
 
     def client_folders(self) -> Sequence[Path]:
         """Settings of HBase and of Hadoop, and what the daemons' web servers show."""

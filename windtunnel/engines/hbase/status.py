@@ -52,5 +52,16 @@ class Status(WebPages):
             misses=sum(b["blockCacheMissCount"] for b in beans),
         )
 
+    def stored(self, table: str) -> float | None:
+        """Bytes of a table's files, one copy; None if no RegionServer tells.
+
+        Clients are told whole MiB of each region: too coarse for small ones.
+        """
+        metric = f"Namespace_default_table_{table}_metric_storeFileSize"
+        hosts = self._site.hosts["regionserver"]
+        beans = [self._bean("regionserver", host, "RegionServer,sub=Tables") for host in hosts]
+        told = [bean[metric] for bean in beans if metric in bean]
+        return float(sum(told)) if told else None
+
     def _bean(self, role: str, host: Any, name: str) -> dict[str, Any]:
         return self._bean_at(self._site.web(role, host), "HBase", name)
