@@ -50,7 +50,8 @@ class Client:
         self.specs.append(spec)
         spec.log.parent.mkdir(parents=True, exist_ok=True)
         told = [f"windtunnel {json.dumps(line)}" for line in self.writes]
-        spec.log.write_text("\n".join(["WARN something else", *told]))
+        with spec.log.open("a") as log:  # as the supervisor does
+            log.write("\n".join(["WARN something else", *told, ""]))
         return SimpleNamespace(wait=lambda _: self.code, returncode=lambda: self.code)
 
 
@@ -98,6 +99,20 @@ def test_an_application_on_yarn_fills_the_nodes_and_uploads_nothing(
     assert run.named("q")["rows"] == []
     with pytest.raises(TrialInvalidError, match="told nothing of other"):
         run.named("other")
+
+
+def test_an_engine_that_starts_anew_reads_nothing_of_an_earlier_application(
+    spark: Spark, client: Client
+) -> None:
+    client.writes = [START, {"did": "query", "name": "q", "rows": ["of the earlier"]}]
+    first = spark.run("scan", SparkJob(STEPS), time.monotonic() + 5)
+    spark.start()  # settings have changed in between
+    client.writes = [START, {"did": "query", "name": "q", "rows": ["of the later"]}]
+    second = spark.run("scan", SparkJob(STEPS), time.monotonic() + 5)
+    assert first.log != second.log
+    assert second.named("q")["rows"] == ["of the later"]
+    both = first.log.read_text() + second.log.read_text()
+    assert [step.get("rows") for step in told_in(both)] == [None, ["of the later"]]
 
 
 def test_the_jars_of_spark_come_before_those_of_hadoop(spark: Spark, client: Client) -> None:

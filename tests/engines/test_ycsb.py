@@ -19,7 +19,7 @@ from windtunnel.engines.hbase.engine import HBase
 from windtunnel.engines.registry import ENGINES as REGISTERED
 from windtunnel.engines.ycsb.results import done_in, options, results_in
 from windtunnel.engines.ycsb.sizes import CACHE_MB, MIB, own_memory, server_mb
-from windtunnel.engines.ycsb.store import Store, Told
+from windtunnel.engines.ycsb.store import Store, Told, _UntilWarm
 from windtunnel.engines.ycsb.stores import STORES
 from windtunnel.errors import TrialInvalidError
 
@@ -74,6 +74,19 @@ def test_progress_is_the_share_of_operations_done(tmp_path: Path) -> None:
     assert engine.progress() is None, "it has not begun"
     log.write_text(texts.status(0, 0, 0) + texts.status(1, 250, 250))
     assert engine.progress() == 0.25
+
+
+def test_the_moment_after_the_warm_up_is_told_once(tmp_path: Path) -> None:
+    log, looks, told = tmp_path / "run.log", [], []
+    log.write_text("some warning\n")
+    needed = SimpleNamespace(check_alive=lambda: looks.append(1))
+    watched = _UntilWarm(needed, log, lambda: told.append(len(looks)))
+    watched.check_alive()
+    assert not told
+    log.write_text("some warning\nwindtunnel: warm_ms=17\n")
+    watched.check_alive()
+    watched.check_alive()
+    assert told == [2] and len(looks) == 3
 
 
 def test_ycsb_measures_from_the_intended_start_and_checks_what_it_reads() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.support.served import folder
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.keyvalue import courses, recovery
 from windtunnel.report.charts import CHARTS
 from windtunnel.report.sections import keyvalue as section_module
 from windtunnel.results.folder import read_results
@@ -39,6 +41,15 @@ def test_the_way_back_after_a_fault_is_said(tmp_path: Path) -> None:
     section = section_module.section(analysed(tmp_path, "none", "killed"))
     assert section is not None
     assert "killed: after the fault at 15.0 s the throughput was back at 80 %" in section.said[-1]
+
+
+def test_of_a_fault_at_the_beginning_no_recovery_is_made_up(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, "none", "killed")
+    (course,) = [one for one in analysis.once(courses) if one.faults]
+    early = replace(course, faults=(2.0,), recovery_s=recovery(course.points, 2.0))
+    assert early.recovery_s is None
+    assert "it is not known when" in section_module._recovery(early, several=False)
+    assert "was not back" not in section_module._recovery(early, several=False)
 
 
 @pytest.mark.parametrize("width", [380, 900])

@@ -358,6 +358,20 @@ def test_a_study_that_goes_on_warms_up_again_and_measures_each_slot_once(tmp_pat
     assert len(run_study(tmp_path / "out", plan)) == 8, "nothing is left that needs warm daemons"
 
 
+def test_a_study_that_goes_on_in_an_extra_round_warms_up_again(tmp_path: Path) -> None:
+    plan = toy_plan(rounds=3, extra_rounds=2, warmup=1)
+    broken = MockTestbed(elapsed_s=large_is_noisy, faults={(9, "terasort"): ctrl_c})
+    with pytest.raises(KeyboardInterrupt):
+        run_study(tmp_path / "out", plan, broken)
+    diary = Diary()
+    trials = run_study(tmp_path / "out", plan, MockTestbed(elapsed_s=large_is_noisy), diary=diary)
+
+    assert [trial.warmup for trial in trials[8:]] == [True, True, False, False]
+    assert sum(trial.extra for trial in trials) == 2
+    assert diary.counts[-1] == (12, 12)
+    assert len(run_study(tmp_path / "out", plan)) == 12
+
+
 @pytest.mark.parametrize("trial", [1, 2, 3, 4])
 @pytest.mark.parametrize("phase", ["teragen", "terasort", "teravalidate"])
 def test_ctrl_c_at_once_loses_only_the_running_trial(

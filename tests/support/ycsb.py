@@ -50,6 +50,7 @@ def run(
         "last_ms": int((START + elapsed_s) * 1000),
         "acknowledged": 0,
         "unacknowledged": 0,
+        "reads_excused": 0,
         "rows_scanned": 0,
         "rows_scanned_wrong": 0,
     }

@@ -81,6 +81,11 @@ class Course:
     faults: tuple[float, ...]
     recovery_s: float | None
 
+    @property
+    def known_before(self) -> bool:
+        """Whether the throughput before the first fault is known."""
+        return bool(self.faults) and bool(_before(self.points, min(self.faults)))
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -201,12 +206,16 @@ def _course(row: Served, trial: Trial, samples: Sequence[tuple[float, float]]) -
     )
 
 
+def _before(points: Sequence[tuple[float, float]], fault: float) -> list[float]:
+    return [rate for at, rate in points if STARTING_S < at <= fault]
+
+
 def recovery(points: Sequence[tuple[float, float]], fault: float) -> float | None:
     """Seconds from a fault until the throughput was back at :data:`RECOVERED` of that before it.
 
     0 where it never fell below; None where nothing is known of before, or it did not come back.
     """
-    before = [rate for at, rate in points if STARTING_S < at <= fault]
+    before = _before(points, fault)
     after = [(at, rate) for at, rate in points if at > fault]
     if not before or not after:
         return None

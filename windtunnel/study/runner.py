@@ -80,6 +80,7 @@ class Runner:
     _invalid_in_a_row: int = 0
     _durations: list[float] = field(default_factory=list)
     _cold: set[str] = field(default_factory=set)
+    _warm: bool = False
     _done: int = 0
     _total: int = 0
 
@@ -113,8 +114,9 @@ class Runner:
     def _warmups(self, measured: list[list[Slot]]) -> list[list[Slot]]:
         """The warm-up passes; again where a study goes on, as its new daemons are cold."""
         passes = [self.plan.warmup_slots(i + 1) for i in range(self.plan.protocol.warmup)]
-        if any(self._open(slot) for slots in measured for slot in slots):
+        if not self._warm and any(self._open(slot) for slots in measured for slot in slots):
             self._cold = {slot.id for slots in passes for slot in slots}
+            self._warm = True
         return passes
 
     def _rounds_known(self) -> int:
@@ -155,7 +157,11 @@ class Runner:
         return len(self.journal.attempts(slot)) <= self.plan.protocol.retry_invalid
 
     def _add_pass(self, slots: list[Slot]) -> None:
-        """Run a pass that the study grew by."""
+        """Run a pass that the study grew by, warm-ups first if it goes on with it."""
+        if not self._warm:
+            for again in self._warmups([slots]):
+                self._total += sum(slot.id in self._cold for slot in again)
+                self._run_pass([slot for slot in again if slot.id in self._cold])
         self._total += len(slots)
         self._done += sum(not self._open(slot) for slot in slots)
         self._run_pass(slots)

@@ -25,7 +25,7 @@ from windtunnel.cluster import ByteSize, Cluster, Duration, format_bytes
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.engine import WithEngines
 from windtunnel.engines.ycsb.results import options
-from windtunnel.engines.ycsb.store import Store
+from windtunnel.engines.ycsb.store import Cache, Store
 from windtunnel.engines.ycsb.stores import STORES
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Check, Metric, Verdict
@@ -122,7 +122,8 @@ class KeyValue:
             "longest_stall": "longest time in which no operation ended",
             "stored": "bytes of the table's files, one copy",
             "data_to_cache": "those bytes over all block caches",
-            "cache_hits": "share of the blocks asked for that a block cache had",
+            "cache_hits": "share of the blocks asked for, of all tables, that a block cache had, "
+            "after the warm-up",
         },
         example="keyvalue-rates",
     )
@@ -192,7 +193,7 @@ class KeyValue:
         store, asked = self._running(deployment), self.parameters
         load = phase == "load"
         operations = asked.records if load else asked.operations
-        before = store.cache()
+        looks: list[Cache | None] = []  # at the block caches, when the warm-up is over
         told = store.run(
             phase,
             [
@@ -204,13 +205,14 @@ class KeyValue:
             deadline_s=execution.deadline_s,
             heap_mb=self._heap_mb(),
             operations=operations,
+            warm=None if load else lambda: looks.append(store.cache()),
         )
         client = store.hadoop.client.name
         run = job_run(phase, told, operations, None if load else asked.target_rate, client)
         if load and not asked.warm:
             run.phase.metrics.update(_settle(store, execution))
         if not load:
-            run.phase.metrics.update(cache_hits(before, store.cache()))
+            run.phase.metrics.update(cache_hits(looks[0] if looks else None, store.cache()))
         return run
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:

@@ -223,6 +223,25 @@ def test_a_disk_less_restarts_the_workers_and_keeps_their_blocks(deployment: Mod
     assert "disk-2" in deployment.layout.properties(worker)["dfs.datanode.data.dir"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "anew"),
+    [
+        ("hosts.worker.disks.0.count", 1, True),
+        ("hosts.worker.memory", "4 GiB", True),
+        ("settings.kudu.block_cache_capacity_mb", 4, True),
+        ("hosts.worker.disks.0.read_rate", "30 MB/s", False),
+        ("hosts.worker.cpu.cores_per_socket", 2, False),
+        ("hosts.worker.nics.0.rate", "1 Gb/s", False),
+    ],
+)
+def test_engines_start_anew_where_what_they_were_sized_by_differs(
+    deployment: Model, name: str, value: object, anew: bool
+) -> None:
+    deployment.engines = {"kudu": Recorder()}  # type: ignore[dict-item]
+    change(deployment, **{name: value})
+    assert (deployment.engines == {}) == anew
+
+
 def test_workers_go_out_and_come_back(deployment: Model) -> None:
     lines = change(deployment, hosts__worker__count=2, storage__replication=2)
     worker = deployment.virtual["worker-3"]

@@ -27,6 +27,8 @@ from windtunnel.hosts.base import ProcessSpec
 MAIN = "io.windtunnel.spark.Driver"
 JAR = "windtunnel-spark.jar"
 _MARK = "windtunnel "
+# of applications, whatever engine started them: one that starts anew must not add to an old log
+_NUMBERS = itertools.count(1)
 Step = dict[str, Any]
 
 # What Spark reaches into by reflection (its JavaModuleOptions). It tells its executors by itself;
@@ -103,7 +105,6 @@ class Spark(Engine):
         The first time on a machine a class archive is made, which takes half a minute: without
         it, three JVMs parse ten thousand classes each before the first answer.
         """
-        self._numbers = itertools.count(1)
         self._jar = self.hadoop.shared / JAR
         package = resources.files("windtunnel.engines.spark")
         self._jar.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +130,7 @@ class Spark(Engine):
             If a daemon of the cluster dies meanwhile.
         """
         client, daemons = self.hadoop.client, self.hadoop.daemons
-        label = f"{next(self._numbers):04d}-{name}"
+        label = f"{next(_NUMBERS):04d}-{name}"
         sizes = sizes_of(daemons.layout, job.executors, job.cores)
         settings = self._settings(name, job, sizes)
         # beside the log: results keep every setting and every query
@@ -225,7 +226,7 @@ class Spark(Engine):
 
 
 def told_in(text: str) -> list[Step]:
-    """What a driver told, line by line, out of all that it wrote."""
+    """What the last driver told, line by line, out of all that a log holds."""
     found = []
     for line in text.splitlines():
         if line.startswith(_MARK):
@@ -233,4 +234,5 @@ def told_in(text: str) -> list[Step]:
                 found.append(json.loads(line.removeprefix(_MARK)))
             except ValueError:  # cut off by another thread's line: what it says is missing then
                 continue
-    return found
+    starts = [place for place, step in enumerate(found) if step.get("did") == "start"]
+    return found[starts[-1] :] if starts else found

@@ -11,7 +11,7 @@ import itertools
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import ClassVar
 from windtunnel.cluster import Cluster
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import Engine, HadoopCluster
-from windtunnel.engines.hadoop.client import watch, why
+from windtunnel.engines.hadoop.client import Watched, watch, why
 from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.ycsb.results import done_in
 from windtunnel.errors import DeploymentError, TrialInvalidError
@@ -32,6 +32,7 @@ _TOOL = "io.windtunnel.ycsb.Tool"
 _STEP_S = 0.2
 # of clients, whatever engine they belong to: one that starts anew must not add to an old log
 _NUMBERS = itertools.count(1)
+_WARM, _WARM_WITHIN = "windtunnel: warm_ms=", 200
 _TOLD = re.compile(r"^windtunnel: (\w+)=(.*)$", re.MULTILINE)
 
 
@@ -66,6 +67,19 @@ class Told:
             return int(self.values[name])
         except (KeyError, ValueError) as error:
             raise TrialInvalidError(f"the client did not tell '{name}'; log: {self.log}") from error
+
+
+class _UntilWarm:
+    """The cluster that a client needs; tells meanwhile when that client has warmed up."""
+
+    def __init__(self, needed: Watched, log: Path, warm: Callable[[], None] | None) -> None:
+        self._needed, self._log, self._warm = needed, log, warm
+
+    def check_alive(self) -> None:
+        self._needed.check_alive()
+        if self._warm is not None and _WARM in tail(self._log, _WARM_WITHIN):
+            warm, self._warm = self._warm, None
+            warm()
 
 
 class Store(Engine):
@@ -189,6 +203,7 @@ class Store(Engine):
         deadline_s: float,
         heap_mb: int = 512,
         operations: int | None = None,
+        warm: Callable[[], None] | None = None,
     ) -> Told:
         """Run a command of ``Tool.java`` on the client's host to its end.
 
@@ -200,6 +215,8 @@ class Store(Engine):
             Monotonic time at which it is given up.
         operations:
             How many YCSB is to do, so that its progress is known meanwhile.
+        warm:
+            Called once YCSB has warmed up, as its operations begin.
 
         Raises
         ------
@@ -219,7 +236,7 @@ class Store(Engine):
             options=(*self.client_options(), *(WORKING if operations else ())),
             binding=daemons.layout.binding(client.address),
         )
-        return self.run_client(client, name, argv, deadline_s, operations)
+        return self.run_client(client, name, argv, deadline_s, operations, warm)
 
     def run_client(
         self,
@@ -228,6 +245,7 @@ class Store(Engine):
         argv: Sequence[str],
         deadline_s: float,
         operations: int | None = None,
+        warm: Callable[[], None] | None = None,
     ) -> Told:
         """Run any program on the client's host to its end; as :meth:`run`."""
         label = f"{self.name}-{next(_NUMBERS):04d}-{name}"
@@ -237,7 +255,7 @@ class Store(Engine):
         if operations is not None:
             self._working[log] = operations
         try:
-            code = watch(self.hadoop, process, name, deadline_s)
+            code = watch(_UntilWarm(self.hadoop, log, warm), process, name, deadline_s)
         finally:
             self._working.pop(log, None)
         wall_s = time.monotonic() - began

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict
 
@@ -20,6 +19,8 @@ from windtunnel.report.sections.base import Section, Table, column
 
 SAID = 8
 """Saturated treatments that are named."""
+ANSWERED = ("read", "scan", "update", "read_modify_write", "insert")
+"""Operations whose latency the report begins with; the first that is known."""
 OMITTED = 2.0
 """From this ratio on it is said how much a client that waits for slow answers would miss."""
 
@@ -59,18 +60,20 @@ def section(analysis: Analysis) -> Section | None:
 
 def _answer(rows: list[Served]) -> str:
     """How much was served where nothing held it back, and how soon at a rate that was reached."""
-    paced = [row for row in rows if row.target is not None and not row.saturated and row.latencies]
+    paced = [row for row in rows if row.target is not None and not row.saturated]
     free = [row for row in rows if row.target is None or row.saturated]
     named, told = len(rows) > 1, []
     if free:
         rates = _span(free, lambda row: row.throughput.mean, _with_interval, named)
         told.append(f"serves {rates}")
-    if paced:
-        operation = paced[0].latencies[0].operation
-        alike = [row for row in paced if row.latencies[0].operation == operation]
+    operation = next((one for one in ANSWERED if any(_p99(row, one) for row in paced)), None)
+    if operation is not None:
+        alike = [row for row in paced if _p99(row, operation)]
         targets = {row.target for row in alike}
         at = f"at {targets.pop():,.0f} ops/s " if len(targets) == 1 else "at the rates asked for "
-        within = _span(alike, _p99, lambda row: _ms(_p99(row)), named)
+        within = _span(
+            alike, lambda row: _p99(row, operation), lambda row: _ms(_p99(row, operation)), named
+        )
         told.append(f"{at}answers 99 % of its {_words(operation)}s within {within}")
     return f"{rows[0].workload} {'; '.join(told)}" if told else ""
 
@@ -83,9 +86,10 @@ def _span(
     return " to ".join(f"{say(row)} ({name})" if named else say(row) for name, row in ends.items())
 
 
-def _p99(row: Served) -> float:
-    """Of its first operation, ms; nothing is without end."""
-    return row.latencies[0].by_percentile.get("p99", math.inf)
+def _p99(row: Served, operation: str) -> float:
+    """Of an operation, ms; 0 where it is not known."""
+    known = {one.operation: one.by_percentile for one in row.latencies}
+    return known.get(operation, {}).get("p99", 0.0)
 
 
 def _with_interval(row: Served) -> str:
@@ -138,6 +142,8 @@ def _recovery(course: Course, several: bool) -> str:
     if not course.faults:
         return ""
     lead = f"{name(course, several)}: after the fault at {digits(min(course.faults))} s "
+    if not course.known_before:
+        return f"{lead}it is not known when the throughput was back: too little was seen before it"
     if course.recovery_s is None:
         return f"{lead}the throughput was not back until the end of the run"
     if course.recovery_s == 0:

@@ -47,10 +47,11 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
     if refused:
         raise DeploymentError(refused)
     leaving = _leaving_disks(deployment, plan)
+    anew = _sets(model, plan) != _sets(deployment.model, deployment.shaped)
     done = shape(deployment.fabric, deployment.shaped, plan)
     deployment.shaped = plan_with_spares(deployment.shaped, plan)
     going, coming = _movers(deployment, model)
-    if going or coming or _sets(model) != _sets(deployment.model):
+    if going or coming or anew:
         deployment.close_engines()
     deployment.cluster, deployment.model = cluster, model
     if going:
@@ -98,9 +99,18 @@ def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan
     return None
 
 
-def _sets(model: Cluster) -> tuple[object, ...]:
-    """What engines read of a model when they start."""
-    return model.settings, model.storage, model.software
+def _sets(model: Cluster, plan: FabricPlan) -> tuple[object, ...]:
+    """What engines read of a model when they start: settings, and what their hosts have."""
+    disks = disks_by_node(plan)
+    hosts = [
+        (
+            node.name,
+            disks.get(node.name),
+            node.guest.memory if node.guest else model.hosts[node.class_name].memory,
+        )
+        for node in model.nodes()
+    ]
+    return model.settings, model.storage, model.software, hosts
 
 
 def _fixed(host: HostPlan) -> tuple[object, ...]:

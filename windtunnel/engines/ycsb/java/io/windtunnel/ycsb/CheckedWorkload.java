@@ -17,12 +17,21 @@ public final class CheckedWorkload extends CoreWorkload {
 
   private List<String> fields;
   private int length;
+  /** The last key of those that were loaded: a scan may end early behind it. */
+  private String last = "";
 
   @Override
   public void init(Properties properties) throws WorkloadException {
     super.init(properties);
     fields = Rows.fields(Integer.parseInt(properties.getProperty("fieldcount")));
     length = Integer.parseInt(properties.getProperty("fieldlength"));
+    if (Double.parseDouble(properties.getProperty("scanproportion", "0")) > 0) {
+      long records = Long.parseLong(properties.getProperty("recordcount"));
+      for (long number = 0; number < records; number++) {
+        String key = Rows.key(number);
+        last = last.compareTo(key) < 0 ? key : last;
+      }
+    }
   }
 
   @Override
@@ -43,10 +52,10 @@ public final class CheckedWorkload extends CoreWorkload {
   public boolean doTransaction(DB db, Object state) {
     boolean more = super.doTransaction(db, state);
     ended();
-    List<Row> rows = Store.SCANNED.get();
-    if (rows != null) {
+    Store.Scan scan = Store.SCANNED.get();
+    if (scan != null) {
       Store.SCANNED.remove();
-      look(rows);
+      look(scan);
     }
     return more;
   }
@@ -55,18 +64,30 @@ public final class CheckedWorkload extends CoreWorkload {
     LAST.lazySet(System.currentTimeMillis());
   }
 
-  private void look(List<Row> rows) {
+  private void look(Store.Scan scan) {
     String before = null;
-    for (Row row : rows) {
+    for (Row row : scan.rows()) {
       SCANNED.incrementAndGet();
       String fault = Rows.fault(row, fields, length);
       if (before != null && before.compareTo(row.key()) >= 0) {
         fault = "out of order";
       }
       before = row.key();
-      if (fault != null && WRONG.incrementAndGet() == 1) {
-        System.err.println("scan: " + row.key() + ": " + fault);
-      }
+      wrong(row.key(), fault);
+    }
+    String first = scan.rows().isEmpty() ? null : scan.rows().get(0).key();
+    if (!scan.start().equals(first) && !Store.LEDGER.unsure(scan.start())) {
+      wrong(scan.start(), "a scan from it does not begin with it");
+    }
+    boolean more = before == null || before.compareTo(last) < 0;
+    if (scan.rows().size() < scan.count() && more) {
+      wrong(scan.start(), "a scan from it ended before its last row");
+    }
+  }
+
+  private static void wrong(String key, String fault) {
+    if (fault != null && WRONG.incrementAndGet() == 1) {
+      System.err.println("scan: " + key + ": " + fault);
     }
   }
 }

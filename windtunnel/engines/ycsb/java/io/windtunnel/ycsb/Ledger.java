@@ -106,6 +106,12 @@ final class Ledger {
     }
   }
 
+  /** Whether all that was written to a key failed: its row may be there or not. */
+  boolean unsure(String key) {
+    long[] writes = open.get(key);
+    return writes != null && !certain(writes);
+  }
+
   /** Whether one of the writes was acknowledged: then the row is there. */
   static boolean certain(long[] writes) {
     for (int i = 1; i < writes.length; i += 2) {

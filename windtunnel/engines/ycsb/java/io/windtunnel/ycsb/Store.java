@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.Vector;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import site.ycsb.ByteIterator;
 import site.ycsb.DB;
 import site.ycsb.DBException;
@@ -25,8 +26,14 @@ public abstract class Store extends DB {
   /** All threads of this process write into it. */
   static final Ledger LEDGER = new Ledger();
 
-  /** Rows of the last scan of a thread; the workload looks at them once it was timed. */
-  static final ThreadLocal<List<Row>> SCANNED = new ThreadLocal<>();
+  /** Reads that found no row where the write of it had failed. */
+  static final AtomicLong EXCUSED = new AtomicLong();
+
+  /** The last scan of a thread; the workload looks at it once it was timed. */
+  static final ThreadLocal<Scan> SCANNED = new ThreadLocal<>();
+
+  /** What a scan was asked for, and what it gave. */
+  record Scan(String start, int count, List<Row> rows) {}
 
   private static final AtomicInteger ERRORS = new AtomicInteger();
 
@@ -77,6 +84,9 @@ public abstract class Store extends DB {
       return told("read", error);
     }
     if (row == null) {
+      if (LEDGER.unsure(key)) {
+        EXCUSED.incrementAndGet();
+      }
       return Status.NOT_FOUND;
     }
     fill(row, result);
@@ -107,7 +117,7 @@ public abstract class Store extends DB {
       fill(row, cells);
       result.add(cells);
     }
-    SCANNED.set(rows);
+    SCANNED.set(new Scan(start, count, rows));
     return Status.OK;
   }
 

@@ -64,6 +64,7 @@ public final class Tool {
     Path ledger = Path.of(words[0]);
     String[] options = Arrays.copyOfRange(words, 2, words.length);
     WarmUp.run(tables, Long.parseLong(words[1]), options);
+    tell("warm_ms", System.currentTimeMillis());
     Runtime.getRuntime().addShutdownHook(new Thread(() -> finish(ledger)));
     site.ycsb.Client.main(options);
   }
@@ -79,6 +80,7 @@ public final class Tool {
     tell("last_ms", CheckedWorkload.LAST.get());
     tell("acknowledged", Store.LEDGER.acknowledged());
     tell("unacknowledged", Store.LEDGER.failed());
+    tell("reads_excused", Store.EXCUSED.get());
     tell("rows_scanned", CheckedWorkload.SCANNED.get());
     tell("rows_scanned_wrong", CheckedWorkload.WRONG.get());
   }
