@@ -108,6 +108,9 @@ def test_the_description_s_flags_win_but_not_over_where_it_lies() -> None:
     assert own["rpc_encryption"] == "optional"
     assert own["maintenance_manager_num_threads"] == "2"
     assert own["fs_wal_dir"] == "/d3/k/tserver-log"
+    cache = {"kudu.block_cache_capacity_mb": "500"}
+    assert flags("kudu-tserver", TWO, cache)["block_cache_capacity_mb"] == "500"
+    assert flags("kudu-master", MASTER, cache)["block_cache_capacity_mb"] == "32"
     assert flags("kudu-tserver", TWO)["memory_limit_hard_bytes"] == str(384 << 20)
     assert flags("kudu-master", MASTER)["memory_limit_hard_bytes"] == str(256 << 20)
 

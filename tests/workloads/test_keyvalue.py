@@ -306,6 +306,25 @@ def test_what_differs_is_the_store_s_own() -> None:
     assert refused == ["Kudu runs with one kudu-master here, and 2 hosts have that role"]
 
 
+@pytest.mark.parametrize(
+    ("store", "setting", "fits", "too_large"),
+    [
+        ("kudu", "settings.kudu.block_cache_capacity_mb", 100, 4096),
+        ("hbase", "settings.hfile.block.cache.memory.size", "100m", "4g"),
+        ("hbase", "settings.hfile.block.cache.size", 0.4, 0.5),
+    ],
+)
+def test_a_cache_with_which_no_server_starts_is_refused(
+    store: str, setting: str, fits: object, too_large: object
+) -> None:
+    asked = keyvalue(store=store, records=10**8)
+    assert not asked.check(apply_overrides(CLUSTER, {setting: fits}))
+    (refused,) = asked.check(apply_overrides(CLUSTER, {setting: too_large}))
+    assert "starts with a cache of at most" in refused
+    room = {setting: too_large, "settings.hbase.regionserver.global.memstore.size": 0.2}
+    assert (asked.check(apply_overrides(CLUSTER, room)) == []) == (too_large == 0.5)
+
+
 def test_the_table_is_made_with_its_fields_and_copies(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run(keyvalue(fields=12, store="kudu"), store)

@@ -9,6 +9,7 @@ it (TeraValidate) at the end, both untimed; every execution is verified by its o
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from windtunnel.workloads.verdicts import verdict
 
 TOGETHER = "together"
 SLOWDOWN = "slowdown"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class Part(BaseModel):
@@ -89,13 +91,21 @@ class MixParameters(Parameters):
 
     amounts: ClassVar[tuple[str, ...]] = ("parts",)
 
-    parts: dict[str, Part] = Field(description="The parts by a name of your own.", min_length=2)
+    parts: dict[str, Part] = Field(
+        description="The parts by names of your own: letters, digits and _.", min_length=2
+    )
 
     @model_validator(mode="after")
     def _names(self) -> MixParameters:
         for name in self.parts:
-            if name == TOGETHER or ":" in name:
-                raise blame(f"a part cannot be called '{name}'", "parts", name)
+            if name == TOGETHER or not _NAME.fullmatch(name):
+                raise blame(
+                    f"a part cannot be called '{name}'",
+                    "parts",
+                    name,
+                    remedy="use letters, digits and _, a letter first, and not "
+                    f"'{TOGETHER}': tables and folders are named after it.",
+                )
         return self
 
     def at_scale(self, data: float) -> dict[str, Any]:

@@ -16,7 +16,14 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.hbase.site import MAIN_CLASS, ROLES, placed, plan_site, xml_of
-from windtunnel.engines.hbase.sizes import BESIDE_HEAP_MB, BLOCK_CACHE, HEAP_MB, cache_bytes
+from windtunnel.engines.hbase.sizes import (
+    BESIDE_HEAP_MB,
+    BLOCK_CACHE,
+    HEAP_MB,
+    MOST_OF_HEAP,
+    cache_bytes,
+    memstore_share,
+)
 from windtunnel.engines.hbase.status import Status
 from windtunnel.engines.lines import Line
 from windtunnel.engines.ycsb.sizes import MIB, own_memory, server_mb
@@ -76,6 +83,11 @@ class HBase(Store):
         servers = len(placed(cluster)["regionserver"])
         heap_mb = server_mb(psutil.virtual_memory().total, servers)
         return servers * cache_bytes(cls.settings_in(cluster), heap_mb)
+
+    @classmethod
+    def cache_share(cls, cluster: Cluster) -> float:
+        """What memstores leave of the 80 % of a heap that both may take (HeapMemorySizeUtil)."""
+        return MOST_OF_HEAP - memstore_share(cls.settings_in(cluster))
 
     @classmethod
     def stored_bytes(cls, records: int, fields: int, field_length: int) -> int:

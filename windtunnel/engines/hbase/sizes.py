@@ -10,6 +10,8 @@ from windtunnel.engines.ycsb.sizes import CACHE_MB, MIB
 BLOCK_CACHE, BLOCK_CACHE_SHARE = "hfile.block.cache.memory.size", "hfile.block.cache.size"
 # Heaps, MiB; that of a RegionServer is in engines/ycsb/sizes.py.
 HEAP_MB = {"zookeeper": 128, "hmaster": 256}
+MOST_OF_HEAP = 0.8
+MEMSTORES, _MEMSTORES_SHARE = "hbase.regionserver.global.memstore.size", 0.4
 BESIDE_HEAP_MB = 128  # of a JVM: classes, code, threads
 _SIZE = re.compile(r"(\d+)([kmg]?)b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -19,6 +21,14 @@ def cache_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The size of a block cache as HBase's setting has it, where the description gives none."""
     given = BLOCK_CACHE in settings or BLOCK_CACHE_SHARE in settings
     return {} if given else {BLOCK_CACHE: f"{CACHE_MB}m"}
+
+
+def memstore_share(settings: Mapping[str, str]) -> float:
+    """Share of a heap that memstores may take; of what is no number HBase's own default."""
+    try:
+        return float(settings.get(MEMSTORES, _MEMSTORES_SHARE))
+    except ValueError:
+        return _MEMSTORES_SHARE
 
 
 def cache_bytes(settings: Mapping[str, str], heap_mb: int) -> float:

@@ -86,11 +86,16 @@ class Kudu(Store):
 
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
-        """It runs with one master."""
+        """It runs with one master, and not with any block cache."""
         masters = placed(cluster)[MASTER]
         if len(masters) > 1:
             return [f"Kudu runs with one {MASTER} here, and {len(masters)} hosts have that role"]
-        return []
+        return super().problems(cluster)
+
+    @classmethod
+    def cache_share(cls, cluster: Cluster) -> float:
+        """Above its pressure threshold a server does not start (memory_pressure_percentage)."""
+        return 0.6
 
     @classmethod
     def memory_bytes(cls, cluster: Cluster) -> int:

@@ -72,7 +72,8 @@ class Site:
         return self.rpc(MASTER, self.hosts[MASTER][0])
 
     def flags(self, role: str, host: Host, own: Mapping[str, str]) -> list[str]:
-        """Flags of a daemon; ``own`` are the description's, ``kudu.FLAG``, for all daemons.
+        """Flags of a daemon; ``own`` are the description's, ``kudu.FLAG``, for all daemons
+        (the size of the block cache: for tablet servers).
 
         They win over what is only sized or chosen here, and not over where it lies: of a flag
         that is given twice Kudu takes the last.
@@ -110,6 +111,8 @@ class Site:
         if role == TSERVER:
             place["tserver_master_addrs"] = self.master
         wanted = {name.removeprefix("kudu."): value for name, value in own.items()}
+        if role == MASTER:  # whose memory is not meant, and may be less than that cache
+            wanted.pop(CACHE, None)
         return [f"--{name}={value}" for name, value in {**chosen, **wanted, **place}.items()]
 
 

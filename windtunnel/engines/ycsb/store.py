@@ -17,12 +17,15 @@ from importlib import resources
 from pathlib import Path
 from typing import ClassVar
 
+import psutil
+
 from windtunnel.cluster import Cluster
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import Engine, HadoopCluster
 from windtunnel.engines.hadoop.client import Watched, watch, why
 from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.ycsb.results import done_in
+from windtunnel.engines.ycsb.sizes import MIB, server_mb
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
 
@@ -107,8 +110,26 @@ class Store(Engine):
 
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
-        """Why it cannot run on that cluster; empty if it can."""
-        return []
+        """Why it cannot run on that cluster; empty if it can.
+
+        Here: its servers do not start with a block cache that large.
+        """
+        servers = len(cls.placed(cluster)[cls.serving])
+        own_mb = server_mb(psutil.virtual_memory().total, servers)
+        most_mb = cls.cache_share(cluster) * own_mb
+        asked_mb = cls.cache_bytes(cluster) / servers / MIB
+        if asked_mb <= most_mb + 1:
+            return []
+        return [
+            f"settings.{cls.cache_setting} makes a block cache of {asked_mb:.0f} MiB, but a "
+            f"{cls.serving} gets {own_mb} MiB on this machine and starts with a cache of at most "
+            f"{most_mb:.0f} MiB"
+        ]
+
+    @classmethod
+    @abstractmethod
+    def cache_share(cls, cluster: Cluster) -> float:
+        """Largest share of a server's memory that its block cache may take."""
 
     @classmethod
     @abstractmethod

@@ -6,9 +6,11 @@ from dataclasses import asdict
 
 from windtunnel.analysis import Analysis
 from windtunnel.analysis.mix import Change, PartInMix, parts_in_mix
-from windtunnel.analysis.words import digits, percent, plural, quantity
+from windtunnel.analysis.words import digits, listed, percent, plural, quantity
 from windtunnel.report.sections.base import Section, Table, column
 
+SAID = 4
+"""Treatments of which the report's first sentence tells each part's slowdown."""
 TAILS = ("read_p99", "scan_p99", "update_p99", "insert_p99")
 """What a part at a given rate loses instead of time; the first that it has, whatever it says."""
 TOLD = 0.05
@@ -38,10 +40,20 @@ def section(analysis: Analysis) -> Section | None:
 
 
 def _answer(analysis: Analysis, found: list[PartInMix], said: list[str]) -> str | None:
-    """All slowdowns, where a mix at one treatment is all that ran: nothing else is compared."""
-    if len(analysis.phases) > 1 or len({part.treatment for part in found}) > 1:
+    """All slowdowns, where a mix is all that ran: its time holds the parts alone as well."""
+    if len(analysis.phases) > 1:
         return None
-    return "; ".join(said)
+    if len({part.treatment for part in found}) == 1:
+        return "; ".join(said)
+    told = []
+    for name in dict.fromkeys(part.part for part in found):
+        ratios = [
+            f"{digits(part.slowdown.ratio)}{span(part.slowdown)} ({part.treatment})"
+            for part in found
+            if part.part == name and part.slowdown.ratio is not None
+        ]
+        told.append(f"{name} takes {listed(ratios, SAID)} times as long together")
+    return "; ".join(told)
 
 
 def _sentence(part: PartInMix, *, several: bool) -> str:
