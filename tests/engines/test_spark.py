@@ -160,12 +160,14 @@ def test_a_driver_that_fails_or_says_nothing_makes_the_trial_invalid(
 def test_executors_share_the_memory_that_nodemanagers_offer(tmp_path: Path) -> None:
     layout = layout_of(tmp_path)
     node = int(layout.properties(layout.placements[1].host)["yarn.nodemanager.resource.memory-mb"])
-    one, two = sizes_of(layout, None, None), sizes_of(layout, 6, 1)
-    assert (one.executors, two.executors, two.cores) == (3, 6, 1)
+    one, two = sizes_of(layout, None, None), sizes_of(layout, 5, 1)
+    assert (one.executors, two.executors, two.cores) == (3, 5, 1)
     master = one.master_mb + one.master_overhead_mb
     assert one.executor_mb + one.overhead_mb + master == node
     assert 2 * (two.executor_mb + two.overhead_mb) + master >= node  # two on each node, or least
     assert one.local_mb > 3 * one.executor_mb
+    with pytest.raises(TrialInvalidError, match=r"6 executors of at least 864 MiB .*: 5 do"):
+        sizes_of(layout, 6, 1)
 
 
 def test_lines_that_were_cut_off_are_passed_over() -> None:

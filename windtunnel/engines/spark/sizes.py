@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import psutil
 
 from windtunnel.engines.hadoop.layout import Layout
+from windtunnel.errors import TrialInvalidError
 
 _MASTER_MB, _MASTER_OVERHEAD_MB = 256, 256
 _OVERHEAD_MB = 384
@@ -45,13 +46,25 @@ def sizes_of(layout: Layout, executors: int | None, cores: int | None) -> Sizes:
     executors, cores:
         What was asked for; by default an executor for each NodeManager, and the machine's cores
         shared out among them.
+
+    Raises
+    ------
+    TrialInvalidError
+        If more executors were asked for than the NodeManagers hold: Spark would go on with fewer.
     """
     nodes = [p.host for p in layout.placements if "nodemanager" in p.roles]
     name = "yarn.nodemanager.resource.memory-mb"
     offered = min(int(layout.properties(node)[name]) for node in nodes)
+    master, least = _MASTER_MB + _MASTER_OVERHEAD_MB, _LEAST_EXECUTOR_MB + _OVERHEAD_MB
+    most = (offered - master) // least + (len(nodes) - 1) * (offered // least)
+    if executors is not None and executors > most:
+        raise TrialInvalidError(
+            f"{executors} executors of at least {least} MiB do not fit beside an application "
+            f"master of {master} MiB in {len(nodes)} NodeManagers of {offered} MiB: {most} do; "
+            f"ask for fewer executors, or raise settings.{name}"
+        )
     count = executors or len(nodes)
     on_a_node = -(-count // len(nodes))
-    room = offered - _MASTER_MB - _MASTER_OVERHEAD_MB
-    heap = room // on_a_node - _OVERHEAD_MB
+    heap = (offered - master) // on_a_node - _OVERHEAD_MB
     share = max(1, (psutil.cpu_count() or 1) // count)
     return Sizes(count, cores or share, max(heap, _LEAST_EXECUTOR_MB))
