@@ -16,6 +16,7 @@ from windtunnel.engines.kudu.engine import Kudu
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
 from windtunnel.workloads.keyvalue import KeyValue, KeyValueParameters
+from windtunnel.workloads.keyvalue_result import reads_checked
 
 pytestmark = pytest.mark.skipif(
     (platform.system(), platform.machine()) != ("Linux", "x86_64"),
@@ -126,3 +127,23 @@ def test_whatever_is_broken_on_purpose_is_caught(kudu: LocalDeployment, killed: 
     }
     assert all(got.startswith("1, such as user") for got in failed.values())
     KEYVALUE.clean(kudu, killed)
+
+
+def test_scans_that_miss_a_row_are_caught(kudu: LocalDeployment) -> None:
+    """Every scan begins with one of 40 rows, so one that is gone is missed soon."""
+    asked = {"store": "kudu", "workload": "E", "records": 40, "operations": 600, "warm": True}
+    scans = KeyValue(
+        KeyValueParameters.model_validate({**asked, "regions": 2, "warm_up": "0 s", "threads": 4})
+    )
+    made = Execution("/windtunnel/trials/scans", "/windtunnel/shared", time.monotonic() + 120)
+    scans.prepare(kudu, made)
+    scans.run_phase("load", kudu, made)
+    whole = scans.run_phase("run", kudu, made)
+    assert all(check.passed for check in reads_checked(whole.counters))
+    assert whole.counters["rows_scanned"] > 600
+    words = ["spoil", "trials_scans", "7", "lost"]
+    kudu.engine(Kudu).run("spoil", words, deadline_s=made.deadline_s)
+    spoilt = scans.run_phase("run", kudu, made)
+    failed = [check.name for check in reads_checked(spoilt.counters) if not check.passed]
+    assert failed == ["scans or scanned rows that were wrong"]
+    scans.clean(kudu, made)
