@@ -22,7 +22,8 @@ def section(analysis: Analysis) -> Section | None:
     found = analysis.once(parts_in_mix)
     if not found:
         return None
-    said = [_sentence(part, several=len({p.treatment for p in found}) > 1) for part in found]
+    several = len({p.treatment for p in found}) > 1
+    said = [_sentence(part, several=several) + _overlap(part) for part in found]
     few = min(part.n for part in found)
     hint = "" if few >= 5 else f"from {plural(few, 'trial')}: indicative"
     return Section(
@@ -35,16 +36,16 @@ def section(analysis: Analysis) -> Section | None:
         tables=[_slowdowns(found), *_others(found)],
         hint=hint,
         data=[asdict(part) for part in found],
-        answer=_answer(analysis, found, said),
+        answer=_answer(analysis, found),
     )
 
 
-def _answer(analysis: Analysis, found: list[PartInMix], said: list[str]) -> str | None:
+def _answer(analysis: Analysis, found: list[PartInMix]) -> str | None:
     """All slowdowns, where a mix is all that ran: its time holds the parts alone as well."""
     if len(analysis.phases) > 1:
         return None
     if len({part.treatment for part in found}) == 1:
-        return "; ".join(said)
+        return "; ".join(_sentence(part, several=False) for part in found)
     told = []
     for name in dict.fromkeys(part.part for part in found):
         ratios = [
@@ -68,9 +69,13 @@ def _sentence(part: PartInMix, *, several: bool) -> str:
     if tail is not None and tail.ratio is not None:
         text += f"; its {tail.metric.replace('_', ' ')} is {digits(tail.ratio)} times as large"
         text += span(tail)
-    if part.overlap is not None and part.overlap < 0.95:
-        text += f"; others ran in {percent(part.overlap, signed=False)} of that time"
     return text
+
+
+def _overlap(part: PartInMix) -> str:
+    if part.overlap is None or part.overlap >= 0.95:
+        return ""
+    return f"; others ran in {percent(part.overlap, signed=False)} of that time"
 
 
 def span(change: Change) -> str:
