@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -18,6 +18,7 @@ from windtunnel.errors import DescriptionError, TrialInvalidError
 from windtunnel.results.record import Verdict
 from windtunnel.workloads import event_data, event_index, find_workload
 from windtunnel.workloads.base import Execution
+from windtunnel.workloads.query_engines import QUERY_ENGINES
 from windtunnel.workloads.report import Report, ReportParameters
 from windtunnel.workloads.scan import Scan, ScanParameters
 
@@ -74,6 +75,13 @@ def test_what_was_asked_is_answered_rightly(workload: Any, format_: str, cluster
     assert done.runs["duckdb"].phase.metrics["rows_per_s"].value > 0
     names = [check.name for check in verdict.checks]
     assert "files in HDFS" in names and sum(name.startswith("answer of") for name in names) > 1
+
+
+def test_every_engine_is_a_choice_and_every_choice_an_engine() -> None:
+    choices = get_args(ScanParameters.model_fields["engine"].annotation)
+    assert set(choices) == set(QUERY_ENGINES)
+    needed = {name for engine in QUERY_ENGINES.values() for name in engine.engines}
+    assert needed <= ENGINES.keys()
 
 
 def test_some_events_are_of_interest_and_most_are_not(cluster: Any) -> None:
