@@ -17,7 +17,9 @@ from windtunnel.errors import DeploymentError
 if TYPE_CHECKING:
     import httpx
 
-_MD5_DIGITS = 32
+# Of a checksum's digits: how many bytes each is of (4 bytes), how many a block has (8), the MD5 of
+# all; then whatever the DataNode's buffer held beyond it.
+_MD5 = slice(24, 56)
 
 
 class WebHdfs:
@@ -111,8 +113,7 @@ class WebHdfs:
         if answer.is_redirect:
             answer = self._from_datanode(path, self._resolve(answer.headers["location"]))
         found = answer.json()["FileChecksum"]
-        # bytes of the file for each checksum, checksums of each block, then the MD5 of all
-        return f"{found['algorithm']}:{found['bytes'][-_MD5_DIGITS:]}"
+        return f"{found['algorithm']}:{found['bytes'][_MD5]}"
 
     def _from_datanode(self, path: str, url: str) -> httpx.Response:
         import httpx
