@@ -35,10 +35,10 @@ class EventParameters(Parameters):
         description="Compression: none, gzip or snappy of csv; none, snappy, gzip or zstd of "
         "parquet; none, snappy, zlib or zstd of orc.",
     )
-    engine: Literal["spark", "spark-local", "duckdb"] = Field(
+    engine: Literal["spark", "spark-local", "trino", "duckdb"] = Field(
         "spark",
-        description="Who asks: Spark on YARN, Spark in one JVM on the client (both read HDFS), "
-        "or DuckDB alone, on the client's disk.",
+        description="Who asks: Spark on YARN, Spark in one JVM on the client, Trino with a worker "
+        "beside each NodeManager (all read HDFS), or DuckDB alone, on the client's disk.",
     )
     collections: PositiveInt = Field(4, description="Partitions of the data set.", le=99)
     replication: PositiveInt = Field(description="Replicas of each block.")
