@@ -4,12 +4,14 @@
     python tools/lock_jars.py hadoop-3.5      # one, by the name of its specification
 
 A specification is ``windtunnel/engines/ENGINE/locks/NAME.toml``. Engines beside Hadoop get no
-jars of Hadoop: they run with those of the cluster.
+jars of Hadoop: they run with those of the cluster. With ``tree = false`` below ``[lock]`` the
+coordinates are all there is, without anything they depend on.
 
 Needs the network and some minutes each: jgo resolves the whole dependency
 tree in Python. The result is jgo's own lock file with two more keys per jar,
 which jgo ignores: ``size`` (bytes, for progress and the free-space check) and
-``folder`` (``client-lib`` for jars that only clients submit).
+``folder``: ``client-lib`` for jars that only clients submit (``NAME-clients.toml``), ``plugin``
+for those that a daemon loads apart from its own (``NAME-plugin.toml``).
 """
 
 from __future__ import annotations
@@ -18,17 +20,19 @@ import argparse
 import os
 import sys
 import tempfile
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import tomli_w
-from jgo.env import EnvironmentBuilder, EnvironmentSpec, LockedDependency
+from jgo.env import EnvironmentBuilder, EnvironmentSpec, LockedDependency, LockFile
 from jgo.maven import MavenContext
 
 ENGINES = Path(__file__).parents[1] / "windtunnel" / "engines"
 HADOOP = "org.apache.hadoop"
-CLIENT_FOLDER = "client-lib"
+FOLDERS = {"clients": "client-lib", "plugin": "plugin"}
+"""End of a specification's name -> folder of its jars; they are locked without a tree."""
 
 # Natives are kept for Linux and macOS on x86_64 and aarch64, and for nothing else.
 DROPPED_CLASSIFIERS = {"linux-riscv64"}
@@ -37,7 +41,8 @@ DROPPED_CLASSIFIERS = {"linux-riscv64"}
 def specifications() -> dict[str, Path]:
     """The specification of each lock file by name, such as ``hadoop-3.5``."""
     found = {path.stem: path for path in sorted(ENGINES.glob("*/locks/*.toml"))}
-    return {n: p for n, p in found.items() if not n.endswith((".lock", "-clients"))}
+    ends = (".lock", *(f"-{name}" for name in FOLDERS))
+    return {n: p for n, p in found.items() if not n.endswith(ends)}
 
 
 def lock(spec: Path, repo_cache: Path) -> dict[str, Any]:
@@ -49,7 +54,7 @@ def lock(spec: Path, repo_cache: Path) -> dict[str, Any]:
         timeout=60,
     )
     builder = EnvironmentBuilder(context=context, cache_dir=repo_cache / "environments")
-    found = builder.resolve_lockfile(EnvironmentSpec.load(spec))
+    found = resolved(builder, spec)
     found.dependencies = [
         jar
         for jar in found.dependencies
@@ -57,21 +62,36 @@ def lock(spec: Path, repo_cache: Path) -> dict[str, Any]:
         and (spec.parents[1].name == "hadoop" or jar.groupId != HADOOP)
     ]
     found.jgo_version = version("jgo")
-    known = len(found.dependencies)
-    clients = spec.with_name(f"{spec.stem}-clients.toml")
-    if clients.exists():
-        found.dependencies += lock_alone(builder, EnvironmentSpec.load(clients))
+    folders = [""] * len(found.dependencies)
+    for name, folder in FOLDERS.items():
+        more = spec.with_name(f"{spec.stem}-{name}.toml")
+        if more.exists():
+            found.dependencies += lock_alone(builder, EnvironmentSpec.load(more))
+        folders += [folder] * (len(found.dependencies) - len(folders))
     document: dict[str, Any] = found._to_dict()
     document["metadata"].pop("generated", None)  # the same input gives the same file
     jars = zip(document["dependencies"], found.dependencies, strict=True)
-    for index, (entry, jar) in enumerate(jars):
+    for folder, (entry, jar) in zip(folders, jars, strict=True):
         entry["size"] = path_of(context, jar).stat().st_size
-        if index >= known:
-            entry["folder"] = CLIENT_FOLDER
+        if folder:
+            entry["folder"] = folder
         for unused in ("is_modular", "module_name", "jar_type"):
             entry.pop(unused, None)
     document["dependencies"].sort(key=sort_key)
     return document
+
+
+def resolved(builder: EnvironmentBuilder, spec: Path) -> LockFile:
+    """The jars of a specification with all that they depend on, if it asks for that."""
+    wanted = EnvironmentSpec.load(spec)
+    if tomllib.loads(spec.read_text(encoding="utf-8")).get("lock", {}).get("tree", True):
+        return builder.resolve_lockfile(wanted)
+    return LockFile(
+        lock_alone(builder, wanted),
+        environment_name=wanted.name,
+        java_version=wanted.java_version,
+        link_strategy=builder.link_strategy.name,
+    )
 
 
 def lock_alone(builder: EnvironmentBuilder, spec: EnvironmentSpec) -> list[LockedDependency]:

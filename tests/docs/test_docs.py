@@ -80,6 +80,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel run my-study.yaml --results my-results --retry-invalid": REAL,
     "windtunnel run formats-scan": REAL,
     "windtunnel run formats-report": REAL,
+    "windtunnel run formats-engines": REAL,
     "windtunnel report my-results": HERE,
     "windtunnel report my-results --html report.html": HERE,
     "windtunnel report my-results --csv trials.csv": HERE,

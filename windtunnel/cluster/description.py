@@ -237,6 +237,7 @@ def _check_roles(cluster: Cluster) -> None:
     needed += [("nodemanager", "a resourcemanager")] if counts["resourcemanager"] else []
     needed += [("hbase-master", "a regionserver")] if counts["regionserver"] else []
     needed += [("kudu-master", "a kudu-tserver")] if counts["kudu-tserver"] else []
+    needed += [("trino-coordinator", "a trino-worker")] if counts["trino-worker"] else []
     for role, by in needed:
         if not counts[role]:
             raise blame(

@@ -41,6 +41,8 @@ Role = Literal[
     "impala-daemon",
     "spark-master",
     "spark-worker",
+    "trino-coordinator",
+    "trino-worker",
     "mon",
     "mgr",
     "osd",

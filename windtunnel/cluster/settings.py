@@ -41,6 +41,7 @@ _ENGINES = {
     "zookeeper": "hbase",
     "kudu": "kudu",
     "pig": "pig",
+    "trino": "trino",
 }
 
 # Names made by users or by programs: nobody can list them, so they are never "unknown".

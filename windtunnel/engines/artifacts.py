@@ -2,6 +2,7 @@
 
     CACHE/artifacts/hadoop-3.5/<digest of the lock>/lib/*.jar
                                                    /client-lib/*.jar
+                                                   /plugin/*.jar
                                                    /COMPLETE
 
 A set is put together in ``<digest>.part`` beside it and renamed as its last step,
@@ -26,7 +27,16 @@ from typing import NamedTuple
 import filelock
 import platformdirs
 
-from windtunnel.engines.locks import CLIENT_LIB, LIB, Lock, LockedJar, read_lock, shipped_lock
+from windtunnel.engines.locks import (
+    CLIENT_LIB,
+    FOLDERS,
+    LIB,
+    PLUGIN,
+    Lock,
+    LockedJar,
+    read_lock,
+    shipped_lock,
+)
 from windtunnel.engines.progress import Progress, Silent
 from windtunnel.engines.storage import flush_to_disk, sha256_of
 from windtunnel.errors import SetupError, StorageFullError
@@ -71,6 +81,11 @@ class ArtifactSet:
     def client_lib(self) -> Path:
         """Directory of jars that only clients submit, such as the examples."""
         return self.root / CLIENT_LIB
+
+    @property
+    def plugin(self) -> Path:
+        """Directory of the jars that a daemon loads by itself, apart from its own."""
+        return self.root / PLUGIN
 
 
 def cache_root() -> Path:
@@ -140,14 +155,19 @@ def _fetch_set(lock: Lock, root: Path, name: str, progress: Progress) -> None:
         shutil.rmtree(part / "staging", ignore_errors=True)
         missing = [jar for jar in lock.jars if not _have(jar, part, root.parents[1])]
         _check_space(missing, part)
+        # a jar that lies in two folders is fetched once and copied
+        once = {jar.filename: jar for jar in missing}
         if missing:
             from windtunnel.engines import maven  # jgo costs 0.2 s, needed only here
 
-            progress.start(name, len(missing), sum(jar.size for jar in missing))
+            progress.start(name, len(once), sum(jar.size for jar in once.values()))
             try:
-                maven.download(missing, part, progress)
+                maven.download(list(once.values()), part, progress)
             finally:
                 progress.stop()
+        for jar in missing:
+            if jar is not once[jar.filename] and not _have(jar, part, root.parents[1]):
+                raise _damaged(part, f"lost {jar.filename} while it was put together")
         _publish(lock, part, root)
 
 
@@ -184,7 +204,7 @@ def _publish(lock: Lock, part: Path, root: Path) -> None:
     for stray in (file for file in part.rglob("*") if file.is_file()):
         if str(stray.relative_to(part)) not in wanted:
             stray.unlink()
-    for folder in (LIB, CLIENT_LIB):
+    for folder in FOLDERS:
         (part / folder).mkdir(exist_ok=True)
         flush_to_disk(part / folder)
     _write_marker(lock, part)

@@ -56,6 +56,10 @@ class FileSystem(Protocol):
         """For each block of a file the names of the hosts that hold it."""
         ...
 
+    def checksums(self, path: str) -> list[dict[str, Any]]:
+        """All files below a folder: ``path`` in it, ``bytes``, ``replication``, ``checksum``."""
+        ...
+
     def delete(self, path: str) -> None:
         """Remove a file or folder; one that is absent is no error."""
         ...

@@ -18,7 +18,7 @@ from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
 from windtunnel.engines.deployment import Deployment, Transfers
 from windtunnel.engines.hadoop.daemons import Daemons, refuse_dead
 from windtunnel.engines.hadoop.history import History
-from windtunnel.engines.java import major_of
+from windtunnel.engines.java import Java, find_java, major_of
 from windtunnel.engines.lines import Line, line_in
 from windtunnel.engines.progress import Progress
 from windtunnel.errors import DeploymentError, SetupError
@@ -172,6 +172,20 @@ def line_of(kind: type[Engine], cluster: Cluster) -> Line:
     return line_in(kind.lines, kind.name, str(wanted), f"software.engines.{kind.name}")
 
 
+def java_of(kind: type[Engine], cluster: Cluster) -> Java | None:
+    """The Java that an engine finds for itself; None: it runs on the cluster's.
+
+    Raises
+    ------
+    SetupError
+        If none suits it.
+    """
+    line = line_of(kind, cluster)
+    if not line.own_java:
+        return None
+    return find_java(line.java_minimum, line.java_maximum, needed_by=line.lock)
+
+
 def load_engine(
     kind: type[Engine], cluster: Cluster, java_version: str, progress: Progress | None = None
 ) -> ArtifactSet:
@@ -180,20 +194,26 @@ def load_engine(
     Raises
     ------
     SetupError
-        If the machine or the Java that Hadoop runs on does not suit it, or its jars are missing
-        or damaged.
+        If the machine does not suit it, nor the Java that Hadoop runs on (or any other, where it
+        has its own), or its jars are missing or damaged.
     """
     line = line_of(kind, cluster)
     kind.check_machine()
-    java = major_of(java_version)
+    java = java_of(kind, cluster)
+    _refuse_java(line, java_version if java is None else java.version)
+    jars = ensure_shipped(line.lock, progress)
+    kind.try_out(jars)
+    return jars
+
+
+def _refuse_java(line: Line, version: str) -> None:
+    """Raise SetupError if a line does not run on a version of Java."""
+    java = major_of(version)
     if java < line.java_minimum or java > (line.java_maximum or java):
         upto = f" to {line.java_maximum}" if line.java_maximum else " or newer"
         raise SetupError(
             f"{line.lock} runs on Java {line.java_minimum}{upto}, and the cluster would run on "
-            f"Java {java_version}",
+            f"Java {version}",
             remedy=f"install a Java {line.java_maximum or line.java_minimum} and set JAVA_HOME "
             "to it.",
         )
-    jars = ensure_shipped(line.lock, progress)
-    kind.try_out(jars)
-    return jars

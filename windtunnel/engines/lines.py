@@ -10,11 +10,15 @@ from windtunnel.errors import DescriptionError
 
 @dataclass(frozen=True)
 class Line:
-    """A release line: the name of its lock file and the Java releases that it runs on."""
+    """A release line: the name of its lock file and the Java releases that it runs on.
+
+    With ``own_java`` its JVMs need not run on the cluster's: they get the first that suits.
+    """
 
     lock: str
     java_minimum: int
     java_maximum: int | None
+    own_java: bool = False
 
 
 def line_in(lines: Mapping[str, Line], what: str, version: str, path: str) -> Line:

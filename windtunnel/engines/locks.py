@@ -2,7 +2,7 @@
 
 The files are jgo's (``jgo.lock.toml``) and load there too. Two keys more per jar,
 which jgo ignores: ``size`` in bytes, and ``folder`` for jars that must not lie on
-the daemons' class path.
+the daemons' class path: those of clients, and those of a plug-in, which loads them by itself.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from windtunnel.errors import SetupError
 
 LIB = "lib"
 CLIENT_LIB = "client-lib"
+PLUGIN = "plugin"
+FOLDERS = (LIB, CLIENT_LIB, PLUGIN)
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,6 @@ def _jar(entry: dict[str, Any]) -> LockedJar:
         size=int(entry.get("size", 0)),
         folder=entry.get("folder", LIB),
     )
-    if jar.folder not in (LIB, CLIENT_LIB) or "/" in jar.filename or entry["packaging"] != "jar":
-        raise ValueError(f"{jar.name} is no jar for '{LIB}' or '{CLIENT_LIB}'")
+    if jar.folder not in FOLDERS or "/" in jar.filename or entry["packaging"] != "jar":
+        raise ValueError(f"{jar.name} is no jar for {' or '.join(FOLDERS)}")
     return jar

@@ -7,5 +7,12 @@ from windtunnel.engines.hbase.engine import HBase
 from windtunnel.engines.kudu.engine import Kudu
 from windtunnel.engines.pig.engine import Pig
 from windtunnel.engines.spark.engine import Spark
+from windtunnel.engines.trino.engine import Trino
 
-ENGINES: dict[str, type[Engine]] = {"hbase": HBase, "kudu": Kudu, "pig": Pig, "spark": Spark}
+ENGINES: dict[str, type[Engine]] = {
+    "hbase": HBase,
+    "kudu": Kudu,
+    "pig": Pig,
+    "spark": Spark,
+    "trino": Trino,
+}

@@ -30,6 +30,7 @@ _MASTERS_FIRST = (
     *("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver"),
     *("zookeeper", "hmaster", "regionserver"),  # of engines beside Hadoop
     *("kudu-master", "kudu-tserver"),
+    *("trino-coordinator", "trino-worker"),
 )
 
 

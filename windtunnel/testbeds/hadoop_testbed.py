@@ -18,8 +18,8 @@ from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import affects, engine_of, non_defaults, text_of
 from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.engine import java_of, load_engine
 from windtunnel.engines.engine import line_of as engine_line
-from windtunnel.engines.engine import load_engine
 from windtunnel.engines.faulty import Part
 from windtunnel.engines.hadoop import lines
 from windtunnel.engines.hadoop.daemons import HEAP_MB
@@ -62,7 +62,7 @@ class HadoopTestbed(ABC, Generic[D]):
         self.logs = logs.absolute()
         self.tell = tell
         self._software: dict[str, tuple[Software, ArtifactSet, Java]] = {}
-        self._engines: dict[str, ArtifactSet] = {}
+        self._engines: dict[str, tuple[ArtifactSet, Java | None]] = {}
         self._deployments = 0
 
     @abstractmethod
@@ -81,7 +81,7 @@ class HadoopTestbed(ABC, Generic[D]):
         for name in engines:
             kind = ENGINES[name]
             found = load_engine(kind, cluster, java, progress)
-            self._engines[engine_line(kind, cluster).lock] = found
+            self._engines[engine_line(kind, cluster).lock] = found, java_of(kind, cluster)
         _refuse_too_little_memory(cluster, engines)
         there = next(p for p in (state_root(), *state_root().parents) if p.exists())
         free = shutil.disk_usage(there).free
@@ -126,11 +126,14 @@ class HadoopTestbed(ABC, Generic[D]):
         software, artifacts, java = self._software[deployment.cluster.software.hadoop]
         return {
             "hadoop": software.version,
-            "java": {"version": java.version, "vendor": java.vendor, "source": java.source},
+            "java": _told(java),
             "class_archive": software.class_archive is not None,
             "daemon_jvm": {"options": list(JVM_OPTIONS), "heap_mb": HEAP_MB},
             "jars": _named(artifacts),
-            "engines": {name: {"jars": _named(found)} for name, found in self._engines.items()},
+            "engines": {
+                name: {"jars": _named(found)} | ({"java": _told(own)} if own else {})
+                for name, (found, own) in self._engines.items()
+            },
             "engine_settings": {
                 name: text_of(value)
                 for name, value in deployment.cluster.settings.items()
@@ -148,6 +151,11 @@ def _named(artifacts: ArtifactSet) -> list[dict[str, str]]:
     return [
         {"name": jar.name, "version": jar.version, "sha256": jar.sha256} for jar in artifacts.jars
     ]
+
+
+def _told(java: Java) -> dict[str, str]:
+    """A Java as provenance has it."""
+    return {"version": java.version, "vendor": java.vendor, "source": java.source}
 
 
 def impossible_with_hadoop(cluster: Cluster) -> list[str]:

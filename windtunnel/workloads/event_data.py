@@ -8,37 +8,32 @@ finds in the CSV on the client. The files' HDFS checksums are kept from then on.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
 
-from windtunnel.engines.deployment import Deployment, Transfers
-from windtunnel.engines.engine import WithEngines
-from windtunnel.engines.spark.engine import Spark, SparkJob, SparkRun, Step
+from windtunnel.engines.deployment import Deployment
 from windtunnel.errors import TrialInvalidError
-from windtunnel.hosts.base import Host
-from windtunnel.workloads import duck, event_index
+from windtunnel.workloads import event_index
 from windtunnel.workloads.answers import check_answers
-from windtunnel.workloads.event_formats import EventParameters, duckdb_lacks
+from windtunnel.workloads.event_formats import EventParameters
 from windtunnel.workloads.event_index import COLUMNS, PARTITION
+from windtunnel.workloads.query_engines import DUCKDB, QUERY_ENGINES
+from windtunnel.workloads.query_engines.base import (
+    EventCluster,
+    Rows,
+    Told,
+    answers_in,
+    cluster_of,
+    ordered,
+)
+from windtunnel.workloads.query_engines.duckdb import ask_duckdb
+from windtunnel.workloads.query_engines.spark import ask_spark, table
 
 SAMPLE_RECORDS = 4000
 _CONTENT = "content"
-Rows = list[dict[str, Any]]
-
-
-@runtime_checkable
-class EventCluster(Deployment, Transfers, WithEngines, Protocol):
-    """A deployment on which all this can be done."""
-
-    @property
-    def client(self) -> Host:
-        """The host that jobs and transfers start from."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ class DataSet:
     path: str
     sample: str
     local: Path | None
-    listed: Sequence[Step]
+    listed: Sequence[Told]
     csv_bytes: int
 
     def bytes_of(self, collections: Sequence[str]) -> int:
@@ -70,78 +65,7 @@ _ANSWERS: dict[tuple[object, ...], dict[str, Rows]] = {}
 
 def digest(columns: Sequence[str], dialect: str) -> str:
     """SQL: the sum over rows of a 32-bit hash of some columns, whatever their order."""
-    parts = (
-        f"CAST(round({name} * 1000) AS BIGINT)" if COLUMNS[name].spark == "DOUBLE" else name
-        for name in columns
-    )
-    hashed = f"substr(md5(concat_ws('|', {', '.join(parts)})), 1, 8)"
-    if dialect == "spark":
-        return f"sum(CAST(conv({hashed}, 16, 10) AS BIGINT))"
-    return f"CAST(sum(CAST('0x' || {hashed} AS BIGINT)) AS BIGINT)"
-
-
-def table(path: str, kind: str) -> Step:
-    """The step that gives files of the event index the name ``events``."""
-    schema = ", ".join(f"{name} {column.spark}" for name, column in COLUMNS.items())
-    schema += f", {PARTITION} STRING"
-    return {"do": "table", "name": "events", "path": path, "format": kind, "schema": schema}
-
-
-def cluster_of(deployment: Deployment) -> EventCluster:
-    """The deployment, if it can run this; raises TrialInvalidError."""
-    if not isinstance(deployment, EventCluster):
-        raise TrialInvalidError("this testbed runs no Spark, or has no client to make data on")
-    return deployment
-
-
-def ask_spark(
-    name: str,
-    steps: Sequence[Step],
-    parameters: EventParameters,
-    deployment: Deployment,
-    deadline_s: float,
-) -> SparkRun:
-    """Run steps as one Spark application, on YARN unless ``spark-local`` was asked for."""
-    job = SparkJob(
-        steps,
-        yarn=parameters.engine != "spark-local",
-        executors=parameters.executors,
-        cores=parameters.executor_cores,
-        settings={"spark.hadoop.dfs.replication": str(parameters.replication)},
-    )
-    return cluster_of(deployment).engine(Spark).run(name, job, deadline_s)
-
-
-def ask_duckdb(
-    name: str,
-    files: Path,
-    kind: str,
-    queries: Mapping[str, str],
-    deployment: Deployment,
-    deadline_s: float,
-) -> list[Step]:
-    """Run queries over files of the client by a program there; what it told of each."""
-    cluster = cluster_of(deployment)
-    columns = {column: facts.duckdb for column, facts in COLUMNS.items()}
-    job = {"format": kind, "files": str(files), "columns": columns, "queries": dict(queries)}
-    path = cluster.client.root / "duckdb" / f"{name}.json"
-    cluster.client.write_text(path, json.dumps(job, indent=1))
-    argv = [sys.executable, "-P", duck.__file__, str(path)]
-    text = cluster.run_on_client(name, argv, deadline_s=deadline_s)
-    told = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-    if [line["name"] for line in told] != list(queries):
-        raise TrialInvalidError(f"DuckDB did not answer all that {name} asked")
-    return told
-
-
-def ordered(rows: Rows) -> Rows:
-    """The rows of an answer by collection. No query sorts: that would be work of another kind."""
-    return sorted(rows, key=lambda row: str(row.get(PARTITION)))
-
-
-def answers_in(told: Sequence[Step]) -> dict[str, Rows]:
-    """The answers by name, out of what an engine told of each query."""
-    return {step["name"]: ordered(step["rows"]) for step in told}
+    return next(e for e in QUERY_ENGINES.values() if e.dialect == dialect).digest(columns)
 
 
 def expected(
@@ -225,7 +149,7 @@ def _content(dialect: str) -> str:
     )
 
 
-def _write(query: str, path: str, parameters: EventParameters) -> Step:
+def _write(query: str, path: str, parameters: EventParameters) -> Told:
     options: dict[str, str] = {"compression": parameters.codec}
     if parameters.format == "csv" and parameters.codec == "none":
         options = {}
@@ -279,7 +203,7 @@ def _got(
     parameters: EventParameters, cluster: EventCluster, path: str, deadline_s: float
 ) -> Path | None:
     """The converted files on the client's disk, for DuckDB; None where it cannot read them."""
-    if duckdb_lacks(parameters.format, parameters.codec):
+    if QUERY_ENGINES[DUCKDB].lacks(parameters.format, parameters.codec):
         return None
     name = f"{_name(parameters)}-{_format(parameters)}-{time.time_ns()}"
     cluster.get([path], cluster.client_folder / name, deadline_s=deadline_s)

@@ -10,6 +10,7 @@ from pydantic import Field, PositiveInt, model_validator
 from windtunnel.cluster import ByteSize, blame
 from windtunnel.workloads.base import Parameters
 from windtunnel.workloads.event_index import RECORD_BYTES
+from windtunnel.workloads.query_engines import QUERY_ENGINES
 
 ON_DISK: Mapping[str, Mapping[str, float]] = {
     "csv": {"none": 1.0, "gzip": 0.081, "snappy": 0.145},
@@ -18,15 +19,6 @@ ON_DISK: Mapping[str, Mapping[str, float]] = {
 }
 """Codecs of each format, and bytes on disk over those as CSV: Spark 3.5.6, 60 MB, seed 1. What a
 trial measures is its own; this is for what must be known before it, such as fitting in a cache."""
-
-
-def duckdb_lacks(kind: str, codec: str) -> str | None:
-    """Why DuckDB cannot read a format; None if it can."""
-    if kind == "orc":
-        return "DuckDB reads no ORC"
-    if (kind, codec) == ("csv", "snappy"):
-        return "DuckDB reads no CSV that is compressed with snappy"
-    return None
 
 
 class EventParameters(Parameters):
@@ -43,10 +35,10 @@ class EventParameters(Parameters):
         description="Compression: none, gzip or snappy of csv; none, snappy, gzip or zstd of "
         "parquet; none, snappy, zlib or zstd of orc.",
     )
-    engine: Literal["spark", "spark-local", "duckdb"] = Field(
+    engine: Literal["spark", "spark-local", "trino", "duckdb"] = Field(
         "spark",
-        description="Who asks: Spark on YARN, Spark in one JVM on the client (both read HDFS), "
-        "or DuckDB alone, on the client's disk.",
+        description="Who asks: Spark on YARN, Spark in one JVM on the client, Trino with a worker "
+        "beside each NodeManager (all read HDFS), or DuckDB alone, on the client's disk.",
     )
     collections: PositiveInt = Field(4, description="Partitions of the data set.", le=99)
     replication: PositiveInt = Field(description="Replicas of each block.")
@@ -75,9 +67,9 @@ class EventParameters(Parameters):
                 "codec",
                 remedy=f"use one of: {known}.",
             )
-        lacks = duckdb_lacks(self.format, self.codec)
-        if self.engine == "duckdb" and lacks:
-            raise blame(lacks, "engine", remedy="use spark or spark-local.")
+        if lacks := QUERY_ENGINES[self.engine].lacks(self.format, self.codec):
+            able = [n for n, e in QUERY_ENGINES.items() if not e.lacks(self.format, self.codec)]
+            raise blame(lacks, "engine", remedy=f"use one of: {', '.join(able)}.")
         if self.records < self.collections:
             raise ValueError(f"size must be at least {RECORD_BYTES} bytes for each collection")
         return self
@@ -94,4 +86,4 @@ class EventParameters(Parameters):
 
     def engines(self) -> tuple[str, ...]:
         """Spark converts the data, whoever asks it."""
-        return ("spark",)
+        return tuple(dict.fromkeys(("spark", *QUERY_ENGINES[self.engine].engines)))

@@ -7,7 +7,6 @@ on all cores of the client: that is the machine's own limit, and no part of the 
 from __future__ import annotations
 
 import json
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,38 +14,30 @@ from typing import Any, ClassVar
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
-from windtunnel.engines.spark.engine import Step
-from windtunnel.engines.spark.runs import job_run
-from windtunnel.results.record import Check, Metric, Phase, Verdict
+from windtunnel.results.record import Check, Metric, Verdict
 from windtunnel.workloads.answers import check_answers, check_files
 from windtunnel.workloads.base import Demand, Execution, Parameters
-from windtunnel.workloads.event_data import (
-    DataSet,
-    answers_in,
-    ask_duckdb,
-    ask_spark,
-    ensure,
-    expected,
-    table,
-)
-from windtunnel.workloads.event_formats import EventParameters, duckdb_lacks
+from windtunnel.workloads.event_data import DataSet, ensure, expected
+from windtunnel.workloads.event_formats import EventParameters
 from windtunnel.workloads.event_index import PARTITION, collections, shares
 from windtunnel.workloads.figures import with_metrics
+from windtunnel.workloads.query_engines import DUCKDB, QUERY_ENGINES
+from windtunnel.workloads.query_engines.base import Asked
 from windtunnel.workloads.rows import misfits
 from windtunnel.workloads.verdicts import verdict
 
-BESIDE = "duckdb"
+BESIDE = DUCKDB
 """The phase in which DuckDB does the same over the same files, on the client."""
-_WARM_UPS = 3
+_MACHINE = QUERY_ENGINES[BESIDE]
 METRICS: Mapping[str, str] = {
     "rows_per_s": "records of the collections asked for, times the queries, per second",
-    "hdfs_bytes_read": "bytes that Spark's tasks read",
+    "hdfs_bytes_read": "bytes that the engine's tasks read",
     "bytes_on_disk": "bytes of the collections asked for, one copy",
     "read_share": "bytes read over bytes on disk, of one pass over the collections asked for",
     "size_share": "bytes on disk over those of the same records as CSV",
     "partitions_pruned": "share of the collections of which no file was opened",
     "rows_skipped": "share of the records asked for that whole row groups or pages let pass unread",
-    "start_to_first_result": "from the start of the Spark application to its first answer",
+    "start_to_first_result": "from the start of the engine to its first answer",
 }
 
 
@@ -61,7 +52,7 @@ class EventQueries(ABC):
 
     @abstractmethod
     def queries(self, dialect: str) -> dict[str, str]:
-        """The queries by name, in the SQL of ``spark`` or of ``duckdb``."""
+        """The queries by name, in the SQL of an engine's dialect."""
 
     def asked(self) -> list[str]:
         """The collections that the queries are about: all."""
@@ -90,12 +81,21 @@ class EventQueries(ABC):
 
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """Ask; raises TrialInvalidError if that fails."""
-        data = self._data(deployment, execution)
-        if phase == BESIDE or self.parameters.engine == "duckdb":
-            run = self._ask_duckdb(phase, data, deployment, execution)
-        else:
-            run = self._ask_spark(phase, data, deployment, execution)
-        return with_metrics(run, self._figures(run, data))
+        data, p = self._data(deployment, execution), self.parameters
+        who = QUERY_ENGINES[BESIDE if phase == BESIDE else p.engine]
+        queries = self.queries(who.dialect)
+        asked = who.ask(phase, queries, data, p, deployment, execution.deadline_s)
+        told: dict[str, Any] = {"answers": asked.answers}
+        if asked.files is not None:
+            told["files"] = asked.files
+        lacks = _MACHINE.lacks(p.format, p.codec)
+        run = replace(
+            asked.run,
+            phase=asked.run.phase.model_copy(update={"beside": phase == BESIDE}),
+            output=json.dumps(told),
+            notes=[f"{lacks}: nothing stands beside {phase}"] if lacks else (),
+        )
+        return with_metrics(run, {**self._pruned(asked), **self._figures(run, data)})
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """Valid if the answers are the CSV's, and the files are those that were checked."""
@@ -116,7 +116,7 @@ class EventQueries(ABC):
 
     def _alone(self) -> bool:
         p = self.parameters
-        return p.engine == "duckdb" or duckdb_lacks(p.format, p.codec) is not None
+        return p.engine == BESIDE or _MACHINE.lacks(p.format, p.codec) is not None
 
     def _data(self, deployment: Deployment, execution: Execution) -> DataSet:
         return ensure(self.parameters, deployment, execution.shared, execution.deadline_s)
@@ -126,52 +126,6 @@ class EventQueries(ABC):
     ) -> dict[str, list[dict[str, Any]]]:
         queries = self.queries("duckdb")
         return expected(queries, self.parameters, deployment, execution.deadline_s)
-
-    def _ask_spark(
-        self, phase: str, data: DataSet, deployment: Deployment, execution: Execution
-    ) -> JobRun:
-        kind, queries = self.parameters.format, self.queries("spark")
-        asked: list[Step] = [{"do": "query", "name": n, "sql": q} for n, q in queries.items()]
-        steps = [table(data.path, kind), *asked]
-        if self.parameters.warm_up:
-            warm = [{**step, "name": f"warm-up: {step['name']}"} for step in asked]
-            steps = [table(data.sample, kind), *warm * _WARM_UPS, *steps]
-        steps.append({"do": "files", "name": "files", "path": data.path})
-        run = ask_spark(phase, steps, self.parameters, deployment, execution.deadline_s)
-        timed = [run.named(name) for name in queries]
-        told = {
-            "answers": answers_in(timed),
-            "files": run.named("files")["files"],
-        }
-        lacks = duckdb_lacks(kind, self.parameters.codec)
-        made = replace(
-            job_run(phase, run, timed, counts_records=kind != "csv"),
-            output=json.dumps(told),
-            notes=[f"{lacks}: nothing stands beside {phase}"] if lacks else (),
-        )
-        return with_metrics(made, self._pruned(timed, data))
-
-    def _ask_duckdb(
-        self, phase: str, data: DataSet, deployment: Deployment, execution: Execution
-    ) -> JobRun:
-        assert data.local is not None
-        kind, queries = self.parameters.format, self.queries("duckdb")
-        pattern = data.local / ("*/*.parquet" if kind == "parquet" else "*/*.csv*")
-        began = time.monotonic()
-        told = ask_duckdb(phase, pattern, kind, queries, deployment, execution.deadline_s)
-        wall_s = time.monotonic() - began
-        started, finished = told[0]["started"], told[-1]["ended"]
-        cpu_s = sum(line["cpu_s"] for line in told)
-        record = Phase(
-            name=phase,
-            started_at=started,
-            finished_at=finished,
-            elapsed_s=finished - started,
-            wall_s=wall_s,
-            beside=phase == BESIDE,
-            metrics={"cpu_time": Metric(value=cpu_s, unit="s")},
-        )
-        return JobRun(record, {}, output=json.dumps({"answers": answers_in(told)}))
 
     def _records_asked(self) -> int:
         """Records of the collections asked for."""
@@ -195,17 +149,15 @@ class EventQueries(ABC):
             found["read_share"] = Metric(value=read.value / size / passes, unit="ratio")
         return found
 
-    def _pruned(self, timed: Sequence[Step], data: DataSet) -> dict[str, Metric]:
-        """What Spark did not read, as far as it counted that."""
+    def _pruned(self, asked: Asked) -> dict[str, Metric]:
+        """What was not read, as far as the engine tells."""
         found = {}
-        opened = [step["scanned"]["partitions"] for step in timed if "scanned" in step]
-        if len(opened) == len(timed):
-            share = 1 - sum(opened) / len(opened) / self.parameters.collections
+        if asked.opened:
+            share = 1 - sum(asked.opened) / len(asked.opened) / self.parameters.collections
             found["partitions_pruned"] = Metric(value=share, unit="ratio")
-        counted = [step["counts"]["records_read"] for step in timed if "counts" in step]
-        if self.parameters.format != "csv" and len(counted) == len(timed):
-            share = 1 - sum(counted) / len(counted) / self._records_asked()
-            found["rows_skipped"] = Metric(value=share, unit="ratio")
+        if asked.records_read:
+            read = sum(asked.records_read) / len(asked.records_read)
+            found["rows_skipped"] = Metric(value=1 - read / self._records_asked(), unit="ratio")
         return found
 
 

@@ -17,6 +17,10 @@ from windtunnel.errors import DeploymentError
 if TYPE_CHECKING:
     import httpx
 
+# Of a checksum's digits: how many bytes each is of (4 bytes), how many a block has (8), the MD5 of
+# all; then whatever the DataNode's buffer held beyond it.
+_MD5 = slice(24, 56)
+
 
 class WebHdfs:
     """Client of one NameNode.
@@ -81,6 +85,35 @@ class WebHdfs:
         if answer is None:
             return []
         return [list(block["hosts"]) for block in answer.json()["BlockLocations"]["BlockLocation"]]
+
+    def checksums(self, path: str) -> list[dict[str, Any]]:
+        """All files below a folder: ``path`` in it, ``bytes``, ``replication``, ``checksum``.
+
+        Checksums are as Hadoop writes them: algorithm and MD5.
+        """
+        head = len(path) + 1
+        return [
+            {
+                "path": file.path[head:],
+                "bytes": file.length_bytes,
+                "replication": file.replication,
+                "checksum": self._checksum(file.path),
+            }
+            for file in self._listed(path)
+        ]
+
+    def _listed(self, path: str) -> list[FileStatus]:
+        below = [one for folder in self.folders(path) for one in self._listed(folder)]
+        return [*self.list_files(path), *below]
+
+    def _checksum(self, path: str) -> str:
+        answer = self._ask("GET", path, op="GETFILECHECKSUM")
+        if answer is None:
+            return ""  # removed meanwhile
+        if answer.is_redirect:
+            answer = self._from_datanode(path, self._resolve(answer.headers["location"]))
+        found = answer.json()["FileChecksum"]
+        return f"{found['algorithm']}:{found['bytes'][_MD5]}"
 
     def _from_datanode(self, path: str, url: str) -> httpx.Response:
         import httpx

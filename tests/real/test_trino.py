@@ -1,0 +1,130 @@
+"""Scan and report by Trino on a real cluster: right answers, nothing left, changed files found."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from windtunnel.cluster import Located, validate
+from windtunnel.engines.hadoop.client import user_command
+from windtunnel.engines.trino.engine import MAIN, Trino
+from windtunnel.results.record import Verdict
+from windtunnel.testbeds.local import LocalDeployment
+from windtunnel.workloads import event_data
+from windtunnel.workloads.base import Execution
+from windtunnel.workloads.report import Report, ReportParameters
+from windtunnel.workloads.scan import Scan, ScanParameters
+
+SIZE = {"size": "9 MB", "collections": 2, "replication": 2, "format": "orc", "codec": "zlib"}
+TRINO = SIZE | {"engine": "trino", "seed": 7, "warm_up": False}
+SHARED = "/windtunnel/shared/events-trino"
+RECORDS = 5000
+
+SCAN = Scan(validate(ScanParameters, Located(TRINO | {"select": "all"})))
+REPORT = Report(validate(ReportParameters, Located(TRINO | {"only": 1, "columns": ["n_jets"]})))
+
+
+class Watcher:
+    """Looks at Trino's servers as long as they run: who they are, where they listen."""
+
+    def __init__(self, deployment: LocalDeployment) -> None:
+        self.deployment = deployment
+        self.seen: dict[str, int] = {}
+        self.listened: dict[str, set[str]] = {}
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.look, daemon=True)
+
+    def look(self) -> None:
+        while not self.over.wait(0.3):
+            for name, pid in self.deployment.processes().items():
+                if name.startswith("trino-"):
+                    self.seen[name] = pid
+                    self.listened.setdefault(name, set()).update(listening(pid))
+
+    def __enter__(self) -> Watcher:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join(5)
+
+
+def listening(pid: int) -> set[str]:
+    try:
+        found = psutil.Process(pid).net_connections()
+    except psutil.Error:
+        return set()
+    return {c.laddr.ip.removeprefix("::ffff:") for c in found if c.status == "LISTEN"}
+
+
+def run(
+    workload: Scan | Report, deployment: LocalDeployment, name: str
+) -> tuple[Verdict, Execution]:
+    done = Execution(f"/windtunnel/trials/{name}", SHARED, time.monotonic() + 300)
+    workload.prepare(deployment, done)
+    done.runs[workload.name] = workload.run_phase(workload.name, deployment, done)
+    return workload.verify(deployment, done), done
+
+
+@pytest.fixture(scope="module")
+def data(deployment: LocalDeployment) -> event_data.DataSet:
+    return event_data.ensure(SCAN.parameters, deployment, SHARED, time.monotonic() + 300)
+
+
+def test_every_column_is_read_as_it_was_made_and_no_server_is_left(
+    deployment: LocalDeployment, data: event_data.DataSet
+) -> None:
+    with Watcher(deployment) as watcher:
+        verdict, done = run(SCAN, deployment, "trino-scan")
+    assert verdict.valid, verdict.reason
+    addresses = {host.name: {host.address} for host in deployment.hosts}
+    names = {"trino-coordinator@master", "trino-worker@worker-1", "trino-worker@worker-2"}
+    assert watcher.seen.keys() == names
+    for name, found in watcher.listened.items():
+        assert found == addresses[name.partition("@")[2]]
+    assert not any(psutil.pid_exists(pid) for pid in watcher.seen.values())
+    assert not [p for p in psutil.process_iter() if MAIN in words(p)]
+    assert deployment.engine(Trino).processes() == {}
+    metrics = done.runs["scan"].phase.metrics
+    assert metrics["records_read"].value == RECORDS and metrics["rows_skipped"].value == 0
+    assert metrics["partitions_pruned"].value == 0 and 0 < metrics["read_share"].value < 1.5
+    assert metrics["cpu_time"].value > 0
+    assert metrics["start_to_first_result"].value > metrics["trino_start"].value > 0
+
+
+def test_a_partition_is_pruned_and_a_flipped_byte_in_it_found_all_the_same(
+    deployment: LocalDeployment, data: event_data.DataSet, tmp_path: Path
+) -> None:
+    name = next(f["path"] for f in data.listed if f["path"].startswith("collection=data-02/"))
+    local = tmp_path / "file.orc"
+    hdfs(deployment, "-get", f"{data.path}/{name}", str(local))
+    spoilt = bytearray(local.read_bytes())
+    spoilt[len(spoilt) // 2] ^= 0x01
+    local.write_bytes(spoilt)
+    hdfs(deployment, "-put", "-f", str(local), f"{data.path}/{name}")
+    verdict, done = run(REPORT, deployment, "trino-report")
+    assert verdict.reason.startswith(f"files in HDFS: expected {name}: bytes")
+    assert "answer of" not in verdict.reason
+    metrics = done.runs["report"].phase.metrics
+    assert metrics["partitions_pruned"].value == 0.5
+    assert metrics["records_read"].value == RECORDS / 2
+
+
+def hdfs(deployment: LocalDeployment, *arguments: str) -> None:
+    facts = deployment.registration.facts()["client"]
+    command = user_command(["hdfs", "dfs", *arguments], facts)
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+
+def words(process: psutil.Process) -> Any:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []

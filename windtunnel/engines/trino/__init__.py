@@ -1,0 +1,1 @@
+"""Trino: a coordinator and workers that answer SQL over files in HDFS."""

@@ -1,0 +1,129 @@
+"""Which server of Trino runs where, on which ports, with how much memory and which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.ports import Ports, plan_ports
+from windtunnel.hosts.base import Host
+
+COORDINATOR, WORKER = "trino-coordinator", "trino-worker"
+CATALOG = "hive"
+_PORTS = {COORDINATOR: {"http": 8080}, WORKER: {"http": 8081}}
+# Properties that the connector reads and not the server, by how they begin.
+_CONNECTOR = ("hive.", "parquet.", "orc.", "fs.")
+
+
+def placed(cluster: Cluster) -> dict[str, list[str]]:
+    """Role -> names of the hosts that play it.
+
+    By the description's roles trino-coordinator and trino-worker; where it has none, the first
+    host and every host with a NodeManager.
+    """
+    workers = cluster.nodes_with("trino-worker") or cluster.nodes_with("nodemanager")
+    first = [next(iter(cluster.nodes())).name]
+    return {
+        COORDINATOR: [node.name for node in cluster.nodes_with("trino-coordinator")][:1] or first,
+        WORKER: [node.name for node in workers],
+    }
+
+
+@dataclass(frozen=True)
+class Site:
+    """Hosts and ports of one start of Trino; ``stamp`` tells it from others.
+
+    ``hadoop_conf`` is a folder with the settings of Hadoop's clients, ``plugins`` one with the
+    jars of each plug-in.
+    """
+
+    hosts: Mapping[str, Sequence[Host]]
+    ports: Ports
+    stamp: str
+    hadoop_conf: Path
+    plugins: Path
+
+    def url(self, role: str, host: Host) -> str:
+        """Where a server listens."""
+        return f"http://{host.address}:{self.ports[role, host.name, 'http']}"
+
+    @property
+    def coordinator(self) -> str:
+        """Where queries are sent to."""
+        return self.url(COORDINATOR, self.hosts[COORDINATOR][0])
+
+    def folder(self, role: str, host: Host) -> Path:
+        """Folder of a server: its settings, and what it writes."""
+        return host.root / f"trino-{self.stamp}" / role
+
+    def files(self, role: str, host: Host, own: Mapping[str, str]) -> dict[str, str]:
+        """Text of a server's settings by their names in its folder.
+
+        ``own`` are the description's, ``trino.PROPERTY``: they win over what is only chosen here,
+        and not over where it lies.
+        """
+        wanted = {name.removeprefix("trino."): value for name, value in own.items()}
+        connector = {k: v for k, v in wanted.items() if k.startswith(_CONNECTOR)}
+        server = {k: v for k, v in wanted.items() if k not in connector}
+        return {
+            "config.properties": _text(self._server(role, host, server)),
+            "log.properties": "io.trino=INFO\n",
+            f"catalog/{CATALOG}.properties": _text(self._connector(connector)),
+        }
+
+    def _server(self, role: str, host: Host, own: Mapping[str, str]) -> dict[str, str]:
+        chosen = {"http-server.log.enabled": "false"}
+        if role == COORDINATOR:
+            chosen["web-ui.enabled"] = "false"
+            # how long a worker must have answered before it is given work; usually 5 s
+            chosen["failure-detector.warmup-interval"] = "500ms"
+        place = {
+            "coordinator": str(role == COORDINATOR).lower(),
+            "http-server.http.port": str(self.ports[role, host.name, "http"]),
+            "discovery.uri": self.coordinator,
+            "plugin.dir": str(self.plugins),
+            "catalog.config-dir": str(self.folder(role, host) / "catalog"),
+        }
+        if role == COORDINATOR:
+            place["node-scheduler.include-coordinator"] = "false"
+        return {**chosen, **own, **place, **self._node(role, host)}
+
+    def _node(self, role: str, host: Host) -> dict[str, str]:
+        return {
+            "node.environment": "windtunnel",
+            "node.id": f"{role}-{host.name}-{self.stamp}",
+            "node.internal-address": host.address,
+            "node.bind-ip": host.address,
+        }
+
+    def _connector(self, own: Mapping[str, str]) -> dict[str, str]:
+        catalog = self.folder(COORDINATOR, self.hosts[COORDINATOR][0]) / "tables"
+        sites = [str(self.hadoop_conf / f"{name}-site.xml") for name in ("core", "hdfs")]
+        place = {
+            "connector.name": "hive",
+            # the coordinator alone asks where the files of a table lie
+            "hive.metastore": "file",
+            "hive.metastore.catalog.dir": f"file://{catalog}",
+            "hive.config.resources": ",".join(sites),
+            "fs.hadoop.enabled": "true",
+        }
+        return {**own, **place}
+
+
+def _text(properties: Mapping[str, str]) -> str:
+    return "".join(f"{name}={value}\n" for name, value in properties.items())
+
+
+def plan_site(
+    hosts: Mapping[str, Sequence[Host]],
+    stamp: str,
+    hadoop_conf: Path,
+    plugins: Path,
+    *,
+    own_networks: bool,
+) -> Site:
+    """Give every server its port."""
+    ports = plan_ports(hosts, _PORTS, own_networks=own_networks)
+    return Site(hosts, ports, stamp, hadoop_conf, plugins)

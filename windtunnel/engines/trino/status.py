@@ -1,0 +1,35 @@
+"""What Trino tells of itself: which servers have started, which workers take part."""
+
+from __future__ import annotations
+
+from windtunnel.engines.trino import ask
+from windtunnel.engines.trino.site import WORKER, Site
+from windtunnel.engines.web import WebPages
+
+_ACTIVE = "SELECT node_id FROM system.runtime.nodes WHERE NOT coordinator AND state = 'active'"
+
+
+class Status(WebPages):
+    """Asks the web servers of all servers."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def missing(self) -> list[str]:
+        """What is not ready yet; empty if Trino serves with all workers."""
+        found = [
+            f"the {role} on {host.name}"
+            for role, hosts in self._site.hosts.items()
+            for host in hosts
+            if self._object(f"{self._site.url(role, host)}/v1/info").get("starting") is not False
+        ]
+        return found or self._absent()
+
+    def _absent(self) -> list[str]:
+        """Workers that the coordinator does not count on."""
+        try:
+            rows, _ = ask.run(self._site.coordinator, _ACTIVE)
+        except ask.RefusedError:
+            return ["the coordinator"]
+        absent = len(self._site.hosts[WORKER]) - len(rows)
+        return [f"{absent} workers"] if absent > 0 else []

@@ -1,0 +1,95 @@
+"""Spark: an application for each phase, on YARN or in one JVM on the client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.spark.engine import Spark as SparkSoftware
+from windtunnel.engines.spark.engine import SparkJob, SparkRun, Step
+from windtunnel.engines.spark.runs import job_run
+from windtunnel.workloads.event_index import COLUMNS, PARTITION
+from windtunnel.workloads.query_engines.base import (
+    WARM_UPS,
+    Asked,
+    QueryEngine,
+    answers_in,
+    cluster_of,
+    hashed,
+)
+
+if TYPE_CHECKING:
+    from windtunnel.workloads.event_data import DataSet
+    from windtunnel.workloads.event_formats import EventParameters
+
+
+class Spark(QueryEngine):
+    """Spark on YARN."""
+
+    dialect: ClassVar[str] = "spark"
+    engines: ClassVar[tuple[str, ...]] = ("spark",)
+
+    def digest(self, columns: Sequence[str]) -> str:
+        """See :class:`QueryEngine`."""
+        digits = f"substr(md5(concat_ws('|', {', '.join(hashed(columns))})), 1, 8)"
+        return f"sum(CAST(conv({digits}, 16, 10) AS BIGINT))"
+
+    def ask(
+        self,
+        phase: str,
+        queries: Mapping[str, str],
+        data: DataSet,
+        parameters: EventParameters,
+        deployment: Deployment,
+        deadline_s: float,
+    ) -> Asked:
+        """Answer queries; see :class:`QueryEngine`."""
+        kind = parameters.format
+        asked: list[Step] = [{"do": "query", "name": n, "sql": q} for n, q in queries.items()]
+        steps = [table(data.path, kind), *asked]
+        if parameters.warm_up:
+            warm = [{**step, "name": f"warm-up: {step['name']}"} for step in asked]
+            steps = [table(data.sample, kind), *warm * WARM_UPS, *steps]
+        steps.append({"do": "files", "name": "files", "path": data.path})
+        run = ask_spark(phase, steps, parameters, deployment, deadline_s)
+        timed = [run.named(name) for name in queries]
+        opened = [step["scanned"]["partitions"] for step in timed if "scanned" in step]
+        read = [step["counts"]["records_read"] for step in timed if "counts" in step]
+        told = kind != "csv" and len(read) == len(timed)
+        return Asked(
+            job_run(phase, run, timed, counts_records=kind != "csv"),
+            answers_in(timed),
+            files=run.named("files")["files"],
+            opened=opened if len(opened) == len(timed) else None,
+            records_read=read if told else None,
+        )
+
+
+class LocalSpark(Spark):
+    """Spark in one JVM on the client."""
+
+
+def table(path: str, kind: str) -> Step:
+    """The step that gives files of the event index the name ``events``."""
+    schema = ", ".join(f"{name} {column.spark}" for name, column in COLUMNS.items())
+    schema += f", {PARTITION} STRING"
+    return {"do": "table", "name": "events", "path": path, "format": kind, "schema": schema}
+
+
+def ask_spark(
+    name: str,
+    steps: Sequence[Step],
+    parameters: EventParameters,
+    deployment: Deployment,
+    deadline_s: float,
+) -> SparkRun:
+    """Run steps as one Spark application, on YARN unless ``spark-local`` was asked for."""
+    job = SparkJob(
+        steps,
+        yarn=parameters.engine != "spark-local",
+        executors=parameters.executors,
+        cores=parameters.executor_cores,
+        settings={"spark.hadoop.dfs.replication": str(parameters.replication)},
+    )
+    return cluster_of(deployment).engine(SparkSoftware).run(name, job, deadline_s)

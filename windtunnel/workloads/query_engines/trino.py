@@ -1,0 +1,94 @@
+"""Trino: a coordinator and workers for each phase, over external tables on the files in HDFS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.trino.engine import Step
+from windtunnel.engines.trino.engine import Trino as TrinoSoftware
+from windtunnel.engines.trino.runs import job_run, partitions, rows_read
+from windtunnel.workloads.event_index import COLUMNS, PARTITION
+from windtunnel.workloads.query_engines.base import (
+    WARM_UPS,
+    Asked,
+    QueryEngine,
+    answers_in,
+    cluster_of,
+    hashed,
+)
+
+if TYPE_CHECKING:
+    from windtunnel.workloads.event_data import DataSet
+    from windtunnel.workloads.event_formats import EventParameters
+
+_DATA, _SAMPLE = "data", "sample"
+# As text with separators: what the connector calls CSV has columns of text alone. No value of
+# the event index has a comma or a quote.
+_FORMAT = {
+    "csv": "format = 'TEXTFILE', textfile_field_separator = ','",
+    "parquet": "format = 'PARQUET'",
+    "orc": "format = 'ORC'",
+}
+_TYPE = {"INT": "integer", "BIGINT": "bigint", "DOUBLE": "double", "STRING": "varchar"}
+
+
+class Trino(QueryEngine):
+    """See the module's docstring."""
+
+    dialect: ClassVar[str] = "trino"
+    engines: ClassVar[tuple[str, ...]] = ("trino",)
+
+    def digest(self, columns: Sequence[str]) -> str:
+        """See :class:`QueryEngine`."""
+        texts = ", ".join(f"CAST({value} AS varchar)" for value in hashed(columns))
+        digits = f"substr(to_hex(md5(to_utf8(concat_ws('|', {texts})))), 1, 8)"
+        return f"sum(from_base({digits}, 16))"
+
+    def ask(
+        self,
+        phase: str,
+        queries: Mapping[str, str],
+        data: DataSet,
+        parameters: EventParameters,
+        deployment: Deployment,
+        deadline_s: float,
+    ) -> Asked:
+        """Answer queries; see :class:`QueryEngine`."""
+        kind, cluster = parameters.format, cluster_of(deployment)
+        steps = tables(_DATA, data.path, kind)
+        if parameters.warm_up:
+            warm = [_query(f"warm-up: {name}", _SAMPLE, sql) for name, sql in queries.items()]
+            steps = [*tables(_SAMPLE, data.sample, kind), *warm * WARM_UPS, *steps]
+        timed = [_query(name, _DATA, sql) for name, sql in queries.items()]
+        run = cluster.engine(TrinoSoftware).run(phase, [*steps, *timed], deadline_s)
+        told = run.steps[-len(timed) :]
+        opened = [partitions(step) for step in told]
+        return Asked(
+            job_run(phase, run, told),
+            answers_in(told),
+            files=cluster.files.checksums(data.path),
+            opened=[count for count in opened if count is not None] if None not in opened else None,
+            # a line of text is always read
+            records_read=None if kind == "csv" else [rows_read(step) for step in told],
+        )
+
+
+def tables(schema: str, path: str, kind: str) -> list[Step]:
+    """The steps that give files of the event index the name ``events`` in a schema."""
+    columns = {name: _TYPE[column.spark] for name, column in COLUMNS.items()}
+    listed = ", ".join(
+        f"{name} {type_}" for name, type_ in {**columns, PARTITION: "varchar"}.items()
+    )
+    made = (
+        f"CREATE TABLE events ({listed}) WITH ({_FORMAT[kind]}, "
+        f"partitioned_by = ARRAY['{PARTITION}'], external_location = 'hdfs://{path}')"
+    )
+    known = f"CALL system.sync_partition_metadata('{schema}', 'events', 'ADD')"
+    steps = {"schema": f"CREATE SCHEMA {schema}", "table": made, "partitions": known}
+    return [_query(f"{schema}: {name}", schema, sql) for name, sql in steps.items()]
+
+
+def _query(name: str, schema: str, sql: str) -> Step:
+    return {"name": name, "schema": schema, "sql": sql}
