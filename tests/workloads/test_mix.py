@@ -138,6 +138,21 @@ def test_data_demands_and_scale_are_those_of_the_parts() -> None:
     assert scaled.data_bytes() == 20_000
 
 
+def scan(engine: str, **more: Any) -> dict[str, Any]:
+    parameters = {"size": "1 MB", "replication": 1, "engine": engine, **more}
+    return {"workload": "scan", "parameters": parameters}
+
+
+SCAN = scan("spark")
+IO = {"files": 1, "file_size": "1 MB", "replication": 1, "warm_read": True}
+
+
+def test_parts_that_leave_room_for_each_other_may_be_of_one_kind() -> None:
+    shared = scan("spark", executors=1)
+    made({**PARTS, "a": shared, "b": shared, "c": scan("trino"), "d": scan("duckdb")})
+    made({**PARTS, "d": {**scan("duckdb"), "weight": 2}, "e": scan("spark-local")})
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -147,6 +162,16 @@ def test_data_demands_and_scale_are_those_of_the_parts() -> None:
         ({"sort": {**PARTS["sort"], "phase": "sort"}}, "terasort has no phase 'sort'"),
         ({"sort": {**PARTS["sort"], "weight": 0}}, "must be more than 0"),
         ({"together": PARTS["sort"]}, "a part cannot be called 'together'"),
+        ({"kv a": PARTS["sort"]}, "a part cannot be called 'kv a'"),
+        ({"../../shared": PARTS["sort"]}, "a part cannot be called"),
+        ({"": PARTS["sort"]}, "a part cannot be called ''"),
+        ({"a": SCAN, "b": SCAN}, "two of 'scan' cannot run at once: each takes all of YARN"),
+        ({"a": {**SCAN, "weight": 2}}, "two of 'scan' cannot run at once"),
+        ({"a": scan("trino"), "b": scan("trino")}, "cannot run at once: .* Trino's servers"),
+        (
+            {"io": {"workload": "dfsio", "phase": "read-warm", "parameters": IO}},
+            "'read-warm' is about what one phase leaves in the caches",
+        ),
     ],
 )
 def test_bad_parts_are_named(changes: Mapping[str, Any], message: str) -> None:

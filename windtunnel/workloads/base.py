@@ -33,6 +33,10 @@ class Parameters(BaseModel):
         shares = {k: max(1, round(v * data)) for k, v in amounts.items() if v is not None}
         return self.model_copy(update=shares).model_dump(mode="json", exclude_none=True)
 
+    def takes_whole(self) -> str | None:
+        """What it takes the whole of, so that a second one would have to wait; None: nothing."""
+        return None
+
     def engines(self) -> tuple[str, ...]:
         """Names of the engines beside Hadoop that the workload needs with these parameters."""
         return ()

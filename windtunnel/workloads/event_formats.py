@@ -84,6 +84,12 @@ class EventParameters(Parameters):
         """About the bytes that the data set takes in its format, one copy."""
         return round(self.records * RECORD_BYTES * ON_DISK[self.format][self.codec])
 
+    def takes_whole(self) -> str | None:
+        """Spark's default number of executors fills YARN; Trino's servers are one set."""
+        if self.executors is not None and self.engine == "spark":
+            return None
+        return QUERY_ENGINES[self.engine].whole
+
     def engines(self) -> tuple[str, ...]:
         """Spark converts the data, whoever asks it."""
         return tuple(dict.fromkeys(("spark", *QUERY_ENGINES[self.engine].engines)))

@@ -24,7 +24,7 @@ from windtunnel.cluster import Cluster, Duration, Located, blame, validate
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DescriptionError
 from windtunnel.results.record import Metric, Phase, Verdict
-from windtunnel.workloads.base import About, Demand, Execution, Parameters, Workload
+from windtunnel.workloads.base import WARM, About, Demand, Execution, Parameters, Workload
 from windtunnel.workloads.verdicts import verdict
 
 TOGETHER = "together"
@@ -68,6 +68,17 @@ class Part(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _cold(self) -> Part:
+        if self.measured().endswith(WARM):
+            raise blame(
+                f"'{self.measured()}' is about what one phase leaves in the caches, and in a mix "
+                "others do as well",
+                "phase",
+                remedy="measure another phase, or run the workload alone.",
+            )
+        return self
+
     def make(self) -> Workload:
         """The workload; raises DescriptionError for a wrong name or parameter."""
         from windtunnel.workloads import find_workload  # which knows this module
@@ -106,6 +117,21 @@ class MixParameters(Parameters):
                     remedy="use letters, digits and _, a letter first, and not "
                     f"'{TOGETHER}': tables and folders are named after it.",
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _together(self) -> MixParameters:
+        taken: set[str] = set()
+        for name, part in self.parts.items():
+            whole = part.make().parameters.takes_whole()
+            if whole is not None and (whole in taken or part.weight > 1):
+                raise blame(
+                    f"two of '{part.workload}' cannot run at once: each takes {whole}",
+                    "parts",
+                    name,
+                    remedy="leave one of them, or let another engine ask.",
+                )
+            taken |= {whole} if whole else set()
         return self
 
     def at_scale(self, data: float) -> dict[str, Any]:

@@ -36,6 +36,8 @@ from windtunnel.hosts.base import Host, ProcessSpec
 
 JAR = "windtunnel-trino.jar"
 MAIN = "io.windtunnel.trino.Main"
+# of jobs, whatever engine runs them: one that starts anew must not add to an old log
+_NUMBERS = itertools.count(1)
 _READY_LIMIT_S = 120.0
 _STEP_S = 0.2
 _END_S = 10.0
@@ -104,7 +106,6 @@ class Trino(Engine):
 
     def start(self) -> None:
         """Find its Java and lay what all hosts read; no server is started."""
-        self._numbers = itertools.count(1)
         self._label: str | None = None  # of the job that servers are up for
         java = java_of(type(self), self.hadoop.cluster)
         assert java is not None
@@ -146,7 +147,7 @@ class Trino(Engine):
             If Trino does not come up, or a daemon dies meanwhile.
         """
         client = self.hadoop.client
-        label = f"trino-{next(self._numbers):04d}-{name}"
+        label = f"trino-{next(_NUMBERS):04d}-{name}"
         log = client.logs / "clients" / f"{label}.log"
         began = time.time()
         with self._serving(label) as site:

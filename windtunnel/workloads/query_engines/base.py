@@ -53,10 +53,11 @@ class QueryEngine(ABC):
     """Who asks: one entry in the registry for each.
 
     ``dialect`` names its SQL, as far as that differs; ``engines`` are those beside Hadoop that it
-    needs.
+    needs; ``whole`` is what one phase takes the whole of, so that two at once would wait.
     """
 
     dialect: ClassVar[str]
+    whole: ClassVar[str | None] = None
     engines: ClassVar[tuple[str, ...]] = ()
 
     def lacks(self, kind: str, codec: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import time
@@ -26,6 +27,9 @@ from windtunnel.workloads.query_engines.base import (
 if TYPE_CHECKING:
     from windtunnel.workloads.event_data import DataSet
     from windtunnel.workloads.event_formats import EventParameters
+
+
+_NUMBERS = itertools.count(1)
 
 
 class DuckDB(QueryEngine):
@@ -87,7 +91,8 @@ def ask_duckdb(
     cluster = cluster_of(deployment)
     columns = {column: facts.duckdb for column, facts in COLUMNS.items()}
     job = {"format": kind, "files": str(files), "columns": columns, "queries": dict(queries)}
-    path = cluster.client.root / "duckdb" / f"{name}.json"
+    # parts of a mix may ask at the same time, in phases of the same name
+    path = cluster.client.root / "duckdb" / f"{next(_NUMBERS):04d}-{name}.json"
     cluster.client.write_text(path, json.dumps(job, indent=1))
     argv = [sys.executable, "-P", duck.__file__, str(path)]
     text = cluster.run_on_client(name, argv, deadline_s=deadline_s)

@@ -28,6 +28,7 @@ class Spark(QueryEngine):
     """Spark on YARN."""
 
     dialect: ClassVar[str] = "spark"
+    whole: ClassVar[str | None] = "all of YARN's memory for Spark ('executors: 1' takes less)"
     engines: ClassVar[tuple[str, ...]] = ("spark",)
 
     def digest(self, columns: Sequence[str]) -> str:
@@ -68,6 +69,8 @@ class Spark(QueryEngine):
 
 class LocalSpark(Spark):
     """Spark in one JVM on the client."""
+
+    whole: ClassVar[str | None] = None
 
 
 def table(path: str, kind: str) -> Step:

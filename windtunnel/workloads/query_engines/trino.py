@@ -38,6 +38,7 @@ class Trino(QueryEngine):
     """See the module's docstring."""
 
     dialect: ClassVar[str] = "trino"
+    whole: ClassVar[str | None] = "the one set of Trino's servers"
     engines: ClassVar[tuple[str, ...]] = ("trino",)
 
     def digest(self, columns: Sequence[str]) -> str:
