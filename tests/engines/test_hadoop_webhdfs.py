@@ -82,10 +82,8 @@ def test_files_below_a_folder_are_told_with_hadoop_s_own_checksums() -> None:
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.host == "127.1.2.2":
-            sums = {
-                "algorithm": "MD5-of-0MD5-of-512CRC32C",
-                "bytes": "00" * 12 + "ab" * 16 + "00" * 4,
-            }
+            digits = "00" * 12 + "ab" * 16 + "00" * 4
+            sums = {"algorithm": "MD5-of-0MD5-of-512CRC32C", "bytes": digits}
             return httpx.Response(200, json={"FileChecksum": sums})
         if request.url.params["op"] == "GETFILECHECKSUM":
             return httpx.Response(307, headers={"location": "http://worker-1:20005/x"})

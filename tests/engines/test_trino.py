@@ -210,6 +210,7 @@ def trino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trino:
     )
     monkeypatch.setattr(module, "java_of", lambda *_: JAVA)
     monkeypatch.setattr(Status, "missing", lambda self: [])
+    monkeypatch.setattr(module, "make_archive", lambda *_: Path("/jars/classes.jsa"))
     made = Trino(hadoop, ArtifactSet("trino", tmp_path / "jars", []))
     (made.jars.plugin).mkdir(parents=True)
     for name in ("trino-hive-474.jar", "trino-hdfs-474.jar"):
@@ -234,6 +235,7 @@ def test_servers_live_as_long_as_their_job_and_no_longer(trino: Trino) -> None:
     assert all(process.returncode() == -9 for _, process in servers.values())
     assert not trino.running
     for spec, _ in servers.values():
+        assert "-XX:SharedArchiveFile=/jars/classes.jsa" in spec.argv
         assert spec.argv[0] == "/java25/bin/java" and spec.env["JAVA_HOME"] == "/java25"
 
 

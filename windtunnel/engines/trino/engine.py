@@ -23,6 +23,7 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.engine import Engine, java_of
+from windtunnel.engines.hadoop.cds import make_archive
 from windtunnel.engines.hadoop.client import watch, why
 from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hadoop.providers import ensure_properties
@@ -54,10 +55,11 @@ _OPTIONS = (
     "-Djol.skipHotspotSAAttach=true",
     "-Dfile.encoding=UTF-8",
     "-XX:+EnableDynamicAgentLoading",
-    "--enable-native-access=ALL-UNNAMED",
     "--sun-misc-unsafe-memory-access=allow",
     "-XX:-UsePerfData",
 )
+# The same for the class archive.
+_MODULES = ("--enable-native-access=ALL-UNNAMED",)
 # The coordinator plans and waits; workers do the work that is measured: the collector that Trino
 # asks for, and both compilers.
 _COLLECTOR = {
@@ -105,7 +107,11 @@ class Trino(Engine):
         return planned_bytes(cluster, len(placed(cluster)[WORKER]), psutil.virtual_memory().total)
 
     def start(self) -> None:
-        """Find its Java and lay what all hosts read; no server is started."""
+        """Find its Java and lay what all hosts read; no server is started.
+
+        The first time on a machine a class archive is made, which takes half a minute: without it
+        each server parses ten thousand classes of its own before it is ready.
+        """
         self._label: str | None = None  # of the job that servers are up for
         java = java_of(type(self), self.hadoop.cluster)
         assert java is not None
@@ -116,6 +122,8 @@ class Trino(Engine):
         self._jar.parent.mkdir(parents=True, exist_ok=True)
         self._jar.write_bytes(package.joinpath(JAR).read_bytes())
         self._lay_plugin(self.plugins / CATALOG)
+        classes = package.joinpath("classlist/trino.txt.gz").read_bytes()
+        self._archive = make_archive(java.binary, java.version, [self.jars.lib], classes, _MODULES)
 
     @property
     def plugins(self) -> Path:
@@ -208,12 +216,15 @@ class Trino(Engine):
         layout = self.hadoop.daemons.layout
         heap_mb = COORDINATOR_MB if role == COORDINATOR else worker_mb(layout)
         options = [f"-Djdk.net.hosts.file={self.hadoop.hosts_file}"]
+        if self._archive:
+            options.append(f"-XX:SharedArchiveFile={self._archive}")
         if self._security:
             options.append(f"-Djava.security.properties={self._security}")
         return [
             str(self._java),
             f"-Xmx{heap_mb}m",
             *_COLLECTOR[role],
+            *_MODULES,
             *_OPTIONS,
             *options,
             f"-Djava.io.tmpdir={folder}",
