@@ -29,7 +29,15 @@ from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hadoop.providers import ensure_properties
 from windtunnel.engines.lines import Line
 from windtunnel.engines.trino import ask
-from windtunnel.engines.trino.site import CATALOG, COORDINATOR, WORKER, Site, placed, plan_site
+from windtunnel.engines.trino.site import (
+    CATALOG,
+    COORDINATOR,
+    VERSION,
+    WORKER,
+    Site,
+    placed,
+    plan_site,
+)
 from windtunnel.engines.trino.sizes import COORDINATOR_MB, planned_bytes, worker_mb
 from windtunnel.engines.trino.status import Status
 from windtunnel.errors import DeploymentError, TrialInvalidError
@@ -93,7 +101,7 @@ class Trino(Engine):
     """See the module's docstring."""
 
     name: ClassVar[str] = "trino"
-    lines: ClassVar[Mapping[str, Line]] = {"474": Line("trino-474", 23, None, own_java=True)}
+    lines: ClassVar[Mapping[str, Line]] = {VERSION: Line("trino-474", 23, None, own_java=True)}
     roles: ClassVar[tuple[str, ...]] = (COORDINATOR, WORKER)
 
     @classmethod
@@ -233,7 +241,7 @@ class Trino(Engine):
             "-cp",
             f"{self.jars.lib}/*:{self._jar}",
             MAIN,
-            next(iter(self.lines)),
+            VERSION,
         ]
 
     def _wait_ready(self) -> None:

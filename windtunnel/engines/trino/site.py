@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,10 @@ from windtunnel.hosts.base import Host
 
 COORDINATOR, WORKER = "trino-coordinator", "trino-worker"
 CATALOG = "hive"
+VERSION = "474"
+"""What servers say that they are; those that say something else are not worked with."""
+_ENVIRONMENT = "windtunnel"
+_INVENTORY = "workers.json"
 _PORTS = {COORDINATOR: {"http": 8080}, WORKER: {"http": 8081}}
 # Properties that the connector reads and not the server, by how they begin.
 _CONNECTOR = ("hive.", "parquet.", "orc.", "fs.")
@@ -69,6 +75,7 @@ class Site:
         server = {k: v for k, v in wanted.items() if k not in connector}
         return {
             "config.properties": _text(self._server(role, host, server)),
+            _INVENTORY: json.dumps(self._inventory(), indent=1),
             "log.properties": "io.trino=INFO\n",
             f"catalog/{CATALOG}.properties": _text(self._connector(connector)),
         }
@@ -77,8 +84,8 @@ class Site:
         chosen = {"http-server.log.enabled": "false"}
         if role == COORDINATOR:
             chosen["web-ui.enabled"] = "false"
-            # how long a worker must have answered before it is given work; usually 5 s
-            chosen["failure-detector.warmup-interval"] = "500ms"
+            # who died is watched over here; waiting for signs of life takes seconds
+            chosen["failure-detector.enabled"] = "false"
         place = {
             "coordinator": str(role == COORDINATOR).lower(),
             "http-server.http.port": str(self.ports[role, host.name, "http"]),
@@ -88,12 +95,34 @@ class Site:
         }
         if role == COORDINATOR:
             place["node-scheduler.include-coordinator"] = "false"
+            # who belongs to it is known beforehand
+            place["service-inventory.uri"] = f"file://{self.folder(role, host) / _INVENTORY}"
         return {**chosen, **own, **place, **self._node(role, host)}
+
+    def _inventory(self) -> dict[str, object]:
+        """All workers, as the coordinator's service discovery would hear of them."""
+        properties = {"node_version": VERSION, "coordinator": "false"}
+        workers = [
+            {
+                "id": str(uuid.uuid5(uuid.NAMESPACE_URL, self._id(WORKER, host))),
+                "nodeId": self._id(WORKER, host),
+                "type": "trino",
+                "pool": "general",
+                "location": f"/{host.name}",
+                "state": "RUNNING",
+                "properties": {**properties, "http": self.url(WORKER, host)},
+            }
+            for host in self.hosts[WORKER]
+        ]
+        return {"environment": _ENVIRONMENT, "services": workers}
+
+    def _id(self, role: str, host: Host) -> str:
+        return f"{role}-{host.name}-{self.stamp}"
 
     def _node(self, role: str, host: Host) -> dict[str, str]:
         return {
-            "node.environment": "windtunnel",
-            "node.id": f"{role}-{host.name}-{self.stamp}",
+            "node.environment": _ENVIRONMENT,
+            "node.id": self._id(role, host),
             "node.internal-address": host.address,
             "node.bind-ip": host.address,
         }
