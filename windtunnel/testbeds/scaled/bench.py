@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -100,6 +101,8 @@ class Bench:
             for probe, rate in zip(part.probes, shares, strict=True):
                 rates.setdefault(probe, rate)
         probes = list(rates)
+        if stage == "write buffered":
+            os.sync()  # the kernel slows down all writers while it brings other work to the disk
         if stage == "read cold":
             self._cool(probes, rates, longer)
         at = time.monotonic() + _START_S + _START_EACH_S * len(probes)
