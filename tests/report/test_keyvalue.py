@@ -11,8 +11,9 @@ import pytest
 from tests.support.served import folder
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.keyvalue import courses, recovery
+from windtunnel.analysis.keyvalue import courses, curves, recovery
 from windtunnel.report.charts import CHARTS
+from windtunnel.report.charts import keyvalue as chart_module
 from windtunnel.report.sections import keyvalue as section_module
 from windtunnel.results.folder import read_results
 
@@ -70,3 +71,11 @@ def test_another_study_has_neither(tmp_path: Path) -> None:
     analysis = analyse(read_results(study_folder(tmp_path, Plan(trials=2))))
     assert section_module.section(analysis) is None
     assert all(CHARTS[name].draw(analysis, 900) is None for name in IDS)
+
+
+def test_no_interval_of_a_rate_is_drawn_below_zero(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, "1", "4", "16", factor="workloads.keyvalue.threads")
+    (curve,) = analysis.once(curves)
+    wide = replace(curve, points=tuple((x, mean, -50.0, 900.0) for x, mean, _, _ in curve.points))
+    drawn = json.dumps(chart_module._curves([wide], 900))
+    assert "-50" not in drawn and '"high": 900' in drawn

@@ -215,7 +215,8 @@ def _curves(chosen: list[Curve], width: int) -> Drawing:
             {
                 "x": at,
                 "y": mean,
-                "low": mean if low is None else low,
+                # no rate is below 0, whatever Student's t says of two trials
+                "low": mean if low is None else max(low, 0.0),
                 "high": mean if high is None else high,
             }
             for at, mean, low, high in curve.points
