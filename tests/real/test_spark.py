@@ -18,6 +18,8 @@ from windtunnel.results.record import Verdict
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads import event_data, event_formats
 from windtunnel.workloads.base import Execution
+from windtunnel.workloads.query_engines.base import QueryEngine
+from windtunnel.workloads.query_engines.duckdb import DuckDB
 from windtunnel.workloads.report import Report, ReportParameters
 from windtunnel.workloads.scan import Scan, ScanParameters
 
@@ -76,9 +78,9 @@ def test_spark_on_yarn_scans_and_duckdb_beside_it(
 class Miscounted(Report):
     """A report whose engine counts one record too many in every collection."""
 
-    def queries(self, dialect: str) -> dict[str, str]:
-        found = super().queries(dialect)
-        if dialect == "duckdb":
+    def queries(self, who: QueryEngine) -> dict[str, str]:
+        found = super().queries(who)
+        if isinstance(who, DuckDB):
             return found
         return {name: sql.replace("count(", "1 + count(") for name, sql in found.items()}
 

@@ -18,6 +18,7 @@ from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads import event_data
 from windtunnel.workloads.answers import check_files
 from windtunnel.workloads.base import Execution
+from windtunnel.workloads.query_engines.base import QueryEngine
 from windtunnel.workloads.report import Report, ReportParameters
 from windtunnel.workloads.scan import Scan, ScanParameters
 
@@ -33,8 +34,8 @@ REPORT = Report(validate(ReportParameters, Located(TRINO | {"only": 1, "columns"
 class Both(Scan):
     """A scan of all columns, then a report over one collection: one start of the servers."""
 
-    def queries(self, dialect: str) -> dict[str, str]:
-        return SCAN.queries(dialect) | REPORT.queries(dialect)
+    def queries(self, who: QueryEngine) -> dict[str, str]:
+        return SCAN.queries(who) | REPORT.queries(who)
 
 
 class Watcher:

@@ -199,8 +199,8 @@ def load_engine(
     """
     line = line_of(kind, cluster)
     kind.check_machine()
-    java = java_of(kind, cluster)
-    _refuse_java(line, java_version if java is None else java.version)
+    if java_of(kind, cluster) is None:
+        _refuse_java(line, java_version)
     jars = ensure_shipped(line.lock, progress)
     kind.try_out(jars)
     return jars

@@ -114,7 +114,7 @@ class Runner:
     def _warmups(self, measured: list[list[Slot]]) -> list[list[Slot]]:
         """The warm-up passes; again where a study goes on, as its new daemons are cold."""
         passes = [self.plan.warmup_slots(i + 1) for i in range(self.plan.protocol.warmup)]
-        if not self._warm and any(self._open(slot) for slots in measured for slot in slots):
+        if any(self._open(slot) for slots in measured for slot in slots):
             self._cold = {slot.id for slots in passes for slot in slots}
             self._warm = True
         return passes

@@ -23,6 +23,7 @@ from windtunnel.workloads.event_index import COLUMNS, PARTITION
 from windtunnel.workloads.query_engines import DUCKDB, QUERY_ENGINES
 from windtunnel.workloads.query_engines.base import (
     EventCluster,
+    QueryEngine,
     Rows,
     Told,
     answers_in,
@@ -61,11 +62,6 @@ class DataSet:
 _PUT: dict[tuple[str, str], int] = {}
 _READY: dict[tuple[str, str], DataSet] = {}
 _ANSWERS: dict[tuple[object, ...], dict[str, Rows]] = {}
-
-
-def digest(columns: Sequence[str], dialect: str) -> str:
-    """SQL: the sum over rows of a 32-bit hash of some columns, whatever their order."""
-    return next(e for e in QUERY_ENGINES.values() if e.dialect == dialect).digest(columns)
 
 
 def expected(
@@ -117,11 +113,11 @@ def _make(
         steps.append(_write("SELECT * FROM events", target, parameters))
     few = f"SELECT * FROM events LIMIT {SAMPLE_RECORDS}"
     steps += [_write(few, sample, parameters), table(target, parameters.format)]
-    content = _content("spark")
+    content = _content(QUERY_ENGINES["spark"])
     steps.append({"do": "query", "name": _CONTENT, "sql": content})
     steps.append({"do": "files", "name": "files", "path": target})
     run = ask_spark("convert", steps, parameters, cluster, deadline_s)
-    wanted = expected({_CONTENT: _content("duckdb")}, parameters, cluster, deadline_s)
+    wanted = expected({_CONTENT: _content(QUERY_ENGINES[DUCKDB])}, parameters, cluster, deadline_s)
     _refuse_other(parameters, wanted[_CONTENT], run.named(_CONTENT)["rows"])
     listed = run.named("files")["files"]
     local = made if not converted else _got(parameters, cluster, target, deadline_s)
@@ -141,10 +137,10 @@ def _refuse_other(parameters: EventParameters, wanted: Rows, got: Rows) -> None:
         )
 
 
-def _content(dialect: str) -> str:
+def _content(who: QueryEngine) -> str:
     """The query for the records of each collection and the digest of all their columns."""
     return (
-        f"SELECT {PARTITION}, count(*) AS records, {digest(tuple(COLUMNS), dialect)} AS digest "
+        f"SELECT {PARTITION}, count(*) AS records, {who.digest(tuple(COLUMNS))} AS digest "
         f"FROM events GROUP BY {PARTITION}"
     )
 

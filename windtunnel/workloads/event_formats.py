@@ -85,9 +85,7 @@ class EventParameters(Parameters):
         return round(self.records * RECORD_BYTES * ON_DISK[self.format][self.codec])
 
     def takes_whole(self) -> str | None:
-        """Spark's default number of executors fills YARN; Trino's servers are one set."""
-        if self.executors is not None and self.engine == "spark":
-            return None
+        """What its engine takes."""
         return QUERY_ENGINES[self.engine].whole
 
     def engines(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from windtunnel.workloads.event_formats import EventParameters
 from windtunnel.workloads.event_index import PARTITION, collections, shares
 from windtunnel.workloads.figures import with_metrics
 from windtunnel.workloads.query_engines import DUCKDB, QUERY_ENGINES
-from windtunnel.workloads.query_engines.base import Asked
+from windtunnel.workloads.query_engines.base import Asked, QueryEngine, Question
 from windtunnel.workloads.rows import misfits
 from windtunnel.workloads.verdicts import verdict
 
@@ -51,8 +51,8 @@ class EventQueries(ABC):
         self.parameters = parameters
 
     @abstractmethod
-    def queries(self, dialect: str) -> dict[str, str]:
-        """The queries by name, in the SQL of an engine's dialect."""
+    def queries(self, who: QueryEngine) -> dict[str, str]:
+        """The queries by name, in the SQL of an engine."""
 
     def asked(self) -> list[str]:
         """The collections that the queries are about: all."""
@@ -83,8 +83,8 @@ class EventQueries(ABC):
         """Ask; raises TrialInvalidError if that fails."""
         data, p = self._data(deployment, execution), self.parameters
         who = QUERY_ENGINES[BESIDE if phase == BESIDE else p.engine]
-        queries = self.queries(who.dialect)
-        asked = who.ask(phase, queries, data, p, deployment, execution.deadline_s)
+        queries = self.queries(who)
+        asked = who.ask(Question(phase, queries, data, p, deployment, execution.deadline_s))
         told: dict[str, Any] = {"answers": asked.answers}
         if asked.files is not None:
             told["files"] = asked.files
@@ -124,7 +124,7 @@ class EventQueries(ABC):
     def _expected(
         self, deployment: Deployment, execution: Execution
     ) -> dict[str, list[dict[str, Any]]]:
-        queries = self.queries("duckdb")
+        queries = self.queries(_MACHINE)
         return expected(queries, self.parameters, deployment, execution.deadline_s)
 
     def _records_asked(self) -> int:
@@ -135,7 +135,7 @@ class EventQueries(ABC):
 
     def _figures(self, run: JobRun, data: DataSet) -> dict[str, Metric]:
         """Rates and shares that every phase of queries has."""
-        passes, size = len(self.queries("duckdb")), data.bytes_of(self.asked())
+        passes, size = len(self.queries(_MACHINE)), data.bytes_of(self.asked())
         whole = data.bytes_of(collections(self.parameters.collections))
         found = {
             "bytes_on_disk": Metric(value=size, unit="bytes"),

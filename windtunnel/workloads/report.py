@@ -15,6 +15,7 @@ from windtunnel.workloads.base import About, Parameters
 from windtunnel.workloads.event_formats import EventParameters
 from windtunnel.workloads.event_index import NUMERIC, PARTITION
 from windtunnel.workloads.events import METRICS, EventQueries, of_collections, where
+from windtunnel.workloads.query_engines.base import QueryEngine
 
 
 class ReportParameters(EventParameters):
@@ -63,7 +64,7 @@ class Report(EventQueries):
         """The first collections, as many as the report is about."""
         return super().asked()[: self.parameters.only]
 
-    def queries(self, dialect: str) -> dict[str, str]:
+    def queries(self, who: QueryEngine) -> dict[str, str]:
         """A query for each column."""
         some = self.parameters.only is not None
         conditions = [of_collections(self.asked())] if some else []

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from windtunnel.cluster import Fraction
 from windtunnel.workloads.base import About, Parameters
-from windtunnel.workloads.event_data import digest
 from windtunnel.workloads.event_formats import EventParameters
 from windtunnel.workloads.event_index import COLUMNS, INTEREST, PARTITION, shares
 from windtunnel.workloads.events import METRICS, EventQueries, where
+from windtunnel.workloads.query_engines.base import QueryEngine
 
 _FEW = ("run_number", "event_number", "missing_et", "guid_aod")
 
@@ -49,14 +49,14 @@ class Scan(EventQueries):
 
     parameters: ScanParameters
 
-    def queries(self, dialect: str) -> dict[str, str]:
+    def queries(self, who: QueryEngine) -> dict[str, str]:
         """One query."""
         wanted = _FEW if self.parameters.select == "few" else tuple(COLUMNS)
         conditions = [INTEREST]
         if self.parameters.first is not None:
             conditions.append(f"event_number < {self._last()}")
         return {
-            "scan": f"SELECT {PARTITION}, count(*) AS events, {digest(wanted, dialect)} AS digest "
+            "scan": f"SELECT {PARTITION}, count(*) AS events, {who.digest(wanted)} AS digest "
             f"FROM events{where(conditions)} GROUP BY {PARTITION}"
         }
 

@@ -106,13 +106,24 @@ def examples_jar(client_lib: Path) -> Path:
     return next(iter(sorted(client_lib.glob("hadoop-mapreduce-examples-*.jar"))))
 
 
+_NUMBERS = itertools.count(1)
+
+
+def numbered(name: str) -> str:
+    """A name for a client and its log that no other of this process has: ``0007-NAME``.
+
+    Logs are appended to, while deployments, engines and the parts of a mix come and go: under a
+    name that came again what an earlier client wrote would be read.
+    """
+    return f"{next(_NUMBERS):04d}-{name}"
+
+
 class JobClient:
     """Runs MapReduce programs on one host of a deployment; several may run at once."""
 
     def __init__(self, daemons: Daemons, host: Host) -> None:
         self._daemons = daemons
         self._host = host
-        self._numbers = itertools.count(1)
 
     def run(
         self,
@@ -132,13 +143,13 @@ class JobClient:
         DeploymentError
             If a daemon dies meanwhile.
         """
-        number = next(self._numbers)
-        log = self._host.logs / "clients" / f"{number:04d}-{name}.log"
+        label = numbered(name)
+        log = self._host.logs / "clients" / f"{label}.log"
         main, *rest = argv
         options = [f"-D{key}={value}" for key, value in sorted(settings.items())]
         command = client_command(self._daemons, self._host, main, [*options, *rest])
         began = time.monotonic()
-        spec = ProcessSpec(f"client-{number}-{name}", command, log, self._host.root)
+        spec = ProcessSpec(f"client-{label}", command, log, self._host.root)
         process = self._host.spawn(spec)
         code = watch(self._daemons, process, name, deadline_s)
         wall_s = time.monotonic() - began

@@ -7,7 +7,6 @@ the client's JVM is no part of it, as with jobs.
 
 from __future__ import annotations
 
-import itertools
 import re
 import time
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.hadoop.client import client_command, watch, why
+from windtunnel.engines.hadoop.client import client_command, numbered, watch, why
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
@@ -42,7 +41,6 @@ class Transfer:
     def __init__(self, daemons: Daemons, host: Host) -> None:
         self.host = host
         self._daemons = daemons
-        self._numbers = itertools.count(1)
 
     def put(
         self,
@@ -76,9 +74,9 @@ class Transfer:
 
     def run(self, name: str, argv: Sequence[str], deadline_s: float) -> ClientRun:
         """Run any program on the client host to its end; raises TrialInvalidError."""
-        number = next(self._numbers)
-        log = self.host.logs / "clients" / f"transfer-{number:04d}-{name}.log"
-        spec = ProcessSpec(f"transfer-{number}-{name}", argv, log, self.host.root)
+        label = numbered(f"transfer-{name}")
+        log = self.host.logs / "clients" / f"{label}.log"
+        spec = ProcessSpec(label, argv, log, self.host.root)
         began = time.time()
         code = watch(self._daemons, self.host.spawn(spec), name, deadline_s)
         ended = time.time()

@@ -7,13 +7,13 @@ when it submits and that only its release has (see ``java``).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.engine import Engine
+from windtunnel.engines.hadoop.client import numbered
 from windtunnel.engines.hadoop.program import client_jvm, run_program
 from windtunnel.engines.lines import Line
 
@@ -30,7 +30,6 @@ class Pig(Engine):
 
     def start(self) -> None:
         """No daemon is started."""
-        self._numbers = itertools.count(1)
 
     def run(self, phase: str, script: str, folder: str, deadline_s: float) -> JobRun:
         """Run a script to its end, as one timed phase from its first job's start to its last's end.
@@ -50,7 +49,7 @@ class Pig(Engine):
             If a daemon of the cluster dies meanwhile.
         """
         client = self.hadoop.client
-        base = client.root / "pig" / f"{next(self._numbers):04d}-{phase}"
+        base = client.root / "pig" / numbered(phase)
         source, properties = base.with_suffix(".pig"), base.with_suffix(".properties")
         client.write_text(source, script)
         settings = {"pig.temp.dir": folder, **self.settings}

@@ -7,7 +7,6 @@ they lie, on every host: nothing is uploaded but the settings.
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any, ClassVar
 
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.cds import make_archive
-from windtunnel.engines.hadoop.client import watch, why
+from windtunnel.engines.hadoop.client import numbered, watch, why
 from windtunnel.engines.lines import Line
 from windtunnel.engines.spark.sizes import Sizes, sizes_of
 from windtunnel.errors import TrialInvalidError
@@ -27,8 +26,6 @@ from windtunnel.hosts.base import ProcessSpec
 MAIN = "io.windtunnel.spark.Driver"
 JAR = "windtunnel-spark.jar"
 _MARK = "windtunnel "
-# of applications, whatever engine started them: one that starts anew must not add to an old log
-_NUMBERS = itertools.count(1)
 Step = dict[str, Any]
 
 # What Spark reaches into by reflection (its JavaModuleOptions). It tells its executors by itself;
@@ -130,11 +127,11 @@ class Spark(Engine):
             If a daemon of the cluster dies meanwhile.
         """
         client, daemons = self.hadoop.client, self.hadoop.daemons
-        label = f"{next(_NUMBERS):04d}-{name}"
+        label = numbered(f"spark-{name}")
         sizes = sizes_of(daemons.layout, job.executors, job.cores)
         settings = self._settings(name, job, sizes)
         # beside the log: results keep every setting and every query
-        description = client.logs / "clients" / f"spark-{label}.json"
+        description = client.logs / "clients" / f"{label}.json"
         client.write_text(
             description, json.dumps({"settings": settings, "steps": list(job.steps)}, indent=1)
         )
@@ -147,7 +144,7 @@ class Spark(Engine):
         }
         argv = self._command(str(description), job, sizes)
         began = time.time()
-        process = client.spawn(ProcessSpec(f"spark-{label}", argv, log, client.root, env))
+        process = client.spawn(ProcessSpec(label, argv, log, client.root, env))
         code = watch(daemons, process, name, deadline_s)
         wall_s = time.time() - began
         if code != 0:

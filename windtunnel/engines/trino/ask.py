@@ -48,15 +48,18 @@ def run(url: str, sql: str, schema: str = "") -> tuple[list[dict[str, Any]], str
 
 
 def known(url: str, query: str) -> dict[str, Any]:
-    """What the coordinator knows of a query that has ended, its counts being the last ones.
+    """What the coordinator knows of a query that has ended.
 
-    Its id, its statistics as a whole, and what it read of each table.
+    Its id, its statistics as a whole, and what it read of each table; no statistics where they are
+    not the last ones in time.
     """
     limit = time.monotonic() + _FINAL_S
     while True:
         found = _get(f"{url}/v1/query/{query}")
-        if found.get("finalQueryInfo") or time.monotonic() > limit:
+        if found.get("finalQueryInfo"):
             break
+        if time.monotonic() > limit:
+            return {"queryId": found["queryId"], "queryStats": {}, "inputs": []}
         time.sleep(_STEP_S)
     stats = found.get("queryStats", {})
     return {

@@ -7,7 +7,6 @@ run on a Java of their own, which is newer than Hadoop's.
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 import time
@@ -24,7 +23,7 @@ import psutil
 from windtunnel.cluster import Cluster
 from windtunnel.engines.engine import Engine, java_of
 from windtunnel.engines.hadoop.cds import make_archive
-from windtunnel.engines.hadoop.client import watch, why
+from windtunnel.engines.hadoop.client import numbered, watch, why
 from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hadoop.providers import ensure_properties
 from windtunnel.engines.lines import Line
@@ -45,8 +44,6 @@ from windtunnel.hosts.base import Host, ProcessSpec
 
 JAR = "windtunnel-trino.jar"
 MAIN = "io.windtunnel.trino.Main"
-# of jobs, whatever engine runs them: one that starts anew must not add to an old log
-_NUMBERS = itertools.count(1)
 _READY_LIMIT_S = 120.0
 _STEP_S = 0.2
 _END_S = 10.0
@@ -163,7 +160,7 @@ class Trino(Engine):
             If Trino does not come up, or a daemon dies meanwhile.
         """
         client = self.hadoop.client
-        label = f"trino-{next(_NUMBERS):04d}-{name}"
+        label = numbered(f"trino-{name}")
         log = client.logs / "clients" / f"{label}.log"
         began = time.time()
         with self._serving(label) as site:

@@ -42,11 +42,11 @@ def job_run(phase: str, run: TrinoRun, timed: Sequence[Step]) -> JobRun:
     answer from a table.
     """
     began, ended = timed[0]["started"], timed[-1]["ended"]
-    metrics = {
-        name: Metric(value=sum(_stat(step, key) for step in timed), unit=unit)
-        for name, (key, unit) in _COUNTED.items()
-        if all(key in _stats(step) for step in timed)
-    }
+    metrics = {}
+    for name, (key, unit) in _COUNTED.items():
+        told = [_stat(step, key) for step in timed]
+        if None not in told:
+            metrics[name] = Metric(value=sum(filter(None, told)), unit=unit)
     metrics["client_overhead"] = Metric(value=max(0.0, run.wall_s - (ended - began)), unit="s")
     metrics["trino_start"] = Metric(value=run.ready_at - run.started_at, unit="s")
     first = next((step for step in run.steps if partitions(step) is not None), timed[0])
@@ -71,8 +71,8 @@ def partitions(step: Step) -> int | None:
     return len(known[0]["partitionIds"])
 
 
-def rows_read(step: Step) -> float:
-    """Rows that its table's files gave."""
+def rows_read(step: Step) -> float | None:
+    """Rows that its table's files gave; None where it is not told."""
     return _stat(step, "physicalInputPositions")
 
 
@@ -91,5 +91,6 @@ def _stats(step: Step) -> Mapping[str, Any]:
     return stats
 
 
-def _stat(step: Step, name: str) -> float:
-    return amount(_stats(step).get(name, 0))
+def _stat(step: Step, name: str) -> float | None:
+    told = _stats(step).get(name)
+    return None if told is None else amount(told)

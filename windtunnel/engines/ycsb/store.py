@@ -7,7 +7,6 @@ them, are JVMs on the client's host.
 
 from __future__ import annotations
 
-import itertools
 import re
 import time
 from abc import abstractmethod
@@ -22,7 +21,7 @@ import psutil
 from windtunnel.cluster import Cluster
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import Engine, HadoopCluster
-from windtunnel.engines.hadoop.client import Watched, watch, why
+from windtunnel.engines.hadoop.client import Watched, numbered, watch, why
 from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.ycsb.results import done_in
 from windtunnel.engines.ycsb.sizes import MIB, server_mb
@@ -33,8 +32,6 @@ WORKING = ("-XX:TieredStopAtLevel=4",)
 """Java's second compiler, for JVMs that do what is measured."""
 _TOOL = "io.windtunnel.ycsb.Tool"
 _STEP_S = 0.2
-# of clients, whatever engine they belong to: one that starts anew must not add to an old log
-_NUMBERS = itertools.count(1)
 _WARM, _WARM_WITHIN = "windtunnel: warm_ms=", 200
 _TOLD = re.compile(r"^windtunnel: (\w+)=(.*)$", re.MULTILINE)
 
@@ -269,7 +266,7 @@ class Store(Engine):
         warm: Callable[[], None] | None = None,
     ) -> Told:
         """Run any program on the client's host to its end; as :meth:`run`."""
-        label = f"{self.name}-{next(_NUMBERS):04d}-{name}"
+        label = numbered(f"{self.name}-{name}")
         log = client.logs / "clients" / f"{label}.log"
         began = time.monotonic()
         process = client.spawn(ProcessSpec(label, argv, log, client.root))

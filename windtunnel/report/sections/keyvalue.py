@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 
-from windtunnel.analysis import Analysis
+from windtunnel.analysis import Analysis, Cell
 from windtunnel.analysis.keyvalue import (
     PERCENTILES,
+    RUN,
     Course,
     Served,
     courses,
@@ -54,49 +55,44 @@ def section(analysis: Analysis) -> Section | None:
             "courses": [asdict(course) for course in times],
             "curves": [asdict(curve) for curve in analysis.once(curves)],
         },
-        answer=None if several or struck or len(analysis.phases) > 1 else _answer(rows),
+        answer=None if several or struck or len(analysis.phases) > 1 else _answer(analysis, rows),
     )
 
 
-def _answer(rows: list[Served]) -> str:
+def _answer(analysis: Analysis, rows: list[Served]) -> str:
     """How much was served where nothing held it back, and how soon at a rate that was reached."""
     paced = [row for row in rows if row.target is not None and not row.saturated]
-    free = [row for row in rows if row.target is None or row.saturated]
-    named, told = len(rows) > 1, []
-    if free:
-        rates = _span(free, lambda row: row.throughput.mean, _with_interval, named)
-        told.append(f"serves {rates}")
-    operation = next((one for one in ANSWERED if any(_p99(row, one) for row in paced)), None)
-    if operation is not None:
-        alike = [row for row in paced if _p99(row, operation)]
-        targets = {row.target for row in alike}
-        at = f"at {targets.pop():,.0f} ops/s " if len(targets) == 1 else "at the rates asked for "
-        within = _span(
-            alike, lambda row: _p99(row, operation), lambda row: _ms(_p99(row, operation)), named
-        )
-        told.append(f"{at}answers 99 % of its {_words(operation)}s within {within}")
+    free = [row.throughput for row in rows if row not in paced]
+    named = len(rows) > 1
+    told = [f"serves {_ends(free, _rate, named)}"] if free else []
+    for operation in ANSWERED:
+        found = [
+            (row.target, cell)
+            for row in paced
+            if (cell := analysis.cell(row.treatment, row.workload, RUN, f"{operation}_p99"))
+        ]
+        if found:
+            targets = {target for target, _ in found}
+            at = f"at {targets.pop():,.0f} ops/s " if len(targets) == 1 else "at its target rates "
+            within = _ends([cell for _, cell in found], _ms, named)
+            told.append(f"{at}answers 99 % of its {_words(operation)}s within {within}")
+            break
     return f"{rows[0].workload} {'; '.join(told)}" if told else ""
 
 
-def _span(
-    rows: list[Served], value: Callable[[Served], float], say: Callable[[Served], str], named: bool
-) -> str:
-    """The least and the most with the names of their treatments, or the only one."""
-    ends = {row.treatment: row for row in (min(rows, key=value), max(rows, key=value))}
-    return " to ".join(f"{say(row)} ({name})" if named else say(row) for name, row in ends.items())
+def _ends(cells: list[Cell], say: Callable[[float], str], named: bool) -> str:
+    """The least and the most with their intervals and treatments, or the only one."""
+    ends = (min(cells, key=lambda cell: cell.mean), max(cells, key=lambda cell: cell.mean))
+    return " to ".join(
+        f"{say(cell.mean)}{_interval(cell)}" + (f" ({cell.treatment})" if named else "")
+        for cell in dict.fromkeys(ends)
+    )
 
 
-def _p99(row: Served, operation: str) -> float:
-    """Of an operation, ms; 0 where it is not known."""
-    known = {one.operation: one.by_percentile for one in row.latencies}
-    return known.get(operation, {}).get("p99", 0.0)
-
-
-def _with_interval(row: Served) -> str:
-    cell = row.throughput
+def _interval(cell: Cell) -> str:
     if cell.ci_low is None or cell.ci_high is None:
-        return _rate(cell.mean)
-    return f"{_rate(cell.mean)} [{max(cell.ci_low, 0):,.0f}, {cell.ci_high:,.0f}]"
+        return " (interval unknown)"
+    return f" [{_bare(max(cell.ci_low, 0.0))}, {_bare(cell.ci_high)}]"
 
 
 def name(row: Served | Course, several: bool) -> str:

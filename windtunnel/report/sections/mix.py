@@ -53,7 +53,7 @@ def _answer(analysis: Analysis, found: list[PartInMix]) -> str | None:
             for part in found
             if part.part == name and part.slowdown.ratio is not None
         ]
-        told.append(f"{name} takes {listed(ratios, SAID)} times as long together")
+        told.append(f"{name} takes {listed(ratios, SAID) or 'unknown'} times as long together")
     return "; ".join(told)
 
 

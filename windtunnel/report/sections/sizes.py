@@ -40,11 +40,7 @@ def _answer(analysis: Analysis, found: list[SizeFit]) -> str | None:
     if len(analysis.study.factors) > 1:
         return None
     timed = [fit for fit in found if fit.phase != TOTAL] or found
-    lines = [
-        f"{name(fit)} takes {digits(fit.fixed_s)} s{_seconds(fit)} and then 1 s for each "
-        f"{quantity(fit.rate_bytes_s, 'bytes')}"
-        for fit in timed[:ANSWERED]
-    ]
+    lines = [f"{name(fit)} takes {_line(fit)}" for fit in timed[:ANSWERED]]
     bent = [name(fit) for fit in timed if fit.bend_p is not None and fit.bend_p < SURE]
     return "; ".join(lines) + (f"; no straight line: {listed(bent)}" if bent else "")
 
@@ -59,11 +55,16 @@ def name(fit: SizeFit) -> str:
 def _sentence(fit: SizeFit) -> str:
     worst = fit.worst
     text = (
-        f"{name(fit)}: {digits(fit.fixed_s)} s{_seconds(fit)} and then "
-        f"{quantity(fit.rate_bytes_s, 'bytes/s')}{_rates(fit)}; "
+        f"{name(fit)}: {_line(fit)}; "
         f"the farthest off the line is {worst.level}, by {percent(worst.residual)}"
     )
     return f"{text}; {verdict(fit)}"
+
+
+def _line(fit: SizeFit) -> str:
+    """``0.18 s [0.05, 0.30] and then 270 MB/s [250 MB/s, 290 MB/s]``."""
+    fixed = f"{digits(fit.fixed_s)} s{_seconds(fit)}"
+    return f"{fixed} and then {quantity(fit.rate_bytes_s, 'bytes/s')}{_rates(fit)}"
 
 
 def verdict(fit: SizeFit) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from windtunnel.engines.deployment import Deployment, JobRun, Transfers
 from windtunnel.engines.engine import WithEngines
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WARM_UPS = 3
 Rows = list[dict[str, Any]]
 Told = dict[str, Any]
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -49,16 +50,30 @@ class Asked:
     records_read: Sequence[float] | None = None
 
 
+@dataclass(frozen=True)
+class Question:
+    """Queries over the table ``events``, by name, to be answered as one timed phase.
+
+    ``deadline_s`` is monotonic time.
+    """
+
+    phase: str
+    queries: Mapping[str, str]
+    data: DataSet
+    parameters: EventParameters
+    deployment: Deployment
+    deadline_s: float
+
+
 class QueryEngine(ABC):
     """Who asks: one entry in the registry for each.
 
-    ``dialect`` names its SQL, as far as that differs; ``engines`` are those beside Hadoop that it
-    needs; ``whole`` is what one phase takes the whole of, so that two at once would wait.
+    ``engines`` are those beside Hadoop that it needs; ``whole`` is what one phase takes the whole
+    of, so that two at once would wait.
     """
 
-    dialect: ClassVar[str]
-    whole: ClassVar[str | None] = None
     engines: ClassVar[tuple[str, ...]] = ()
+    whole: ClassVar[str | None] = None
 
     def lacks(self, kind: str, codec: str) -> str | None:
         """Why it cannot read a format; None if it can."""
@@ -73,24 +88,23 @@ class QueryEngine(ABC):
         """
 
     @abstractmethod
-    def ask(
-        self,
-        phase: str,
-        queries: Mapping[str, str],
-        data: DataSet,
-        parameters: EventParameters,
-        deployment: Deployment,
-        deadline_s: float,
-    ) -> Asked:
-        """Answer queries, by name, over the table ``events``, as one timed phase.
+    def ask(self, question: Question) -> Asked:
+        """Answer it.
 
         Raises
         ------
         TrialInvalidError
-            If that fails or is not done by ``deadline_s`` (monotonic).
+            If that fails or is not done in time.
         DeploymentError
             If a daemon dies meanwhile.
         """
+
+
+def all_told(found: Iterable[T | None]) -> list[T] | None:
+    """What was told of each query; None if it is missing of one."""
+    told = list(found)
+    known = [one for one in told if one is not None]
+    return known if len(known) == len(told) else None
 
 
 def hashed(columns: Sequence[str]) -> list[str]:

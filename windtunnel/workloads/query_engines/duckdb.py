@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
 
 from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.hadoop.client import numbered
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Metric, Phase
 from windtunnel.workloads import duck
@@ -18,24 +17,16 @@ from windtunnel.workloads.event_index import COLUMNS
 from windtunnel.workloads.query_engines.base import (
     Asked,
     QueryEngine,
+    Question,
     Told,
     answers_in,
     cluster_of,
     hashed,
 )
 
-if TYPE_CHECKING:
-    from windtunnel.workloads.event_data import DataSet
-    from windtunnel.workloads.event_formats import EventParameters
-
-
-_NUMBERS = itertools.count(1)
-
 
 class DuckDB(QueryEngine):
     """See the module's docstring."""
-
-    dialect: ClassVar[str] = "duckdb"
 
     def lacks(self, kind: str, codec: str) -> str | None:
         """ORC, and CSV compressed with snappy."""
@@ -50,26 +41,25 @@ class DuckDB(QueryEngine):
         digits = f"substr(md5(concat_ws('|', {', '.join(hashed(columns))})), 1, 8)"
         return f"CAST(sum(CAST('0x' || {digits} AS BIGINT)) AS BIGINT)"
 
-    def ask(
-        self,
-        phase: str,
-        queries: Mapping[str, str],
-        data: DataSet,
-        parameters: EventParameters,
-        deployment: Deployment,
-        deadline_s: float,
-    ) -> Asked:
-        """Answer queries; see :class:`QueryEngine`."""
-        assert data.local is not None
-        kind = parameters.format
-        pattern = data.local / ("*/*.parquet" if kind == "parquet" else "*/*.csv*")
+    def ask(self, question: Question) -> Asked:
+        """Answer it; see :class:`QueryEngine`."""
+        local, kind = question.data.local, question.parameters.format
+        assert local is not None
+        pattern = local / ("*/*.parquet" if kind == "parquet" else "*/*.csv*")
         began = time.monotonic()
-        told = ask_duckdb(phase, pattern, kind, queries, deployment, deadline_s)
+        told = ask_duckdb(
+            question.phase,
+            pattern,
+            kind,
+            question.queries,
+            question.deployment,
+            question.deadline_s,
+        )
         wall_s = time.monotonic() - began
         started, finished = told[0]["started"], told[-1]["ended"]
         cpu_s = sum(line["cpu_s"] for line in told)
         record = Phase(
-            name=phase,
+            name=question.phase,
             started_at=started,
             finished_at=finished,
             elapsed_s=finished - started,
@@ -91,8 +81,7 @@ def ask_duckdb(
     cluster = cluster_of(deployment)
     columns = {column: facts.duckdb for column, facts in COLUMNS.items()}
     job = {"format": kind, "files": str(files), "columns": columns, "queries": dict(queries)}
-    # parts of a mix may ask at the same time, in phases of the same name
-    path = cluster.client.root / "duckdb" / f"{next(_NUMBERS):04d}-{name}.json"
+    path = cluster.client.root / "duckdb" / f"{numbered(name)}.json"
     cluster.client.write_text(path, json.dumps(job, indent=1))
     argv = [sys.executable, "-P", duck.__file__, str(path)]
     text = cluster.run_on_client(name, argv, deadline_s=deadline_s)

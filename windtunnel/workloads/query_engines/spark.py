@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.spark.engine import Spark as SparkSoftware
@@ -14,21 +14,21 @@ from windtunnel.workloads.query_engines.base import (
     WARM_UPS,
     Asked,
     QueryEngine,
+    Question,
+    all_told,
     answers_in,
     cluster_of,
     hashed,
 )
 
 if TYPE_CHECKING:
-    from windtunnel.workloads.event_data import DataSet
     from windtunnel.workloads.event_formats import EventParameters
 
 
 class Spark(QueryEngine):
     """Spark on YARN."""
 
-    dialect: ClassVar[str] = "spark"
-    whole: ClassVar[str | None] = "all of YARN's memory for Spark ('executors: 1' takes less)"
+    whole: ClassVar[str | None] = "all memory of NodeManagers for Spark"
     engines: ClassVar[tuple[str, ...]] = ("spark",)
 
     def digest(self, columns: Sequence[str]) -> str:
@@ -36,16 +36,9 @@ class Spark(QueryEngine):
         digits = f"substr(md5(concat_ws('|', {', '.join(hashed(columns))})), 1, 8)"
         return f"sum(CAST(conv({digits}, 16, 10) AS BIGINT))"
 
-    def ask(
-        self,
-        phase: str,
-        queries: Mapping[str, str],
-        data: DataSet,
-        parameters: EventParameters,
-        deployment: Deployment,
-        deadline_s: float,
-    ) -> Asked:
-        """Answer queries; see :class:`QueryEngine`."""
+    def ask(self, question: Question) -> Asked:
+        """Answer it; see :class:`QueryEngine`."""
+        queries, data, parameters = question.queries, question.data, question.parameters
         kind = parameters.format
         asked: list[Step] = [{"do": "query", "name": n, "sql": q} for n, q in queries.items()]
         steps = [table(data.path, kind), *asked]
@@ -53,17 +46,17 @@ class Spark(QueryEngine):
             warm = [{**step, "name": f"warm-up: {step['name']}"} for step in asked]
             steps = [table(data.sample, kind), *warm * WARM_UPS, *steps]
         steps.append({"do": "files", "name": "files", "path": data.path})
-        run = ask_spark(phase, steps, parameters, deployment, deadline_s)
+        phase, deadline_s = question.phase, question.deadline_s
+        run = ask_spark(phase, steps, parameters, question.deployment, deadline_s)
         timed = [run.named(name) for name in queries]
-        opened = [step["scanned"]["partitions"] for step in timed if "scanned" in step]
-        read = [step["counts"]["records_read"] for step in timed if "counts" in step]
-        told = kind != "csv" and len(read) == len(timed)
+        # of text Spark counts only what passed the query's conditions
+        read = None if kind == "csv" else all_told(_told(timed, "counts", "records_read"))
         return Asked(
             job_run(phase, run, timed, counts_records=kind != "csv"),
             answers_in(timed),
             files=run.named("files")["files"],
-            opened=opened if len(opened) == len(timed) else None,
-            records_read=read if told else None,
+            opened=all_told(_told(timed, "scanned", "partitions")),
+            records_read=read,
         )
 
 
@@ -71,6 +64,10 @@ class LocalSpark(Spark):
     """Spark in one JVM on the client."""
 
     whole: ClassVar[str | None] = None
+
+
+def _told(steps: Sequence[Step], part: str, name: str) -> list[Any]:
+    return [step.get(part, {}).get(name) for step in steps]
 
 
 def table(path: str, kind: str) -> Step:

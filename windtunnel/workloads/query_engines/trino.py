@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
-from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.trino.engine import Step
 from windtunnel.engines.trino.engine import Trino as TrinoSoftware
 from windtunnel.engines.trino.runs import job_run, partitions, rows_read
@@ -14,14 +13,12 @@ from windtunnel.workloads.query_engines.base import (
     WARM_UPS,
     Asked,
     QueryEngine,
+    Question,
+    all_told,
     answers_in,
     cluster_of,
     hashed,
 )
-
-if TYPE_CHECKING:
-    from windtunnel.workloads.event_data import DataSet
-    from windtunnel.workloads.event_formats import EventParameters
 
 _DATA, _SAMPLE = "data", "sample"
 # As text with separators: what the connector calls CSV has columns of text alone. No value of
@@ -37,7 +34,6 @@ _TYPE = {"INT": "integer", "BIGINT": "bigint", "DOUBLE": "double", "STRING": "va
 class Trino(QueryEngine):
     """See the module's docstring."""
 
-    dialect: ClassVar[str] = "trino"
     whole: ClassVar[str | None] = "the one set of Trino's servers"
     engines: ClassVar[tuple[str, ...]] = ("trino",)
 
@@ -47,32 +43,25 @@ class Trino(QueryEngine):
         digits = f"substr(to_hex(md5(to_utf8(concat_ws('|', {texts})))), 1, 8)"
         return f"sum(from_base({digits}, 16))"
 
-    def ask(
-        self,
-        phase: str,
-        queries: Mapping[str, str],
-        data: DataSet,
-        parameters: EventParameters,
-        deployment: Deployment,
-        deadline_s: float,
-    ) -> Asked:
-        """Answer queries; see :class:`QueryEngine`."""
-        kind, cluster = parameters.format, cluster_of(deployment)
+    def ask(self, question: Question) -> Asked:
+        """Answer it; see :class:`QueryEngine`."""
+        queries, data, parameters = question.queries, question.data, question.parameters
+        kind, cluster = parameters.format, cluster_of(question.deployment)
         steps = tables(_DATA, data.path, kind)
         if parameters.warm_up:
             warm = [_query(f"warm-up: {name}", _SAMPLE, sql) for name, sql in queries.items()]
             steps = [*tables(_SAMPLE, data.sample, kind), *warm * WARM_UPS, *steps]
         timed = [_query(name, _DATA, sql) for name, sql in queries.items()]
-        run = cluster.engine(TrinoSoftware).run(phase, [*steps, *timed], deadline_s)
+        engine = cluster.engine(TrinoSoftware)
+        run = engine.run(question.phase, [*steps, *timed], question.deadline_s)
         told = run.steps[-len(timed) :]
-        opened = [partitions(step) for step in told]
         return Asked(
-            job_run(phase, run, told),
+            job_run(question.phase, run, told),
             answers_in(told),
             files=cluster.files.checksums(data.path),
-            opened=[count for count in opened if count is not None] if None not in opened else None,
+            opened=all_told(map(partitions, told)),
             # a line of text is always read
-            records_read=None if kind == "csv" else [rows_read(step) for step in told],
+            records_read=None if kind == "csv" else all_told(map(rows_read, told)),
         )
 
 
