@@ -58,7 +58,7 @@ def foreign_files(folder: Path) -> None:
 
 
 def mounted(*options: str) -> Callable[[Path], None]:
-    """A small file system at ``disk``; ``bad_inputs.answer`` unmounts it."""
+    """A small file system at ``disk``; ``bad_case.answer`` unmounts it."""
 
     def mount(folder: Path) -> None:
         disk = folder / "disk"

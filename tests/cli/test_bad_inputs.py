@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.bad_inputs import CASES, Bad, answer
+from tests.cli.bad_case import Bad, answer
+from tests.cli.bad_inputs import CASES
 from windtunnel.cli import UNEXPECTED
 from windtunnel.probes import machine
 from windtunnel.study import runner
