@@ -67,7 +67,7 @@ def test_what_was_asked_is_answered_rightly(workload: Any, format_: str, cluster
     assert made.phases() == (made.name, "duckdb")
     assert done.runs["duckdb"].phase.beside and not done.runs[made.name].phase.beside
     metrics = done.runs[made.name].phase.metrics
-    asked = 5000 * len(made.queries("spark"))
+    asked = 5000 * len(made.queries(QUERY_ENGINES["spark"]))
     assert metrics["rows_per_s"].value == pytest.approx(
         asked / done.runs[made.name].phase.elapsed_s
     )
@@ -87,13 +87,13 @@ def test_trino_answers_the_same(workload: Any, format_: str, cluster: Any) -> No
     assert "files in HDFS" in [check.name for check in verdict.checks]
     assert made.phases() == (made.name, "duckdb")
     metrics = done.runs[made.name].phase.metrics
-    queries = len(made.queries("trino"))
+    queries = len(made.queries(QUERY_ENGINES["trino"]))
     assert metrics["cpu_time"].value == pytest.approx(0.5 * queries)
     assert metrics["read_share"].value == pytest.approx(1000 / metrics["bytes_on_disk"].value)
     assert metrics["partitions_pruned"].value == 0
     assert ("rows_skipped" in metrics) == (format_ == "parquet")
     ((_, steps),) = cluster.trino.jobs
-    assert [step["name"] for step in steps[-queries:]] == list(made.queries("trino"))
+    assert [step["name"] for step in steps[-queries:]] == list(made.queries(QUERY_ENGINES["trino"]))
     assert len(steps) == 2 * 3 + 3 * queries + queries, "both tables, three times each, then timed"
 
 
