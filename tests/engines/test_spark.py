@@ -16,9 +16,10 @@ from tools import build_engine_jar
 from windtunnel.engines import engine as contract
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.spark import engine as module
-from windtunnel.engines.spark.engine import JAR, Spark, SparkJob, SparkRun, told_in
+from windtunnel.engines.spark.engine import JAR, Spark, SparkJob, SparkRun
 from windtunnel.engines.spark.runs import job_run
 from windtunnel.engines.spark.sizes import sizes_of
+from windtunnel.engines.told import told_in
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import ProcessSpec
 

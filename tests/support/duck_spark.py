@@ -1,4 +1,4 @@
-"""A cluster whose Spark, and whose Trino, is DuckDB: both workloads run on it in moments.
+"""A cluster whose Spark, Trino and Hive are DuckDB: both workloads run on it in moments.
 
 HDFS is a folder. What Spark would write as ORC or compressed CSV lies there as Parquet: only the
 answers matter here, and that what is spoilt on purpose is found.
@@ -16,10 +16,12 @@ from typing import Any
 
 import duckdb
 
+from tests.support.duck_hive import DuckHive
 from tests.support.duck_trino import DuckTrino
 from tests.support.mock import job_run
 from windtunnel.engines.deployment import FileStatus, JobRun
-from windtunnel.engines.spark.engine import SparkJob, SparkRun, Step
+from windtunnel.engines.spark.engine import SparkJob, SparkRun
+from windtunnel.engines.told import Step
 from windtunnel.workloads import duck, event_index
 from windtunnel.workloads.event_index import COLUMNS, PARTITION
 
@@ -83,6 +85,7 @@ class EventCluster:
         self.hosts: list[Any] = []
         self.spark = DuckSpark(self)
         self.trino = DuckTrino(self)
+        self.hive = DuckHive(self)
 
     def place(self, path: str) -> Path:
         return self.hdfs / path.lstrip("/")
@@ -104,7 +107,7 @@ class EventCluster:
         return self.listed(path)
 
     def engine(self, kind: type) -> Any:
-        return self.trino if kind.__name__ == "Trino" else self.spark
+        return {"Trino": self.trino, "Hive": self.hive}.get(kind.__name__, self.spark)
 
     def put(self, sources: Sequence[Path], folder: str, **_: Any) -> JobRun:
         for source in sources:

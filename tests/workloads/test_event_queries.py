@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
+from tests.support.duck_hive import CPU_S, READ_BYTES
 from tests.support.duck_spark import EventCluster
 from windtunnel.cluster import Located, load_cluster, validate
 from windtunnel.engines.registry import ENGINES
@@ -95,6 +96,37 @@ def test_trino_answers_the_same(workload: Any, format_: str, cluster: Any) -> No
     ((_, steps),) = cluster.trino.jobs
     assert [step["name"] for step in steps[-queries:]] == list(made.queries(QUERY_ENGINES["trino"]))
     assert len(steps) == 2 * 3 + 3 * queries + queries, "both tables, three times each, then timed"
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+@pytest.mark.parametrize("workload", [scan, report])
+def test_hive_answers_the_same(workload: Any, format_: str, cluster: Any) -> None:
+    made = workload(format=format_, codec="none", engine="hive")
+    verdict, done = run(made, cluster)
+
+    assert verdict.valid, verdict.reason
+    assert "files in HDFS" in [check.name for check in verdict.checks]
+    assert made.parameters.engines() == ("spark", "hive")
+    metrics = done.runs[made.name].phase.metrics
+    queries = made.queries(QUERY_ENGINES["hive"])
+    assert metrics["cpu_time"].value == pytest.approx(CPU_S * len(queries))
+    assert metrics["read_share"].value == pytest.approx(READ_BYTES / metrics["bytes_on_disk"].value)
+    assert metrics["partitions_pruned"].value == 0
+    assert "map_input_records" not in metrics, "of Parquet tasks count batches"
+    assert "rows_skipped" not in metrics, "Hive does not tell"
+    ((_, steps),) = cluster.hive.jobs
+    assert [step["name"] for step in steps[-len(queries) :]] == list(queries)
+    assert len(steps) == 2 * 4 + 2 * len(queries), "both tables, then once each and timed"
+
+
+def test_a_wrong_answer_of_hive_and_one_without_a_job_are_found(cluster: Any) -> None:
+    workload = scan(engine="hive", warm_up=False)
+    cluster.hive.spoil["scan"] = {"rows": [{"collection": "data-01", "events": 1, "digest": 2}]}
+    verdict, _ = run(workload, cluster)
+    assert "got collection data-01, events 1, digest 2" in verdict.reason
+    cluster.hive.spoil["scan"] = {"jobs": []}
+    with pytest.raises(TrialInvalidError, match="Hive answered without a job: scan"):
+        run(workload, cluster)
 
 
 def test_a_wrong_answer_of_trino_and_a_file_that_changed_are_found(cluster: Any) -> None:

@@ -23,12 +23,8 @@ _SIZE = "size_share"
 BY_ROW = frozenset({"csv"})
 PLAIN = "none"
 _LAYOUT = ("format", "codec", "row_group")
-_ENGINES = {
-    "spark": "Spark on YARN",
-    "spark-local": "Spark, local",
-    "trino": "Trino",
-    "duckdb": "DuckDB",
-}
+# Titles of engines that are not just their name with a capital letter.
+_TITLES = {"spark": "Spark on YARN", "spark-local": "Spark, local", "duckdb": "DuckDB"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +155,20 @@ def _formats(analysis: Analysis, group: Mapping[str, Trial], phase: str) -> Form
         )
         for name, cell in known.items()
     )
-    spark = _ENGINES.get(str(first.parameters.get("engine", "spark")), "")
+    engine = str(first.parameters.get("engine", "spark"))
     is_beside = (workload, phase) in analysis.beside
     return Formats(
         workload,
         phase,
-        "DuckDB" if is_beside else spark,
+        _title("duckdb" if is_beside else engine),
         _others(analysis, group),
         None if base is None else names[base],
         entries,
     )
+
+
+def _title(engine: str) -> str:
+    return _TITLES.get(engine, engine.capitalize())
 
 
 def _against(

@@ -39,6 +39,7 @@ _ENGINES = {
     "hbase": "hbase",
     "hfile": "hbase",
     "zookeeper": "hbase",
+    "hive": "hive",
     "kudu": "kudu",
     "pig": "pig",
     "trino": "trino",

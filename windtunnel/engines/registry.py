@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hbase.engine import HBase
+from windtunnel.engines.hive.engine import Hive
 from windtunnel.engines.kudu.engine import Kudu
 from windtunnel.engines.pig.engine import Pig
 from windtunnel.engines.spark.engine import Spark
@@ -11,6 +12,7 @@ from windtunnel.engines.trino.engine import Trino
 
 ENGINES: dict[str, type[Engine]] = {
     "hbase": HBase,
+    "hive": Hive,
     "kudu": Kudu,
     "pig": Pig,
     "spark": Spark,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -20,6 +20,13 @@ ON_DISK: Mapping[str, Mapping[str, float]] = {
 """Codecs of each format, and bytes on disk over those as CSV: Spark 3.5.6, 60 MB, seed 1. What a
 trial measures is its own; this is for what must be known before it, such as fitting in a cache."""
 
+_WHO_ASKS = "Who asks: " + "; ".join(f"{n}: {e.title}" for n, e in QUERY_ENGINES.items()) + "."
+
+if TYPE_CHECKING:
+    EngineName = str
+else:
+    EngineName = Literal[tuple(QUERY_ENGINES)]
+
 
 class EventParameters(Parameters):
     """Parameters that ``scan`` and ``report`` share."""
@@ -35,11 +42,7 @@ class EventParameters(Parameters):
         description="Compression: none, gzip or snappy of csv; none, snappy, gzip or zstd of "
         "parquet; none, snappy, zlib or zstd of orc.",
     )
-    engine: Literal["spark", "spark-local", "trino", "duckdb"] = Field(
-        "spark",
-        description="Who asks: Spark on YARN, Spark in one JVM on the client, Trino with a worker "
-        "beside each NodeManager (all read HDFS), or DuckDB alone, on the client's disk.",
-    )
+    engine: EngineName = Field("spark", description=_WHO_ASKS)
     collections: PositiveInt = Field(4, description="Partitions of the data set.", le=99)
     replication: PositiveInt = Field(description="Replicas of each block.")
     row_group: ByteSize = Field(

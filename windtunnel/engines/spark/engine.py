@@ -13,20 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.cds import make_archive
 from windtunnel.engines.hadoop.client import numbered, watch, why
 from windtunnel.engines.lines import Line
 from windtunnel.engines.spark.sizes import Sizes, sizes_of
+from windtunnel.engines.told import Step, told_in
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import ProcessSpec
 
 MAIN = "io.windtunnel.spark.Driver"
 JAR = "windtunnel-spark.jar"
-_MARK = "windtunnel "
-Step = dict[str, Any]
 
 # What Spark reaches into by reflection (its JavaModuleOptions). It tells its executors by itself;
 # a driver that no script of Spark's starts has to be told.
@@ -220,16 +219,3 @@ class Spark(Engine):
         else:
             settings["spark.master"] = f"local[{sizes.executors * sizes.cores}]"
         return {**settings, **job.settings, **self.settings}
-
-
-def told_in(text: str) -> list[Step]:
-    """What the last driver told, line by line, out of all that a log holds."""
-    found = []
-    for line in text.splitlines():
-        if line.startswith(_MARK):
-            try:
-                found.append(json.loads(line.removeprefix(_MARK)))
-            except ValueError:  # cut off by another thread's line: what it says is missing then
-                continue
-    starts = [place for place, step in enumerate(found) if step.get("did") == "start"]
-    return found[starts[-1] :] if starts else found

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.spark.engine import SparkRun, Step
+from windtunnel.engines.spark.engine import SparkRun
+from windtunnel.engines.told import Step
 from windtunnel.results.record import Metric, Phase
 
 # metric -> what tasks count, unit

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from windtunnel.workloads.query_engines.base import QueryEngine
 from windtunnel.workloads.query_engines.duckdb import DuckDB
+from windtunnel.workloads.query_engines.hive import Hive
 from windtunnel.workloads.query_engines.spark import LocalSpark, Spark
 from windtunnel.workloads.query_engines.trino import Trino
 
@@ -15,5 +16,6 @@ QUERY_ENGINES: Mapping[str, QueryEngine] = {
     "spark": Spark(),
     "spark-local": LocalSpark(),
     "trino": Trino(),
+    "hive": Hive(),
     DUCKDB: DuckDB(),
 }

@@ -68,10 +68,11 @@ class Question:
 class QueryEngine(ABC):
     """Who asks: one entry in the registry for each.
 
-    ``engines`` are those beside Hadoop that it needs; ``whole`` is what one phase takes the whole
-    of, so that two at once would wait.
+    ``title`` says it in a few words; ``engines`` are those beside Hadoop that it needs; ``whole``
+    is what one phase takes the whole of, so that two at once would wait.
     """
 
+    title: ClassVar[str]
     engines: ClassVar[tuple[str, ...]] = ()
     whole: ClassVar[str | None] = None
 

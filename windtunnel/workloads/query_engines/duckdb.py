@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.hadoop.client import numbered
@@ -27,6 +28,8 @@ from windtunnel.workloads.query_engines.base import (
 
 class DuckDB(QueryEngine):
     """See the module's docstring."""
+
+    title: ClassVar[str] = "DuckDB alone, on the client's disk"
 
     def lacks(self, kind: str, codec: str) -> str | None:
         """ORC, and CSV compressed with snappy."""

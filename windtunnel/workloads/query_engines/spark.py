@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.spark.engine import Spark as SparkSoftware
-from windtunnel.engines.spark.engine import SparkJob, SparkRun, Step
+from windtunnel.engines.spark.engine import SparkJob, SparkRun
 from windtunnel.engines.spark.runs import job_run
+from windtunnel.engines.told import Step
 from windtunnel.workloads.event_index import COLUMNS, PARTITION
 from windtunnel.workloads.query_engines.base import (
     WARM_UPS,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 class Spark(QueryEngine):
     """Spark on YARN."""
 
+    title: ClassVar[str] = "Spark on YARN"
     whole: ClassVar[str | None] = "all memory of NodeManagers for Spark"
     engines: ClassVar[tuple[str, ...]] = ("spark",)
 
@@ -63,6 +65,7 @@ class Spark(QueryEngine):
 class LocalSpark(Spark):
     """Spark in one JVM on the client."""
 
+    title: ClassVar[str] = "Spark in one JVM on the client"
     whole: ClassVar[str | None] = None
 
 

@@ -34,6 +34,7 @@ _TYPE = {"INT": "integer", "BIGINT": "bigint", "DOUBLE": "double", "STRING": "va
 class Trino(QueryEngine):
     """See the module's docstring."""
 
+    title: ClassVar[str] = "Trino with a worker beside each NodeManager"
     whole: ClassVar[str | None] = "the one set of Trino's servers"
     engines: ClassVar[tuple[str, ...]] = ("trino",)
 

@@ -1,4 +1,4 @@
-"""Scan and report by Trino on a real cluster: right answers, nothing left, changed files found."""
+"""Scan and report by Trino and Hive on a real cluster: right answers, nothing left behind."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from windtunnel.cluster import Located, validate
 from windtunnel.engines.hadoop.client import user_command
+from windtunnel.engines.hive.engine import MAIN as HIVE
 from windtunnel.engines.trino.engine import MAIN, Trino
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads import event_data
@@ -101,6 +102,27 @@ def test_every_column_is_read_as_it_was_made_and_no_server_is_left(
     assert metrics["partitions_pruned"].value == metrics["rows_skipped"].value == 0.25
     assert 0 < metrics["read_share"].value < 1.5 and metrics["cpu_time"].value > 0
     assert metrics["start_to_first_result"].value > metrics["trino_start"].value > 0
+
+
+def test_hive_answers_the_same_and_leaves_nothing(
+    deployment: LocalDeployment, data: event_data.DataSet
+) -> None:
+    changed = {"engine": "hive", "warm_up": True}
+    both = Both(SCAN.parameters.model_copy(update=changed))
+    done = Execution("/windtunnel/trials/hive", SHARED, time.monotonic() + 300)
+    both.prepare(deployment, done)
+    done.runs["scan"] = both.run_phase("scan", deployment, done)
+    verdict = both.verify(deployment, done)
+    assert verdict.valid, verdict.reason
+    run = done.runs["scan"]
+    metrics = run.phase.metrics
+    assert metrics["partitions_pruned"].value == 0.25
+    assert 0 < metrics["read_share"].value < 1.5 and metrics["cpu_time"].value > 0
+    assert len(str(run.phase.job_id).split()) == 2 and run.tasks, "a job for each question"
+    assert metrics["start_to_first_result"].value > metrics["hive_start"].value > 0
+    users = deployment.files.folders("/windtunnel/hive/scratch")
+    assert users and not any(map(deployment.files.folders, users)), "scratch that is left"
+    assert not [p for p in psutil.process_iter() if HIVE in words(p)]
 
 
 def test_files_have_the_checksums_that_spark_told_until_a_byte_is_flipped(

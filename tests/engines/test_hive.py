@@ -1,0 +1,103 @@
+"""Hive: its session's command and settings, what it tells, the phase that is made of it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.engines.test_hadoop_program import Cluster
+from tools import build_engine_jar
+from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.engines.artifacts import ArtifactSet
+from windtunnel.engines.hive.engine import JAR, MAIN, Hive
+from windtunnel.engines.hive.runs import job_run
+from windtunnel.errors import TrialInvalidError
+
+COLLECTIONS = "commons-collections-3.2.2.jar"
+STEPS = [{"name": "use", "sql": "USE whole"}, {"name": "q", "sql": "SELECT 1"}]
+TOLD = [
+    {"name": "use", "started": 105.0, "ended": 106.0, "jobs": [], "rows": [], "partitions": 0},
+    {"name": "q", "started": 106.0, "ended": 130.0, "jobs": ["job_1_0001", "job_1_0002"]},
+]
+
+
+def written(steps: list[dict[str, Any]]) -> str:
+    """As a client writes it, with a library's lines between."""
+    lines = [f"windtunnel {json.dumps(step)}" for step in steps]
+    return "\n".join(["Hive Session ID = 7", *lines, "Total MapReduce CPU Time Spent: 1 sec"])
+
+
+@pytest.fixture
+def hive(tmp_path: Path) -> Hive:
+    hadoop: Any = Cluster(written(TOLD))
+    hadoop.cluster = apply_overrides(load_cluster("local-1"), {"settings.hive.fetch.task": "none"})
+    hadoop.shared = tmp_path / "shared"
+    hadoop.client = SimpleNamespace(
+        address="127.0.0.1", root=tmp_path, logs=tmp_path / "logs", write_text=write_text
+    )
+    software = hadoop.daemons.layout.software
+    plain, software.lib = software.command, Path("/hadoop/lib")
+    software.command = lambda *words, **more: [*more["options"], *plain(*words, **more)]
+    jars = ArtifactSet("hive-4.0", tmp_path / "hive", [])
+    write_text(jars.lib / COLLECTIONS, "")
+    engine = Hive(hadoop, jars)
+    engine.start()
+    return engine
+
+
+def write_text(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_the_jar_was_made_of_the_sources_that_lie_beside_it() -> None:
+    with zipfile.ZipFile(build_engine_jar.HOME / "hive" / JAR) as jar:
+        assert jar.read(build_engine_jar.HASH).decode() == build_engine_jar.source_hash("hive"), (
+            "run: python tools/build_engine_jar.py hive"
+        )
+
+
+def test_a_session_gets_its_settings_and_statements(hive: Hive) -> None:
+    run = hive.run("scan", STEPS, 60.0)
+    ((*_, main, description, path),) = hive.hadoop.ran  # type: ignore[attr-defined]
+    assert main == MAIN
+    lib = hive.jars.lib
+    assert path == f"/conf:{hive.hadoop.shared / JAR}:{lib}/*"
+    job = json.loads(Path(description).read_text())
+    assert job["steps"] == STEPS
+    assert job["settings"]["hive.execution.engine"] == "mr"
+    assert job["settings"]["hive.fetch.task"] == "none", "the description's"
+    given = job["settings"]["mapreduce.application.classpath"]
+    assert given == f"/hadoop/lib/*,{lib / COLLECTIONS}"
+    # what a session reaches into, its tasks do as well
+    opens = "--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED"
+    assert opens in hive.hadoop.ran[0]  # type: ignore[attr-defined]
+    assert opens in job["settings"]["mapreduce.map.java.opts"].split()
+    assert [step["name"] for step in run.steps] == ["use", "q"]
+    assert not hive.processes(), "nothing of it runs between sessions"
+    again = hive.run("scan", STEPS, 60.0)
+    assert again.wall_s >= 0 and len(list(Path(description).parent.glob("*.json"))) == 2
+
+
+def test_a_session_that_tells_too_little_is_refused(hive: Hive) -> None:
+    hive.hadoop.text = written(TOLD[:1])  # type: ignore[attr-defined]
+    with pytest.raises(TrialInvalidError, match="Hive did not answer all that scan asked"):
+        hive.run("scan", STEPS, 60.0)
+
+
+def test_a_phase_is_from_the_question_to_the_answer(hive: Hive) -> None:
+    run = hive.run("scan", STEPS, 60.0)
+    made = job_run("scan", run, run.steps[1:], hive.hadoop.history)
+    phase = made.phase
+    assert (phase.started_at, phase.finished_at, phase.elapsed_s) == (106.0, 130.0, 24.0)
+    assert phase.job_id == "job_1_0001 job_1_0002"
+    assert phase.metrics["hive_start"].value == pytest.approx(105.0 - run.started_at)
+    assert phase.metrics["start_to_first_result"].value == pytest.approx(130.0 - run.started_at)
+    assert {row["input_records"] for row in made.tasks if row["type"] == "MAP"} == {None}
+    with pytest.raises(TrialInvalidError, match="Hive answered without a job: use"):
+        job_run("scan", run, run.steps, hive.hadoop.history)

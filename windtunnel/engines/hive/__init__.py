@@ -1,0 +1,1 @@
+"""Hive: SQL over files in HDFS, answered by MapReduce jobs."""

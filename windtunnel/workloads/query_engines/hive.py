@@ -1,0 +1,74 @@
+"""Hive: a session for each phase, whose queries over external tables run as MapReduce jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from windtunnel.engines.hive.engine import Hive as HiveSoftware
+from windtunnel.engines.hive.runs import job_run
+from windtunnel.engines.told import Step
+from windtunnel.workloads.event_index import COLUMNS, PARTITION
+from windtunnel.workloads.query_engines.base import (
+    Asked,
+    QueryEngine,
+    Question,
+    answers_in,
+    cluster_of,
+    hashed,
+)
+
+_STORED = {
+    "csv": "ROW FORMAT DELIMITED FIELDS TERMINATED BY ',' STORED AS TEXTFILE",
+    "parquet": "STORED AS PARQUET",
+    "orc": "STORED AS ORC",
+}
+
+
+class Hive(QueryEngine):
+    """See the module's docstring."""
+
+    title: ClassVar[str] = "Hive by MapReduce jobs"
+    engines: ClassVar[tuple[str, ...]] = ("hive",)
+
+    def digest(self, columns: Sequence[str]) -> str:
+        """See :class:`QueryEngine`."""
+        texts = ", ".join(f"CAST({value} AS STRING)" for value in hashed(columns))
+        return f"sum(CAST(conv(substr(md5(concat_ws('|', {texts})), 1, 8), 16, 10) AS BIGINT))"
+
+    def ask(self, question: Question) -> Asked:
+        """Answer it; see :class:`QueryEngine`.
+
+        A warm-up is one pass: it is for the session's compiler and for files on the hosts, since
+        every task is a JVM of its own.
+        """
+        queries, data, parameters = question.queries, question.data, question.parameters
+        kind, cluster = parameters.format, cluster_of(question.deployment)
+        steps: list[Step] = []
+        if parameters.warm_up:
+            steps = table("sample", data.sample, kind)
+            steps += [{"name": f"warm-up: {name}", "sql": sql} for name, sql in queries.items()]
+        steps += table("whole", data.path, kind)
+        steps += [{"name": name, "sql": sql} for name, sql in queries.items()]
+        engine = cluster.engine(HiveSoftware)
+        run = engine.run(question.phase, steps, question.deadline_s)
+        timed = run.steps[-len(queries) :]
+        return Asked(
+            job_run(question.phase, run, timed, engine.hadoop.history),
+            answers_in(timed),
+            files=cluster.files.checksums(data.path),
+            opened=[step["partitions"] for step in timed],
+        )
+
+
+def table(database: str, path: str, kind: str) -> list[Step]:
+    """The steps that give files of the event index the name ``events`` in a database."""
+    columns = ", ".join(f"{name} {column.spark}" for name, column in COLUMNS.items())
+    statements = {
+        "database": f"CREATE DATABASE {database}",
+        "use": f"USE {database}",
+        "table": f"CREATE EXTERNAL TABLE events ({columns}) PARTITIONED BY ({PARTITION} STRING) "
+        f"{_STORED[kind]} LOCATION '{path}'",
+        "partitions": "MSCK REPAIR TABLE events",
+    }
+    return [{"name": f"{database}: {name}", "sql": sql} for name, sql in statements.items()]
