@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from windtunnel.cluster import apply_overrides, load_cluster
-from windtunnel.cluster.settings import affects
+from windtunnel.cluster.settings import affects, engine_of
 from windtunnel.engines import engine as engine_module
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import Engine, java_of, line_of, load_engine
@@ -116,6 +116,11 @@ def test_settings_of_an_engine_are_its_own_alone() -> None:
     }
     assert made(**settings).settings == {"spark.executor.cores": "2"}
     assert affects("spark.executor.cores") == affects("hbase.x") == "client"
+
+
+@pytest.mark.parametrize("name", sorted(ENGINES))
+def test_properties_that_begin_with_an_engines_name_are_its_own(name: str) -> None:
+    assert engine_of(f"{name}.some.property") == name
 
 
 def test_a_daemon_that_died_is_named_and_the_rest_ended() -> None:

@@ -19,6 +19,11 @@ from windtunnel.engines.hive.runs import job_run
 from windtunnel.errors import TrialInvalidError
 
 COLLECTIONS = "commons-collections-3.2.2.jar"
+CHANGES = {
+    "settings.hive.fetch.task": "none",
+    "settings.mapreduce.job.reduces": 3,
+    "settings.mapreduce.map.java.opts": "-Xmx300m",
+}
 STEPS = [{"name": "use", "sql": "USE whole"}, {"name": "q", "sql": "SELECT 1"}]
 TOLD = [
     {"name": "use", "started": 105.0, "ended": 106.0, "jobs": [], "rows": [], "partitions": 0},
@@ -35,7 +40,7 @@ def written(steps: list[dict[str, Any]]) -> str:
 @pytest.fixture
 def hive(tmp_path: Path) -> Hive:
     hadoop: Any = Cluster(written(TOLD))
-    hadoop.cluster = apply_overrides(load_cluster("local-1"), {"settings.hive.fetch.task": "none"})
+    hadoop.cluster = apply_overrides(load_cluster("local-1"), CHANGES)
     hadoop.shared = tmp_path / "shared"
     hadoop.client = SimpleNamespace(
         address="127.0.0.1", root=tmp_path, logs=tmp_path / "logs", write_text=write_text
@@ -74,10 +79,12 @@ def test_a_session_gets_its_settings_and_statements(hive: Hive) -> None:
     assert job["settings"]["hive.fetch.task"] == "none", "the description's"
     given = job["settings"]["mapreduce.application.classpath"]
     assert given == f"/hadoop/lib/*,{lib / COLLECTIONS}"
+    assert job["settings"]["mapreduce.job.reduces"] == "3", "Hive has a default of its own"
     # what a session reaches into, its tasks do as well
     opens = "--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED"
     assert opens in hive.hadoop.ran[0]  # type: ignore[attr-defined]
-    assert opens in job["settings"]["mapreduce.map.java.opts"].split()
+    assert opens in job["settings"]["mapreduce.reduce.java.opts"].split()
+    assert job["settings"]["mapreduce.map.java.opts"].endswith("ALL-UNNAMED -Xmx300m")
     assert [step["name"] for step in run.steps] == ["use", "q"]
     assert not hive.processes(), "nothing of it runs between sessions"
     again = hive.run("scan", STEPS, 60.0)
@@ -99,5 +106,6 @@ def test_a_phase_is_from_the_question_to_the_answer(hive: Hive) -> None:
     assert phase.metrics["hive_start"].value == pytest.approx(105.0 - run.started_at)
     assert phase.metrics["start_to_first_result"].value == pytest.approx(130.0 - run.started_at)
     assert {row["input_records"] for row in made.tasks if row["type"] == "MAP"} == {None}
+    assert {row["output_records"] for row in made.tasks if row["type"] == "REDUCE"} <= {None}
     with pytest.raises(TrialInvalidError, match="Hive answered without a job: use"):
         job_run("scan", run, run.steps, hive.hadoop.history)

@@ -277,6 +277,7 @@ def test_bad_parameters_are_refused(changes: dict[str, object], says: str) -> No
     ("changes", "says"),
     [
         ({"columns": ["guid_aod"]}, "no column of numbers 'guid_aod'"),
+        ({"columns": ["event_time"], "engine": "hive"}, "'event_time' by hive has too few digits"),
         ({"columns": ["n_jets", "n_jets"]}, "a column stands twice"),
         ({"columns": []}, "needs at least 1"),
         ({"only": 3}, "only 2 collections"),

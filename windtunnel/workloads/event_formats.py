@@ -20,7 +20,11 @@ ON_DISK: Mapping[str, Mapping[str, float]] = {
 """Codecs of each format, and bytes on disk over those as CSV: Spark 3.5.6, 60 MB, seed 1. What a
 trial measures is its own; this is for what must be known before it, such as fitting in a cache."""
 
-_WHO_ASKS = "Who asks: " + "; ".join(f"{n}: {e.title}" for n, e in QUERY_ENGINES.items()) + "."
+_WHO_ASKS = (
+    "Who asks, all but DuckDB over the files in HDFS: "
+    + "; ".join(f"{n}: {e.title}" for n, e in QUERY_ENGINES.items())
+    + "."
+)
 
 if TYPE_CHECKING:
     EngineName = str
@@ -56,8 +60,9 @@ class EventParameters(Parameters):
     )
     warm_up: bool = Field(
         True,
-        description="Ask a few records the same three times before, untimed: the timed queries "
-        "run on JVMs that have loaded and compiled most of what they need.",
+        description="Ask a few records the same before, untimed, three times (Hive: once): the "
+        "timed queries run on JVMs that have loaded and compiled most of what they need. Tasks of "
+        "Hive are new JVMs in any case.",
     )
     seed: int = Field(1, description="Seed of the data.", ge=0)
 

@@ -15,6 +15,7 @@ from windtunnel.workloads.base import About, Parameters
 from windtunnel.workloads.event_formats import EventParameters
 from windtunnel.workloads.event_index import NUMERIC, PARTITION
 from windtunnel.workloads.events import METRICS, EventQueries, of_collections, where
+from windtunnel.workloads.query_engines import QUERY_ENGINES
 from windtunnel.workloads.query_engines.base import QueryEngine
 
 
@@ -38,6 +39,14 @@ class ReportParameters(EventParameters):
                 f"there is no column of numbers '{strange}'",
                 "columns",
                 remedy=f"use some of: {', '.join(NUMERIC)}.",
+            )
+        vague = next((n for n in self.columns if n in QUERY_ENGINES[self.engine].imprecise), None)
+        if vague is not None:
+            raise blame(
+                f"the standard deviation of '{vague}' by {self.engine} has too few digits to be "
+                "checked: its values are large and alike",
+                "columns",
+                remedy="leave the column out, or let another engine ask.",
             )
         if len(set(self.columns)) < len(self.columns):
             raise blame("a column stands twice", "columns")

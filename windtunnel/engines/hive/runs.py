@@ -13,8 +13,10 @@ from windtunnel.engines.told import Step
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Metric
 
-# Of formats that store columns apart tasks count batches of a thousand records.
-_BATCHES = "map_input_records"
+# What Hadoop counts and Hive passes by: of formats that store columns apart its maps read batches
+# of a thousand records, and its reduces write answers to files of their own.
+_NOT_COUNTED = {"MAP": "input_records", "REDUCE": "output_records"}
+_MISLEADING = frozenset(f"{kind.lower()}_{name}" for kind, name in _NOT_COUNTED.items())
 
 
 def job_run(phase: str, run: HiveRun, timed: Sequence[Step], history: History) -> JobRun:
@@ -35,7 +37,7 @@ def job_run(phase: str, run: HiveRun, timed: Sequence[Step], history: History) -
     jobs = as_one(phase, [history.collect(phase, job, run.wall_s) for job in ids], run.wall_s)
     began, ended = timed[0]["started"], timed[-1]["ended"]
     first = next(step for step in run.steps if step["jobs"])
-    metrics = {name: one for name, one in jobs.phase.metrics.items() if name != _BATCHES}
+    metrics = {name: one for name, one in jobs.phase.metrics.items() if name not in _MISLEADING}
     metrics["client_overhead"] = Metric(value=max(0.0, run.wall_s - (ended - began)), unit="s")
     metrics["hive_start"] = Metric(value=run.steps[0]["started"] - run.started_at, unit="s")
     metrics["start_to_first_result"] = Metric(value=first["ended"] - run.started_at, unit="s")
@@ -47,5 +49,5 @@ def job_run(phase: str, run: HiveRun, timed: Sequence[Step], history: History) -
             "metrics": metrics,
         }
     )
-    maps = [{**row, "input_records": None} if row["type"] == "MAP" else row for row in jobs.tasks]
-    return replace(jobs, phase=record, tasks=maps)
+    tasks = [{**row, _NOT_COUNTED[row["type"]]: None} for row in jobs.tasks]
+    return replace(jobs, phase=record, tasks=tasks)

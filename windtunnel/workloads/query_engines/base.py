@@ -69,12 +69,14 @@ class QueryEngine(ABC):
     """Who asks: one entry in the registry for each.
 
     ``title`` says it in a few words; ``engines`` are those beside Hadoop that it needs; ``whole``
-    is what one phase takes the whole of, so that two at once would wait.
+    is what one phase takes the whole of, so that two at once would wait; ``imprecise`` are columns
+    of which its standard deviation has fewer digits than are checked.
     """
 
     title: ClassVar[str]
     engines: ClassVar[tuple[str, ...]] = ()
     whole: ClassVar[str | None] = None
+    imprecise: ClassVar[frozenset[str]] = frozenset()
 
     def lacks(self, kind: str, codec: str) -> str | None:
         """Why it cannot read a format; None if it can."""

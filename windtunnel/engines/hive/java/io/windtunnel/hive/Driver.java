@@ -26,7 +26,7 @@ import org.apache.hadoop.hive.ql.session.SessionState;
  * {@code name} and {@code sql}. Each step that works prints a line: the word {@code windtunnel},
  * then a JSON object with its {@code name}, when it {@code started} and {@code ended} (seconds
  * since 1970), its {@code rows}, the {@code jobs} that it submitted, and how many
- * {@code partitions} it read.
+ * {@code partitions} its plan reads, where it had one.
  */
 public final class Driver {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -63,7 +63,12 @@ public final class Driver {
     session.setMapRedStats(jobs);
     ObjectNode told = JSON.createObjectNode().put("name", name).put("started", now());
     try (IDriver driver = DriverFactory.newDriver(conf)) {
-      driver.run(sql);
+      driver.compileAndRespond(sql);
+      if (driver.getPlan() != null) { // which is gone after it ran
+        told.put("partitions", driver.getPlan().getInputs().stream().map(ReadEntity::getType)
+            .filter(type -> type == Entity.Type.PARTITION).count());
+      }
+      driver.run();
       Schema schema = driver.getSchema();
       List<String> lines = new ArrayList<>();
       if (schema != null && schema.getFieldSchemasSize() > 0) {
@@ -76,7 +81,6 @@ public final class Driver {
       for (String line : lines) {
         row(rows.addObject(), line.split("\t", -1), schema.getFieldSchemas());
       }
-      told.put("partitions", partitions(driver));
     }
     ArrayNode ids = told.putArray("jobs");
     session.getMapRedStats().values().forEach(stats -> ids.add(stats.getJobId()));
@@ -86,20 +90,16 @@ public final class Driver {
   private static void row(ObjectNode row, String[] values, List<FieldSchema> columns) {
     for (int i = 0; i < columns.size(); i++) {
       String name = columns.get(i).getName();
+      if (values[i].equals("NULL")) {
+        row.putNull(name);
+        continue;
+      }
       switch (columns.get(i).getType()) {
         case "int", "bigint" -> row.put(name, Long.parseLong(values[i]));
         case "double" -> row.put(name, Double.parseDouble(values[i]));
         default -> row.put(name, values[i]);
       }
     }
-  }
-
-  private static long partitions(IDriver driver) {
-    if (driver.getPlan() == null || driver.getPlan().getInputs() == null) {
-      return 0;
-    }
-    return driver.getPlan().getInputs().stream().map(ReadEntity::getType)
-        .filter(type -> type == Entity.Type.PARTITION).count();
   }
 
   private static double now() {
