@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,9 +54,16 @@ def asked(trial: Trial) -> Trial:
     )
 
 
-def analysed(path: Path, rounds: int) -> Analysis:
+def by_two(trial: Trial) -> Trial:
+    """The same, formats by column asked by another engine."""
+    made = asked(trial)
+    other = {"engine": "hive"} if "format" in made.parameters else {}
+    return made.model_copy(update={"parameters": made.parameters | other})
+
+
+def analysed(path: Path, rounds: int, edit: Callable[[Trial], Trial] = asked) -> Analysis:
     plan = Plan(
-        trials=rounds * len(LEVELS), levels=LEVELS, edit=asked, write_samples=False, effect=0.0
+        trials=rounds * len(LEVELS), levels=LEVELS, edit=edit, write_samples=False, effect=0.0
     )
     return analyse(read_results(study_folder(path, plan)))
 
@@ -106,6 +115,17 @@ def test_section_chart_and_data(tmp_path: Path) -> None:
     for width in (380, 900):
         assert CHARTS["formats"].draw(analysis, width) is not None
     assert "scan by DuckDB: csv " in CHARTS["formats"].describe(analysis)
+
+
+def test_engines_are_drawn_on_one_scale(tmp_path: Path) -> None:
+    drawn = CHARTS["formats"].draw(analysed(tmp_path, 3, by_two), 700)
+    assert drawn is not None
+    text = json.dumps(drawn)
+    assert "Spark on YARN" in text and "Hive" in text
+    domains = set(re.findall(r'"domain": \[([^]]+)\]', text))
+    assert len(domains) == 1, "of both panels"
+    least, most = map(float, domains.pop().split(","))
+    assert 0 < least < 0.5e5 and most > 8e5 * MACHINE
 
 
 def test_one_round_has_no_interval_and_says_so(tmp_path: Path) -> None:

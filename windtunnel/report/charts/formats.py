@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 
 from windtunnel.analysis import Analysis
@@ -16,9 +18,16 @@ _OURS, _BESIDE = TREATMENTS[1], TREATMENTS[2]
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
-    """A panel for each workload and engine, DuckDB's points in the same; None without any."""
-    panels = [_panel(one, other, width) for one, other in _chosen(analysis)]
-    return stack(*panels, spacing=28) if panels else None
+    """A panel for each workload and engine, DuckDB's points in the same; None without any.
+
+    All have one scale: an engine is compared with the one above it.
+    """
+    chosen = _chosen(analysis)
+    values = [_value(e, "") for pair in chosen for found in pair if found for e in found.entries]
+    if not values:
+        return None
+    ends = (min(v["low"] for v in values), max(v["high"] for v in values))
+    return stack(*(_panel(one, other, ends, width) for one, other in chosen), spacing=28)
 
 
 def describe(analysis: Analysis) -> str:
@@ -43,7 +52,7 @@ def _chosen(analysis: Analysis) -> list[tuple[Formats, Formats | None]]:
     return [(f, beside(found, f)) for f in shown][:PANELS]
 
 
-def _panel(one: Formats, other: Formats | None, width: int) -> Drawing:
+def _panel(one: Formats, other: Formats | None, ends: tuple[float, float], width: int) -> Drawing:
     narrow = width < NARROW
     label = 96 if narrow else 130
     rows = [_value(e, _OURS) for e in one.entries]
@@ -58,7 +67,7 @@ def _panel(one: Formats, other: Formats | None, width: int) -> Drawing:
     x = alt.X(
         "rate:Q",
         title="records per second",
-        scale=alt.Scale(type="log", nice=True),
+        scale=alt.Scale(type="log", nice=True, domain=ends),
         axis=alt.Axis(format="~s", tickCount=4 if narrow else 8, gridColor=GRID),
     )
     base = alt.Chart(data(rows)).encode(y=y)
@@ -82,7 +91,7 @@ def _panel(one: Formats, other: Formats | None, width: int) -> Drawing:
     return layer(*drawn, width=width - label - 30, height=ROW * count, title=head)
 
 
-def _value(entry: Entry, ink: str) -> dict[str, object]:
+def _value(entry: Entry, ink: str) -> dict[str, Any]:
     rate = entry.rate
     known = rate.ci_low is not None and rate.ci_high is not None and rate.ci_low > 0
     ratio = entry.ratio
