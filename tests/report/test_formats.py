@@ -125,7 +125,7 @@ def test_engines_are_drawn_on_one_scale(tmp_path: Path) -> None:
     domains = set(re.findall(r'"domain": \[([^]]+)\]', text))
     assert len(domains) == 1, "of both panels"
     least, most = map(float, domains.pop().split(","))
-    assert 0 < least < 0.5e5 and most > 8e5 * MACHINE
+    assert 0 < least < 0.5e5 and most > 8e5, "slow rows and fast columns"
 
 
 def test_one_round_has_no_interval_and_says_so(tmp_path: Path) -> None:
