@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,14 @@ def test_a_phase_is_named_only_if_most_of_the_change_is_clearly_in_it(
     assert finding.phase == named
     assert ("of the change is in sort" in finding.text) is (named is not None)
     assert ("spread over the phases" in finding.text) is spread
+
+
+def test_seconds_that_point_the_other_way_are_not_told():
+    """Shorter in every combination by share, and longer by the seconds of the longest one."""
+    (finding,) = findings([effect("total", -30)])
+    assert "-30 % [-45, -15] (95 %), -30.0 s" in finding.text
+    (finding,) = findings([replace(effect("total", -30), absolute=0.05)])
+    assert "-30 % [-45, -15] (95 %)" in finding.text and " s" not in finding.text.split("(95 %)")[1]
 
 
 def test_one_trial_each_concludes_nothing(tmp_path: Path):

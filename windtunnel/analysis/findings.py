@@ -292,9 +292,7 @@ def _sentence(
                 f"(p {digits(total.p)}, corrected {digits(total.p_adjusted)}){floor}{tail}"
             )
         return f"{lead}no difference found, {size}{floor}{tail}"
-    text = (
-        f"{lead}{percent(total.relative)} {interval}, {quantity(total.absolute, 's', signed=True)}"
-    )
+    text = f"{lead}{percent(total.relative)} {interval}{_seconds(total)}"
     if phase is not None and share is not None:
         text += f"; {percent(share, signed=False)} of the change is in {phase}"
         text += f", most in its {stage.words} stage" if stage else ""
@@ -303,3 +301,14 @@ def _sentence(
     if moved:
         text += "; with it " + ", ".join(f"{m.words} {percent(m.relative)}" for m in moved)
     return text + tail
+
+
+def _seconds(total: Effect) -> str:
+    """The change in seconds; nothing where it points the other way.
+
+    It does where combinations of very different length are averaged: ratios weigh all alike,
+    seconds the longest most.
+    """
+    if total.relative is not None and total.relative * total.absolute < 0:
+        return ""
+    return f", {quantity(total.absolute, 's', signed=True)}"
