@@ -40,7 +40,8 @@ def test_a_mix_begins_with_its_slowdowns(tmp_path: Path) -> None:
 
 def test_a_store_begins_with_what_it_served(tmp_path: Path) -> None:
     assert store(tmp_path, "1", "4", "16", factor="workloads.keyvalue.threads") == (
-        "keyvalue serves 100 ops/s [100, 100] (1) to 1,000 ops/s [1,000, 1,000] (16)."
+        "keyvalue serves 100 ops/s [100, 100] (threads 1) to "
+        "1,000 ops/s [1,000, 1,000] (threads 16)."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from windtunnel.analysis import Analysis, Cell
@@ -63,8 +63,8 @@ def _answer(analysis: Analysis, rows: list[Served]) -> str:
     """How much was served where nothing held it back, and how soon at a rate that was reached."""
     paced = [row for row in rows if row.target is not None and not row.saturated]
     free = [row.throughput for row in rows if row not in paced]
-    named = len(rows) > 1
-    told = [f"serves {_ends(free, _rate, named)}"] if free else []
+    names = _names(analysis) if len(rows) > 1 else {}
+    told = [f"serves {_ends(free, _rate, names)}"] if free else []
     for operation in ANSWERED:
         found = [
             (row.target, cell)
@@ -74,17 +74,26 @@ def _answer(analysis: Analysis, rows: list[Served]) -> str:
         if found:
             targets = {target for target, _ in found}
             at = f"at {targets.pop():,.0f} ops/s " if len(targets) == 1 else "at its target rates "
-            within = _ends([cell for _, cell in found], _ms, named)
+            within = _ends([cell for _, cell in found], _ms, names)
             told.append(f"{at}answers 99 % of its {_words(operation)}s within {within}")
             break
     return f"{rows[0].workload} {'; '.join(told)}" if told else ""
 
 
-def _ends(cells: list[Cell], say: Callable[[float], str], named: bool) -> str:
+def _names(analysis: Analysis) -> dict[str, str]:
+    """Treatments by id; a number alone says its factor: ``threads 16``."""
+    names = {}
+    for one in analysis.study.treatments:
+        factor = next(iter(one.levels), "").rpartition(".")[2]
+        names[one.id] = f"{factor} {one.id}" if one.id.isdigit() else one.id
+    return names
+
+
+def _ends(cells: list[Cell], say: Callable[[float], str], names: Mapping[str, str]) -> str:
     """The least and the most with their intervals and treatments, or the only one."""
     ends = (min(cells, key=lambda cell: cell.mean), max(cells, key=lambda cell: cell.mean))
     return " to ".join(
-        f"{say(cell.mean)}{_interval(cell)}" + (f" ({cell.treatment})" if named else "")
+        f"{say(cell.mean)}{_interval(cell)}" + (f" ({names[cell.treatment]})" if names else "")
         for cell in dict.fromkeys(ends)
     )
 
