@@ -14,16 +14,11 @@ from tests.engines.test_hadoop_program import Cluster
 from tools import build_engine_jar
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.artifacts import ArtifactSet
-from windtunnel.engines.hive.engine import JAR, MAIN, Hive
+from windtunnel.engines.hive.engine import MAIN, OWN_JAR, Hive
 from windtunnel.engines.hive.runs import job_run
 from windtunnel.errors import TrialInvalidError
 
 COLLECTIONS = "commons-collections-3.2.2.jar"
-CHANGES = {
-    "settings.hive.fetch.task": "none",
-    "settings.mapreduce.job.reduces": 3,
-    "settings.mapreduce.map.java.opts": "-Xmx300m",
-}
 STEPS = [{"name": "use", "sql": "USE whole"}, {"name": "q", "sql": "SELECT 1"}]
 TOLD = [
     {"name": "use", "started": 105.0, "ended": 106.0, "jobs": [], "rows": [], "partitions": 0},
@@ -40,13 +35,17 @@ def written(steps: list[dict[str, Any]]) -> str:
 @pytest.fixture
 def hive(tmp_path: Path) -> Hive:
     hadoop: Any = Cluster(written(TOLD))
-    hadoop.cluster = apply_overrides(load_cluster("local-1"), CHANGES)
-    hadoop.shared = tmp_path / "shared"
+    hadoop.cluster = apply_overrides(load_cluster("local-1"), {"settings.hive.fetch.task": "none"})
     hadoop.client = SimpleNamespace(
         address="127.0.0.1", root=tmp_path, logs=tmp_path / "logs", write_text=write_text
     )
     software = hadoop.daemons.layout.software
-    plain, software.lib = software.command, Path("/hadoop/lib")
+    plain = software.command
+    hadoop.daemons.layout.properties = lambda: {
+        "mapreduce.application.classpath": "/hadoop/lib/*",
+        "mapreduce.job.reduces": "3",
+        "mapreduce.map.java.opts": "-Xmx300m",
+    }
     software.command = lambda *words, **more: [*more["options"], *plain(*words, **more)]
     jars = ArtifactSet("hive-4.0", tmp_path / "hive", [])
     write_text(jars.lib / COLLECTIONS, "")
@@ -61,7 +60,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def test_the_jar_was_made_of_the_sources_that_lie_beside_it() -> None:
-    with zipfile.ZipFile(build_engine_jar.HOME / "hive" / JAR) as jar:
+    with zipfile.ZipFile(OWN_JAR) as jar:
         assert jar.read(build_engine_jar.HASH).decode() == build_engine_jar.source_hash("hive"), (
             "run: python tools/build_engine_jar.py hive"
         )
@@ -72,7 +71,7 @@ def test_a_session_gets_its_settings_and_statements(hive: Hive) -> None:
     ((*_, main, description, path),) = hive.hadoop.ran  # type: ignore[attr-defined]
     assert main == MAIN
     lib = hive.jars.lib
-    assert path == f"/conf:{hive.hadoop.shared / JAR}:{lib}/*"
+    assert path == f"/conf:{OWN_JAR}:{lib}/*"
     job = json.loads(Path(description).read_text())
     assert job["steps"] == STEPS
     assert job["settings"]["hive.execution.engine"] == "mr"

@@ -32,8 +32,8 @@ _MACHINE = QUERY_ENGINES[BESIDE]
 METRICS: Mapping[str, str] = {
     "rows_per_s": "records of the collections asked for, times the queries, per second",
     "hdfs_bytes_read": "bytes that the engine's tasks read",
-    "cpu_time": "CPU time of tasks, as the engine counts it: their threads (Spark, Trino) or their "
-    "JVMs from start to end (Hive)",
+    "cpu_time": "CPU time of tasks, as the engine counts it: their threads (Spark, Trino, DuckDB) "
+    "or their JVMs from start to end (Hive)",
     "bytes_on_disk": "bytes of the collections asked for, one copy",
     "read_share": "bytes read over bytes on disk, of one pass over the collections asked for",
     "size_share": "bytes on disk over those of the same records as CSV",

@@ -129,7 +129,7 @@ class MixParameters(Parameters):
                     f"two of '{part.workload}' cannot run at once: each takes {whole}",
                     "parts",
                     name,
-                    remedy="leave one of them, or let another engine ask (not on YARN).",
+                    remedy="leave one of them, or let another engine ask.",
                 )
             taken |= {whole} if whole else set()
         return self

@@ -11,11 +11,9 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import ClassVar
 
-from windtunnel.cluster.settings import engine_of, text_of
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.client import numbered
 from windtunnel.engines.lines import Line
@@ -23,7 +21,7 @@ from windtunnel.engines.told import Step, told_in
 from windtunnel.errors import TrialInvalidError
 
 MAIN = "io.windtunnel.hive.Driver"
-JAR = "windtunnel-hive.jar"
+OWN_JAR = Path(__file__).with_name("windtunnel-hive.jar")
 _HEAP_MB = 768
 # What its serialisation of plans reaches into, in clients and in tasks, beside what Hadoop needs.
 _OPENS = tuple(
@@ -54,11 +52,7 @@ class Hive(Engine):
     lines: ClassVar[Mapping[str, Line]] = {"4.0": Line("hive-4.0", 17, 21)}
 
     def start(self) -> None:
-        """Lay the session's jar where its host reads it; no daemon is started."""
-        self._jar = self.hadoop.shared / JAR
-        package = resources.files("windtunnel.engines.hive")
-        self._jar.parent.mkdir(parents=True, exist_ok=True)
-        self._jar.write_bytes(package.joinpath(JAR).read_bytes())
+        """No daemon is started."""
 
     def run(self, name: str, steps: Sequence[Step], deadline_s: float) -> HiveRun:
         """Take steps (``name`` and ``sql`` each) in a session of their own.
@@ -95,7 +89,7 @@ class Hive(Engine):
             description,
             heap_mb=_HEAP_MB,
             hosts_file=daemons.hosts_file,
-            classpath=[daemons.client_conf, self._jar, f"{self.jars.lib}/*"],
+            classpath=[daemons.client_conf, OWN_JAR, f"{self.jars.lib}/*"],
             options=(*_OPENS, f"-Dderby.stream.error.file={folder}/derby.log"),
             binding=daemons.layout.binding(client.address),
         )
@@ -103,7 +97,6 @@ class Hive(Engine):
     def _settings(self, folder: str) -> dict[str, str]:
         """Of the session and its jobs; those of the cluster's description win."""
         opens = " ".join(_OPENS)
-        software = self.hadoop.daemons.layout.software
         settings = {
             "hive.execution.engine": "mr",
             # a metastore of its own, which ends with the session
@@ -126,15 +119,13 @@ class Hive(Engine):
             # tasks of 256 MB
             "hive.input.format": "org.apache.hadoop.hive.ql.io.HiveInputFormat",
         }
-        # Hive lays defaults of its own over what Hadoop's files say
-        given = self.hadoop.cluster.settings
-        settings |= {n: text_of(value) for n, value in given.items() if engine_of(n) is None}
+        # Hadoop's once more: Hive lays defaults of its own over what the site files say
+        settings |= self.hadoop.daemons.layout.properties()
         settings |= self.settings
         for name in _TASK_OPTIONS:
             settings[name] = f"{opens} {settings.get(name, '')}".strip()
         # of which Hive's jar takes the second for granted, and Hadoop has it no longer
-        jars = settings.get(_CLASSPATH, f"{software.lib}/*")
-        return {**settings, _CLASSPATH: f"{jars},{self._collections()}"}
+        return {**settings, _CLASSPATH: f"{settings[_CLASSPATH]},{self._collections()}"}
 
     def _collections(self) -> Path:
         """The jar of Commons Collections 3, read where it lies in the cache."""
