@@ -15,6 +15,7 @@ from pathlib import Path
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan, RackPlan
 from windtunnel.hosts.fabric.state import capabilities
+from windtunnel.hosts.isolation.policy import isolation
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.hosts.remains import Registration
 
@@ -50,7 +51,9 @@ def main() -> None:
         os.environ["WINDTUNNEL_STATE"] = folder
         for _ in range(times):
             entry = Registration.create("scaled")
-            supervisor = SupervisorClient(entry.id, [entry.scratch], Path(folder, "log"))
+            supervisor = SupervisorClient(
+                entry.id, [entry.scratch], Path(folder, "log"), isolation()
+            )
             fabric = Fabric(entry, supervisor, Path(folder, "logs"))
             began = time.perf_counter()
             try:

@@ -172,13 +172,6 @@ def test_clients_listen_on_one_address_where_the_deployment_says_so(tmp_path: Pa
     assert not any("windtunnel.bind" in word for word in user_command(["hdfs", "fsck"], free))
 
 
-def test_a_client_with_a_host_of_its_own_runs_there(tmp_path: Path) -> None:
-    free = facts(tmp_path)
-    inside = user_command(["hdfs", "fsck"], {**free, "entrance": "/x/client/enter.sh"})
-
-    assert inside == ["/x/client/enter.sh", *user_command(["hdfs", "fsck"], free)]
-
-
 @pytest.mark.parametrize("words", [["hdfs"], ["ls", "/"], ["hdfs", "explode"]])
 def test_an_unknown_command_is_refused_with_the_known_ones(words: list[str]) -> None:
     with pytest.raises(UsageError, match="unknown command") as caught:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.hosts import host
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.engines.hadoop.layout import (
     ADDRESSES,
@@ -27,13 +28,6 @@ GIB = 1 << 30
 SOFTWARE = Software(Path("/java/bin/java"), "17.0.1", Path("/lib"), Path("/clib"), "3.5.0")
 
 
-class Host:
-    """A name and folders: a layout starts nothing."""
-
-    def __init__(self, name: str, address: str, root: Path) -> None:
-        self.name, self.address, self.root, self.logs = name, address, root / name, root / "logs"
-
-
 def layout_of(folder: Path, **overrides: Any) -> Layout:
     changes = {name.replace("__", "."): value for name, value in overrides.items()}
     return layout_for(apply_overrides(load_cluster("local-3"), changes), folder)
@@ -42,11 +36,11 @@ def layout_of(folder: Path, **overrides: Any) -> Layout:
 def layout_for(cluster: Cluster, folder: Path, loopback_jar: Path | None = None) -> Layout:
     placements = [
         Placement(
-            Host(node.name, f"127.1.2.{i + 1}", folder),
+            host(node.name, f"127.1.2.{i + 1}", folder),
             list(node.roles),
             folder / "containers" / node.name,
             disks=2,
-        )  # type: ignore[arg-type]
+        )
         for i, node in enumerate(cluster.nodes())
     ]
     return plan_layout(

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.hosts import host
 from windtunnel.engines.hadoop.masters import Masters
 
 PORTS = {
@@ -18,7 +19,7 @@ PORTS = {
     "yarn.resourcemanager.webapp.address": 3,
     "mapreduce.jobhistory.webapp.address": 4,
 }
-WORKER = SimpleNamespace(name="w1", address="127.0.0.2")
+WORKER = host("w1", "127.0.0.2")
 LAYOUT: Any = SimpleNamespace(
     placements=[SimpleNamespace(host=WORKER)],
     address=lambda prop, host=None: (host.address if host else "127.0.0.1", PORTS[prop]),

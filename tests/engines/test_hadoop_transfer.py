@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,9 @@ CLOSED = (
 
 class Host:
     """Writes to the NameNode's log what its clients would cause."""
+
+    account = "hadoop"
+    open_socket = staticmethod(socket.socket)
 
     def __init__(self, folder: Path, code: int = 0) -> None:
         self.name, self.address, self.root, self.logs = "client", "10.0.0.2", folder, folder

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+from tests.support.hosts import host
 from windtunnel.engines.deployment import FileStatus
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.errors import DeploymentError
@@ -25,7 +26,7 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 
 def client(answer: Answer) -> WebHdfs:
-    made = WebHdfs(NAMENODE, {"worker-1": "127.1.2.2"})
+    made = WebHdfs(NAMENODE, {"worker-1": "127.1.2.2"}, host())
     made.close()
     made._http = httpx.Client(transport=httpx.MockTransport(answer))
     return made

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import httpx
 import pytest
 
+from tests.support.hosts import host
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.hbase.engine import HBase
 from windtunnel.engines.hbase.site import placed, plan_site, xml_of
@@ -18,10 +17,6 @@ from windtunnel.engines.hbase.status import Status
 from windtunnel.engines.ycsb.sizes import MIB
 
 CLUSTER = load_cluster("local-3")
-
-
-def host(name: str, address: str) -> Any:
-    return SimpleNamespace(name=name, address=address, root=Path("/r") / name)
 
 
 MASTER, ONE, TWO = host("master", "127.1.1.1"), host("w1", "127.1.1.2"), host("w2", "127.1.1.3")

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.hosts import host
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.artifacts import ArtifactSet, Jar
 from windtunnel.engines.engine import load_engine
@@ -25,10 +26,6 @@ from windtunnel.engines.kudu.status import Rest, Status
 from windtunnel.errors import DescriptionError, SetupError, TrialInvalidError
 
 CLUSTER = load_cluster("local-3")
-
-
-def host(name: str, address: str) -> Any:
-    return SimpleNamespace(name=name, address=address, root=Path("/r") / name)
 
 
 MASTER, ONE, TWO = host("master", "127.1.1.1"), host("w1", "127.1.1.2"), host("w2", "127.1.1.3")

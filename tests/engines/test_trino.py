@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.engines.test_hadoop_layout import layout_of
+from tests.support.hosts import host
 from tools import build_engine_jar
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines import engine as contract
@@ -39,10 +41,6 @@ QUERY = {
     },
     "inputs": [{"connectorInfo": {"partitionIds": ["collection=data-01"], "truncated": False}}],
 }
-
-
-def host(name: str, address: str) -> Any:
-    return SimpleNamespace(name=name, address=address, root=Path("/r") / name)
 
 
 MASTER, ONE, TWO = host("master", "127.1.1.1"), host("w1", "127.1.1.2"), host("w2", "127.1.1.3")
@@ -180,7 +178,7 @@ class Machine:
     """A host whose clients end at once with what a test wants them to have written."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.address = name, "127.1.2.1"
+        self.name, self.address, self.open_socket = name, "127.1.2.1", socket.socket
         self.root, self.logs = folder / name, folder / "logs"
         self.started: list[tuple[ProcessSpec, Process]] = []
         self.writes: list[dict[str, Any]] = [{"name": "q", "rows": [], "query": QUERY}]

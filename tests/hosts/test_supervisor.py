@@ -16,6 +16,7 @@ import pytest
 
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
+from windtunnel.hosts.isolation.policy import isolation
 from windtunnel.hosts.local import LocalHost, SupervisorClient
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, kill_marked, marks, remove_scratch
 
@@ -25,9 +26,11 @@ OWNER = """\
 import sys, time
 from pathlib import Path
 from windtunnel.hosts.base import ProcessSpec
+from windtunnel.hosts.isolation.policy import isolation
 from windtunnel.hosts.local import SupervisorClient
 mark, folder = sys.argv[1], Path(sys.argv[2])
-client = SupervisorClient(mark, [folder / "scratch", folder / "foreign"], folder / "sup.log")
+scratch = [folder / "scratch", folder / "foreign"]
+client = SupervisorClient(mark, scratch, folder / "sup.log", isolation())
 client.spawn(ProcessSpec("daemon", ["sh", "-c", sys.argv[3]], folder / "daemon.log", folder))
 print(client.pid, flush=True)
 time.sleep(600)
@@ -48,7 +51,7 @@ def client(mark: str, tmp_path: Path) -> Iterator[SupervisorClient]:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     (scratch / SCRATCH_MARKER).write_text(mark)
-    made = SupervisorClient(mark, [scratch], tmp_path / "supervisor.log")
+    made = SupervisorClient(mark, [scratch], tmp_path / "supervisor.log", isolation())
     yield made
     made.close()
 
@@ -126,7 +129,7 @@ def test_close_ends_everything_and_removes_the_scratch_folder(mark: str, tmp_pat
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     (scratch / SCRATCH_MARKER).write_text(mark)
-    client = SupervisorClient(mark, [scratch], tmp_path / "supervisor.log")
+    client = SupervisorClient(mark, [scratch], tmp_path / "supervisor.log", isolation())
     process = client.spawn(spec(tmp_path, "sh", "-c", NEST))
     until(lambda: running(mark) >= 4, "the start of the nest")
     client.close()
@@ -168,7 +171,7 @@ def test_the_death_of_the_owner_ends_everything_setsid_or_not(
 def test_the_death_of_the_supervisor_is_noticed_and_leaves_no_daemon(
     mark: str, tmp_path: Path
 ) -> None:
-    client = SupervisorClient(mark, [], tmp_path / "supervisor.log")
+    client = SupervisorClient(mark, [], tmp_path / "supervisor.log", isolation())
     process = client.spawn(spec(tmp_path, "sh", "-c", NEST))
     until(lambda: running(mark) >= 4, "the start of the nest")
     os.kill(client.pid, signal.SIGKILL)
@@ -184,7 +187,7 @@ def test_the_death_of_the_supervisor_is_noticed_and_leaves_no_daemon(
 def test_an_order_that_is_no_order_ends_the_supervisor_and_its_processes(
     mark: str, tmp_path: Path
 ) -> None:
-    client = SupervisorClient(mark, [], tmp_path / "supervisor.log")
+    client = SupervisorClient(mark, [], tmp_path / "supervisor.log", isolation())
     client.spawn(spec(tmp_path, "sh", "-c", NEST))
     until(lambda: running(mark) >= 4, "the start of the nest")
     client.send({"op": "spawn", "name": "incomplete"})

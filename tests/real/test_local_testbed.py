@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.real.conftest import remains, wait_for
+from tests.support import sockets
 from windtunnel.cluster import load_cluster
 from windtunnel.engines.hadoop.layout import MAIN_CLASS
 from windtunnel.errors import DeploymentError
@@ -44,11 +45,8 @@ def listening(deployment: LocalDeployment) -> dict[str, set[tuple[str, int]]]:
         try:
             words = process.cmdline()
             main = next((word for word in words if word.startswith("org.apache.")), "other")
-            for connection in process.net_connections("tcp"):
-                if connection.status == psutil.CONN_LISTEN:
-                    address = connection.laddr.ip.removeprefix("::ffff:")
-                    found.setdefault(main, set()).add((address, connection.laddr.port))
-        except psutil.Error:  # it has just ended
+            found.setdefault(main, set()).update(sockets.listening(process.pid))
+        except (psutil.Error, OSError):  # it has just ended
             continue
     return found
 
@@ -62,16 +60,16 @@ def test_daemons_listen_on_loopback(deployment: LocalDeployment) -> None:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(deployment.run_job, "teragen", job, user, deadline_s=deadline_s)
         while not running.done():
-            for main, sockets in listening(deployment).items():
-                seen.setdefault(main, set()).update(sockets)
+            for main, places in listening(deployment).items():
+                seen.setdefault(main, set()).update(places)
             time.sleep(0.1)
         running.result()
     deployment.files.delete("/loopback")
 
     elsewhere = {
         (main, address, port)
-        for main, sockets in seen.items()
-        for address, port in sockets
+        for main, places in seen.items()
+        for address, port in places
         if not ip_address(address).is_loopback
     }
     assert not elsewhere

@@ -10,6 +10,7 @@ from pathlib import Path
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan, RackPlan
+from windtunnel.hosts.isolation.policy import confined, isolation
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.hosts.remains import Registration
 
@@ -40,7 +41,9 @@ def standing(plan: FabricPlan, logs: Path, tell: Callable[[str], object] = str) 
     registration = Registration.create("scaled")
     tell(registration.id)
     logs.mkdir(parents=True, exist_ok=True)
-    supervisor = SupervisorClient(registration.id, [registration.scratch], logs / "supervisor.log")
+    isolated = confined(isolation(), registration.id, registration.folder, logs, [])
+    log = logs / "supervisor.log"
+    supervisor = SupervisorClient(registration.id, [registration.scratch], log, isolated)
     fabric = Fabric(registration, supervisor, logs)
     try:
         fabric.build(plan)

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from tests.support.hosts import host
 from windtunnel.engines.deployment import FileStatus
 from windtunnel.engines.hadoop.history import History
 
@@ -160,7 +161,7 @@ def server(job: Any, counters: Any, jhist: bytes | None = JHIST.encode()) -> His
         body = next(body) if isinstance(body, Iterator) else body
         return body if isinstance(body, httpx.Response) else httpx.Response(200, json=body)
 
-    made = History(("127.1.2.3", 20001), Files(jhist))  # type: ignore[arg-type]
+    made = History(("127.1.2.3", 20001), Files(jhist), host())  # type: ignore[arg-type]
     made.close()
     made._http = httpx.Client(transport=httpx.MockTransport(answer))
     return made

@@ -276,6 +276,9 @@ class MockTestbed:
         self.jobs.append((trial, phase, settings))
         return trial
 
+    def permit_open(self) -> None:
+        """Nothing can be reached here."""
+
     def check(self, cluster: Cluster) -> Realisation:
         """Everything is possible."""
         return Realisation()

@@ -26,6 +26,7 @@ from windtunnel.errors import (
 from windtunnel.hosts.remains import state_root
 
 UNEXPECTED = 70
+_UMASK = 0o022
 
 app = typer.Typer(
     name="windtunnel",
@@ -48,6 +49,7 @@ def main() -> None:
     """Run the command line; every error becomes one message and its exit code."""
     # Matrices are small here: threads would wait for each other longer than they compute.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.umask(os.umask(_UMASK) | _UMASK)  # whatever the user's is: others may not write what we do
     # Records live until the end: looking for garbage among them every 700 finds none, a tenth
     # of the time of a large report.
     gc.set_threshold(50_000, 20, 20)

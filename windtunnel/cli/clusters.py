@@ -1,15 +1,16 @@
-"""``up``, ``status``, ``down``, ``exec``, ``clean``: clusters for interactive use."""
+"""``up``, ``status``, ``down``, ``exec``, ``open``, ``clean``: clusters for interactive use."""
 
 from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
+import os
 import subprocess
-from pathlib import Path
 from typing import Annotated, Any
 
 import psutil
 import typer
 
+from windtunnel.cli.options import Open
 from windtunnel.errors import NotRealisableError, UsageError
 from windtunnel.hosts.remains import Registration, registered
 from windtunnel.hosts.remains import clean as clean_remains
@@ -27,6 +28,7 @@ def register(app: typer.Typer) -> None:
         epilog="Example: windtunnel exec -- hdfs dfs -ls /",
         context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     )(execute)
+    app.command(name="open", epilog="Example: windtunnel open")(open_)
     app.command(epilog="Example: windtunnel clean")(clean)
 
 
@@ -42,6 +44,7 @@ def up(
     data: Annotated[
         str, typer.Option(metavar="SHARE", help="Size of a model's memory and blocks.")
     ] = "1",
+    open_: Open = False,
 ) -> None:
     """Start a cluster on this machine and keep it up."""
     from rich.console import Console
@@ -67,21 +70,25 @@ def up(
             f"the testbed '{testbed}' runs at full size",
             remedy=f"add '--testbed {SCALED}', or leave out --rate and --data.",
         )
-    bed = make_testbed(testbed, Path("logs"), lambda text: None, scale)
+    bed = make_testbed(testbed, keeper.folder_of_all(), lambda text: None, scale)
+    if open_:
+        bed.permit_open()
     found = bed.check(described)
     if found.impossible:
         raise NotRealisableError(
             "; ".join(found.impossible), remedy="change the cluster description."
         )
-    for caveat in found.unrealised if scale else ():
-        console.print(f"note: {caveat}", highlight=False)
+    for caveat in found.unrealised:
+        console.print(f"note: {caveat}", highlight=False, soft_wrap=True)
     bed.prepare(described)
     with console.status("starting") as line:
-        facts = keeper.start(described, testbed, scale, line.update)
+        facts = keeper.start(described, testbed, scale, line.update, permit_open=open_)
     print(f"{facts['id']} is up: {described.name}")
-    for role, address in facts["endpoints"].items():
-        print(f"  {role:16} {address}")
-    print("  use it:  windtunnel exec -- hdfs dfs -ls /\n  end it:  windtunnel down")
+    print(
+        "  use it:     windtunnel exec -- hdfs dfs -ls /\n"
+        "  web pages:  windtunnel open\n"
+        "  end it:     windtunnel down"
+    )
 
 
 def status() -> None:
@@ -102,8 +109,6 @@ def status() -> None:
         print(f"{entry.id}: {facts.get('cluster', 'starting')} ({kind})")
         for name, pid in facts.get("pids", {}).items():
             print(f"  {name:28} {_daemon_state(pid)}")
-        for role, address in facts.get("endpoints", {}).items():
-            print(f"  {role:28} {address}")
 
 
 def _daemon_state(pid: int) -> str:
@@ -129,9 +134,35 @@ def execute(
 ) -> int:
     """Run a real Hadoop client against the cluster that is up ('hadoop jar examples ...' too)."""
     from windtunnel.engines.hadoop.client import user_command
+    from windtunnel.hosts.remains import entering
+    from windtunnel.hosts.supervisor import python_path
 
     entry = _chosen(id_)
-    return subprocess.call(user_command(command, entry.facts()["client"]))
+    facts = entry.facts()["client"]
+    return subprocess.call(
+        entering(entry.folder, "client", user_command(command, facts)),
+        env=os.environ | {"HADOOP_USER_NAME": facts["account"], "PYTHONPATH": python_path()},
+    )
+
+
+def open_(id_: Id = None) -> None:
+    """Show the web pages of the cluster that is up, on loopback ports that ask for a token."""
+    from windtunnel.hosts.remains import sockets_of
+    from windtunnel.testbeds.web_proxy import WebProxy, WebServer
+
+    entry = _chosen(id_)
+    servers = [WebServer(**server) for server in entry.facts()["web_servers"]]
+    with sockets_of(entry) as open_socket:
+        proxy = WebProxy(servers, open_socket)
+        print(f"web pages of {entry.id}, until Ctrl-C; keep the token to yourself:")
+        for daemon, page in proxy.pages().items():
+            print(f"  {daemon:28} {page}", flush=True)
+        try:
+            proxy.serve()
+        except KeyboardInterrupt:
+            print("closed")
+        finally:
+            proxy.close()
 
 
 def _chosen(id_: str | None) -> Registration:

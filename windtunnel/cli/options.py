@@ -24,6 +24,16 @@ Changes = Annotated[
 ]
 
 
+Open = Annotated[
+    bool,
+    typer.Option(
+        "--open-to-local-accounts",
+        help="As root, where nothing keeps other accounts out of the cluster: start it all the "
+        "same. They can then run programs as root.",
+    ),
+]
+
+
 def load(study: str, changes: list[str] | None, hadoop: str | None) -> Plan:
     """The plan of a study file or of the catalogue's, with the changes of the command line."""
     from windtunnel.study.file import load_study

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Study, load, testbed_of
+from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Open, Study, load, testbed_of
 from windtunnel.errors import InterruptedStudyError, StudyStoppedError
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: windtunnel report out --html report.html")(report)
 
 
-def demo(results: Results = None, hadoop: Hadoop = None) -> None:
+def demo(results: Results = None, hadoop: Hadoop = None, open_: Open = False) -> None:
     """Run the demo study on real Hadoop here: stock against tuned TeraSort, with a report."""
     folder = results or DEFAULT_FOLDER / f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
-    _run("demo", folder, None, hadoop, retry_invalid=False)
+    _run("demo", folder, None, hadoop, retry_invalid=False, permit_open=open_)
 
 
 def run(
@@ -59,9 +59,18 @@ def run(
     hadoop: Hadoop = None,
     retry_invalid: Retry = False,
     pilot: Pilot = False,
+    open_: Open = False,
 ) -> None:
     """Run a study, or go on with one that was stopped, and report it."""
-    _run(study, results, set_, hadoop, retry_invalid=retry_invalid, pilot=pilot)
+    _run(
+        study,
+        results,
+        set_,
+        hadoop,
+        retry_invalid=retry_invalid,
+        pilot=pilot,
+        permit_open=open_,
+    )
 
 
 def _run(
@@ -72,10 +81,12 @@ def _run(
     *,
     retry_invalid: bool,
     pilot: bool = False,
+    permit_open: bool = False,
 ) -> None:
     from rich.console import Console
 
     from windtunnel.cli.progress import listener_for
+    from windtunnel.hosts.isolation.policy import FLAG
     from windtunnel.study.check import check_plan
     from windtunnel.study.journal import open_journal
     from windtunnel.study.runner import Runner
@@ -86,7 +97,10 @@ def _run(
     again = ["windtunnel", "run", study, "--results", str(folder)]
     again += [word for change in changes or [] for word in ("--set", change)]
     again += ["--hadoop", hadoop] if hadoop else []
+    again += [FLAG] if permit_open else []
     testbed = testbed_of(plan, folder / "logs")
+    if permit_open:
+        testbed.permit_open()
     caveats = check_plan(plan, testbed)
     for caveat in caveats:
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)

@@ -98,8 +98,13 @@ class Transfers(Protocol):
         """Copy files of the file system into a folder of the client; errors as with put."""
         ...
 
-    def run_on_client(self, name: str, argv: Sequence[str], *, deadline_s: float) -> str:
-        """Run a program on the client host; returns what it wrote. Errors as with put."""
+    def run_on_client(
+        self, name: str, argv: Sequence[str], *, deadline_s: float, reads: Sequence[Path] = ()
+    ) -> str:
+        """Run a program on the client host; returns what it wrote. Errors as with put.
+
+        ``reads`` are the user's own files that it reads.
+        """
         ...
 
 

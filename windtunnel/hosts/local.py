@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -14,6 +15,9 @@ from pathlib import Path
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts import supervisor
 from windtunnel.hosts.base import ProcessSpec
+from windtunnel.hosts.isolation.channel import Channel
+from windtunnel.hosts.isolation.inside import Place
+from windtunnel.hosts.isolation.policy import Isolation
 
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
@@ -60,34 +64,88 @@ class SupervisorClient:
         Folders (with the marker file) that the supervisor removes at the end.
     log:
         Where the supervisor's own messages go.
+    isolation:
+        The network that supervisor and processes are in, and the account of the processes.
+
+    Raises
+    ------
+    DeploymentError
+        If the isolation cannot be provided.
     """
 
-    def __init__(self, deployment: str, scratch: Sequence[Path], log: Path) -> None:
+    def __init__(
+        self, deployment: str, scratch: Sequence[Path], log: Path, isolation: Isolation
+    ) -> None:
         self.processes: dict[str, LocalProcess] = {}
+        self.isolation = isolation
         self._deployment = deployment
         self._closed = threading.Event()
         self._lock = threading.Lock()
-        with log.open("ab") as errors:
+        self._channel = Channel()
+        theirs = self._channel.other
+        confinement = isolation.confinement
+        wanted = {
+            "deployment": deployment,
+            "scratch": [str(folder) for folder in scratch],
+            "network": isolation.network,
+            "confinement": confinement and confinement.to_json(),
+            "channel": theirs.fileno(),
+        }
+        with theirs, log.open("ab") as errors:
             self._child = subprocess.Popen(
-                [sys.executable, "-P", supervisor.__file__, deployment]
-                + [str(folder) for folder in scratch],
+                [sys.executable, "-P", "-m", supervisor.__name__, json.dumps(wanted)],
+                env=os.environ | {"PYTHONPATH": supervisor.python_path()},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
+                pass_fds=[theirs.fileno()],
                 text=True,
             )
         self.pid = self._child.pid
+        self._wait_ready(log)
         self._reader = threading.Thread(target=self._read_events, daemon=True)
         self._reader.start()
+
+    def _wait_ready(self, log: Path) -> None:
+        assert self._child.stdout is not None
+        first = self._child.stdout.readline()
+        event = json.loads(first) if first else {"event": "refused", "error": "it ended at once"}
+        if event["event"] == "refused":
+            self._child.wait()
+            raise DeploymentError(
+                f"the supervisor of the daemons did not start: {event['error']}",
+                remedy="'windtunnel doctor' says what this machine lacks.",
+                log=log,
+            )
+
+    @property
+    def network(self) -> Path:
+        """The file of the network namespace that the deployment's own processes are in."""
+        return Path(f"/proc/{self.pid}/ns/net")
+
+    def network_bytes(self) -> tuple[int, int]:
+        """Bytes sent and received in a network namespace of the deployment's own, so far.
+
+        Zeros where it has none: the machine's interfaces count them. Raises OSError.
+        """
+        if self.isolation.network == "the machine's":
+            return 0, 0
+        lines = Path(f"/proc/{self.pid}/net/dev").read_text().splitlines()[2:]
+        fields = [line.partition(":")[2].split() for line in lines]  # proc_pid_net(5)
+        return sum(int(f[8]) for f in fields), sum(int(f[0]) for f in fields)
+
+    def open_socket(self) -> socket.socket:
+        """A TCP socket of the deployment's network, not connected yet. Raises OSError."""
+        return self._channel.open_socket()
 
     @property
     def alive(self) -> bool:
         """Whether the supervisor still runs."""
         return not self._closed.is_set() and self._child.poll() is None
 
-    def spawn(self, spec: ProcessSpec) -> LocalProcess:
-        """Start a process.
+    def spawn(self, spec: ProcessSpec, place: Place | None = None) -> LocalProcess:
+        """Start a process, in a virtual host if there is a place.
 
         Raises
         ------
@@ -99,6 +157,7 @@ class SupervisorClient:
         spec.log.parent.mkdir(parents=True, exist_ok=True)
         order: dict[str, object] = {"op": "spawn", "name": spec.name, "argv": list(spec.argv)}
         order |= {"env": dict(spec.env), "cwd": str(spec.cwd), "log": str(spec.log)}
+        order |= {"place": place and place.to_json(), "reads": list(map(str, spec.reads))}
         self.send(order)
         if not process._started.wait(10) or process._error:
             raise DeploymentError(
@@ -145,6 +204,7 @@ class SupervisorClient:
         self._reader.join(timeout=5)
         assert self._child.stdout is not None
         self._child.stdout.close()
+        self._channel.close()
 
     def _read_events(self) -> None:
         assert self._child.stdout is not None
@@ -180,6 +240,15 @@ class LocalHost:
         self._supervisor = supervisor
         root.mkdir(parents=True, exist_ok=True)
         logs.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def account(self) -> str:
+        """Name of the account that its processes run as."""
+        return self._supervisor.isolation.account
+
+    def open_socket(self) -> socket.socket:
+        """A TCP socket of the deployment's network, not connected yet. Raises OSError."""
+        return self._supervisor.open_socket()
 
     def spawn(self, spec: ProcessSpec) -> LocalProcess:
         """Start a process that ends, at the latest, when this program does."""

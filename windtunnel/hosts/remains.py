@@ -13,17 +13,24 @@ import json
 import os
 import secrets
 import shutil
+import socket
+import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 import psutil
 
 from windtunnel.errors import ResultsError
 from windtunnel.hosts.fabric.undo import undo
-from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, remove_scratch
+from windtunnel.hosts.isolation.channel import Channel
+from windtunnel.hosts.isolation.folders import make_private
+from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
+
+ENTRY = "deployment.json"
 
 
 def state_root() -> Path:
@@ -66,6 +73,7 @@ class Registration:
         # 'clean' must never see an entry without its owner: it is made beside, then renamed
         entry.folder = final.with_name(f".{entry.id}")
         try:
+            make_private(final.parent)
             entry.scratch.mkdir(parents=True)
             (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
             me = psutil.Process()
@@ -80,14 +88,14 @@ class Registration:
 
     def update(self, **facts: object) -> None:
         """Add facts to the entry, atomically."""
-        new = self.folder / "deployment.json.new"
+        new = self.folder / f"{ENTRY}.new"
         new.write_text(json.dumps(self.facts() | {"id": self.id} | facts, indent=1))
-        new.replace(self.folder / "deployment.json")
+        new.replace(self.folder / ENTRY)
 
     def facts(self) -> dict[str, Any]:
         """All facts of the entry; empty where none can be read."""
         try:
-            facts = json.loads((self.folder / "deployment.json").read_text())
+            facts = json.loads((self.folder / ENTRY).read_text())
         except (OSError, ValueError):
             return {}
         return facts if isinstance(facts, dict) else {}
@@ -113,6 +121,38 @@ class Registration:
             remove_scratch(self.scratch)
             shutil.rmtree(self.folder, ignore_errors=True)
         return problems
+
+
+def entering(
+    folder: Path, where: Literal["network", "client"], command: Sequence[str]
+) -> list[str]:
+    """A command line that runs a command inside the deployment of a registration folder.
+
+    ``where``: in its network, or on its client host. Needs ``PYTHONPATH`` (``python_path``).
+    """
+    module = "windtunnel.hosts.isolation.enter"
+    return [sys.executable, "-P", "-m", module, str(folder / ENTRY), where, "--", *command]
+
+
+@contextlib.contextmanager
+def sockets_of(entry: Registration) -> Iterator[Callable[[], socket.socket]]:
+    """Gives what makes TCP sockets of a running deployment's network, for another program."""
+    channel = Channel()
+    handle = channel.other.fileno()
+    command = [sys.executable, "-P", "-m", "windtunnel.hosts.isolation.channel", str(handle)]
+    maker = subprocess.Popen(
+        entering(entry.folder, "network", command),
+        env=os.environ | {"PYTHONPATH": python_path()},
+        stdin=subprocess.DEVNULL,
+        pass_fds=[handle],
+        start_new_session=True,
+    )
+    channel.other.close()
+    try:
+        yield channel.open_socket
+    finally:
+        channel.close()
+        maker.wait()
 
 
 def registered() -> list[Registration]:

@@ -8,22 +8,27 @@ subreaper, so that YARN's containers, which detach themselves into sessions of t
 are still its descendants; and each daemon asks for SIGKILL in case the supervisor itself
 dies.
 
+It lives in the deployment's network namespace, and so does what it starts. The program stays
+outside: it gets its sockets from here, one for each byte that it writes to the ``channel``, a
+socket that it handed over. Nobody else has the other end.
+
 Protocol, one JSON object a line. In: ``{"op": "spawn", "name", "argv", "env", "cwd",
-"log"}``, ``{"op": "kill", "name"}``, ``{"op": "close"}``. Out: ``{"event": "spawned",
-"name", "pid"}``, ``{"event": "failed", "name", "error"}``, ``{"event": "exited", "name",
+"log", "place", "reads"}``, ``{"op": "kill", "name"}``, ``{"op": "close"}``. Out: ``{"event":
+"ready"}`` or ``{"event": "refused", "error"}`` first, then ``{"event": "spawned", "name",
+"pid"}``, ``{"event": "failed", "name", "error"}``, ``{"event": "exited", "name",
 "returncode"}``, ``{"event": "closed"}``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import re
 import selectors
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -33,23 +38,22 @@ from typing import Any
 
 import psutil
 
+from windtunnel.hosts import syscalls
+from windtunnel.hosts.isolation.channel import hand_out
+from windtunnel.hosts.isolation.inside import (
+    Confinement,
+    Place,
+    become,
+    bind_to_parent,
+    enter_own_network,
+)
+from windtunnel.hosts.isolation.view import user_map
+
 MARKER = "WINDTUNNEL_DEPLOYMENT"
 SCRATCH_MARKER = ".windtunnel-scratch"
 
-_PR_SET_PDEATHSIG = 1  # prctl(2)
-_PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _KILL_PASSES = 100
 _IN_SCRATCH = re.compile(r"/deployments/(wt-[0-9a-f]{8})/scratch/")
-
-
-def _prctl(option: int, value: int) -> None:
-    """Call prctl(2) where there is one; elsewhere (macOS) the marker search must do."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
-
-
-def _die_with_parent() -> None:
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def marks() -> Iterator[tuple[str, psutil.Process]]:
@@ -89,6 +93,12 @@ def remove_scratch(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def python_path() -> str:
+    """``PYTHONPATH`` with which a program finds this package, wherever it is."""
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return os.pathsep.join(filter(None, places))
+
+
 def undo_fabric(folder: Path) -> None:
     """Undo what the ledger of a deployment's folder names, if it has one (hosts/fabric).
 
@@ -96,10 +106,9 @@ def undo_fabric(folder: Path) -> None:
     """
     if not (folder / "ledger.jsonl").exists():
         return
-    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     subprocess.run(
         [sys.executable, "-P", "-m", "windtunnel.hosts.fabric.undo", str(folder)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))},
+        env=os.environ | {"PYTHONPATH": python_path()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         check=False,
@@ -109,15 +118,32 @@ def undo_fabric(folder: Path) -> None:
 class Supervisor:
     """State of the supervisor process; see the module's docstring for the protocol."""
 
-    def __init__(self, deployment: str, scratch: list[Path]) -> None:
-        self.deployment = deployment
-        self.scratch = scratch
+    def __init__(self, wanted: dict[str, Any]) -> None:
+        self.deployment: str = wanted["deployment"]
+        self.scratch = [Path(folder) for folder in wanted["scratch"]]
+        self.network = wanted["network"]
+        confinement = wanted["confinement"]
+        self.confinement = Confinement.from_json(confinement) if confinement else None
+        self.users = 0
+        self.channel = socket.socket(fileno=wanted["channel"])
         self.children: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}
         self.buffer = b""
 
     def serve(self) -> None:
         """Serve until end-of-file, ``close`` or SIGTERM; then leave nothing behind."""
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        try:
+            enter_own_network(self.network)
+        except OSError as error:
+            _say(event="refused", error=f"no network namespace: {error}")
+            return
+        with contextlib.ExitStack() as stack:
+            if self.confinement is not None:
+                account = self.confinement.account
+                self.users = stack.enter_context(user_map(account.uid, account.gid))
+            self._serve()
+
+    def _serve(self) -> None:
+        syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         wake_read, wake_write = os.pipe()
         os.set_blocking(wake_read, False)
         os.set_blocking(wake_write, False)
@@ -126,6 +152,7 @@ class Supervisor:
         signal.signal(signal.SIGTERM, _raise_exit)
         try:
             with contextlib.suppress(SystemExit, BrokenPipeError):
+                _say(event="ready")
                 self._loop(wake_read)
         finally:  # a fault of ours must not leave anything behind either
             self._end()
@@ -134,10 +161,14 @@ class Supervisor:
         with selectors.DefaultSelector() as wait:
             wait.register(0, selectors.EVENT_READ)
             wait.register(wake_read, selectors.EVENT_READ)
+            wait.register(self.channel, selectors.EVENT_READ)
             while True:
                 for key, _ in wait.select(timeout=1.0):
                     if key.fd == 0:
                         self._read_orders()
+                    elif key.fileobj is self.channel:
+                        if not hand_out(self.channel):
+                            raise SystemExit
                     else:
                         with contextlib.suppress(BlockingIOError):
                             os.read(wake_read, 4096)
@@ -163,6 +194,20 @@ class Supervisor:
 
     def _spawn(self, order: dict[str, Any]) -> None:
         env = {**os.environ, **order["env"], MARKER: self.deployment}
+        if self.confinement is not None:
+            env |= self.confinement.environment
+        place = Place.from_json(order["place"]) if order["place"] else None
+        reads = [Path(path) for path in order["reads"]]
+
+        def prepare() -> None:
+            """In the child: what goes wrong stands in its log."""
+            try:
+                become(place, self.confinement, self.users, reads)
+                bind_to_parent()
+            except OSError as error:
+                os.write(2, f"not started: {error}\n".encode())
+                raise
+
         try:
             with Path(order["log"]).open("ab") as log:
                 child = subprocess.Popen(
@@ -173,10 +218,10 @@ class Supervisor:
                     cwd=order["cwd"],
                     env=env,
                     start_new_session=True,
-                    preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread
+                    preexec_fn=prepare,  # noqa: PLW1509 - this process has one thread
                 )
-        except OSError as error:
-            _say(event="failed", name=order["name"], error=str(error))
+        except (OSError, subprocess.SubprocessError) as error:
+            _say(event="failed", name=order["name"], error=f"{error} (log: {order['log']})")
             return
         self.children[child.pid] = (order["name"], child)
         _say(event="spawned", name=order["name"], pid=child.pid)
@@ -227,4 +272,4 @@ def _say(**event: object) -> None:
 
 
 if __name__ == "__main__":
-    Supervisor(sys.argv[1], [Path(folder) for folder in sys.argv[2:]]).serve()
+    Supervisor(json.loads(sys.argv[1])).serve()

@@ -39,6 +39,15 @@ class Sampled(Protocol):
         ...
 
 
+@runtime_checkable
+class OwnNetwork(Protocol):
+    """A deployment in a network of its own, whose bytes the machine's interfaces do not count."""
+
+    def network_bytes(self) -> tuple[int, int]:
+        """Bytes sent and received on all its interfaces so far; raises OSError."""
+        ...
+
+
 SCHEMA = pa.schema(
     [
         ("trial", pa.string()),
@@ -63,6 +72,8 @@ class Sampler:
         Name under which the samples stand.
     sources:
         Asked at every sample for readings of other hosts.
+    network_bytes:
+        Bytes sent and received in a network of the deployment's own: they count as the machine's.
     """
 
     def __init__(
@@ -70,6 +81,7 @@ class Sampler:
         processes: Callable[[], Mapping[str, int]],
         host: str = "this-machine",
         sources: Sequence[Source] = (),
+        network_bytes: Callable[[], tuple[int, int]] | None = None,
     ) -> None:
         self.rows: list[Row] = []
         self.failures: list[str] = []
@@ -78,6 +90,7 @@ class Sampler:
         self._processes = processes
         self._host = host
         self._sources = sources
+        self._network_bytes = network_bytes
         self._power = live_readers()
         self._known: dict[int, psutil.Process] = {}
         self._last: dict[str, tuple[float, float]] = {}
@@ -154,8 +167,9 @@ class Sampler:
             yield from self._rate("disk_write", disk.write_bytes, now)
         yield from self._busy_disks(now)
         net = psutil.net_io_counters()
-        yield from self._rate("net_sent", net.bytes_sent, now)
-        yield from self._rate("net_received", net.bytes_recv, now)
+        sent, received = self._network_bytes() if self._network_bytes else (0, 0)
+        yield from self._rate("net_sent", net.bytes_sent + sent, now)
+        yield from self._rate("net_received", net.bytes_recv + received, now)
         for name, pid in self._processes().items():
             with contextlib.suppress(psutil.Error):
                 yield from self._daemon(name, pid, now)

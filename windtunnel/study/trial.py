@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from windtunnel.engines.deployment import Deployment, JobRun, Limited
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
-from windtunnel.probes.sampler import Sampled, Sampler
+from windtunnel.probes.sampler import OwnNetwork, Sampled, Sampler
 from windtunnel.results.record import Before, CacheState, Fate, Metric, Phase, Trial, Verdict
 from windtunnel.study.faults import faults_of
 from windtunnel.study.faults.strike import Injector
@@ -85,7 +85,8 @@ def run_trial(
     cluster = plan.cluster_of(slot.treatment)
     injector = Injector(faults_of(slot.treatment), cluster, workload.phases(), deployment)
     sources = deployment.sources() if isinstance(deployment, Sampled) else ()
-    with Sampler(deployment.processes, sources=sources) as sampler:
+    own = deployment.network_bytes if isinstance(deployment, OwnNetwork) else None
+    with Sampler(deployment.processes, sources=sources, network_bytes=own) as sampler:
         outcome = _run(workload, deployment, execution, plan, on_phase, after_phase, injector)
     for run in outcome.runs.values():
         sampler.rows += run.samples

@@ -55,6 +55,10 @@ class Testbed(Protocol):
 
     def __init__(self, logs: Path, tell: Tell) -> None: ...
 
+    def permit_open(self) -> None:
+        """Let root start clusters that other accounts of the machine can reach."""
+        ...
+
     def check(self, cluster: Cluster) -> Realisation:
         """What can and cannot be realised, before anything starts."""
         ...

@@ -12,26 +12,31 @@ import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import ClassVar
 
 from windtunnel.cluster import Cluster
+from windtunnel.engines.artifacts import cache_root
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.engine import E, Engine, load_engine
 from windtunnel.engines.hadoop.client import JobClient
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
-from windtunnel.engines.hadoop.layout import Layout, Placement
+from windtunnel.engines.hadoop.layout import WEB_ADDRESSES, Layout, Placement
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.hadoop.transfer import Transfer
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.engines.java import homes_in_use
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
+from windtunnel.hosts.isolation.inside import Place
+from windtunnel.hosts.isolation.policy import Isolation, confined
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.hosts.remains import Registration
 from windtunnel.testbeds.base import Tell
 from windtunnel.testbeds.hadoop_faults import HadoopFaults
+from windtunnel.testbeds.web_proxy import WebServer
 
 _READY_LIMIT_S = 120.0
 
@@ -48,10 +53,13 @@ class HadoopDeployment(ABC):
     # what is closed at the end, in order: the supervisor ends all processes
     parts: ClassVar[tuple[str, ...]] = ("supervisor", "daemons", "files", "history")
 
-    def __init__(self, cluster: Cluster, software: Software, logs: Path) -> None:
+    def __init__(
+        self, cluster: Cluster, software: Software, logs: Path, isolation: Isolation
+    ) -> None:
         self.cluster = cluster
         self.software = software
         self.logs = logs
+        self.isolation = isolation
         self.registration = Registration.create(self.testbed)
         self.id = self.registration.id
         self.hosts: Sequence[Host] = []
@@ -83,8 +91,8 @@ class HadoopDeployment(ABC):
         return self.hosts[0]
 
     @property
-    def entrance(self) -> str | None:
-        """A program that runs its arguments on the client host; None where any process does."""
+    def entrance(self) -> Place | None:
+        """The client host as a process enters it; None where it is this machine."""
         return None
 
     @property
@@ -97,10 +105,14 @@ class HadoopDeployment(ABC):
         self.logs.mkdir(parents=True, exist_ok=True)
         link = self.registration.folder / "logs"
         link.symlink_to(self.logs, target_is_directory=True)
+        folder = self.registration.folder
+        reads = [cache_root(), *homes_in_use()]
+        self.isolation = confined(self.isolation, self.id, folder, self.logs, reads)
         self.supervisor = SupervisorClient(
-            self.id, [self.registration.scratch], self.registration.folder / "supervisor.log"
+            self.id, [self.registration.scratch], folder / "supervisor.log", self.isolation
         )
-        self.registration.update(supervisor=self.supervisor.pid, cluster=self.cluster.name)
+        facts = {"supervisor": self.supervisor.pid, "network": self.isolation.network}
+        self.registration.update(cluster=self.cluster.name, **facts)
 
     def start(self, tell: Tell) -> None:
         """Place the hosts, start the daemons, wait until they are ready."""
@@ -117,22 +129,25 @@ class HadoopDeployment(ABC):
         self.daemons.wait_ready(_READY_LIMIT_S, tell)
         self.took_s["daemons"] = time.monotonic() - began - self.took_s["hosts"]
         addresses = {host.name: host.address for host in self.hosts}
-        self.files = WebHdfs(self.layout.address("dfs.namenode.http-address"), addresses)
+        namenode = self.layout.address("dfs.namenode.http-address")
+        self.files = WebHdfs(namenode, addresses, self.hosts[0])
         history = self.layout.address("mapreduce.jobhistory.webapp.address")
-        self.history = History(history, self.files, check_alive=self.check_alive)
+        host = self.hosts[0]
+        self.history = History(history, self.files, host, check_alive=self.check_alive)
         self.jobs = JobClient(self.daemons, self.client)
         self.transfers = Transfer(self.daemons, self.client)
         binding = self.layout.binding(self.hosts[0].address)
         self.registration.update(
-            endpoints=self.endpoints(),
+            web_servers=[asdict(server) for server in self.web_servers()],
             pids=dict(self.processes()),
             client={
                 "software": self.software.to_json(),
                 "hosts_file": str(self.hosts_file),
                 "conf": str(self.daemons.client_conf),
                 "binding": binding.to_json() if binding else None,
-                "entrance": self.entrance,
+                "account": host.account,
             },
+            place=self.entrance and self.entrance.to_json(),
         )
 
     def _write_names(self) -> None:
@@ -145,18 +160,14 @@ class HadoopDeployment(ABC):
         placed = {"shared": self.layout.properties(), "by_host": self.layout.per_host}
         (self.logs / "placement.json").write_text(json.dumps(placed, indent=1))
 
-    def endpoints(self) -> dict[str, str]:
-        """Web addresses of the masters."""
-        props = {
-            "namenode": "dfs.namenode.http-address",
-            "resourcemanager": "yarn.resourcemanager.webapp.address",
-            "historyserver": "mapreduce.jobhistory.webapp.address",
-        }
-        found = {}
-        for role, prop in props.items():
-            ip, port = self.layout.address(prop)
-            found[role] = f"http://{ip}:{port}/"
-        return found
+    def web_servers(self) -> list[WebServer]:
+        """The daemons' web servers, the masters' first."""
+        return [
+            WebServer(f"{role}@{placement.host.name}", placement.host.name, ip, port)
+            for placement in self.layout.placements
+            for role in placement.roles
+            for ip, port in [self.layout.address(WEB_ADDRESSES[role], placement.host)]
+        ]
 
     def run_job(
         self,
@@ -188,9 +199,11 @@ class HadoopDeployment(ABC):
         """Copy files of HDFS to the client; see ``engines.deployment.Transfers``."""
         return self.transfers.get(sources, folder, streams, deadline_s)
 
-    def run_on_client(self, name: str, argv: Sequence[str], *, deadline_s: float) -> str:
+    def run_on_client(
+        self, name: str, argv: Sequence[str], *, deadline_s: float, reads: Sequence[Path] = ()
+    ) -> str:
         """Run a program on the client host; see ``engines.deployment.Transfers``."""
-        return self.transfers.run(name, argv, deadline_s).text
+        return self.transfers.run(name, argv, deadline_s, reads).text
 
     def engine(self, kind: type[E]) -> E:
         """An engine of this cluster, started at its first use; see ``engines.engine``."""
@@ -203,6 +216,10 @@ class HadoopDeployment(ABC):
             self.registration.update(pids=dict(self.processes()))
         assert isinstance(found, kind)
         return found
+
+    def network_bytes(self) -> tuple[int, int]:
+        """Bytes sent and received in the network of the deployment; see ``probes.sampler``."""
+        return self.supervisor.network_bytes()
 
     def close_engines(self) -> None:
         """End the engines: at the next use they start anew, with the settings of then."""

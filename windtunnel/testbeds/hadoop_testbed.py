@@ -29,10 +29,12 @@ from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.engines.registry import ENGINES
 from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullError
+from windtunnel.hosts.isolation.folders import refuse_shared
+from windtunnel.hosts.isolation.policy import Isolation, isolation, refusal
 from windtunnel.hosts.remains import state_root
 from windtunnel.results.calibration import CalibrationRecord
 from windtunnel.results.record import Phase
-from windtunnel.testbeds.base import Judgement, Row, Tell
+from windtunnel.testbeds.base import Judgement, Realisation, Row, Tell
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 
 # Resident memory of the daemons, measured on Linux with Java 17: masters together, a worker.
@@ -64,6 +66,25 @@ class HadoopTestbed(ABC, Generic[D]):
         self._software: dict[str, tuple[Software, ArtifactSet, Java]] = {}
         self._engines: dict[str, tuple[ArtifactSet, Java | None]] = {}
         self._deployments = 0
+        self._permit_open = False
+
+    def permit_open(self) -> None:
+        """Let root start clusters that other accounts of this machine can reach."""
+        self._permit_open = True
+
+    @property
+    def isolation(self) -> Isolation:
+        """How deployments are isolated from the other accounts of this machine."""
+        return isolation([state_root(), self.logs])
+
+    def isolated(self, found: Realisation) -> Realisation:
+        """What was found of a description, with what was found of the isolation."""
+        refused = refusal(self.isolation, permit_open=self._permit_open)
+        caveat = self.isolation.caveat
+        return Realisation(
+            [*found.impossible, *([refused] if refused else [])],
+            [*found.unrealised, *([caveat] if caveat and not refused else [])],
+        )
 
     @abstractmethod
     def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> D:
@@ -74,6 +95,9 @@ class HadoopTestbed(ABC, Generic[D]):
         from rich.console import Console
 
         _refuse_odd_folders()
+        refuse_shared(state_root(), "WINDTUNNEL_STATE")
+        refuse_shared(cache_root(), "WINDTUNNEL_CACHE")
+        refuse_shared(self.logs, "--results")
         version, progress = cluster.software.hadoop, progress_for(Console(stderr=True))
         if version not in self._software:
             self._software[version] = lines.load(version, progress)
@@ -100,6 +124,8 @@ class HadoopTestbed(ABC, Generic[D]):
         DeploymentError
             If a daemon does not come up.
         """
+        if refused := refusal(self.isolation, permit_open=self._permit_open):
+            raise NotRealisableError(refused)
         self.prepare(cluster)
         self._deployments += 1
         stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -125,6 +151,7 @@ class HadoopTestbed(ABC, Generic[D]):
         assert isinstance(deployment, HadoopDeployment)
         software, artifacts, java = self._software[deployment.cluster.software.hadoop]
         return {
+            "isolation": deployment.isolation.facts(),
             "hadoop": software.version,
             "java": _told(java),
             "class_archive": software.class_archive is not None,

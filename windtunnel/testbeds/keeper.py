@@ -22,6 +22,7 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.errors import DeploymentError, ResultsError, WindtunnelError
+from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.remains import Registration, registered, state_root
 from windtunnel.testbeds import make_testbed
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
@@ -70,7 +71,12 @@ def _kept(folder: Path) -> bool:
 
 
 def start(
-    cluster: Cluster, testbed: str, scale: Scale | None, tell: Callable[[str], None]
+    cluster: Cluster,
+    testbed: str,
+    scale: Scale | None,
+    tell: Callable[[str], None],
+    *,
+    permit_open: bool = False,
 ) -> dict[str, Any]:
     """Start a keeper and wait until its cluster is ready; returns the deployment's facts.
 
@@ -84,8 +90,10 @@ def start(
     stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
     folder = folder_of_all() / stamp
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder_of_all())
+        folder.mkdir()
         wanted = {"testbed": testbed, "scale": scale and scale.model_dump()}
+        wanted |= {"cluster": cluster.plain(), "permit_open": permit_open}
         (folder / _WANTED).write_text(json.dumps({"cluster": cluster.plain(), **wanted}))
     except OSError as error:
         raise ResultsError(
@@ -158,6 +166,8 @@ def keep(folder: Path) -> int:
     cluster = Cluster.model_validate(wanted["cluster"])
     scale = Scale.model_validate(wanted["scale"]) if wanted["scale"] else None
     testbed = make_testbed(wanted["testbed"], folder / "logs", _log, scale)
+    if wanted["permit_open"]:
+        testbed.permit_open()
     signal.signal(signal.SIGTERM, lambda number, _: asked_to_end.append(number))
     try:
         with testbed.deploy(cluster) as deployment:

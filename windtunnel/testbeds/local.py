@@ -82,7 +82,7 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
             unrealised.append("storage.file_system: data lies on this machine's file system")
         if cluster.network is not None:
             unrealised.append("network: all hosts talk over the loopback interface, unshaped")
-        return Realisation(impossible, unrealised)
+        return self.isolated(Realisation(impossible, unrealised))
 
     def can_drop_caches(self) -> bool:
         """Whether the machine's page cache can be emptied: root on Linux."""
@@ -94,7 +94,7 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
 
     def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> LocalDeployment:
         """A deployment that has not been opened yet."""
-        return LocalDeployment(cluster, software, logs)
+        return LocalDeployment(cluster, software, logs, self.isolation)
 
     def reconfigure(self, deployment: Deployment, cluster: Cluster) -> list[str]:
         """Rewrite the clients' settings if only those differ.

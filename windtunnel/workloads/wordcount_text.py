@@ -150,7 +150,9 @@ def _client(deployment: Deployment) -> Transfers:
 def _run(client: Transfers, program: str, words: list[str], execution: Execution) -> dict[str, Any]:
     """Run one of our programs on the client; what it told, which may be nothing."""
     argv = [sys.executable, "-P", program, *words]
-    told = client.run_on_client(f"text-{words[0]}", argv, deadline_s=execution.deadline_s)
+    told = client.run_on_client(
+        f"text-{words[0]}", argv, deadline_s=execution.deadline_s, reads=[Path(words[1])]
+    )
     rows = [row for row in told.splitlines() if row.startswith("{")]
     found: dict[str, Any] = json.loads(rows[-1]) if rows else {}
     return found

@@ -135,7 +135,6 @@ def test_kinds_are_content_when_nothing_is_there(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     for kind in ("netns", "mount", "cgroup", "value", "folder"):
         ledger.note({"kind": kind, "path": gone, "text": "0"})
-    ledger.note({"kind": "link", "name": "wt-nothing"})
     ledger.note({"kind": "loop", "index": 987654, "image": gone})
     assert {str(record["kind"]) for record in read(tmp_path)} == set(undo_module.KINDS)
     assert undo_module.undo(tmp_path) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.disks import copy_sparse
 from windtunnel.hosts.fabric.fabric import check_plan
-from windtunnel.hosts.fabric.network import free_subnet
 from windtunnel.hosts.fabric.plan import (
     DiskPlan,
     FabricPlan,
@@ -57,27 +55,6 @@ def test_striped_disks_add_up_and_one_unlimited_makes_all_so() -> None:
     disk = DiskPlan("d0", 100, 5.0, 4.0, read_iops=10)
     assert raid0("r", [disk, disk]) == DiskPlan("r", 200, 10.0, 8.0, read_iops=20)
     assert raid0("r", [disk, replace(disk, write_bytes_s=None)]).write_bytes_s is None
-
-
-NETWORKS = st.builds(
-    lambda address, length: ipaddress.IPv4Network((address, length), strict=False),
-    st.integers(0x0A000000, 0x0AFFFFFF),
-    st.integers(9, 32),
-)
-
-
-@given(st.lists(NETWORKS, max_size=40), st.integers(0, 2**32 - 1))
-def test_the_addresses_clash_with_no_route(taken: list[ipaddress.IPv4Network], seed: int) -> None:
-    subnet = free_subnet(taken, seed)
-    assert subnet.prefixlen == 16
-    assert not any(subnet.overlaps(network) for network in taken)
-
-
-def test_a_vpn_that_takes_all_private_addresses_leaves_those_for_benchmarks() -> None:
-    everything = [ipaddress.IPv4Network("10.0.0.0/8")]
-    assert free_subnet(everything, 7) == ipaddress.IPv4Network("198.18.0.0/16")
-    with pytest.raises(NotRealisableError, match="no addresses are free"):
-        free_subnet([*everything, ipaddress.IPv4Network("198.18.0.0/15")], 7)
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.binary(min_size=1, max_size=9)), max_size=5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +26,9 @@ SOFTWARE = Software(Path("/java/bin/java"), "17.0.1", Path("/lib"), Path("/clib"
 
 class Host:
     """A virtual host that starts nothing; its disks are plain folders."""
+
+    account = "hadoop"
+    open_socket = staticmethod(socket.socket)
 
     def __init__(self, name: str, number: int, folder: Path, disks: Sequence[str]) -> None:
         self.name, self.address, self.machine = name, f"10.9.0.{number}", name

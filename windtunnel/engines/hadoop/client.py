@@ -57,8 +57,7 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
     ----------
     facts:
         What a deployment registered about its clients (``software``, ``hosts_file``, ``conf``,
-        ``binding``: jar and address, or None, and ``entrance``: a program that takes a command
-        to the client's host, or None).
+        ``binding``: jar and address, or None).
 
     Raises
     ------
@@ -75,8 +74,7 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
     if words[1] == "jar" and rest[:1] == [EXAMPLES]:
         rest[0] = str(examples_jar(software.client_lib))
     bound = facts.get("binding")
-    entrance = facts.get("entrance")
-    command = software.command(
+    return software.command(
         main,
         *again,
         *rest,
@@ -85,7 +83,6 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
         classpath=[facts["conf"], f"{software.client_lib}/*"],
         binding=Binding.from_json(bound) if bound else None,
     )
-    return [entrance, *command] if entrance else command
 
 
 def client_command(daemons: Daemons, host: Host, main: str, args: Sequence[str]) -> list[str]:

@@ -16,7 +16,9 @@ from typing import Any
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.attempts import parse_attempts
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.engines.web import http_client
 from windtunnel.errors import DeploymentError, TrialInvalidError
+from windtunnel.hosts.base import Host
 from windtunnel.results.record import Metric, Phase
 
 _TASK = "org.apache.hadoop.mapreduce.TaskCounter"
@@ -46,6 +48,7 @@ _COUNTERS: dict[str, tuple[str, str, float]] = {
     "other_local_maps": (f"{_JOB}:OTHER_LOCAL_MAPS", "count", 1),
 }
 _WAIT_S = 30.0
+_TIMEOUT_S = 10.0
 HISTORY_FOLDER = "/tmp/hadoop-yarn/staging/history"
 
 
@@ -58,6 +61,8 @@ class History:
         IP address and port of the history server's web server.
     files:
         The file system that holds the history files.
+    host:
+        A host of the deployment, whose network requests come from.
     folder:
         Where in it: the part of the path that all history files share.
     check_alive:
@@ -68,6 +73,7 @@ class History:
         self,
         address: tuple[str, int],
         files: WebHdfs,
+        host: Host,
         folder: str = HISTORY_FOLDER,
         check_alive: Callable[[], None] = lambda: None,
     ) -> None:
@@ -75,9 +81,7 @@ class History:
         self._check_alive = check_alive
         self._base = f"http://{address[0]}:{address[1]}/ws/v1/history/mapreduce/jobs"
         self._files = files
-        import httpx  # takes long, and 'plan' talks to no daemon
-
-        self._http = httpx.Client(timeout=10, trust_env=False)
+        self._http = http_client(host.open_socket, _TIMEOUT_S)
 
     def close(self) -> None:
         """Close the connections."""

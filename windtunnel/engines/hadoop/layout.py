@@ -20,6 +20,7 @@ from windtunnel.cluster.settings import engine_of, site_of
 from windtunnel.engines.hadoop.history import HISTORY_FOLDER
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.web import OpenSocket
 from windtunnel.errors import DeploymentError, DescriptionError
 from windtunnel.hosts.base import Host
 
@@ -49,6 +50,13 @@ ADDRESSES = {
     "mapreduce.jobhistory.address": "historyserver",
     "mapreduce.jobhistory.admin.address": "historyserver",
     "mapreduce.jobhistory.webapp.address": "historyserver",
+}
+WEB_ADDRESSES = {
+    "namenode": "dfs.namenode.http-address",
+    "datanode": "dfs.datanode.http.address",
+    "resourcemanager": "yarn.resourcemanager.webapp.address",
+    "nodemanager": "yarn.nodemanager.webapp.address",
+    "historyserver": "mapreduce.jobhistory.webapp.address",
 }
 _PER_WORKER = ("datanode", "nodemanager")
 _SHUFFLE = "mapreduce.shuffle.port"
@@ -175,10 +183,11 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def free_ports(count: int) -> list[int]:
+def free_ports(count: int, open_socket: OpenSocket = socket.socket) -> list[int]:
     """``count`` ports that nobody listens on, below the range that outgoing connections use.
 
-    All sockets are held until the last is found, so the ports differ.
+    ``open_socket`` makes a socket of the network that is looked at. All sockets are held until the
+    last is found, so the ports differ.
 
     Raises
     ------
@@ -188,7 +197,7 @@ def free_ports(count: int) -> list[int]:
     held: list[socket.socket] = []
     try:
         for port in random.sample(_PORTS, len(_PORTS)):
-            sock = socket.socket()
+            sock = open_socket()
             held.append(sock)
             try:
                 sock.bind(("", port))
@@ -348,8 +357,9 @@ def _host_settings(placement: Placement) -> dict[str, str]:
 
 def _assign_addresses(layout: Layout, usual: Mapping[str, int] | None) -> None:
     """Give every address property its host and its usual port, or a free one."""
-    free = free_ports((len(ADDRESSES) + 1) * len(layout.placements)) if usual is None else []
-    ports = iter(free)
+    hosts = [placement.host for placement in layout.placements]
+    count = 0 if usual else (len(ADDRESSES) + 1) * len(hosts)
+    ports = iter(free_ports(count, hosts[0].open_socket) if count else [])
     for placement in layout.placements:
         own = layout.per_host[placement.host.name]
         for prop, role in ADDRESSES.items():

@@ -5,23 +5,18 @@ A daemon that does not answer tells nothing; whether that matters is the caller'
 
 from __future__ import annotations
 
-import getpass
 import json
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from windtunnel.engines.hadoop.layout import WEB_ADDRESSES
 from windtunnel.engines.web import WebPages
 from windtunnel.hosts.base import Host
 
 if TYPE_CHECKING:
     from windtunnel.engines.hadoop.layout import Layout
 
-_WEB = {
-    "namenode": "dfs.namenode.http-address",
-    "datanode": "dfs.datanode.http.address",
-    "resourcemanager": "yarn.resourcemanager.webapp.address",
-    "historyserver": "mapreduce.jobhistory.webapp.address",
-}
 _SERVICE = {"namenode": "NameNode", "datanode": "DataNode"}
 
 
@@ -35,7 +30,11 @@ class Masters(WebPages):
     """
 
     def __init__(self, layout: Callable[[], Layout]) -> None:
+        super().__init__(self._open)
         self._layout = layout
+
+    def _open(self) -> socket.socket:
+        return self._layout().placements[0].host.open_socket()
 
     def namenode_bean(self, name: str) -> dict[str, Any]:
         """A bean of the NameNode (JMX); empty where it does not answer."""
@@ -56,7 +55,8 @@ class Masters(WebPages):
 
     def file_check(self) -> str:
         """What the NameNode's check of all files says (fsck); empty where it does not answer."""
-        path = f"/fsck?ugi={getpass.getuser()}&path=/"
+        account = self._layout().placements[0].host.account
+        path = f"/fsck?ugi={account}&path=/"
         answer = self._get(f"http://{self._address('namenode')}{path}")
         return answer.text if answer is not None else ""
 
@@ -106,5 +106,5 @@ class Masters(WebPages):
         return self._object(f"http://{self._address(role)}{path}")
 
     def _address(self, role: str, host: Host | None = None) -> str:
-        ip, port = self._layout().address(_WEB[role], host)
+        ip, port = self._layout().address(WEB_ADDRESSES[role], host)
         return f"{ip}:{port}"

@@ -55,7 +55,7 @@ class Transfer:
         copies = f"-Ddfs.replication={replication}"
         words = [copies, "-put", "-t", str(streams), *map(str, sources), folder]
         began = self._log_size()
-        run = self._shell("put", words, deadline_s)
+        run = self._shell("put", words, deadline_s, reads=sources)
         log = self._log_since(began)
         size = sum(source.stat().st_size for source in sources)
         started, finished = _moments(log, "create", folder), _closed(log, folder)
@@ -72,11 +72,16 @@ class Transfer:
         opened = [when for source in sources for when in _moments(log, "open", source)]
         return _phase("get", run, sorted(opened)[:1], [run.finished_at], size)
 
-    def run(self, name: str, argv: Sequence[str], deadline_s: float) -> ClientRun:
-        """Run any program on the client host to its end; raises TrialInvalidError."""
+    def run(
+        self, name: str, argv: Sequence[str], deadline_s: float, reads: Sequence[Path] = ()
+    ) -> ClientRun:
+        """Run any program on the client host to its end; raises TrialInvalidError.
+
+        ``reads`` are the user's own files that it reads.
+        """
         label = numbered(f"transfer-{name}")
         log = self.host.logs / "clients" / f"{label}.log"
-        spec = ProcessSpec(label, argv, log, self.host.root)
+        spec = ProcessSpec(label, argv, log, self.host.root, reads=reads)
         began = time.time()
         code = watch(self._daemons, self.host.spawn(spec), name, deadline_s)
         ended = time.time()
@@ -84,8 +89,11 @@ class Transfer:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
         return ClientRun(began, ended, log.read_text(errors="replace"))
 
-    def _shell(self, name: str, words: Sequence[str], deadline_s: float) -> ClientRun:
-        return self.run(name, client_command(self._daemons, self.host, _SHELL, words), deadline_s)
+    def _shell(
+        self, name: str, words: Sequence[str], deadline_s: float, reads: Sequence[Path] = ()
+    ) -> ClientRun:
+        command = client_command(self._daemons, self.host, _SHELL, words)
+        return self.run(name, command, deadline_s, reads)
 
     def _log(self) -> Path:
         return self._daemons.layout.host_of("namenode").logs / "namenode.log"

@@ -6,13 +6,14 @@ resolver does not know; they are mapped to addresses here.
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from windtunnel.engines.deployment import FileStatus
+from windtunnel.engines.web import http_client
 from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import Host
 
 if TYPE_CHECKING:
     import httpx
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # Of a checksum's digits: how many bytes each is of (4 bytes), how many a block has (8), the MD5 of
 # all; then whatever the DataNode's buffer held beyond it.
 _MD5 = slice(24, 56)
+_TIMEOUT_S = 30.0
 
 
 class WebHdfs:
@@ -31,14 +33,15 @@ class WebHdfs:
         IP address and port of the NameNode's web server.
     names:
         Host name in the deployment -> IP address.
+    host:
+        A host of the deployment: requests come from its network and its account.
     """
 
-    def __init__(self, address: tuple[str, int], names: Mapping[str, str]) -> None:
-        import httpx  # takes long, and 'plan' talks to no daemon
-
+    def __init__(self, address: tuple[str, int], names: Mapping[str, str], host: Host) -> None:
         self._base = f"http://{address[0]}:{address[1]}/webhdfs/v1"
         self._names = names
-        self._http = httpx.Client(timeout=30, trust_env=False)
+        self._http = http_client(host.open_socket, _TIMEOUT_S)
+        self._account = host.account
 
     def close(self) -> None:
         """Close the connections."""
@@ -137,7 +140,7 @@ class WebHdfs:
     def _ask(self, method: str, path: str, **query: str) -> httpx.Response | None:
         import httpx
 
-        parameters: dict[str, Any] = {"user.name": getpass.getuser(), **query}
+        parameters: dict[str, Any] = {"user.name": self._account, **query}
         try:
             answer = self._http.request(method, self._base + quote(path), params=parameters)
         except httpx.HTTPError as error:

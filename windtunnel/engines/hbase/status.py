@@ -13,6 +13,7 @@ class Status(WebPages):
     """Asks the web servers of HBase's daemons."""
 
     def __init__(self, site: Site) -> None:
+        super().__init__(site.hosts["hmaster"][0].open_socket)
         self._site = site
 
     def missing(self) -> list[str]:

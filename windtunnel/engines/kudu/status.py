@@ -42,6 +42,7 @@ class Status(WebPages):
     """Asks the web servers of the tablet servers."""
 
     def __init__(self, site: Site) -> None:
+        super().__init__(site.hosts[TSERVER][0].open_socket)
         self._site = site
 
     def missing(self) -> list[str]:

@@ -32,10 +32,12 @@ class RefusedError(Exception):
     """The coordinator does not answer, or the query failed; the message says why."""
 
 
-def run(url: str, sql: str, schema: str = "") -> tuple[list[dict[str, Any]], str]:
+def run(
+    url: str, sql: str, schema: str = "", opener: urllib.request.OpenerDirector = _OPENER
+) -> tuple[list[dict[str, Any]], str]:
     """The rows of a query by column, and its id; raises RefusedError."""
     headers = {"X-Trino-Catalog": CATALOG, "X-Trino-Schema": schema} if schema else {}
-    page = _get(f"{url}/v1/statement", headers, sql.encode())
+    page = _get(f"{url}/v1/statement", headers, sql.encode(), opener)
     rows: list[dict[str, Any]] = []
     while True:
         if "error" in page:
@@ -44,7 +46,7 @@ def run(url: str, sql: str, schema: str = "") -> tuple[list[dict[str, Any]], str
         rows += [dict(zip(names, row, strict=True)) for row in page.get("data") or ()]
         if "nextUri" not in page:
             return rows, page["id"]
-        page = _get(page["nextUri"])
+        page = _get(page["nextUri"], opener=opener)
 
 
 def known(url: str, query: str) -> dict[str, Any]:
@@ -69,10 +71,15 @@ def known(url: str, query: str) -> dict[str, Any]:
     }
 
 
-def _get(url: str, headers: dict[str, str] | None = None, body: bytes | None = None) -> Any:
+def _get(
+    url: str,
+    headers: dict[str, str] | None = None,
+    body: bytes | None = None,
+    opener: urllib.request.OpenerDirector = _OPENER,
+) -> Any:
     request = urllib.request.Request(url, body, {"X-Trino-User": _USER, **(headers or {})})
     try:
-        with _OPENER.open(request, timeout=_TIMEOUT_S) as answer:
+        with opener.open(request, timeout=_TIMEOUT_S) as answer:
             return json.load(answer)
     except (OSError, HTTPException, ValueError) as error:
         raise RefusedError(f"{url} does not answer: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windtunnel.engines.trino import ask
 from windtunnel.engines.trino.site import WORKER, Site
-from windtunnel.engines.web import WebPages
+from windtunnel.engines.web import WebPages, url_opener
 
 _ACTIVE = "SELECT node_id FROM system.runtime.nodes WHERE NOT coordinator AND state = 'active'"
 
@@ -13,6 +13,9 @@ class Status(WebPages):
     """Asks the web servers of all servers."""
 
     def __init__(self, site: Site) -> None:
+        open_socket = site.hosts[WORKER][0].open_socket
+        super().__init__(open_socket)
+        self._opener = url_opener(open_socket)
         self._site = site
 
     def missing(self) -> list[str]:
@@ -28,7 +31,7 @@ class Status(WebPages):
     def _absent(self) -> list[str]:
         """Workers that the coordinator does not count on."""
         try:
-            rows, _ = ask.run(self._site.coordinator, _ACTIVE)
+            rows, _ = ask.run(self._site.coordinator, _ACTIVE, opener=self._opener)
         except ask.RefusedError:
             return ["the coordinator"]
         absent = len(self._site.hosts[WORKER]) - len(rows)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windtunnel.errors import NotRealisableError
-from windtunnel.hosts.fabric import syscalls
+from windtunnel.hosts import syscalls
 from windtunnel.hosts.fabric.groups import Group, Trees
 from windtunnel.hosts.fabric.ledger import Ledger
 from windtunnel.hosts.fabric.plan import DiskPlan, HostPlan

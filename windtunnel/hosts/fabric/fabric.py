@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from windtunnel.errors import DeploymentError, NotRealisableError
-from windtunnel.hosts.fabric import syscalls
+from windtunnel.hosts import syscalls
 from windtunnel.hosts.fabric.disks import Disks
 from windtunnel.hosts.fabric.groups import Group, find_trees, make_groups
 from windtunnel.hosts.fabric.ledger import Ledger
@@ -51,7 +51,8 @@ class Fabric:
         self._trees = find_trees()
         self._groups: dict[str, Group] = {}
         scratch = registration.scratch
-        self._network = Network(registration.id, scratch / "namespaces", self._ledger)
+        self._namespaces = registration.folder / "namespaces"
+        self._network = Network(supervisor.network, self._namespaces, self._ledger)
         self._disks = Disks(scratch, self._trees, self._groups.__getitem__, self._ledger)
 
     @property
@@ -74,7 +75,7 @@ class Fabric:
 
         self.plan = plan
         try:
-            self._share_scratch()
+            self._share_mounts()
             self._build_groups()
             self._network.build(plan)
             self._disks.build(plan.hosts, plan.file_system)
@@ -166,17 +167,17 @@ class Fabric:
     def _host(self, name: str) -> HostPlan:
         return next(host for host in self.plan.hosts if host.name == name)
 
-    def _share_scratch(self) -> None:
-        """Make unmounting below the scratch folder reach the copies of all mounts.
+    def _share_mounts(self) -> None:
+        """Make unmounting below some folders reach the copies of all mounts.
 
         Every process of a virtual host, of other deployments too, has such copies, which
-        would hold the loop devices for as long as it lives.
+        would hold namespaces and loop devices for as long as it lives.
         """
-        scratch = self._registration.scratch
-        self._ledger.note({"kind": "mount", "path": str(scratch)})
-        syscalls.mount(str(scratch), scratch, flags=syscalls.MS_BIND)
-        syscalls.mount("none", scratch, flags=syscalls.MS_SHARED)
-        (scratch / "namespaces").mkdir(exist_ok=True)
+        for folder in (self._registration.scratch, self._namespaces):
+            folder.mkdir(exist_ok=True)
+            self._ledger.note({"kind": "mount", "path": str(folder)})
+            syscalls.mount(str(folder), folder, flags=syscalls.MS_BIND)
+            syscalls.mount("none", folder, flags=syscalls.MS_SHARED)
 
     def _build_groups(self) -> None:
         top = self._registration.id
@@ -210,11 +211,10 @@ class Fabric:
                     group=self._groups[name],
                     network=self._network,
                     supervisor=self._supervisor,
+                    hosts_file=self.hosts_file,
                 )
         lines = [f"{host.address} {host.name}\n" for host in self.hosts.values()]
         self.hosts_file.write_text("".join([_LOOPBACK, *lines]))
-        for virtual in self.hosts.values():
-            virtual.prepare(self.hosts_file)
 
 
 def check_plan(plan: FabricPlan) -> None:

@@ -2,30 +2,29 @@
 
 ::
 
-    host w1 [eth0]==[p0] bridge of its rack [u0]==[c0] bridge core [program]--[wt-ID] root
+    host w1 [eth0]==[p0] bridge of its rack [u0]==[c0] bridge core [program]--[eth0] supervisor
     guest [eth0]--[g0.0] bridge of its host [h0]==[p0] bridge of its rack
 
-``==`` is shaped on both ends: each end shapes what leaves it. All but the link to this
-program lies in namespaces of the deployment, held by bind mounts in its own folder.
+``==`` is shaped on both ends: each end shapes what leaves it. The namespaces are held by bind
+mounts in the deployment's own folder, but for that of the supervisor, which lives with it and gives
+this program its sockets. No link leads out of the deployment.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import os
-import socket
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from windtunnel.errors import NotRealisableError
-from windtunnel.hosts.fabric import syscalls
+from windtunnel.hosts import syscalls
 from windtunnel.hosts.fabric.ledger import Ledger
 from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
 from windtunnel.hosts.fabric.shaping import Links, Shaper, kernel_kinds
 
 _SWITCH = "switch"
+# of the hosts; no route leads there or from there, so it meets no other network
+_SUBNET = ipaddress.IPv4Network("10.82.0.0/16")
 _LARGEST_MTU = 65535  # of links between bridges: the hosts' own MTU decides
 
 
@@ -34,18 +33,18 @@ class Network:
 
     Parameters
     ----------
-    deployment:
-        Id of the deployment, which names the link to this program.
+    program:
+        The file of the namespace that this program's sockets are of: the supervisor's.
     folder:
         A folder of the deployment for the files that hold the namespaces.
     ledger:
         Where every change is noted first.
     """
 
-    def __init__(self, deployment: str, folder: Path, ledger: Ledger) -> None:
+    def __init__(self, program: Path, folder: Path, ledger: Ledger) -> None:
         self.addresses: dict[str, str] = {}
         self.notes: list[str] = []
-        self._deployment = deployment
+        self._program = program
         self._folder = folder
         self._ledger = ledger
         self._lock = threading.RLock()
@@ -65,19 +64,14 @@ class Network:
         ------
         OSError, pyroute2.netlink.exceptions.NetlinkError
             If the kernel refuses.
-        NotRealisableError
-            If no addresses are free.
         """
         names = [_SWITCH, *(name for host in plan.hosts for name in ends(host))]
-        self._ledger.note(
-            *({"kind": "netns", "path": str(self.namespace(name))} for name in names),
-            {"kind": "link", "name": self._deployment},
-        )
+        self._ledger.note(*({"kind": "netns", "path": str(self.namespace(name))} for name in names))
         for name in names:
             syscalls.make_network(self.namespace(name))
             self._links[name] = Links(self.namespace(name))
         core = self._bridge("core")
-        subnet = self._connect_program(core)
+        self._connect_program(core)
         racks = {}
         for number, rack in enumerate(plan.racks):
             racks[rack.name] = self._bridge(f"r{number}")
@@ -85,7 +79,7 @@ class Network:
             self._uplinks[rack.name] = self._cable(up, racks[rack.name], down, core)
             self._ports[rack.name] = self._links[_SWITCH].index_of(up)
             self.set_uplink_rate(rack.name, rack.uplink_bytes_s)
-        addresses = (f"{address}/{subnet.prefixlen}" for address in subnet.hosts())
+        addresses = (f"{address}/{_SUBNET.prefixlen}" for address in _SUBNET.hosts())
         next(addresses)  # this program's
         for number, host in enumerate(plan.hosts):
             self._host(number, host, racks[host.rack], addresses)
@@ -189,53 +183,21 @@ class Network:
             for shaper in self._nics[host.name]:
                 shaper.set_delay(host.latency_s / 2)
 
-    def _connect_program(self, core: int) -> ipaddress.IPv4Network:
-        """The one link into the machine's own namespace; returns the hosts' network."""
-        from pyroute2 import IPRoute
-
-        switch = self._links[_SWITCH]
-        with IPRoute() as here:
-            subnet = free_subnet(_networks_in_use(here), int(self._deployment[3:], 16))
-            with Path(f"/proc/{os.getpid()}/ns/net").open("rb") as own:
-                peer = {"ifname": self._deployment, "net_ns_fd": own.fileno()}
+    def _connect_program(self, core: int) -> None:
+        """The link to the namespace that this program's sockets are of."""
+        switch, own = self._links[_SWITCH], Links(self._program)
+        try:
+            with self._program.open("rb") as namespace:
+                peer = {"ifname": "eth0", "net_ns_fd": namespace.fileno()}
                 switch.link("add", ifname="program", kind="veth", peer=peer)
-            index = switch.index_of("program")
-            switch.link("set", index=index, master=core, state="up")
-            mine, address = here.link_lookup(ifname=self._deployment)[0], str(subnet[1])
-            here.addr("add", index=mine, address=address, prefixlen=subnet.prefixlen)
-            here.link("set", index=mine, state="up")
-        return subnet
+            switch.link("set", index=switch.index_of("program"), master=core, state="up")
+            mine = own.index_of("eth0")
+            own.addr("add", index=mine, address=str(_SUBNET[1]), prefixlen=_SUBNET.prefixlen)
+            own.link("set", index=mine, state="up")
+        finally:
+            own.close()
 
 
 def ends(host: HostPlan) -> list[str]:
     """Names of the network ends of a host: its guests, or itself."""
     return [guest.name for guest in host.guests] or [host.name]
-
-
-def free_subnet(taken: Iterable[ipaddress.IPv4Network], seed: int) -> ipaddress.IPv4Network:
-    """A /16 that overlaps no network in use: of 10.0.0.0/8, else of the range for benchmarks.
-
-    198.18.0.0/15 is kept for tests of network gear by RFC 2544. Raises NotRealisableError.
-    """
-    private = list(ipaddress.IPv4Network("10.0.0.0/8").subnets(new_prefix=16))
-    start = seed % len(private)  # two deployments that start at once should not meet
-    bench = ipaddress.IPv4Network("198.18.0.0/15").subnets(new_prefix=16)
-    known = list(taken)
-    for subnet in [*private[start:], *private[:start], *bench]:
-        if not any(subnet.overlaps(network) for network in known):
-            return subnet
-    raise NotRealisableError(
-        "no addresses are free for the virtual hosts: routes cover 10.0.0.0/8 and 198.18.0.0/15",
-        remedy="take a route away (a VPN's, perhaps), or measure on another machine.",
-    )
-
-
-def _networks_in_use(links: Any) -> list[ipaddress.IPv4Network]:
-    """Where the machine has routes to, in any table, but for default routes."""
-    found = []
-    for route in links.get_routes(family=socket.AF_INET):
-        target = route.get_attr("RTA_DST")
-        if target and route["dst_len"]:
-            text = f"{target}/{route['dst_len']}"
-            found.append(ipaddress.IPv4Network(text, strict=False))
-    return found

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from windtunnel.hosts.fabric import syscalls
+from windtunnel.hosts import syscalls
 
 _TOP, _ROOT, _BELOW_TBF, _DELAY = 0xFFFFFFFF, 0x10000, 0x10001, 0x20000  # root, 1:, 1:1, 2:
 _QUEUE_US = 50_000  # a full queue holds a packet this long; 'tc' man pages suggest it

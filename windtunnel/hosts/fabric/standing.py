@@ -8,6 +8,7 @@ from pathlib import Path
 
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import FabricPlan
+from windtunnel.hosts.isolation.policy import confined, isolation
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.hosts.remains import Registration
 
@@ -32,10 +33,13 @@ def standing(plan: FabricPlan, purpose: str, logs: Path | None = None) -> Iterat
     supervisor = None
     fabric = None
     try:
+        kept = logs or registration.folder / "kept"
+        kept.mkdir(parents=True, exist_ok=True)
+        isolated = confined(isolation(), registration.id, registration.folder, kept, [])
         log = registration.folder / "supervisor.log"
-        supervisor = SupervisorClient(registration.id, [registration.scratch], log)
+        supervisor = SupervisorClient(registration.id, [registration.scratch], log, isolated)
         registration.update(supervisor=supervisor.pid, cluster=purpose)
-        fabric = Fabric(registration, supervisor, logs or registration.folder / "logs")
+        fabric = Fabric(registration, supervisor, kept)
         fabric.build(plan)
         yield fabric
     finally:

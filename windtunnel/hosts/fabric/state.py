@@ -179,7 +179,7 @@ def _missing_groups() -> list[Lack]:
 
 
 def _missing_disks() -> list[Lack]:
-    from windtunnel.hosts.fabric.syscalls import LOOP_CONTROL
+    from windtunnel.hosts.syscalls import LOOP_CONTROL
 
     lacks = []
     if not LOOP_CONTROL.exists():

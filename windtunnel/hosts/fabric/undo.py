@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from windtunnel.hosts.fabric import syscalls
+from windtunnel.hosts import syscalls
 from windtunnel.hosts.fabric.ledger import Record, Undo, read
 from windtunnel.hosts.fabric.ledger import undo as undo_ledger
 
@@ -51,23 +51,6 @@ def _netns(record: Record) -> None:
     """{path}: the file on which a network namespace is mounted."""
     _mount(record)
     Path(str(record["path"])).unlink(missing_ok=True)
-
-
-def _link(record: Record) -> None:
-    """{name}: a link of the machine's own namespace; its peer goes with it."""
-    name = str(record["name"])
-    if not Path("/sys/class/net", name).exists():
-        return
-    from pyroute2 import IPRoute
-    from pyroute2.netlink.exceptions import NetlinkError
-
-    with IPRoute() as links:
-        for index in links.link_lookup(ifname=name):
-            try:
-                links.link("del", index=index)
-            except NetlinkError as error:
-                if error.code != errno.ENODEV:
-                    raise OSError(error.code, str(error)) from error
 
 
 def _mount(record: Record) -> None:
@@ -136,7 +119,6 @@ def _folder(record: Record) -> None:
 
 KINDS: dict[str, Undo] = {
     "netns": _netns,
-    "link": _link,
     "mount": _mount,
     "loop": _loop,
     "cgroup": _cgroup,

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from windtunnel.errors import NotRealisableError
+from windtunnel.hosts import syscalls
 from windtunnel.hosts.base import ProcessSpec
-from windtunnel.hosts.fabric import syscalls
 from windtunnel.hosts.fabric.disks import Disk
 from windtunnel.hosts.fabric.groups import Group
 from windtunnel.hosts.fabric.network import Network
+from windtunnel.hosts.isolation.inside import Place
 from windtunnel.hosts.local import LocalProcess, SupervisorClient
-
-# no step forks: the program that is started keeps the process id that the supervisor knows
-_ENTER = """\
-#!/bin/sh
-# enter the virtual host {name} and become the program that is asked for
-for group in {groups}; do echo $$ > "$group" || exit 126; done
-exec {nsenter} --net={namespace} {unshare} --uts --mount --propagation slave /bin/sh -c '
-"$1" "$2" && "$3" --bind "$4" /etc/hosts || exit 126
-shift 4; exec "$@"' enter {hostname} {name} {mount} {hosts} "$@"
-"""
 
 
 @dataclass(frozen=True)
@@ -62,13 +51,14 @@ class VirtualHost:
         group: Group,
         network: Network,
         supervisor: SupervisorClient,
+        hosts_file: Path,
     ) -> None:
         self.name = name
         self.machine = machine
         self.address = network.addresses[name]
         self.root = scratch / name
         self.logs = logs / name
-        self.enter = self.root / "enter.sh"
+        self.place = Place(name, group.entrances(), network.namespace(name), hosts_file)
         own = name if name != machine else ""
         self.disks = {disk: standing.mount / own for disk, standing in disks.items()}
         self._standing = disks
@@ -78,19 +68,18 @@ class VirtualHost:
         for folder in (self.root, self.logs, *self.disks.values()):
             folder.mkdir(parents=True, exist_ok=True)
 
-    def prepare(self, hosts_file: Path) -> None:
-        """Write the script that takes a process into this host. Raises NotRealisableError."""
-        words = {tool: find_tool(tool) for tool in ("nsenter", "unshare", "mount", "hostname")}
-        words |= {"namespace": str(self._network.namespace(self.name)), "hosts": str(hosts_file)}
-        quoted = {key: shlex.quote(word) for key, word in words.items()}
-        groups = " ".join(shlex.quote(str(path)) for path in self._group.entrances())
-        self.write_text(self.enter, _ENTER.format(name=self.name, groups=groups, **quoted))
-        self.enter.chmod(0o755)
+    @property
+    def account(self) -> str:
+        """Name of the account that its processes run as."""
+        return self._supervisor.isolation.account
+
+    def open_socket(self) -> socket.socket:
+        """A TCP socket of the network that joins all hosts, not connected yet. Raises OSError."""
+        return self._supervisor.open_socket()
 
     def spawn(self, spec: ProcessSpec) -> LocalProcess:
         """Start a process inside this host; it and what it starts cannot leave it."""
-        argv: Sequence[str] = [str(self.enter), *spec.argv]
-        return self._supervisor.spawn(replace(spec, argv=argv))
+        return self._supervisor.spawn(spec, self.place)
 
     def write_text(self, path: Path, text: str) -> None:
         """Write a file, with its folders."""
@@ -119,14 +108,3 @@ class VirtualHost:
             received_bytes=received,
             sent_bytes=sent,
         )
-
-
-def find_tool(name: str) -> str:
-    """Path of a program of the base system. Raises NotRealisableError."""
-    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
-    if path is None:
-        raise NotRealisableError(
-            f"the program {name} is not installed, which virtual hosts need",
-            remedy="install util-linux and hostname.",
-        )
-    return path

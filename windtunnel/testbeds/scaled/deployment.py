@@ -19,6 +19,8 @@ from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.virtual import VirtualHost
+from windtunnel.hosts.isolation.inside import Place
+from windtunnel.hosts.isolation.policy import Isolation
 from windtunnel.probes.virtual import VirtualHosts
 from windtunnel.testbeds.base import Tell
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
@@ -44,11 +46,13 @@ class ScaledDeployment(HadoopDeployment):
     # the supervisor undoes the fabric already, when the last process has ended
     parts: ClassVar[tuple[str, ...]] = (*HadoopDeployment.parts, "fabric")
 
-    def __init__(self, cluster: Cluster, software: Software, logs: Path, scale: Scale) -> None:
+    def __init__(
+        self, cluster: Cluster, software: Software, logs: Path, isolation: Isolation, scale: Scale
+    ) -> None:
         self.scale = scale
         self.model = self.built = scaled(cluster, scale)
         self.shaped = fabric_plan(cluster, scale)
-        super().__init__(cluster, software, logs)
+        super().__init__(cluster, software, logs, isolation)
         self.faulty = ScaledFaults(self)
 
     def start(self, tell: Tell) -> None:
@@ -136,11 +140,11 @@ class ScaledDeployment(HadoopDeployment):
         return self.virtual[clients[0].name] if clients else self.hosts[0]
 
     @property
-    def entrance(self) -> str:
-        """The script that takes a process into the client host."""
+    def entrance(self) -> Place:
+        """The client host as a process enters it."""
         host = self.client
         assert isinstance(host, VirtualHost)
-        return str(host.enter)
+        return host.place
 
     @property
     def client_folder(self) -> Path:

@@ -70,7 +70,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         for lack in lacks:
             if not lack.fatal and (latency or "netem" not in lack.what):
                 unrealised.append(f"this machine lacks {lack.what}")
-        return Realisation(impossible, unrealised)
+        return self.isolated(Realisation(impossible, unrealised))
 
     def can_drop_caches(self) -> bool:
         """Each virtual host has a page cache of its own, which can always be emptied."""
@@ -113,7 +113,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
 
     def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> ScaledDeployment:
         """A deployment that has not been opened yet."""
-        return ScaledDeployment(cluster, software, logs, self.scale)
+        return ScaledDeployment(cluster, software, logs, self.isolation, self.scale)
 
     def reconfigure(self, deployment: Deployment, cluster: Cluster) -> list[str]:
         """Change what differs while the cluster runs; one line for each change.

@@ -1,4 +1,4 @@
-"""The few system calls that Python lacks: mounts, namespaces, loop devices.
+"""The few system calls that Python lacks: mounts, namespaces, loop devices, process attributes.
 
 Called in this process and not through programs, because a program that we started could
 still be at work after we were killed, and then change the machine behind the undoing.
@@ -10,7 +10,9 @@ import ctypes
 import errno
 import fcntl
 import os
+import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +21,19 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-CLONE_NEWNET = 0x40000000  # unshare(2)
-MS_NOATIME, MS_BIND, MS_SHARED = 1 << 10, 1 << 12, 1 << 20  # mount(2)
+CLONE_NEWNS, CLONE_NEWUTS = 0x00020000, 0x04000000  # unshare(2)
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+MS_NOATIME, MS_BIND, MS_REC = 1 << 10, 1 << 12, 1 << 14  # mount(2)
+MS_SLAVE, MS_SHARED = 1 << 19, 1 << 20
 MNT_DETACH = 2  # umount2(2)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38  # prctl(2)
+
+# open_tree(2), move_mount(2), mount_setattr(2): the same numbers on all architectures but alpha
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
+_OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 1, 4
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_IDMAP = 0x1, 0x00100000
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1  # netdevice(7)
 
 # ioctls and flags of <linux/loop.h>
 _LOOP_CONFIGURE, _LOOP_CLR_FD = 0x4C0A, 0x4C01
@@ -52,6 +64,61 @@ def unmount(target: Path, lazily: bool = False) -> None:
     _check(result, f"unmount {target}")
 
 
+def clone_mount(path: Path, *, recursive: bool) -> int:
+    """A detached copy of the mount below ``path``, as a file descriptor. Raises OSError."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | (_AT_RECURSIVE if recursive else 0)
+    handle = int(_libc.syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags))
+    _check(min(handle, 0), f"copy the mount of {path}")
+    return handle
+
+
+def set_mount(mount: int, users: int | None, *, writable: bool, recursive: bool) -> None:
+    """Give a detached mount its properties; unmounting of the original reaches it.
+
+    ``users`` is a user namespace: a file of user 0 there belongs, in this mount, to the user that
+    the namespace maps 0 to (an ID-mapped mount). None leaves the owners. Raises OSError.
+    """
+    given = (0 if writable else _MOUNT_ATTR_RDONLY) | (_MOUNT_ATTR_IDMAP if users else 0)
+    attributes = struct.pack("=4Q", given, 0, MS_SLAVE, users or 0)  # struct mount_attr
+    flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0)
+    size = ctypes.c_size_t(len(attributes))
+    _check(_libc.syscall(_MOUNT_SETATTR, mount, b"", flags, attributes, size), "set up a mount")
+
+
+def attach_mount(mount: int, target: Path) -> None:
+    """Attach a detached mount. Raises OSError."""
+    words = (mount, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
+    _check(_libc.syscall(_MOVE_MOUNT, *words), f"attach a mount at {target}")
+
+
+def unshare(kinds: int) -> None:
+    """Give this thread new namespaces of some kinds. Raises OSError."""
+    _check(_libc.unshare(kinds), "new namespaces")
+
+
+def enter_namespace(file: Path, kind: int) -> None:
+    """Take this thread into the namespace of a file, such as one of ``/proc/PID/ns``.
+
+    Raises OSError.
+    """
+    with file.open("rb") as handle:
+        _check(_libc.setns(handle.fileno(), kind), f"enter {file}")
+
+
+def prctl(option: int, value: int) -> None:
+    """prctl(2), on Linux; elsewhere nothing."""
+    if sys.platform == "linux":
+        _libc.prctl(option, value, 0, 0, 0)
+
+
+def raise_loopback() -> None:
+    """Bring up the loopback interface of this thread's network namespace. Raises OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        request = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sH14x", b"lo", 0))
+        flags = struct.unpack("16sH14x", request)[1] | _IFF_UP
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags))
+
+
 def sync_file_system(path: Path) -> None:
     """Write all dirty pages of the file system that holds ``path``. Raises OSError."""
     handle = os.open(path, os.O_RDONLY)
@@ -77,11 +144,10 @@ def in_new_network(work: Callable[[], Result]) -> Result:
 
 def enter_network(namespace: Path) -> None:
     """Take this thread, for good, into the network namespace of a file. Raises OSError."""
-    with namespace.open("rb") as file:
-        _check(_libc.setns(file.fileno(), CLONE_NEWNET), f"enter {namespace}")
-        own = Path(f"/proc/self/task/{threading.get_native_id()}/ns/net")
-        if own.stat().st_ino != os.fstat(file.fileno()).st_ino:
-            raise OSError(errno.EINVAL, f"{namespace} was not entered")
+    enter_namespace(namespace, CLONE_NEWNET)
+    own = Path(f"/proc/self/task/{threading.get_native_id()}/ns/net")
+    if own.stat().st_ino != namespace.stat().st_ino:
+        raise OSError(errno.EINVAL, f"{namespace} was not entered")
 
 
 def make_network(namespace: Path) -> None:

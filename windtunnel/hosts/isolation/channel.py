@@ -1,0 +1,50 @@
+"""Sockets of a network namespace for a program outside of it.
+
+A socket belongs to the namespace that it was made in, whoever holds it. A process inside makes
+them and hands them over, one for each byte that it receives, through a pair of connected sockets:
+nobody else has an end of it. As a program, ``python -P -m ...channel HANDLE``, it does only that,
+until the other end is closed.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+
+
+class Channel:
+    """The end of the program outside; may be used from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._end, self.other = socket.socketpair()
+
+    def open_socket(self) -> socket.socket:
+        """A TCP socket of the namespace, not connected yet. Raises OSError."""
+        with self._lock:
+            self._end.sendall(b"s")
+            data, handles, _, _ = socket.recv_fds(self._end, 1, 1)
+        if not data or not handles:
+            raise ConnectionResetError("the process that makes the sockets has ended")
+        return socket.socket(fileno=handles[0])
+
+    def close(self) -> None:
+        """Close this end: the other process sees it."""
+        self._end.close()
+        self.other.close()
+
+
+def hand_out(end: socket.socket) -> bool:
+    """Serve one request of the other end; False where it is closed. Raises OSError."""
+    if not end.recv(1):
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as made:
+        socket.send_fds(end, [b"s"], [made.fileno()])
+    return True
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as mine:
+        while hand_out(mine):
+            pass

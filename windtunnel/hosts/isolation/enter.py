@@ -1,0 +1,39 @@
+"""Run a command inside a deployment: ``python -P -m ...enter FACTS.json WHERE -- COMMAND...``.
+
+Enters, as the caller, the network of the supervisor (WHERE is ``network``, for ``windtunnel open``)
+or the client host (``client``, for ``exec``) and becomes the command. FACTS: ``supervisor``
+(process id), ``network`` and ``place`` (null where the client host is this machine), as the
+deployment registered them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from windtunnel.hosts import syscalls
+from windtunnel.hosts.isolation.inside import Place, become
+
+
+def enter(facts: Mapping[str, Any], where: str) -> None:
+    """Take this process, which has one thread, into the deployment. Raises OSError."""
+    if facts["place"] and where == "client":
+        become(Place.from_json(facts["place"]))
+        return
+    namespaces = Path("/proc") / str(facts["supervisor"]) / "ns"
+    if facts["network"] == "own, with a user namespace":
+        syscalls.enter_namespace(namespaces / "user", syscalls.CLONE_NEWUSER)
+    if facts["network"] != "the machine's":
+        syscalls.enter_namespace(namespaces / "net", syscalls.CLONE_NEWNET)
+
+
+if __name__ == "__main__":
+    try:
+        enter(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2])
+        os.execvp(sys.argv[4], sys.argv[4:])
+    except OSError as error:
+        sys.exit(f"the cluster cannot be entered: {error}")

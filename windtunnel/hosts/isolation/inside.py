@@ -1,0 +1,163 @@
+"""What a process does to itself before it runs a program of a deployment.
+
+Called in the supervisor, in the child processes that it forks (between fork and exec), and in
+``enter``. All of them have one thread.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from windtunnel.hosts import syscalls
+from windtunnel.hosts.isolation.account import Account
+from windtunnel.hosts.isolation.view import Shown, show
+
+Network = Literal["own", "own, with a user namespace", "the machine's"]
+"""The network namespace of a deployment, and how it is made."""
+
+_ETC_HOSTS = Path("/etc/hosts")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A virtual host as a process enters it.
+
+    ``groups`` are the files that a process id is written to, ``network`` is the file of the
+    network namespace, ``hosts`` the host's ``/etc/hosts``.
+    """
+
+    name: str
+    groups: Sequence[Path]
+    network: Path
+    hosts: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data from which :meth:`from_json` makes an equal object."""
+        words = {"name": self.name, "network": str(self.network), "hosts": str(self.hosts)}
+        return {**words, "groups": [str(group) for group in self.groups]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Place:
+        """The object that :meth:`to_json` described."""
+        groups = [Path(group) for group in data["groups"]]
+        return cls(data["name"], groups, Path(data["network"]), Path(data["hosts"]))
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """The account of a deployment's processes, and what they see.
+
+    ``files`` are mounted over files of the machine, by the path of the latter; ``home`` is the
+    account's home folder.
+    """
+
+    account: Account
+    home: Path
+    tmp: Path
+    shown: Sequence[Shown]
+    files: Mapping[str, Path]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data from which :meth:`from_json` makes an equal object."""
+        shown = [[str(s.source), str(s.target), s.writable] for s in self.shown]
+        files = {path: str(source) for path, source in self.files.items()}
+        words = {"home": str(self.home), "tmp": str(self.tmp), "shown": shown, "files": files}
+        return {"account": asdict(self.account), **words}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Confinement:
+        """The object that :meth:`to_json` described."""
+        shown = [Shown(Path(a), Path(b), writable) for a, b, writable in data["shown"]]
+        files = {path: Path(source) for path, source in data["files"].items()}
+        account = Account(**data["account"])
+        return cls(account, Path(data["home"]), Path(data["tmp"]), shown, files)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that name the account."""
+        name = self.account.name
+        return {"USER": name, "LOGNAME": name, "HOME": str(self.home)}
+
+
+def enter_own_network(network: Network) -> None:
+    """Take this process into a new network namespace with a loopback interface of its own.
+
+    Raises OSError where the kernel or its policy forbids it.
+    """
+    if network == "the machine's":
+        return
+    if network == "own":
+        syscalls.unshare(syscalls.CLONE_NEWNET)
+    else:
+        user, group = os.geteuid(), os.getegid()
+        syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNET)
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    syscalls.raise_loopback()
+
+
+def own_mounts() -> None:
+    """Give this process a copy of all mounts; unmounting of the originals reaches it.
+
+    Raises OSError.
+    """
+    syscalls.unshare(syscalls.CLONE_NEWNS)
+    syscalls.mount("none", Path("/"), flags=syscalls.MS_REC | syscalls.MS_SLAVE)
+
+
+def become(
+    place: Place | None,
+    confinement: Confinement | None = None,
+    users: int = 0,
+    reads: Sequence[Path] = (),
+) -> None:
+    """Enter a virtual host and become an account, as far as they are given. Raises OSError.
+
+    Parameters
+    ----------
+    users:
+        User namespace that maps user 0 to the account.
+    reads:
+        Files and folders that this process reads beside what all see.
+    """
+    if place is not None:
+        for group in place.groups:
+            group.write_text(str(os.getpid()))
+        syscalls.enter_namespace(place.network, syscalls.CLONE_NEWNET)
+        syscalls.unshare(syscalls.CLONE_NEWUTS)
+        socket.sethostname(place.name)
+    if place is not None or confinement is not None:
+        own_mounts()
+    if place is not None:
+        syscalls.mount(str(place.hosts), _ETC_HOSTS, flags=syscalls.MS_BIND)
+    if confinement is not None:
+        _confine(confinement, users, reads)
+
+
+def _confine(confinement: Confinement, users: int, reads: Sequence[Path]) -> None:
+    cwd = Path.cwd()
+    for path, source in confinement.files.items():
+        syscalls.mount(str(source), Path(path), flags=syscalls.MS_BIND)
+    shown = [*confinement.shown, *(Shown(path, path) for path in reads)]
+    show(shown, confinement.tmp, users)
+    account = confinement.account
+    os.setgroups([])
+    os.setgid(account.gid)
+    os.setuid(account.uid)
+    os.chdir(cwd)  # the same folder, as the view has it
+
+
+def bind_to_parent() -> None:
+    """End with the parent process, and gain no rights by programs that are started.
+
+    After a change of the account: it resets the first.
+    """
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)

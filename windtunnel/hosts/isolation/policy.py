@@ -1,0 +1,186 @@
+"""How deployments on this machine are isolated from its other accounts."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from windtunnel.hosts.isolation.account import VARIABLE, Account, account_for, user_database
+from windtunnel.hosts.isolation.inside import Confinement, Network
+from windtunnel.hosts.isolation.view import Shown
+
+FLAG = "--open-to-local-accounts"
+OPEN_MEANS = (
+    "every account on this machine can reach the cluster's ports, and run programs as this user"
+)
+_PROBE_LIMIT_S = 30
+_SYSCTL = Path("/proc/sys")
+# What forbids user namespaces: the setting, the value that forbids them, the value that permits.
+_SETTINGS = (
+    ("user/max_user_namespaces", "0", "15000"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+)
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """What keeps other accounts out of a deployment.
+
+    ``open_because`` is why they can reach its ports, ``root_because`` why its processes run as
+    root; both are empty where that is not so. ``remedy`` mends the former.
+    """
+
+    network: Network
+    confinement: Confinement | None = None
+    open_because: str = ""
+    root_because: str = ""
+    remedy: str = ""
+
+    @property
+    def closed(self) -> bool:
+        """Whether no other account but root can reach the deployment."""
+        return not self.open_because
+
+    @property
+    def caveat(self) -> str:
+        """One line on what is not isolated; empty if all is."""
+        if self.open_because:
+            return f"isolation: {OPEN_MEANS} ({self.open_because})"
+        if self.root_because:
+            return f"isolation: the daemons run as root ({self.root_because})"
+        return ""
+
+    @property
+    def account(self) -> str:
+        """Name of the account that the deployment's processes run as."""
+        return self.confinement.account.name if self.confinement else getpass.getuser()
+
+    def facts(self) -> dict[str, Any]:
+        """The isolation as the provenance of a trial has it."""
+        return {"network": self.network, "account": self.account, "closed": self.closed}
+
+
+def isolation(folders: Sequence[Path] = ()) -> Isolation:
+    """How a deployment of this user is isolated here, before there is one.
+
+    Parameters
+    ----------
+    folders:
+        Where its data and logs will lie: what is there of the way to them is looked at.
+    """
+    root = os.geteuid() == 0
+    network: Network = "own" if root else "own, with a user namespace"
+    problem = _tried(network) if sys.platform == "linux" else f"{sys.platform} has no namespaces"
+    if problem:
+        network = "the machine's"
+    return Isolation(
+        network,
+        open_because=problem,
+        root_because=_root_because(problem, folders) if root else "",
+        remedy=_remedy(_SYSCTL) if problem else "",
+    )
+
+
+def refusal(found: Isolation, *, permit_open: bool) -> str:
+    """Why no deployment may start, with the remedy; empty where one may.
+
+    An open cluster of root gives every account of the machine the rights of root.
+    """
+    if found.closed or permit_open or os.geteuid() != 0:
+        return ""
+    return (
+        f"isolation: started as root, {OPEN_MEANS} ({found.open_because}). {found.remedy} "
+        f"Or accept it with {FLAG}"
+    )
+
+
+def confined(
+    base: Isolation, deployment: str, folder: Path, logs: Path, reads: Sequence[Path]
+) -> Isolation:
+    """The isolation of one deployment: where root starts it, with an account of its own.
+
+    Parameters
+    ----------
+    base:
+        What :func:`isolation` found.
+    deployment, folder:
+        Id and registration folder; ``scratch`` in it must be there.
+    logs:
+        Folder that the processes write logs to, linked as ``logs`` in the registration folder.
+    reads:
+        Folders of the software, beside those of Python and of this package.
+    """
+    account = None if base.root_because or os.geteuid() != 0 else account_for(deployment)
+    if account is None:
+        return base
+    scratch = folder / "scratch"
+    for own in ("home", "tmp"):
+        (scratch / own).mkdir(exist_ok=True)
+    writable = [(scratch, scratch), (logs, logs), (logs, folder / "logs")]
+    shown = [Shown(source, target, writable=True) for source, target in writable]
+    shown += [Shown(path, path) for path in dict.fromkeys((*_own_software(), *reads))]
+    home, files = scratch / "home", {} if account.listed else _database(account, folder)
+    return replace(base, confinement=Confinement(account, home, scratch / "tmp", shown, files))
+
+
+def _database(account: Account, folder: Path) -> dict[str, Path]:
+    """Files with the machine's accounts and this one, by the files that they stand for."""
+    files = {}
+    for path, text in user_database(account, folder / "scratch" / "home").items():
+        files[path] = folder / Path(path).name
+        files[path].write_text(text, errors="surrogateescape")
+        files[path].chmod(0o644)
+    return files
+
+
+def _root_because(problem: str, folders: Sequence[Path]) -> str:
+    """Why the processes of a deployment that root starts run as root; empty if they do not."""
+    if problem:
+        return problem
+    if account_for("wt-00000000") is None:
+        return f"{VARIABLE} names it"
+    there = [next(p for p in (folder, *folder.parents) if p.is_dir()) for folder in folders]
+    refused = {place: _tried("own", str(place)) for place in there}
+    text = "; ".join(f"{place}: {why}" for place, why in refused.items() if why)
+    return f"no ID-mapped mounts of {text}" if text else ""
+
+
+def _own_software() -> list[Path]:
+    """Python, and this package: some of its programs run on the hosts."""
+    package = Path(__file__).parents[2]
+    return [Path(sys.prefix), Path(sys.base_prefix), package]
+
+
+@cache
+def _tried(network: Network, *folders: str) -> str:
+    """Why a namespace, or ID-mapped mounts of the folders, cannot be had; empty if they can."""
+    return try_out([network, *folders])
+
+
+def try_out(words: Sequence[str], run: Callable[..., Any] = subprocess.run) -> str:
+    """Run the probe; returns what it says against it."""
+    argv = [sys.executable, "-P", "-m", "windtunnel.hosts.isolation.probe", *words]
+    done = run(argv, capture_output=True, text=True, timeout=_PROBE_LIMIT_S, check=False)
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines()
+    return str(lines[-1]) if lines else f"the probe ended with exit code {done.returncode}"
+
+
+def _remedy(sysctl: Path) -> str:
+    """What would permit the namespaces."""
+    if sys.platform != "linux":
+        return "Use a Linux machine, or one that only you have an account on."
+    for name, forbids, permits in _SETTINGS:
+        file = sysctl / name
+        if file.exists() and file.read_text().strip() == forbids:
+            return f"Set it as root: sysctl {name.replace('/', '.')}={permits}."
+    return "Run where namespaces can be made: as root, with CAP_SYS_ADMIN in a container."

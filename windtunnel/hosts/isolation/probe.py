@@ -1,0 +1,37 @@
+"""Try out what isolates a deployment, as a program: ``python -P -m ...probe NETWORK [FOLDER...]``.
+
+Ends well where a network namespace of that kind can be made and, if there are folders, where
+their mounts can be ID-mapped; else it writes the reason. It changes nothing: what it makes ends
+with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import cast
+
+from windtunnel.hosts import syscalls
+from windtunnel.hosts.isolation.inside import Network, enter_own_network, own_mounts
+from windtunnel.hosts.isolation.view import user_map
+
+
+def main(network: str, *folders: str) -> None:
+    """Raises OSError where something cannot be done."""
+    if folders:
+        own_mounts()
+        with user_map(1, 1) as users:
+            for folder in folders:
+                copy = syscalls.clone_mount(Path(folder), recursive=False)
+                syscalls.set_mount(copy, users, writable=True, recursive=False)
+                os.close(copy)
+    else:
+        enter_own_network(cast(Network, network))
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except OSError as error:
+        sys.exit(error.strerror or str(error))

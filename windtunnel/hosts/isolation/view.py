@@ -1,0 +1,148 @@
+"""What the processes of an account of their own see of this machine's files.
+
+The folders that they need may lie below a folder that is closed to them, such as ``/root``.
+In a mount namespace of the process an empty folder covers each closed folder, and the needed
+folders are attached at their usual paths. They are ID-mapped: files of root in them belong to the
+account there, and files that the account makes belong to root on the disk. ``/tmp`` is a folder of
+the deployment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.hosts import syscalls
+
+_TMP = Path("/tmp")
+_TRAVERSABLE, _READABLE = 0o001, 0o005
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A folder or file that the processes see at ``target``."""
+
+    source: Path
+    target: Path
+    writable: bool = False
+
+
+def show(entries: Iterable[Shown], tmp: Path, users: int) -> None:
+    """Give this process, in a mount namespace of its own already, the view. Raises OSError.
+
+    Parameters
+    ----------
+    entries:
+        What it sees; of what everybody can read anyway nothing is changed.
+    tmp:
+        Folder of the deployment that becomes ``/tmp``.
+    users:
+        User namespace that maps user 0 to the account.
+    """
+    given = list(entries)
+    needed = [
+        entry
+        for entry in given
+        if entry.source.exists() and not _open_to_all(entry) and not _within(entry, given)
+    ]
+    needed.sort(key=lambda entry: len(entry.target.parts))  # an outer folder before an inner one
+    # what is a folder is known now: the covers hide it
+    copies = [(_copy(entry, users), entry.target, entry.source.is_dir()) for entry in needed]
+    own_tmp = syscalls.clone_mount(tmp, recursive=False)
+    syscalls.set_mount(own_tmp, users, writable=True, recursive=False)
+    for _, target, folder in copies:  # in the folder that will be /tmp, while it can be reached
+        if target.is_relative_to(_TMP):
+            _make_target(tmp / target.relative_to(_TMP), folder)
+    covered = sorted({top for entry in needed if (top := _closed(entry.target))})
+    syscalls.attach_mount(own_tmp, _TMP)
+    for closed in covered:
+        if not closed.is_relative_to(_TMP):
+            syscalls.mount("tmpfs", closed, "tmpfs", options="mode=755,size=1m")
+    for copy, target, folder in copies:
+        if not target.is_relative_to(_TMP):
+            _make_target(target, folder)
+        syscalls.attach_mount(copy, target)
+        os.close(copy)
+
+
+def _copy(entry: Shown, users: int) -> int:
+    """A detached, ID-mapped copy; of what is only read, the owners may stay."""
+    copy = syscalls.clone_mount(entry.source, recursive=entry.writable)
+    try:
+        syscalls.set_mount(copy, users, writable=entry.writable, recursive=entry.writable)
+    except OSError as error:
+        if entry.writable or error.errno not in (errno.EINVAL, errno.EPERM):
+            raise
+        syscalls.set_mount(copy, None, writable=False, recursive=False)
+    return copy
+
+
+def _open_to_all(entry: Shown) -> bool:
+    """Whether any account can read it where it lies."""
+    if entry.writable or entry.source != entry.target or entry.target.is_relative_to(_TMP):
+        return False
+    return _closed(entry.target) is None and _mode(entry.target) & _READABLE == _READABLE
+
+
+def _within(entry: Shown, others: Iterable[Shown]) -> bool:
+    """Whether something else that is shown holds it."""
+    return entry.source == entry.target and any(
+        other.target in entry.target.parents and other.source == other.target for other in others
+    )
+
+
+def _closed(path: Path) -> Path | None:
+    """The outermost folder on the way to a path that not everybody may pass."""
+    return next((p for p in reversed(path.parents) if not _mode(p) & _TRAVERSABLE), None)
+
+
+def _mode(path: Path) -> int:
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_mode
+    return _TRAVERSABLE  # made where it is needed
+
+
+def _make_target(target: Path, folder: bool) -> None:
+    """A folder or a file to mount on."""
+    if folder:
+        target.mkdir(parents=True, exist_ok=True)
+    elif not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+
+
+@contextlib.contextmanager
+def user_map(uid: int, gid: int) -> Iterator[int]:
+    """A user namespace that maps user and group 0 to others, for ID-mapped mounts.
+
+    Raises OSError.
+    """
+    ready, go = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(go[1])
+            syscalls.unshare(syscalls.CLONE_NEWUSER)
+            os.write(ready[1], b"1")
+            os.read(go[0], 1)
+        finally:
+            os._exit(0)
+    try:
+        os.close(ready[1])
+        if not os.read(ready[0], 1):
+            raise OSError(errno.EPERM, "no user namespace can be made")
+        Path(f"/proc/{child}/uid_map").write_text(f"0 {uid} 1")
+        Path(f"/proc/{child}/gid_map").write_text(f"0 {gid} 1")
+        handle = os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        for end in (ready[0], go[0], go[1]):
+            os.close(end)
+        os.waitpid(child, 0)
+    try:
+        yield handle
+    finally:
+        os.close(handle)

@@ -1,0 +1,169 @@
+"""The web pages of a cluster for its owner's browser: a proxy that asks for a token.
+
+A cluster's web servers can be reached in its own network alone. This listens on ports of the
+machine's loopback interface, which other accounts can reach as well: who does not know the token,
+made anew at each start, gets no page. A page's links to other daemons lead to their ports here.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from windtunnel.engines.web import OpenSocket, http_client
+
+if TYPE_CHECKING:
+    import httpx
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+COOKIE = "windtunnel-token"
+_TIMEOUT_S = 60.0
+_BACKLOG = 64
+_OF_ONE_CONNECTION = {"connection", "content-length", "keep-alive", "transfer-encoding"}
+_TEXT = re.compile(r"text/|application/(json|javascript|xml|x-javascript)")
+_METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]
+_SAFE = {"GET", "HEAD", "OPTIONS"}
+
+
+@dataclass(frozen=True)
+class WebServer:
+    """The web server of a daemon, ``ROLE@HOST``, in the cluster's network."""
+
+    daemon: str
+    host: str
+    address: str
+    port: int
+
+
+class WebProxy:
+    """Listens for the owner's browser; :meth:`serve` answers.
+
+    Parameters
+    ----------
+    servers:
+        The web servers of the cluster.
+    open_socket:
+        Makes sockets of the cluster's network.
+
+    Raises
+    ------
+    OSError
+        If no port can be had.
+    """
+
+    def __init__(self, servers: Sequence[WebServer], open_socket: OpenSocket) -> None:
+        self.token = secrets.token_urlsafe(32)
+        # cookies are kept by host, whatever the port: an address that no other program uses
+        address = f"127.{'.'.join(str(secrets.randbelow(254) + 1) for _ in range(3))}"
+        self.address = address if sys.platform == "linux" else "127.0.0.1"
+        self._client = http_client(open_socket, _TIMEOUT_S)
+        self.sockets: list[socket.socket] = []
+        self._servers: dict[int, WebServer] = {}
+        for server in servers:
+            made = socket.create_server((self.address, 0), backlog=_BACKLOG)
+            self.sockets.append(made)
+            self._servers[made.getsockname()[1]] = server
+        self._links = {
+            f"{name}:{server.port}": f"{self.address}:{port}"
+            for port, server in self._servers.items()
+            for name in (server.host, server.address)
+        }
+        names = "|".join(re.escape(name) for name in self._links)
+        self._link = re.compile(rf"(?<![\w.-])(?:{names})(?!\d)")
+
+    def pages(self) -> Mapping[str, str]:
+        """The address of each daemon's page, with the token."""
+        return {
+            server.daemon: f"http://{self.address}:{port}/?token={self.token}"
+            for port, server in self._servers.items()
+        }
+
+    def serve(self) -> None:
+        """Answer until the process is interrupted."""
+        import uvicorn
+
+        settings = uvicorn.Config(self.app(), log_level="warning", access_log=False, lifespan="off")
+        uvicorn.Server(settings).run(sockets=self.sockets)
+
+    def close(self) -> None:
+        """Close all sockets."""
+        self._client.close()
+        for one in self.sockets:
+            one.close()
+
+    def app(self) -> Any:
+        """The application, as ASGI has it."""
+        from starlette.applications import Starlette
+        from starlette.concurrency import run_in_threadpool
+        from starlette.routing import Route
+
+        async def answer(request: Request) -> Response:
+            refused = self._refused(request)
+            return refused or await run_in_threadpool(self._forward, request, await request.body())
+
+        return Starlette(routes=[Route("/{path:path}", answer, methods=_METHODS)])
+
+    def _refused(self, request: Request) -> Response | None:
+        """What a request gets that is not the owner's; None for one that is."""
+        from starlette.responses import PlainTextResponse, RedirectResponse
+
+        here = f"{self.address}:{request.scope['server'][1]}"
+        origin = request.headers.get("origin", "")
+        if request.headers.get("host") != here:  # another name for this address: DNS rebinding
+            return PlainTextResponse("unknown host\n", 421)
+        same = origin in {"", *(f"http://{self.address}:{port}" for port in self._servers)}
+        if not same and request.method not in _SAFE:
+            return PlainTextResponse("requests of other sites are refused\n", 403)
+        if self._known(request.cookies.get(COOKIE, "")):
+            return None
+        if request.method == "GET" and self._known(request.query_params.get("token", "")):
+            plain = RedirectResponse(str(request.url.remove_query_params("token")), 303)
+            plain.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
+            plain.headers["referrer-policy"] = "no-referrer"
+            return plain
+        return PlainTextResponse("open the address that 'windtunnel open' has printed\n", 403)
+
+    def _known(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self.token.encode())
+
+    def _forward(self, request: Request, body: bytes) -> Response:
+        import httpx
+        from starlette.background import BackgroundTask
+        from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+        server = self._servers[request.scope["server"][1]]
+        dropped = _OF_ONE_CONNECTION | {"host", "cookie", "accept-encoding", "origin", "referer"}
+        headers = {name: v for name, v in request.headers.items() if name not in dropped}
+        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        url = f"http://{server.address}:{server.port}{path}"
+        headers["accept-encoding"] = "identity"
+        try:
+            sent = self._client.build_request(request.method, url, headers=headers, content=body)
+            found = self._client.send(sent, stream=True)
+            kept = self._headers(found)
+            if not _TEXT.match(found.headers.get("content-type", "")):
+                ended = BackgroundTask(found.close)
+                return StreamingResponse(
+                    found.iter_raw(), found.status_code, kept, background=ended
+                )
+            found.read()
+        except httpx.HTTPError as error:
+            return PlainTextResponse(f"{server.daemon} does not answer: {error}\n", 502)
+        return Response(self._linked(found.text), found.status_code, kept)
+
+    def _headers(self, found: httpx.Response) -> dict[str, str]:
+        kept = {n: v for n, v in found.headers.items() if n not in _OF_ONE_CONNECTION}
+        if "location" in kept:
+            kept["location"] = self._linked(kept["location"])
+        return kept | {"referrer-policy": "no-referrer"}
+
+    def _linked(self, text: str) -> str:
+        """Text whose links to daemons lead to this proxy."""
+        return self._link.sub(lambda found: self._links[found.group()], text)
