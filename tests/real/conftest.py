@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.support import intruder
 from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.engines.hadoop.client import user_process
+from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 LIMIT_S = 600
@@ -104,6 +109,67 @@ def wait_for(condition: Callable[[], object], what: str, limit_s: float = 300) -
     while not condition():
         assert time.monotonic() < deadline, f"waited {limit_s} s for {what}"
         time.sleep(0.1)
+
+
+class Intruder:
+    """Another account of this machine, which tries to reach a running deployment."""
+
+    def __init__(self, account: intruder.Other) -> None:
+        self.account = account
+
+    def reached(self, deployment: HadoopDeployment) -> list[str]:
+        """What it can reach, by every way that it has; see ``tests/support/intruder.py``."""
+        folder = deployment.registration.folder
+        targets = intruder.targets(deployment.supervisor.pid, folder, deployment.logs)
+        assert len(targets["tcp"]) > 10 and len(targets["files"]) > 20 and len(targets["pids"]) > 5
+        return intruder.reached(self.account, **targets)
+
+    @contextmanager
+    def during(self, deployment: HadoopDeployment, runs: str) -> Iterator[None]:
+        """Tries once, when a process with ``runs`` in its command runs; it reaches nothing."""
+        found: list[list[str]] = []
+        over = threading.Event()
+
+        def attempt() -> None:
+            while not over.wait(0.2):
+                if any(runs in words for words in commands_of(deployment)):
+                    found.append(self.reached(deployment))
+                    return
+
+        thread = threading.Thread(target=attempt, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(60)
+        assert found == [[]], f"{runs} was not seen, or more than nothing was reached"
+
+
+@pytest.fixture(scope="session")
+def other() -> Iterator[Intruder]:
+    """A second account."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: a second account is made and removed")
+    with intruder.other_account(f"wtother{os.getpid()}") as account:
+        yield Intruder(account)
+
+
+def commands_of(deployment: HadoopDeployment) -> list[str]:
+    """Command lines of all processes of a deployment."""
+    found = []
+    for process in psutil.Process(deployment.supervisor.pid).children(recursive=True):
+        with suppress(psutil.Error):
+            found.append(" ".join(process.cmdline()))
+    return found
+
+
+def by_hand(deployment: HadoopDeployment, *words: str) -> str:
+    """Run a Hadoop command as ``windtunnel exec`` does; returns what it wrote."""
+    argv, env = user_process(deployment.registration, words)
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def remains(state: Path) -> list[str]:

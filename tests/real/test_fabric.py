@@ -23,6 +23,7 @@ from pyroute2 import NetNS
 
 from tests.real.conftest import wait_for
 from tests.support.fabrics import MB, six_workers, standing
+from windtunnel.engines.web import connect
 from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric import probe
@@ -279,7 +280,8 @@ def test_the_program_reaches_its_hosts(fabric: Fabric) -> None:
         began = time.monotonic()
         while True:
             try:
-                peer = socket.create_connection((fabric.hosts[name].address, port), timeout=2)
+                host = fabric.hosts[name]
+                peer = connect(host.open_socket, host.address, port, 2)
                 break
             except ConnectionRefusedError:
                 assert time.monotonic() < began + 20

@@ -10,6 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.real.conftest import Intruder
+from tests.support import sockets
 from windtunnel.engines.hbase.engine import HBase
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
@@ -51,10 +53,12 @@ def test_its_daemons_listen_on_their_hosts_and_nowhere_else(hbase: LocalDeployme
     roles = sorted(name.partition("@")[0] for name in running)
     assert roles == ["hmaster", "regionserver", "regionserver", "zookeeper"]
     for name, pid in running.items():
-        listening = [c for c in psutil.Process(pid).net_connections() if c.status == "LISTEN"]
-        assert listening
         own = addresses[name.partition("@")[2]]
-        assert {c.laddr.ip.removeprefix("::ffff:") for c in listening} == {own}
+        assert {address for address, _ in sockets.listening(pid)} == {own}
+
+
+def test_another_account_reaches_nothing_of_it(hbase: LocalDeployment, other: Intruder) -> None:
+    assert other.reached(hbase) == []
 
 
 @pytest.fixture(scope="module")

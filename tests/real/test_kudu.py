@@ -12,6 +12,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.real.conftest import Intruder
+from tests.support import sockets
 from windtunnel.engines.kudu.engine import Kudu
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
@@ -67,14 +69,16 @@ def test_its_daemons_listen_and_write_on_their_hosts_and_nowhere_else(
     roles = sorted(name.partition("@")[0] for name in running)
     assert roles == ["kudu-master", "kudu-tserver", "kudu-tserver"]
     for name, pid in running.items():
-        connections = psutil.Process(pid).net_connections()
-        listening = [c for c in connections if c.status == "LISTEN"]
-        assert len(listening) == 2
+        assert len(sockets.listening(pid)) == 2
         its_host = hosts[name.partition("@")[2]]
-        assert {c.laddr.ip for c in connections if c.laddr} == {its_host.address}
+        assert sockets.addresses(pid) == {its_host.address}
         written = {Path(file.path) for file in psutil.Process(pid).open_files()}
         assert written
         assert all({its_host.root, its_host.logs} & {*file.parents} for file in written)
+
+
+def test_another_account_reaches_nothing_of_it(kudu: LocalDeployment, other: Intruder) -> None:
+    assert other.reached(kudu) == []
 
 
 @pytest.fixture(scope="module")

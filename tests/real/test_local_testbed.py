@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.real.conftest import remains, wait_for
+from tests.real.conftest import Intruder, remains, wait_for
 from tests.support import sockets
 from windtunnel.cluster import load_cluster
 from windtunnel.engines.hadoop.layout import MAIN_CLASS
@@ -51,13 +51,15 @@ def listening(deployment: LocalDeployment) -> dict[str, set[tuple[str, int]]]:
     return found
 
 
-def test_daemons_listen_on_loopback(deployment: LocalDeployment) -> None:
+def test_daemons_listen_on_loopback_and_others_reach_nothing(
+    deployment: LocalDeployment, other: Intruder
+) -> None:
     """At every look while a job runs: the shuffle and the application master as well."""
     seen: dict[str, set[tuple[str, int]]] = {}
     job = ["org.apache.hadoop.examples.terasort.TeraGen", "1000", "/loopback"]
     user = {"yarn.app.mapreduce.am.command-opts": "-Xmx768m"}  # must not undo ours
     deadline_s = time.monotonic() + 120
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, other.during(deployment, APPLICATION_MASTER):
         running = pool.submit(deployment.run_job, "teragen", job, user, deadline_s=deadline_s)
         while not running.done():
             for main, places in listening(deployment).items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import contextlib
 import threading
 import time
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.real.conftest import Intruder, by_hand
+from tests.support import sockets
 from windtunnel.cluster import Located, validate
-from windtunnel.engines.hadoop.client import user_command
 from windtunnel.engines.hive.engine import MAIN as HIVE
 from windtunnel.engines.trino.engine import MAIN, Trino
 from windtunnel.testbeds.local import LocalDeployment
@@ -56,7 +57,13 @@ class Watcher:
             for name, pid in self.deployment.processes().items():
                 if name.startswith("trino-"):
                     self.seen[name] = pid
-                    self.listened.setdefault(name, set()).update(listening(pid))
+                    self.listened.setdefault(name, set()).update(self.addresses(pid))
+
+    def addresses(self, pid: int) -> set[str]:
+        """Where a process listens; none if it has ended."""
+        with contextlib.suppress(OSError):
+            return {address for address, _ in sockets.listening(pid)}
+        return set()
 
     def __enter__(self) -> Watcher:
         self.thread.start()
@@ -67,26 +74,18 @@ class Watcher:
         self.thread.join(5)
 
 
-def listening(pid: int) -> set[str]:
-    try:
-        found = psutil.Process(pid).net_connections()
-    except psutil.Error:
-        return set()
-    return {c.laddr.ip.removeprefix("::ffff:") for c in found if c.status == "LISTEN"}
-
-
 @pytest.fixture(scope="module")
 def data(deployment: LocalDeployment) -> event_data.DataSet:
     return event_data.ensure(SCAN.parameters, deployment, SHARED, time.monotonic() + 300)
 
 
 def test_every_column_is_read_as_it_was_made_and_no_server_is_left(
-    deployment: LocalDeployment, data: event_data.DataSet
+    deployment: LocalDeployment, data: event_data.DataSet, other: Intruder
 ) -> None:
     both = Both(SCAN.parameters)
     done = Execution("/windtunnel/trials/trino", SHARED, time.monotonic() + 300)
     both.prepare(deployment, done)
-    with Watcher(deployment) as watcher:
+    with Watcher(deployment) as watcher, other.during(deployment, MAIN):
         done.runs["scan"] = both.run_phase("scan", deployment, done)
     verdict = both.verify(deployment, done)
     assert verdict.valid, verdict.reason
@@ -107,12 +106,13 @@ def test_every_column_is_read_as_it_was_made_and_no_server_is_left(
 
 
 def test_hive_answers_the_same_and_leaves_nothing(
-    deployment: LocalDeployment, data: event_data.DataSet
+    deployment: LocalDeployment, data: event_data.DataSet, other: Intruder
 ) -> None:
     both = Both(SCAN.parameters.model_copy(update={"engine": "hive"}))
     done = Execution("/windtunnel/trials/hive", SHARED, time.monotonic() + 300)
     both.prepare(deployment, done)
-    done.runs["scan"] = both.run_phase("scan", deployment, done)
+    with other.during(deployment, HIVE):
+        done.runs["scan"] = both.run_phase("scan", deployment, done)
     verdict = both.verify(deployment, done)
     assert verdict.valid, verdict.reason
     run = done.runs["scan"]
@@ -133,19 +133,13 @@ def test_files_have_the_checksums_that_spark_told_until_a_byte_is_flipped(
     assert check_files("files", data.listed, deployment.files.checksums(data.path)).passed
     name = next(f["path"] for f in data.listed if f["path"].startswith("collection=data-02/"))
     local = tmp_path / "file.orc"
-    hdfs(deployment, "-get", f"{data.path}/{name}", str(local))
+    by_hand(deployment, "hdfs", "dfs", "-get", f"{data.path}/{name}", str(local))
     spoilt = bytearray(local.read_bytes())
     spoilt[len(spoilt) // 2] ^= 0x01
     local.write_bytes(spoilt)
-    hdfs(deployment, "-put", "-f", str(local), f"{data.path}/{name}")
+    by_hand(deployment, "hdfs", "dfs", "-put", "-f", str(local), f"{data.path}/{name}")
     found = check_files("files", data.listed, deployment.files.checksums(data.path))
     assert not found.passed and found.expected.startswith(f"{name}: bytes")
-
-
-def hdfs(deployment: LocalDeployment, *arguments: str) -> None:
-    facts = deployment.registration.facts()["client"]
-    command = user_command(["hdfs", "dfs", *arguments], facts)
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
 def words(process: psutil.Process) -> Any:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import remains, wait_for
+from tests.real.conftest import Intruder, by_hand, remains, wait_for
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
-from windtunnel.engines.hadoop.client import user_command
 from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
 from windtunnel.probes.sampler import Sampler
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
@@ -131,12 +130,12 @@ def test_a_worker_goes_out_of_service_and_comes_back(
 
 
 def test_a_command_of_the_user_runs_inside_the_client_host(model: ScaledDeployment) -> None:
-    facts = model.registration.facts()["client"]
-    command = user_command(["hdfs", "dfs", "-mkdir", "-p", "/by-hand/here"], facts)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-    assert done.returncode == 0, done.stderr
+    by_hand(model, "hdfs", "dfs", "-mkdir", "-p", "/by-hand/here")
     assert model.files.folders("/by-hand") == ["/by-hand/here"]
+
+
+def test_another_account_reaches_nothing(model: ScaledDeployment, other: Intruder) -> None:
+    assert other.reached(model) == []
 
 
 RUNNER = """\

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.real.conftest import Intruder, by_hand
 from windtunnel.cluster import Located, validate
-from windtunnel.engines.hadoop.client import user_command
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Verdict
 from windtunnel.testbeds.local import LocalDeployment
@@ -41,12 +40,6 @@ def run(
     for phase in workload.phases():
         done.runs[phase] = workload.run_phase(phase, deployment, done)
     return workload.verify(deployment, done), done
-
-
-def hdfs(deployment: LocalDeployment, *words: str) -> None:
-    facts = deployment.registration.facts()["client"]
-    command = user_command(["hdfs", "dfs", *words], facts)
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
 @pytest.fixture(scope="module")
@@ -111,29 +104,30 @@ def test_a_flipped_byte_that_no_query_reads_is_found(
 ) -> None:
     name = next(file["path"] for file in data.listed if file["path"].startswith("collection="))
     local = tmp_path / "file.parquet"
-    hdfs(deployment, "-get", f"{data.path}/{name}", str(local))
+    by_hand(deployment, "hdfs", "dfs", "-get", f"{data.path}/{name}", str(local))
     whole = local.read_bytes()
     spoilt = bytearray(whole)
     spoilt[len(spoilt) // 2] ^= 0x01  # within the long texts, which take nine tenths of the file
     local.write_bytes(spoilt)
-    hdfs(deployment, "-put", "-f", str(local), f"{data.path}/{name}")
+    by_hand(deployment, "hdfs", "dfs", "-put", "-f", str(local), f"{data.path}/{name}")
     verdict, _ = run(report(), deployment, "flipped")
     assert not verdict.valid
     assert verdict.reason.startswith(f"files in HDFS: expected {name}: bytes")
     assert "answer of" not in verdict.reason
     local.write_bytes(whole)
-    hdfs(deployment, "-put", "-f", str(local), f"{data.path}/{name}")
+    by_hand(deployment, "hdfs", "dfs", "-put", "-f", str(local), f"{data.path}/{name}")
 
 
 def test_a_partition_that_is_pruned_is_not_read_and_one_that_is_missing_is_found(
-    deployment: LocalDeployment, data: event_data.DataSet
+    deployment: LocalDeployment, data: event_data.DataSet, other: Intruder
 ) -> None:
-    verdict, done = run(report(only=1), deployment, "pruned")
+    with other.during(deployment, "io.windtunnel.spark"):
+        verdict, done = run(report(only=1), deployment, "pruned")
     assert verdict.valid, verdict.reason
     metrics = done.runs["report"].phase.metrics
     assert metrics["partitions_pruned"].value == 0.5
     assert metrics["records_read"].value == RECORDS / 2
-    hdfs(deployment, "-rm", "-r", "-skipTrash", f"{data.path}/collection=data-02")
+    by_hand(deployment, "hdfs", "dfs", "-rm", "-r", "-skipTrash", f"{data.path}/collection=data-02")
     verdict, done = run(report(), deployment, "missing")
     assert not verdict.valid
     assert "answer of n_jets (report): expected collection data-02" in verdict.reason

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from tests.real.conftest import by_hand
 from windtunnel.cluster import load_text, validate
 from windtunnel.engines.deployment import Deployment
-from windtunnel.engines.hadoop.client import user_command
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
 from windtunnel.study.file import StudyFile
@@ -65,8 +64,7 @@ def run(plan: Plan, journal: Journal, deployment: LocalDeployment) -> Run:
 
 def client(deployment: Deployment, *words: str) -> None:
     assert isinstance(deployment, LocalDeployment)
-    facts = deployment.registration.facts()["client"]
-    subprocess.run(user_command(words, facts), check=True, capture_output=True, timeout=120)
+    by_hand(deployment, *words)
 
 
 @pytest.mark.parametrize("plan", [2], indirect=True)

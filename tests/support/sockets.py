@@ -23,16 +23,17 @@ def _address(text: str) -> tuple[str, int]:
     return str(found.ipv4_mapped or found), int(port, 16)
 
 
-def in_network(pid: int, *kinds: str) -> dict[str, tuple[str, int]]:
+def in_network(pid: int, *kinds: str, connected: bool = False) -> dict[str, tuple[str, int]]:
     """Inode -> address of all sockets that take connections or datagrams in a process's network.
 
-    ``kinds`` are files of ``/proc/PID/net``: tcp, tcp6, udp, udp6.
+    ``kinds`` are files of ``/proc/PID/net``: tcp, tcp6, udp, udp6. With ``connected``, those of
+    connections as well.
     """
     found = {}
     for kind in kinds:
         for line in Path(f"/proc/{pid}/net/{kind}").read_text().splitlines()[1:]:
             fields = line.split()
-            if kind.startswith("udp") or fields[3] == _LISTENS:
+            if connected or kind.startswith("udp") or fields[3] == _LISTENS:
                 found[fields[9]] = _address(fields[1])
     return found
 
@@ -45,7 +46,16 @@ def unix_paths(pid: int) -> set[str]:
 
 def listening(pid: int) -> set[tuple[str, int]]:
     """Where one process listens for TCP connections."""
-    known = in_network(pid, "tcp", "tcp6")
+    return _held(pid, in_network(pid, "tcp", "tcp6"))
+
+
+def addresses(pid: int) -> set[str]:
+    """The addresses of all sockets of one process, at its own end."""
+    known = in_network(pid, "tcp", "tcp6", "udp", "udp6", connected=True)
+    return {address for address, _ in _held(pid, known)}
+
+
+def _held(pid: int, known: dict[str, tuple[str, int]]) -> set[tuple[str, int]]:
     found = set()
     for handle in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(OSError):

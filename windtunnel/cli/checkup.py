@@ -15,6 +15,7 @@ from windtunnel.engines.hadoop.lines import LINES
 from windtunnel.engines.java import find_java
 from windtunnel.errors import SetupError
 from windtunnel.hosts.fabric.state import capabilities
+from windtunnel.hosts.isolation.policy import FLAG, OPEN_MEANS, isolation
 from windtunnel.hosts.local import DROP_CACHES
 from windtunnel.hosts.remains import registered, state_root
 
@@ -115,6 +116,17 @@ def _scaled() -> list[Finding]:
     return fatal or [Finding(what, True, "virtual hosts can be built here"), *without]
 
 
+def _isolation() -> list[Finding]:
+    what, found = "isolation from other accounts", isolation([state_root()])
+    if not found.closed:
+        as_root = f" Root starts none without {FLAG}." if os.geteuid() == 0 else ""
+        return [Finding(what, None, f"{OPEN_MEANS} ({found.open_because}).{as_root}", found.remedy)]
+    if found.root_because:
+        detail, remedy = f"the daemons run as root ({found.root_because})", "see SECURITY.md."
+        return [Finding(what, None, detail, remedy)]
+    return [Finding(what, True, f"clusters get a network namespace: {found.network}")]
+
+
 def _others() -> list[Finding]:
     later = "not in this version: the testbeds attached and modelled"
     return [Finding("other testbeds", None, later)]
@@ -129,6 +141,7 @@ CHECKS: list[Callable[[], list[Finding]]] = [
     _caches,
     _load,
     _remains,
+    _isolation,
     _scaled,
     _others,
 ]

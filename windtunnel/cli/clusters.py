@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
-import os
 import subprocess
 from typing import Annotated, Any
 
@@ -133,16 +132,10 @@ def execute(
     id_: Id = None,
 ) -> int:
     """Run a real Hadoop client against the cluster that is up ('hadoop jar examples ...' too)."""
-    from windtunnel.engines.hadoop.client import user_command
-    from windtunnel.hosts.remains import entering
-    from windtunnel.hosts.supervisor import python_path
+    from windtunnel.engines.hadoop.client import user_process
 
-    entry = _chosen(id_)
-    facts = entry.facts()["client"]
-    return subprocess.call(
-        entering(entry.folder, "client", user_command(command, facts)),
-        env=os.environ | {"HADOOP_USER_NAME": facts["account"], "PYTHONPATH": python_path()},
-    )
+    argv, env = user_process(_chosen(id_), command)
+    return subprocess.call(argv, env=env)
 
 
 def open_(id_: Id = None) -> None:

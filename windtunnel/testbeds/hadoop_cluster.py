@@ -30,6 +30,7 @@ from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import homes_in_use
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
+from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.isolation.inside import Place
 from windtunnel.hosts.isolation.policy import Isolation, confined
 from windtunnel.hosts.local import SupervisorClient
@@ -102,7 +103,7 @@ class HadoopDeployment(ABC):
 
     def open(self) -> None:
         """Make the folders and start the supervisor; :meth:`close` undoes it."""
-        self.logs.mkdir(parents=True, exist_ok=True)
+        make_private(self.logs)
         link = self.registration.folder / "logs"
         link.symlink_to(self.logs, target_is_directory=True)
         folder = self.registration.folder
@@ -163,10 +164,13 @@ class HadoopDeployment(ABC):
     def web_servers(self) -> list[WebServer]:
         """The daemons' web servers, the masters' first."""
         return [
-            WebServer(f"{role}@{placement.host.name}", placement.host.name, ip, port)
+            WebServer(f"{role}@{placement.host.name}", placement.host.name, ip, port, page)
             for placement in self.layout.placements
             for role in placement.roles
             for ip, port in [self.layout.address(WEB_ADDRESSES[role], placement.host)]
+            for page in [
+                "/jmx" if role in ("namenode", "datanode") else "/"
+            ]  # HDFS's jars have none
         ]
 
     def run_job(

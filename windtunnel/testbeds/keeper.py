@@ -92,9 +92,13 @@ def start(
     try:
         make_private(folder_of_all())
         folder.mkdir()
-        wanted = {"testbed": testbed, "scale": scale and scale.model_dump()}
-        wanted |= {"cluster": cluster.plain(), "permit_open": permit_open}
-        (folder / _WANTED).write_text(json.dumps({"cluster": cluster.plain(), **wanted}))
+        wanted = {
+            "cluster": cluster.plain(),
+            "testbed": testbed,
+            "scale": scale and scale.model_dump(),
+            "permit_open": permit_open,
+        }
+        (folder / _WANTED).write_text(json.dumps(wanted))
     except OSError as error:
         raise ResultsError(
             f"{folder} cannot be written: {error.strerror}",

@@ -29,17 +29,22 @@ _BACKLOG = 64
 _OF_ONE_CONNECTION = {"connection", "content-length", "keep-alive", "transfer-encoding"}
 _TEXT = re.compile(r"text/|application/(json|javascript|xml|x-javascript)")
 _METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]
+_LOOPBACK = re.compile(r"^127\..*")
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
 @dataclass(frozen=True)
 class WebServer:
-    """The web server of a daemon, ``ROLE@HOST``, in the cluster's network."""
+    """The web server of a daemon, ``ROLE@HOST``, in the cluster's network.
+
+    ``page`` is the path of its first page.
+    """
 
     daemon: str
     host: str
     address: str
     port: int
+    page: str = "/"
 
 
 class WebProxy:
@@ -73,7 +78,8 @@ class WebProxy:
         self._links = {
             f"{name}:{server.port}": f"{self.address}:{port}"
             for port, server in self._servers.items()
-            for name in (server.host, server.address)
+            # a DataNode of 'local' calls itself 127.0.0.1; there no two servers share a port
+            for name in {server.host, server.address, _LOOPBACK.sub("127.0.0.1", server.address)}
         }
         names = "|".join(re.escape(name) for name in self._links)
         self._link = re.compile(rf"(?<![\w.-])(?:{names})(?!\d)")
@@ -81,7 +87,7 @@ class WebProxy:
     def pages(self) -> Mapping[str, str]:
         """The address of each daemon's page, with the token."""
         return {
-            server.daemon: f"http://{self.address}:{port}/?token={self.token}"
+            server.daemon: f"http://{self.address}:{port}{server.page}?token={self.token}"
             for port, server in self._servers.items()
         }
 
@@ -105,8 +111,9 @@ class WebProxy:
         from starlette.routing import Route
 
         async def answer(request: Request) -> Response:
-            refused = self._refused(request)
-            return refused or await run_in_threadpool(self._forward, request, await request.body())
+            if refused := self._refused(request):
+                return refused
+            return await run_in_threadpool(self._forward, request, await request.body())
 
         return Starlette(routes=[Route("/{path:path}", answer, methods=_METHODS)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,8 @@ from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.errors import TrialInvalidError, UsageError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
+from windtunnel.hosts.remains import Registration, entering
+from windtunnel.hosts.supervisor import python_path
 
 _JOB_ID = re.compile(r"\bjob_\d+_\d+\b")
 _CLIENT_HEAP_MB = 512
@@ -83,6 +86,17 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
         classpath=[facts["conf"], f"{software.client_lib}/*"],
         binding=Binding.from_json(bound) if bound else None,
     )
+
+
+def user_process(entry: Registration, words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Command line and environment of ``hdfs dfs -ls /`` and the like, on the client host.
+
+    It runs as the caller, who is the deployment's own account for Hadoop. Raises UsageError.
+    """
+    facts = entry.facts()["client"]
+    known = {"HADOOP_USER_NAME": str(facts["account"]), "PYTHONPATH": python_path()}
+    command = entering(entry.folder, "client", user_command(words, facts))
+    return command, os.environ | known
 
 
 def client_command(daemons: Daemons, host: Host, main: str, args: Sequence[str]) -> list[str]:
