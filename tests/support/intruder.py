@@ -80,10 +80,15 @@ def reached(account: Other, **targets: Any) -> list[str]:
 
 
 def _tcp(address: str, port: int) -> bool:
-    with contextlib.suppress(OSError):
-        socket.create_connection((address, port), LIMIT_S).close()
-        return True
-    return False
+    """Whether a connection is taken and kept; one that is closed unread is not."""
+    try:
+        with socket.create_connection((address, port), LIMIT_S) as one:
+            try:
+                return one.recv(1) != b""
+            except TimeoutError:
+                return True
+    except OSError:
+        return False
 
 
 def _udp(address: str, port: int) -> bool:

@@ -66,6 +66,8 @@ class Engine(ABC):
     name: ClassVar[str]
     lines: ClassVar[Mapping[str, Line]]
     roles: ClassVar[tuple[str, ...]] = ()
+    # whether its daemons refuse other users where they share the machine's network with them
+    guarded: ClassVar[bool] = True
 
     def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
         self.hadoop = hadoop

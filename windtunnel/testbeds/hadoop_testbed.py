@@ -86,6 +86,11 @@ class HadoopTestbed(ABC, Generic[D]):
             [*found.unrealised, *([caveat] if caveat and not refused else [])],
         )
 
+    def _refuse_open(self, unguarded: Sequence[str]) -> None:
+        found = self.isolation
+        if refused := refusal(found, permit_open=self._permit_open, unguarded=unguarded):
+            raise NotRealisableError(refused)
+
     @abstractmethod
     def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> D:
         """A deployment that has not been opened yet."""
@@ -98,6 +103,8 @@ class HadoopTestbed(ABC, Generic[D]):
         refuse_shared(state_root(), "WINDTUNNEL_STATE")
         refuse_shared(cache_root(), "WINDTUNNEL_CACHE")
         refuse_shared(self.logs, "--results")
+        unguarded = [name for name in engines if not ENGINES[name].guarded]
+        self._refuse_open(unguarded)
         version, progress = cluster.software.hadoop, progress_for(Console(stderr=True))
         if version not in self._software:
             self._software[version] = lines.load(version, progress)
@@ -124,8 +131,6 @@ class HadoopTestbed(ABC, Generic[D]):
         DeploymentError
             If a daemon does not come up.
         """
-        if refused := refusal(self.isolation, permit_open=self._permit_open):
-            raise NotRealisableError(refused)
         self.prepare(cluster)
         self._deployments += 1
         stamp = time.strftime("%Y%m%d-%H%M%S")

@@ -60,6 +60,7 @@ class LocalDeployment(HadoopDeployment):
             hosts_file=self.hosts_file,
             # all hosts are this machine: nobody else is to reach their ports
             loopback_jar=loopback.place(self.shared),
+            only_user=os.getuid() if self.isolation.guarded else None,
         )
 
 

@@ -116,8 +116,8 @@ class Layout:
 
     ``settings`` are the deployment-wide properties, ``per_host`` those of one host.
     ``loopback`` is the jar that keeps each host's JVMs from listening anywhere but on the
-    host's address; None where hosts have networks of their own. ``shared`` is the folder that
-    files named in the settings lie in.
+    host's address; None where hosts have networks of their own. With ``only_user``, a user id,
+    they refuse other users. ``shared`` is the folder that files named in the settings lie in.
     """
 
     cluster: Cluster
@@ -127,6 +127,7 @@ class Layout:
     settings: dict[str, str] = field(default_factory=dict)
     per_host: dict[str, dict[str, str]] = field(default_factory=dict)
     shared: Path | None = None
+    only_user: int | None = None
 
     def host_of(self, role: str) -> Host:
         """The first host that plays a role."""
@@ -134,7 +135,7 @@ class Layout:
 
     def binding(self, address: str) -> Binding | None:
         """How a JVM is kept from listening anywhere but on ``address``; None: not at all."""
-        return Binding(self.loopback, address) if self.loopback else None
+        return Binding(self.loopback, address, self.only_user) if self.loopback else None
 
     def address(self, prop: str, host: Host | None = None) -> tuple[str, int]:
         """IP address and port behind an address property."""
@@ -235,6 +236,7 @@ def plan_layout(
     memory_bytes: int,
     hosts_file: Path,
     loopback_jar: Path | None = None,
+    only_user: int | None = None,
     own_networks: bool = False,
     more: Mapping[str, str] | None = None,
     shared: Path | None = None,
@@ -249,6 +251,8 @@ def plan_layout(
         Name table for the JVMs (system property ``jdk.net.hosts.file``).
     loopback_jar:
         Bind what would listen on all interfaces to the host's address, with this jar.
+    only_user:
+        JVMs with this jar take connections of this user's processes alone.
     own_networks:
         Each host has a network of its own: the usual ports are free there.
     more:
@@ -256,7 +260,9 @@ def plan_layout(
     shared:
         The folder that files named in ``more`` lie in.
     """
-    layout = Layout(cluster, software, placements, loopback=loopback_jar, shared=shared)
+    layout = Layout(
+        cluster, software, placements, loopback=loopback_jar, shared=shared, only_user=only_user
+    )
     workers = sum("nodemanager" in p.roles for p in placements)
     layout.settings = _shared_settings(layout, hosts_file, max(workers, 1), cores, memory_bytes)
     for placement in placements:

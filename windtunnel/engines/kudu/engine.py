@@ -57,6 +57,7 @@ class Kudu(Store):
     # seen on 17; of its own only the client is Java
     lines: ClassVar[Mapping[str, Line]] = {"1.18": Line("kudu-1.18", 17, 21)}
     roles: ClassVar[tuple[str, ...]] = (MASTER, TSERVER)
+    guarded: ClassVar[bool] = False
     title: ClassVar[str] = "Kudu"
     leading: ClassVar[str] = MASTER
     serving: ClassVar[str] = TSERVER

@@ -100,6 +100,7 @@ class Trino(Engine):
     name: ClassVar[str] = "trino"
     lines: ClassVar[Mapping[str, Line]] = {VERSION: Line("trino-474", 23, None, own_java=True)}
     roles: ClassVar[tuple[str, ...]] = (COORDINATOR, WORKER)
+    guarded: ClassVar[bool] = False
 
     @classmethod
     def placed(cls, cluster: Cluster) -> Mapping[str, Sequence[str]]:

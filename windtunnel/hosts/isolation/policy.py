@@ -20,6 +20,10 @@ FLAG = "--open-to-local-accounts"
 OPEN_MEANS = (
     "every account on this machine can reach the cluster's ports, and run programs as this user"
 )
+GUARDED_MEANS = (
+    "its Java daemons refuse the connections of other accounts themselves; those of trino and "
+    "kudu do not"
+)
 _PROBE_LIMIT_S = 30
 _SYSCTL = Path("/proc/sys")
 # What forbids user namespaces: the setting, the value that forbids them, the value that permits.
@@ -50,8 +54,15 @@ class Isolation:
         return not self.open_because
 
     @property
+    def guarded(self) -> bool:
+        """Whether Java daemons refuse other users themselves, for want of a network namespace."""
+        return not self.closed and sys.platform == "linux"
+
+    @property
     def caveat(self) -> str:
         """One line on what is not isolated; empty if all is."""
+        if self.guarded:
+            return f"isolation: no network namespace ({self.open_because}); {GUARDED_MEANS}"
         if self.open_because:
             return f"isolation: {OPEN_MEANS} ({self.open_because})"
         if self.root_because:
@@ -65,7 +76,8 @@ class Isolation:
 
     def facts(self) -> dict[str, Any]:
         """The isolation as the provenance of a trial has it."""
-        return {"network": self.network, "account": self.account, "closed": self.closed}
+        kept_out = {"closed": self.closed, "guarded": self.guarded}
+        return {"network": self.network, "account": self.account, **kept_out}
 
 
 def isolation(folders: Sequence[Path] = ()) -> Isolation:
@@ -89,13 +101,22 @@ def isolation(folders: Sequence[Path] = ()) -> Isolation:
     )
 
 
-def refusal(found: Isolation, *, permit_open: bool) -> str:
+def refusal(found: Isolation, *, permit_open: bool, unguarded: Sequence[str] = ()) -> str:
     """Why no deployment may start, with the remedy; empty where one may.
 
-    An open cluster of root gives every account of the machine the rights of root.
+    An open cluster of root gives every account of the machine the rights of root. ``unguarded``
+    are the engines with daemons that refuse nobody.
     """
     if found.closed or permit_open or os.geteuid() != 0:
         return ""
+    if found.guarded and not unguarded:
+        return ""
+    if found.guarded:
+        return (
+            f"isolation: started as root, without a network namespace ({found.open_because}), and "
+            f"the daemons of {', '.join(unguarded)} serve every account of this machine. "
+            f"{found.remedy} Or accept it with {FLAG}"
+        )
     return (
         f"isolation: started as root, {OPEN_MEANS} ({found.open_because}). {found.remedy} "
         f"Or accept it with {FLAG}"
