@@ -36,7 +36,7 @@ from windtunnel.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 
@@ -114,6 +114,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel up model-3 --testbed scaled": REAL,
     "windtunnel up my-cluster.yaml --testbed scaled --rate 1/40 --data 1/1000": REAL,
     "windtunnel exec -- hdfs dfs -ls /": REAL,
+    "windtunnel open": REAL,
     "windtunnel exec -- hdfs dfsadmin -report": REAL,
     "windtunnel exec -- yarn node -list": REAL,
     "windtunnel exec -- hadoop jar examples pi 2 1000": REAL,

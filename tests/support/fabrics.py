@@ -41,7 +41,7 @@ def standing(plan: FabricPlan, logs: Path, tell: Callable[[str], object] = str) 
     registration = Registration.create("scaled")
     tell(registration.id)
     logs.mkdir(parents=True, exist_ok=True)
-    isolated = confined(isolation(), registration.id, registration.folder, logs, [])
+    isolated = confined(isolation([logs]), registration.id, registration.folder, logs, [])
     log = logs / "supervisor.log"
     supervisor = SupervisorClient(registration.id, [registration.scratch], log, isolated)
     fabric = Fabric(registration, supervisor, logs)

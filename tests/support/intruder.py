@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import encodings.idna  # noqa: F401 - Python's own folder may be closed to the account
+import ipaddress
 import json
 import os
 import pwd
@@ -26,6 +27,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 LIMIT_S = 1.0
 CLONE_NEWNET = 0x40000000
@@ -47,11 +50,21 @@ def other_account(name: str) -> Iterator[Other]:
     useradd = shutil.which("useradd", path=os.environ.get("PATH", "") + ":/usr/sbin")
     assert useradd, "the program useradd makes the second account: install passwd"
     _change_accounts(useradd, "--no-create-home", "--no-log-init", name)
+    found = pwd.getpwnam(name)
     try:
-        found = pwd.getpwnam(name)
         yield Other(name, found.pw_uid, found.pw_gid)
     finally:
+        _end_processes(found.pw_uid)
         _change_accounts(useradd.replace("useradd", "userdel"), name)
+
+
+def _end_processes(uid: int) -> None:
+    """End what still runs as an account after a test that failed: else the account stays."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.uids().real == uid:
+                process.kill()
+                process.wait(5)
 
 
 def _change_accounts(*argv: str) -> None:
@@ -171,11 +184,26 @@ def main(order: dict[str, Any]) -> None:
         print(line, flush=True)
 
 
+def _on_this_machine(address: str) -> bool:
+    """Whether an interface of the machine's own network namespace leads to an address.
+
+    Packets for another address would leave the machine: nothing of ours is there.
+    """
+    found = ipaddress.ip_address(address)
+    if found.is_loopback or found.is_unspecified:
+        return True
+    networks = [
+        ipaddress.ip_network(f"{one.address}/{one.netmask}", strict=False)
+        for interface in psutil.net_if_addrs().values()
+        for one in interface
+        if one.family == socket.AF_INET and one.netmask
+    ]
+    return any(found in network for network in networks)
+
+
 def targets(supervisor: int, folder: Path, logs: Path) -> dict[str, Sequence[Any]]:
     """All sockets, files and processes of a running deployment; as root."""
-    import psutil
-
-    from tests.support import sockets
+    from tests.support import sockets  # the program above has no path to it
 
     pids = [supervisor, *(p.pid for p in psutil.Process(supervisor).children(recursive=True))]
     tcp: set[tuple[str, int]] = set()
@@ -187,10 +215,11 @@ def targets(supervisor: int, folder: Path, logs: Path) -> dict[str, Sequence[Any
             udp.update(sockets.in_network(pid, "udp", "udp6").values())
             unix |= sockets.unix_paths(pid) - sockets.unix_paths(os.getpid())
     machines = {port for _, port in sockets.in_network(os.getpid(), "tcp", "tcp6").values()}
+    tcp |= {("127.0.0.1", port) for _, port in tcp if port not in machines}
     every = [place for root in (folder, logs) for place in (root, *root.rglob("*"))]
     return {
-        "tcp": sorted({*tcp, *(("127.0.0.1", port) for _, port in tcp if port not in machines)}),
-        "udp": sorted(udp),
+        "tcp": sorted(place for place in tcp if _on_this_machine(place[0])),
+        "udp": sorted(place for place in udp if _on_this_machine(place[0])),
         "unix": sorted(unix),
         "folders": [str(place) for place in every if place.is_dir()],
         "files": [str(place) for place in every if place.is_file()],

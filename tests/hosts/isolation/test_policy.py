@@ -64,6 +64,20 @@ def test_a_network_that_cannot_be_made_is_the_machine_s(monkeypatch: pytest.Monk
     assert found.facts()["closed"] is False
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="accounts of their own are for Linux")
+def test_root_s_daemons_stay_root_s_where_mounts_cannot_be_id_mapped_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_user(monkeypatch, 0)
+    monkeypatch.setattr(policy, "_tried", lambda *words: "Invalid argument" if words[1:] else "")
+    found = policy.isolation([tmp_path / "not" / "there" / "yet"])
+    assert found.closed and found.network == "own"
+    assert f"ID-mapped mounts of {tmp_path}: Invalid argument" in found.caveat
+    assert policy.confined(found, "wt-00000001", tmp_path, tmp_path, []) is found
+    monkeypatch.setenv(accounts.VARIABLE, "root")
+    assert "WINDTUNNEL_ACCOUNT names it" in policy.isolation([tmp_path]).caveat
+
+
 @pytest.mark.parametrize(
     ("name", "value", "remedy"),
     [

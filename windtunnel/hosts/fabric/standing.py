@@ -35,7 +35,7 @@ def standing(plan: FabricPlan, purpose: str, logs: Path | None = None) -> Iterat
     try:
         kept = logs or registration.folder / "kept"
         kept.mkdir(parents=True, exist_ok=True)
-        isolated = confined(isolation(), registration.id, registration.folder, kept, [])
+        isolated = confined(isolation([kept]), registration.id, registration.folder, kept, [])
         log = registration.folder / "supervisor.log"
         supervisor = SupervisorClient(registration.id, [registration.scratch], log, isolated)
         registration.update(supervisor=supervisor.pid, cluster=purpose)

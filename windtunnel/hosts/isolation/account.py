@@ -18,7 +18,7 @@ VARIABLE = "WINDTUNNEL_ACCOUNT"
 DEFAULT_NAME = "windtunnel"
 # between the ranges that systemd reserves for containers and the end of signed 32-bit numbers
 # (systemd, "Users, Groups, UIDs and GIDs on systemd Systems")
-_FIRST_ID, _IDS = 1_900_000_000, 200_000_000
+FIRST_ID, _IDS = 1_900_000_000, 200_000_000
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def account_for(deployment: str) -> Account | None:
 
 
 def _free_id(seed: int) -> int:
-    number = _FIRST_ID + seed % _IDS
+    number = FIRST_ID + seed % _IDS
     while True:
         try:
             pwd.getpwuid(number)

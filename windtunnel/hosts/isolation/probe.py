@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from windtunnel.hosts import syscalls
+from windtunnel.hosts.isolation.account import FIRST_ID
 from windtunnel.hosts.isolation.inside import Network, enter_own_network, own_mounts
 from windtunnel.hosts.isolation.view import user_map
 
@@ -21,7 +22,7 @@ def main(network: str, *folders: str) -> None:
     """Raises OSError where something cannot be done."""
     if folders:
         own_mounts()
-        with user_map(1, 1) as users:
+        with user_map(FIRST_ID, FIRST_ID) as users:
             for folder in folders:
                 copy = syscalls.clone_mount(Path(folder), recursive=False)
                 syscalls.set_mount(copy, users, writable=True, recursive=False)
