@@ -80,8 +80,8 @@ def test_nobody_reaches_the_cluster_of_an_ordinary_user(
     assert intruder.reached(other.account, **targets) == []
 
 
-def test_open_shows_the_pages_to_who_has_the_token(
-    up: dict[str, object], user: intruder.Other, home: Path
+def test_open_shows_the_pages_to_its_user_who_has_the_token(
+    up: dict[str, object], user: intruder.Other, home: Path, other: Intruder
 ) -> None:
     opened = as_account.start(user, home, [*WINDTUNNEL, "open"])
     assert opened.stdout is not None
@@ -107,6 +107,11 @@ def test_open_shows_the_pages_to_who_has_the_token(
             trust_env=False,
         )
         assert refused.status_code == 403
+        page = httpx.URL(jmx)
+        stolen = f"GET {page.raw_path.decode()} HTTP/1.0\r\nHost: {page.netloc.decode()}\r\n"
+        stolen += f"Cookie: windtunnel-token={token}\r\n\r\n"
+        tries = [["page", page.host, page.port, stolen]]
+        assert intruder.reached(other.account, requests=tries) == ["page: HTTP/1.1 403 Forbidden"]
         with httpx.Client(trust_env=False, follow_redirects=True) as browser:
             first = browser.get(pages["historyserver@master"])
             assert first.status_code == 200 and "token" not in str(first.url)

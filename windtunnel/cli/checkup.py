@@ -15,7 +15,7 @@ from windtunnel.engines.hadoop.lines import LINES
 from windtunnel.engines.java import find_java
 from windtunnel.errors import SetupError
 from windtunnel.hosts.fabric.state import capabilities
-from windtunnel.hosts.isolation.policy import FLAG, OPEN_MEANS, isolation
+from windtunnel.hosts.isolation.policy import isolation
 from windtunnel.hosts.local import DROP_CACHES
 from windtunnel.hosts.remains import registered, state_root
 
@@ -117,13 +117,14 @@ def _scaled() -> list[Finding]:
 
 
 def _isolation() -> list[Finding]:
-    what, found = "isolation from other accounts", isolation([state_root()])
-    if not found.closed:
-        as_root = f" Root starts none without {FLAG}." if os.geteuid() == 0 else ""
-        return [Finding(what, None, f"{OPEN_MEANS} ({found.open_because}).{as_root}", found.remedy)]
-    if found.root_because:
-        detail, remedy = f"the daemons run as root ({found.root_because})", "see SECURITY.md."
-        return [Finding(what, None, detail, remedy)]
+    what = "isolation from other accounts"
+    try:
+        found = isolation([state_root()])
+    except SetupError as error:
+        return [Finding(what, False, error.message, error.remedy)]
+    if found.caveat:
+        detail = found.caveat.removeprefix("isolation: ")
+        return [Finding(what, None, detail, found.remedy or "see SECURITY.md.")]
     return [Finding(what, True, f"clusters get a network namespace: {found.network}")]
 
 

@@ -86,6 +86,7 @@ def _run(
     from rich.console import Console
 
     from windtunnel.cli.progress import listener_for
+    from windtunnel.hosts.isolation.folders import refuse_shared
     from windtunnel.hosts.isolation.policy import FLAG
     from windtunnel.study.check import check_plan
     from windtunnel.study.journal import open_journal
@@ -105,6 +106,7 @@ def _run(
     for caveat in caveats:
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"results: {folder}", markup=False, highlight=False, soft_wrap=True)
+    refuse_shared(folder.absolute(), "--results")
     with open_journal(folder, plan, caveats) as journal, _resumable(shlex.join(again)):
         for cluster in plan.clusters(plan.treatments):
             testbed.prepare(cluster, plan.engines())

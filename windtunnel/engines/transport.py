@@ -55,7 +55,9 @@ class _Stream(httpcore.NetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         if info == "is_readable":  # an idle connection that is: the server has closed it
-            return bool(select.select([self._socket], [], [], 0)[0])
+            idle = select.poll()
+            idle.register(self._socket, select.POLLIN)
+            return bool(idle.poll(0))
         return self._socket if info == "socket" else None
 
 

@@ -16,6 +16,7 @@ from windtunnel.errors import DeploymentError
 from windtunnel.hosts import supervisor
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.isolation.channel import Channel
+from windtunnel.hosts.isolation.folders import write_below
 from windtunnel.hosts.isolation.inside import Place
 from windtunnel.hosts.isolation.policy import Isolation
 
@@ -255,9 +256,9 @@ class LocalHost:
         return self._supervisor.spawn(spec)
 
     def write_text(self, path: Path, text: str) -> None:
-        """Write a file, with its folders."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        """Write a file below the hosts' folders or those of their logs; no link is followed."""
+        roots = (self.root.parent, self.logs.parent)
+        write_below(next(root for root in roots if path.is_relative_to(root)), path, text)
 
     def drop_caches(self) -> bool:
         """Empty the machine's page cache; False where that is not permitted."""

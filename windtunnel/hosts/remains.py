@@ -24,7 +24,7 @@ from typing import Any, Literal
 import platformdirs
 import psutil
 
-from windtunnel.errors import ResultsError
+from windtunnel.errors import DeploymentError, ResultsError
 from windtunnel.hosts.fabric.undo import undo
 from windtunnel.hosts.isolation.channel import Channel
 from windtunnel.hosts.isolation.folders import make_private
@@ -148,6 +148,14 @@ def sockets_of(entry: Registration) -> Iterator[Callable[[], socket.socket]]:
         start_new_session=True,
     )
     channel.other.close()
+    try:
+        channel.open_socket().close()
+    except OSError as error:
+        channel.close()
+        maker.wait()
+        raise DeploymentError(
+            f"the network of {entry.id} cannot be entered", remedy="see 'windtunnel status'."
+        ) from error
     try:
         yield channel.open_socket
     finally:

@@ -29,6 +29,7 @@ import selectors
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -44,7 +45,7 @@ from windtunnel.hosts.isolation.inside import (
     Confinement,
     Place,
     become,
-    bind_to_parent,
+    bind_to,
     enter_own_network,
 )
 from windtunnel.hosts.isolation.view import user_map
@@ -53,6 +54,11 @@ MARKER = "WINDTUNNEL_DEPLOYMENT"
 SCRATCH_MARKER = ".windtunnel-scratch"
 
 _KILL_PASSES = 100
+_LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+# what programs need of the user's environment; the rest may hold secrets
+_PASSED = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH"}
+_PASSED |= {"JAVA_HOME", "PYTHONPATH", "VIRTUAL_ENV"}
+_PASSED_PREFIXES = ("LC_", "WINDTUNNEL_")
 _IN_SCRATCH = re.compile(r"/deployments/(wt-[0-9a-f]{8})/scratch/")
 
 
@@ -87,10 +93,34 @@ def kill_tree(pid: int) -> None:
                 member.kill()
 
 
+def drop_special_modes(folder: Path) -> None:
+    """Take set-user-id and set-group-id from all files below a folder.
+
+    On the disk the account's files are root's: a program of the account must not become one that
+    runs as root.
+    """
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            with contextlib.suppress(OSError):
+                mode = path.lstat().st_mode
+                if stat.S_ISREG(mode) and mode & (stat.S_ISUID | stat.S_ISGID):
+                    path.chmod(stat.S_IMODE(mode) & 0o777)
+
+
 def remove_scratch(folder: Path) -> None:
     """Remove a folder that carries our marker file; leave every other folder alone."""
     if (folder / SCRATCH_MARKER).is_file():
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environment() -> dict[str, str]:
+    """What processes of a deployment get of the environment that the user has."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _PASSED or name.startswith(_PASSED_PREFIXES)
+    }
 
 
 def python_path() -> str:
@@ -139,7 +169,11 @@ class Supervisor:
         with contextlib.ExitStack() as stack:
             if self.confinement is not None:
                 account = self.confinement.account
-                self.users = stack.enter_context(user_map(account.uid, account.gid))
+                try:
+                    self.users = stack.enter_context(user_map(account.uid, account.gid))
+                except OSError as error:
+                    _say(event="refused", error=f"no ID-mapped mounts: {error}")
+                    return
             self._serve()
 
     def _serve(self) -> None:
@@ -193,36 +227,47 @@ class Supervisor:
             raise SystemExit
 
     def _spawn(self, order: dict[str, Any]) -> None:
-        env = {**os.environ, **order["env"], MARKER: self.deployment}
+        env = {**_environment(), **order["env"], MARKER: self.deployment}
         if self.confinement is not None:
             env |= self.confinement.environment
         place = Place.from_json(order["place"]) if order["place"] else None
         reads = [Path(path) for path in order["reads"]]
 
+        supervisor = os.getpid()
+        problem, told = os.pipe()
+
         def prepare() -> None:
-            """In the child: what goes wrong stands in its log."""
+            """In the child. The log is opened as the account: it may have put a link there."""
             try:
                 become(place, self.confinement, self.users, reads)
-                bind_to_parent()
+                log = os.open(order["log"], _LOG_FLAGS, 0o644)
+                os.dup2(log, 1)
+                os.dup2(log, 2)
+                bind_to(supervisor)
             except OSError as error:
-                os.write(2, f"not started: {error}\n".encode())
+                os.write(told, str(error).encode())
                 raise
 
         try:
-            with Path(order["log"]).open("ab") as log:
-                child = subprocess.Popen(
-                    order["argv"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    cwd=order["cwd"],
-                    env=env,
-                    start_new_session=True,
-                    preexec_fn=prepare,  # noqa: PLW1509 - this process has one thread
-                )
+            child = subprocess.Popen(
+                order["argv"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=order["cwd"],
+                env=env,
+                start_new_session=True,
+                preexec_fn=prepare,  # noqa: PLW1509 - this process has one thread
+            )
         except (OSError, subprocess.SubprocessError) as error:
-            _say(event="failed", name=order["name"], error=f"{error} (log: {order['log']})")
+            os.close(told)
+            why = os.read(problem, 4096).decode() or str(error)
+            _say(event="failed", name=order["name"], error=why)
             return
+        finally:
+            os.close(problem)
+            with contextlib.suppress(OSError):  # closed already
+                os.close(told)
         self.children[child.pid] = (order["name"], child)
         _say(event="spawned", name=order["name"], pid=child.pid)
 
@@ -255,6 +300,10 @@ class Supervisor:
             if not living:
                 break
             time.sleep(0.02)
+        if self.confinement is not None:
+            for entry in self.confinement.shown:
+                if entry.writable:
+                    drop_special_modes(entry.source)
         for folder in self.scratch:
             undo_fabric(folder.parent)  # the disks are unmounted before their folder goes
             remove_scratch(folder)

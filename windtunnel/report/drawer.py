@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # it loads Altair, and the process should start before that
-    from windtunnel.report.charts.parts import Drawing
+    from windtunnel.hosts.supervisor import python_path
+from windtunnel.report.charts.parts import Drawing
 
 
 class Drawer:
@@ -25,7 +27,8 @@ class Drawer:
         self._asked: list[Drawing] = []
         self._lines: list[str] = []
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "windtunnel.report.drawer"],
+            [sys.executable, "-P", "-m", "windtunnel.report.drawer"],
+            env=os.environ | {"PYTHONPATH": python_path()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

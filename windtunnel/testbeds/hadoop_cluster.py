@@ -30,7 +30,7 @@ from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import homes_in_use
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
-from windtunnel.hosts.isolation.folders import make_private
+from windtunnel.hosts.isolation.folders import make_private, write_below
 from windtunnel.hosts.isolation.inside import Place
 from windtunnel.hosts.isolation.policy import Isolation, confined
 from windtunnel.hosts.local import SupervisorClient
@@ -159,7 +159,7 @@ class HadoopDeployment(ABC):
     def note_placement(self) -> None:
         """Keep all settings beside the logs."""
         placed = {"shared": self.layout.properties(), "by_host": self.layout.per_host}
-        (self.logs / "placement.json").write_text(json.dumps(placed, indent=1))
+        write_below(self.logs, self.logs / "placement.json", json.dumps(placed, indent=1))
 
     def web_servers(self) -> list[WebServer]:
         """The daemons' web servers, the masters' first."""

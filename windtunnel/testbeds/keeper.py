@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import shutil
 import signal
@@ -24,6 +25,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.errors import DeploymentError, ResultsError, WindtunnelError
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.remains import Registration, registered, state_root
+from windtunnel.hosts.supervisor import python_path
 from windtunnel.testbeds import make_testbed
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.scaled.scale import Scale
@@ -107,7 +109,8 @@ def start(
     log = folder / "keeper.log"
     with log.open("wb") as output:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "windtunnel.testbeds.keeper", str(folder)],
+            [sys.executable, "-P", "-m", "windtunnel.testbeds.keeper", str(folder)],
+            env=os.environ | {"PYTHONPATH": python_path()},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -1,19 +1,23 @@
 """The web pages of a cluster for its owner's browser: a proxy that asks for a token.
 
 A cluster's web servers can be reached in its own network alone. This listens on ports of the
-machine's loopback interface, which other accounts can reach as well: who does not know the token,
-made anew at each start, gets no page. A page's links to other daemons lead to their ports here.
+machine's loopback interface, which other accounts can reach as well. A request without the token,
+which is made anew at each start, gets no page; nor does, on Linux, a process of another account.
+A page's links to other daemons lead to their ports here.
 """
 
 from __future__ import annotations
 
 import hmac
+import os
 import re
 import secrets
 import socket
+import struct
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windtunnel.engines.web import OpenSocket, http_client
@@ -31,6 +35,29 @@ _TEXT = re.compile(r"text/|application/(json|javascript|xml|x-javascript)")
 _METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]
 _LOOPBACK = re.compile(r"^127\..*")
 _SAFE = {"GET", "HEAD", "OPTIONS"}
+
+
+def owner_of(peer: tuple[str, int], server: tuple[str, int]) -> int | None:
+    """User id that holds the peer's end of a connection within this machine (Linux, IPv4).
+
+    A cookie goes to every port of an address, so the token alone could be stolen by a server of
+    another account on the same address. None where nobody holds it. See proc_pid_net(5).
+    """
+    ends = [f"{_word(address)}:{port:04X}" for address, port in (peer, server)]
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[1:3] == ends and fields[9] != "0":
+            return int(fields[7])
+    return None
+
+
+def _word(address: str) -> str:
+    return f"{struct.unpack('=I', socket.inet_aton(address))[0]:08X}"
+
+
+def _owners() -> set[int]:
+    """This user, who became it by sudo (the browser is theirs), and root."""
+    return {0, os.geteuid(), int(os.environ.get("SUDO_UID") or 0)}
 
 
 @dataclass(frozen=True)
@@ -121,6 +148,9 @@ class WebProxy:
         """What a request gets that is not the owner's; None for one that is."""
         from starlette.responses import PlainTextResponse, RedirectResponse
 
+        ends = request.scope["client"], request.scope["server"]
+        if sys.platform == "linux" and owner_of(*ends) not in _owners():
+            return PlainTextResponse("for the account that runs 'windtunnel open'\n", 403)
         here = f"{self.address}:{request.scope['server'][1]}"
         origin = request.headers.get("origin", "")
         if request.headers.get("host") != here:  # another name for this address: DNS rebinding

@@ -15,6 +15,7 @@ import pytest
 
 from tests.support import intruder, sockets
 from windtunnel.engines.web import connect
+from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.isolation.policy import Isolation, confined, isolation
 from windtunnel.hosts.local import LocalHost, SupervisorClient
@@ -141,3 +142,40 @@ def test_a_process_sees_the_files_of_the_user_that_it_is_to_read(
     assert host.spawn(spec).wait(20) != 0
     assert spec.log.read_text().startswith("of the user")
     assert secret.read_text() == "of the user"
+
+
+def test_the_account_can_neither_plant_links_nor_programs_of_root(
+    start: Callable[..., LocalHost], tmp_path: Path
+) -> None:
+    host = start(isolation())
+    secret = tmp_path / "secret"
+    secret.write_text("of root")
+    secret.chmod(0o600)
+    scratch = host.root.parent
+    (scratch / "shared").mkdir()
+    log = host.logs / "planted.log"
+    script = (
+        f"ln -s {secret} {log}; cp /bin/true {host.logs}/program; chmod 4755 {host.logs}/program;"
+        f" touch {scratch}/new {scratch}/shared/new; mv {host.root} {scratch}/other; :"
+    )
+    spec = ProcessSpec("plants", ["/bin/sh", "-c", script], host.logs / "plants.log", host.root)
+    assert host.spawn(spec).wait(20) == 0
+    assert log.is_symlink() and (host.logs / "program").stat().st_mode & 0o4000
+    assert not (scratch / "new").exists() and not list((scratch / "shared").iterdir())
+    assert host.root.exists()
+    with pytest.raises(DeploymentError, match="symbolic links"):
+        host.spawn(ProcessSpec("follows", ["/bin/echo", "stolen"], log, host.root))
+    assert secret.read_text() == "of root"
+    host._supervisor.close()
+    assert not (host.logs / "program").stat().st_mode & 0o6000, "no program of root is left"
+
+
+def test_secrets_of_the_environment_stay_with_the_user(
+    start: Callable[..., LocalHost], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted")
+    host = start(isolation())
+    spec = ProcessSpec("env", ["/usr/bin/env"], host.logs / "env.log", host.root)
+    assert host.spawn(spec).wait(20) == 0
+    assert "planted" not in spec.log.read_text()
+    assert "PATH=" in spec.log.read_text()

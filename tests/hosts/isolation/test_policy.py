@@ -13,8 +13,8 @@ import pytest
 
 from windtunnel.errors import NotRealisableError, SetupError
 from windtunnel.hosts.isolation import account as accounts
-from windtunnel.hosts.isolation import policy
-from windtunnel.hosts.isolation.folders import make_private, refuse_shared
+from windtunnel.hosts.isolation import folders, policy
+from windtunnel.hosts.isolation.folders import make_private, refuse_shared, write_below
 from windtunnel.hosts.isolation.inside import Confinement, Place
 from windtunnel.hosts.isolation.policy import FLAG, Isolation, refusal
 from windtunnel.hosts.isolation.view import Shown
@@ -69,7 +69,9 @@ def test_root_s_daemons_stay_root_s_where_mounts_cannot_be_id_mapped_and_it_is_s
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_user(monkeypatch, 0)
-    monkeypatch.setattr(policy, "_tried", lambda *words: "Invalid argument" if words[1:] else "")
+    monkeypatch.setattr(
+        policy, "_tried", lambda what, _: "Invalid argument" if what == "mounts" else ""
+    )
     found = policy.isolation([tmp_path / "not" / "there" / "yet"])
     assert found.closed and found.network == "own"
     assert f"ID-mapped mounts of {tmp_path}: Invalid argument" in found.caveat
@@ -112,7 +114,7 @@ def test_the_probe_s_last_line_is_the_reason() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces of Linux")
 def test_the_probe_says_what_it_found() -> None:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "windtunnel.hosts.isolation.probe", "own", "/nowhere"],
+        [sys.executable, "-P", "-m", "windtunnel.hosts.isolation.probe", "mounts", "/nowhere"],
         capture_output=True,
         text=True,
         check=False,
@@ -125,7 +127,6 @@ def test_an_account_has_an_id_that_nobody_has_and_each_deployment_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(accounts.VARIABLE, raising=False)
-    monkeypatch.setattr(accounts.pwd, "getpwnam", _unknown)
     taken = {1_900_000_007}
     monkeypatch.setattr(
         accounts.pwd, "getpwuid", lambda uid: None if uid in taken else _unknown(uid)
@@ -193,6 +194,52 @@ def test_a_folder_that_others_can_change_is_refused(tmp_path: Path) -> None:
     assert "WINDTUNNEL_STATE" in caught.value.remedy and "chmod go-w" in caught.value.remedy
     folder.parent.chmod(0o1777)  # sticky, as /tmp is
     refuse_shared(folder, "WINDTUNNEL_STATE")
+    with pytest.raises(NotRealisableError, match="can be written by others"):
+        refuse_shared(folder.parent, "WINDTUNNEL_STATE")  # others could add names to it
+
+
+def test_a_link_into_a_folder_that_others_can_change_is_refused(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    (theirs / "state").mkdir(parents=True)
+    theirs.chmod(0o777)
+    link = tmp_path / "link"
+    link.symlink_to(theirs / "state")
+    with pytest.raises(NotRealisableError, match=f"{theirs} can be written by others"):
+        refuse_shared(link / "deeper", "WINDTUNNEL_STATE")
+
+
+def test_a_folder_of_a_group_of_several_users_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def group(name: str, *members: str) -> None:
+        found = SimpleNamespace(gr_name=name, gr_mem=list(members))
+        monkeypatch.setattr(folders.grp, "getgrgid", lambda gid: found)
+
+    folder = tmp_path / "state"
+    folder.mkdir()
+    if os.geteuid() == 0:
+        os.chown(folder, -1, 4242)
+    folder.chmod(0o775)
+    me = folders.pwd.getpwuid(os.geteuid()).pw_name
+    group("users", "alice", me)
+    with pytest.raises(NotRealisableError, match="can be written by others"):
+        refuse_shared(folder, "WINDTUNNEL_STATE")
+    group(me)
+    refuse_shared(folder, "WINDTUNNEL_STATE")
+
+
+def test_no_link_is_followed_where_another_account_can_write(tmp_path: Path) -> None:
+    root, secret = tmp_path / "scratch", tmp_path / "secret"
+    (root / "host").mkdir(parents=True)
+    write_below(root, root / "host" / "conf" / "core-site.xml", "ours")
+    assert (root / "host" / "conf" / "core-site.xml").read_text() == "ours"
+    secret.write_text("of root")
+    (root / "host" / "file").symlink_to(secret)
+    (root / "host" / "folder").symlink_to(tmp_path)
+    for path in (root / "host" / "file", root / "host" / "folder" / "new"):
+        with pytest.raises(OSError, match=r"symbolic link|Not a directory"):
+            write_below(root, path, "stolen")
+    assert secret.read_text() == "of root" and not (tmp_path / "new").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

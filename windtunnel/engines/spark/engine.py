@@ -94,6 +94,7 @@ class Spark(Engine):
 
     name: ClassVar[str] = "spark"
     lines: ClassVar[Mapping[str, Line]] = {"3.5": Line("spark-3.5", 17, None)}
+    guarded: ClassVar[bool] = False  # its executors open ports without the class that guards
 
     def start(self) -> None:
         """Lay the driver's jar where its host reads it; no daemon is started.

@@ -215,6 +215,7 @@ class Fabric:
                 )
         lines = [f"{host.address} {host.name}\n" for host in self.hosts.values()]
         self.hosts_file.write_text("".join([_LOOPBACK, *lines]))
+        self.hosts_file.chmod(0o644)  # it becomes /etc/hosts of processes that are not root's
 
 
 def check_plan(plan: FabricPlan) -> None:

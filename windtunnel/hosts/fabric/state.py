@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}  # <linux/capability.h>
-_TOOLS = ("nsenter", "unshare", "mount", "hostname")
 _MAKERS = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
 _SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _BDI = ("strict_limit", "max_ratio_fine", "min_ratio_fine", "max_ratio", "min_ratio")
@@ -156,19 +155,12 @@ def _missing_rights() -> list[str]:
 
 
 def _missing_tools(file_system: str) -> list[Lack]:
-    def there(tool: str) -> bool:
-        return bool(shutil.which(tool) or shutil.which(tool, path=_SYSTEM_PATH))
-
-    lacks = [
-        Lack(f"the program {tool}", "install util-linux and hostname.")
-        for tool in _TOOLS
-        if not there(tool)
-    ]
-    if not there(f"mkfs.{file_system}"):
-        other = "xfs" if file_system == "ext4" else "ext4"
-        remedy = f"install {_MAKERS[file_system]}, or write 'storage.file_system: {other}'."
-        lacks.append(Lack(f"the program mkfs.{file_system}", remedy))
-    return lacks
+    tool = f"mkfs.{file_system}"
+    if shutil.which(tool) or shutil.which(tool, path=_SYSTEM_PATH):
+        return []
+    other = "xfs" if file_system == "ext4" else "ext4"
+    remedy = f"install {_MAKERS[file_system]}, or write 'storage.file_system: {other}'."
+    return [Lack(f"the program {tool}", remedy)]
 
 
 def _missing_groups() -> list[Lack]:

@@ -12,6 +12,7 @@ from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric.disks import Disk
 from windtunnel.hosts.fabric.groups import Group
 from windtunnel.hosts.fabric.network import Network
+from windtunnel.hosts.isolation.folders import write_below
 from windtunnel.hosts.isolation.inside import Place
 from windtunnel.hosts.local import LocalProcess, SupervisorClient
 
@@ -82,9 +83,9 @@ class VirtualHost:
         return self._supervisor.spawn(spec, self.place)
 
     def write_text(self, path: Path, text: str) -> None:
-        """Write a file, with its folders."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        """Write a file below the hosts' folders or those of their logs; no link is followed."""
+        roots = (self.root.parent, self.logs.parent)
+        write_below(next(root for root in roots if path.is_relative_to(root)), path, text)
 
     def drop_caches(self) -> bool:
         """Write what is dirty on this host's disks, then give its page cache back."""

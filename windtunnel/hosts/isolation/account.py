@@ -44,17 +44,17 @@ def account_for(deployment: str) -> Account | None:
     SetupError
         If ``WINDTUNNEL_ACCOUNT`` names no account.
     """
-    name = os.environ.get(VARIABLE, DEFAULT_NAME)
+    name = os.environ.get(VARIABLE, "")
+    if not name:
+        number = _free_id(int(deployment.removeprefix("wt-"), 16))
+        return Account(DEFAULT_NAME, number, number, listed=False)
     try:
         known = pwd.getpwnam(name)
     except KeyError:
-        if name != DEFAULT_NAME:
-            raise SetupError(
-                f"{VARIABLE} is '{name}', and this machine has no such account",
-                remedy=f"name an existing account, or unset {VARIABLE}.",
-            ) from None
-        number = _free_id(int(deployment.removeprefix("wt-"), 16))
-        return Account(name, number, number, listed=False)
+        raise SetupError(
+            f"{VARIABLE} is '{name}', and this machine has no such account",
+            remedy=f"name an existing account, or unset {VARIABLE}.",
+        ) from None
     return None if known.pw_uid == 0 else Account(name, known.pw_uid, known.pw_gid, listed=True)
 
 

@@ -8,6 +8,7 @@ until the other end is closed.
 
 from __future__ import annotations
 
+import errno
 import socket
 import sys
 import threading
@@ -25,8 +26,10 @@ class Channel:
         with self._lock:
             self._end.sendall(b"s")
             data, handles, _, _ = socket.recv_fds(self._end, 1, 1)
-        if not data or not handles:
+        if not data:
             raise ConnectionResetError("the process that makes the sockets has ended")
+        if not handles:
+            raise OSError(errno.EMFILE, "no more sockets can be had")
         return socket.socket(fileno=handles[0])
 
     def close(self) -> None:
@@ -39,8 +42,11 @@ def hand_out(end: socket.socket) -> bool:
     """Serve one request of the other end; False where it is closed. Raises OSError."""
     if not end.recv(1):
         return False
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as made:
-        socket.send_fds(end, [b"s"], [made.fileno()])
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as made:
+            socket.send_fds(end, [b"s"], [made.fileno()])
+    except OSError:
+        end.sendall(b"f")
     return True
 
 

@@ -1,16 +1,20 @@
-"""Folders that no other account can change."""
+"""Folders and files that no other account can change, or lead elsewhere by a link."""
 
 from __future__ import annotations
 
+import contextlib
+import grp
 import os
+import pwd
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from windtunnel.errors import NotRealisableError
 
 _PRIVATE = 0o700
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ALL_IDS = 2**32 - 1
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def make_private(folder: Path) -> None:
@@ -19,11 +23,17 @@ def make_private(folder: Path) -> None:
     Raises
     ------
     OSError
-        If it cannot be made.
+        If it cannot be made, or belongs to another account.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    if stat.S_IMODE(folder.stat().st_mode) != _PRIVATE:
-        folder.chmod(_PRIVATE)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=_PRIVATE, exist_ok=True)
+    handle = os.open(folder, _FOLDER)
+    try:
+        if os.fstat(handle).st_uid != os.geteuid():
+            raise PermissionError(f"{folder} belongs to another account")
+        os.fchmod(handle, _PRIVATE)
+    finally:
+        os.close(handle)
 
 
 def refuse_shared(folder: Path, setting: str) -> None:
@@ -41,14 +51,12 @@ def refuse_shared(folder: Path, setting: str) -> None:
     NotRealisableError
         If another account can.
     """
-    for place in (folder, *folder.parents):
-        if not place.exists():
-            continue
-        found = place.stat()
+    for place in _way_to(folder):
+        found = place.lstat()
         if found.st_uid not in _trusted():
             why = f"belongs to another account (user id {found.st_uid})"
             remedy = f"name a folder of your own: {setting}."
-        elif _others_may_write(found):
+        elif _others_may_write(found, sticky_is_safe=place != folder):
             why = f"can be written by others (mode {stat.S_IMODE(found.st_mode):o})"
             remedy = f"chmod go-w {place}, or name another folder: {setting}."
         else:
@@ -58,11 +66,35 @@ def refuse_shared(folder: Path, setting: str) -> None:
         )
 
 
-def _others_may_write(found: os.stat_result) -> bool:
-    mode = found.st_mode & _OTHERS_WRITE
-    if mode & stat.S_IWGRP and found.st_gid in (0, os.getegid()):
-        mode &= ~stat.S_IWGRP  # root's group, or the user's own, as many systems have it
-    return bool(mode) and not found.st_mode & stat.S_ISVTX  # sticky: only for names of their own
+def _way_to(folder: Path) -> Iterator[Path]:
+    """The folder, all folders that it lies in, and the same for where a link leads."""
+    for place in (folder, *folder.parents):
+        if place.is_symlink():
+            yield place
+            yield from _way_to(place.resolve())
+        elif place.exists():
+            yield place
+
+
+def _others_may_write(found: os.stat_result, *, sticky_is_safe: bool) -> bool:
+    if stat.S_ISLNK(found.st_mode):
+        return False  # whoever may change the folder that it lies in may change it
+    if sticky_is_safe and found.st_mode & stat.S_ISVTX:
+        return False  # others can only add names
+    by_group = found.st_mode & stat.S_IWGRP and not _group_is_one_user(found.st_gid)
+    return bool(by_group or found.st_mode & stat.S_IWOTH)
+
+
+def _group_is_one_user(gid: int) -> bool:
+    """Whether a group is root's, or this user's alone, as many systems make one for each user."""
+    if gid == 0:
+        return True
+    try:
+        own = pwd.getpwuid(os.geteuid())
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return group.gr_name == own.pw_name and set(group.gr_mem) <= {own.pw_name}
 
 
 def _trusted() -> set[int]:
@@ -75,3 +107,30 @@ def _trusted() -> set[int]:
     except (OSError, ValueError, IndexError):
         return trusted  # no Linux
     return trusted
+
+
+def write_below(root: Path, path: Path, text: str) -> None:
+    """Write a file below a folder, with its folders; no link on the way is followed.
+
+    For folders that processes of another account can write to.
+
+    Raises
+    ------
+    OSError
+        If a folder on the way, or the file, is a link, or cannot be made.
+    """
+    *folders, name = path.relative_to(root).parts
+    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, dir_fd=handle)
+            inner = os.open(folder, _FOLDER, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        file = os.open(name, flags, 0o644, dir_fd=handle)
+        with os.fdopen(file, "w") as stream:
+            stream.write(text)
+    finally:
+        os.close(handle)

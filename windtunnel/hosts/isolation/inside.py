@@ -21,6 +21,10 @@ from windtunnel.hosts.isolation.view import Shown, show
 Network = Literal["own", "own, with a user namespace", "the machine's"]
 """The network namespace of a deployment, and how it is made."""
 
+ROOTS_OWN = ("shared", "images", "home", "tmp")
+"""Folders of a deployment's scratch folder that are no host's; it is the parent of ``home``."""
+
+_UMASK = 0o022
 _ETC_HOSTS = Path("/etc/hosts")
 
 
@@ -125,7 +129,7 @@ def become(
     users:
         User namespace that maps user 0 to the account.
     reads:
-        Files and folders that this process reads beside what all see.
+        Files and folders that this process reads in addition to what all see.
     """
     if place is not None:
         for group in place.groups:
@@ -143,9 +147,12 @@ def become(
 
 def _confine(confinement: Confinement, users: int, reads: Sequence[Path]) -> None:
     cwd = Path.cwd()
+    os.umask(_UMASK)  # whatever root's is: the account must pass the folders that are made here
     for path, source in confinement.files.items():
         syscalls.mount(str(source), Path(path), flags=syscalls.MS_BIND)
+    hosts = (place for place in confinement.home.parent.iterdir() if place.is_dir())
     shown = [*confinement.shown, *(Shown(path, path) for path in reads)]
+    shown += [Shown(path, path, writable=True) for path in hosts if path.name not in ROOTS_OWN]
     show(shown, confinement.tmp, users)
     account = confinement.account
     os.setgroups([])
@@ -154,10 +161,12 @@ def _confine(confinement: Confinement, users: int, reads: Sequence[Path]) -> Non
     os.chdir(cwd)  # the same folder, as the view has it
 
 
-def bind_to_parent() -> None:
+def bind_to(parent: int) -> None:
     """End with the parent process, and gain no rights by programs that are started.
 
     After a change of the account: it resets the first.
     """
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before: no signal will come
+        os._exit(1)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)

@@ -21,8 +21,8 @@ OPEN_MEANS = (
     "every account on this machine can reach the cluster's ports, and run programs as this user"
 )
 GUARDED_MEANS = (
-    "its Java daemons refuse the connections of other accounts themselves; those of trino and "
-    "kudu do not"
+    "its Java daemons refuse the connections of other accounts themselves; those of spark, trino "
+    "and kudu do not"
 )
 _PROBE_LIMIT_S = 30
 _SYSCTL = Path("/proc/sys")
@@ -62,7 +62,10 @@ class Isolation:
     def caveat(self) -> str:
         """One line on what is not isolated; empty if all is."""
         if self.guarded:
-            return f"isolation: no network namespace ({self.open_because}); {GUARDED_MEANS}"
+            as_root = "; the daemons run as root" if self.root_because else ""
+            return (
+                f"isolation: no network namespace ({self.open_because}); {GUARDED_MEANS}{as_root}"
+            )
         if self.open_because:
             return f"isolation: {OPEN_MEANS} ({self.open_because})"
         if self.root_because:
@@ -90,7 +93,11 @@ def isolation(folders: Sequence[Path] = ()) -> Isolation:
     """
     root = os.geteuid() == 0
     network: Network = "own" if root else "own, with a user namespace"
-    problem = _tried(network) if sys.platform == "linux" else f"{sys.platform} has no namespaces"
+    problem = (
+        _tried("network", network)
+        if sys.platform == "linux"
+        else f"{sys.platform} has no namespaces"
+    )
     if problem:
         network = "the machine's"
     return Isolation(
@@ -137,7 +144,7 @@ def confined(
     logs:
         Folder that the processes write logs to, linked as ``logs`` in the registration folder.
     reads:
-        Folders of the software, beside those of Python and of this package.
+        Folders of the software, in addition to those of Python and of this package.
     """
     account = None if base.root_because or os.geteuid() != 0 else account_for(deployment)
     if account is None:
@@ -145,15 +152,17 @@ def confined(
     scratch = folder / "scratch"
     for own in ("home", "tmp"):
         (scratch / own).mkdir(exist_ok=True)
-    writable = [(scratch, scratch), (logs, logs), (logs, folder / "logs")]
-    shown = [Shown(source, target, writable=True) for source, target in writable]
+    # of scratch itself only the folders of hosts, home and tmp can be written: see ``confine``
+    shown = [Shown(scratch, scratch)]
+    writable = [(scratch / "home", scratch / "home"), (logs, logs), (logs, folder / "logs")]
+    shown += [Shown(source, target, writable=True) for source, target in writable]
     shown += [Shown(path, path) for path in dict.fromkeys((*_own_software(), *reads))]
     home, files = scratch / "home", {} if account.listed else _database(account, folder)
     return replace(base, confinement=Confinement(account, home, scratch / "tmp", shown, files))
 
 
 def _database(account: Account, folder: Path) -> dict[str, Path]:
-    """Files with the machine's accounts and this one, by the files that they stand for."""
+    """Files with the machine's accounts and this one, by the files that they replace."""
     files = {}
     for path, text in user_database(account, folder / "scratch" / "home").items():
         files[path] = folder / Path(path).name
@@ -169,27 +178,33 @@ def _root_because(problem: str, folders: Sequence[Path]) -> str:
     if account_for("wt-00000000") is None:
         return f"{VARIABLE} names it"
     there = [next(p for p in (folder, *folder.parents) if p.is_dir()) for folder in folders]
-    refused = {place: _tried("own", str(place)) for place in there}
+    refused = {place: _tried("mounts", str(place)) for place in there}
     text = "; ".join(f"{place}: {why}" for place, why in refused.items() if why)
     return f"no ID-mapped mounts of {text}" if text else ""
 
 
 def _own_software() -> list[Path]:
     """Python, and this package: some of its programs run on the hosts."""
-    package = Path(__file__).parents[2]
-    return [Path(sys.prefix), Path(sys.base_prefix), package]
+    package, real = Path(__file__).parents[2], Path(sys.executable).resolve().parents[1]
+    return [Path(sys.prefix), Path(sys.base_prefix), real, package]
 
 
 @cache
-def _tried(network: Network, *folders: str) -> str:
-    """Why a namespace, or ID-mapped mounts of the folders, cannot be had; empty if they can."""
-    return try_out([network, *folders])
+def _tried(what: str, which: str) -> str:
+    """Why something of ``probe`` cannot be done here; empty if it can."""
+    return try_out([what, which])
 
 
 def try_out(words: Sequence[str], run: Callable[..., Any] = subprocess.run) -> str:
     """Run the probe; returns what it says against it."""
     argv = [sys.executable, "-P", "-m", "windtunnel.hosts.isolation.probe", *words]
-    done = run(argv, capture_output=True, text=True, timeout=_PROBE_LIMIT_S, check=False)
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    try:
+        done = run(
+            argv, capture_output=True, text=True, timeout=_PROBE_LIMIT_S, check=False, env=env
+        )
+    except subprocess.TimeoutExpired:
+        return f"the probe did not end within {_PROBE_LIMIT_S} s"
     if done.returncode == 0:
         return ""
     lines = done.stderr.strip().splitlines()

@@ -1,8 +1,8 @@
-"""Try out what isolates a deployment, as a program: ``python -P -m ...probe NETWORK [FOLDER...]``.
+"""Try out what isolates a deployment, as a program.
 
-Ends well where a network namespace of that kind can be made and, if there are folders, where
-their mounts can be ID-mapped; else it writes the reason. It changes nothing: what it makes ends
-with it.
+``python -P -m ...probe network KIND`` succeeds where a network namespace of that kind can be made,
+``... mounts FOLDER`` where the folder's mount can be ID-mapped; else it writes the reason. What it
+makes ends with it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from windtunnel.hosts.isolation.inside import Network, enter_own_network, own_mo
 from windtunnel.hosts.isolation.view import user_map
 
 
-def main(network: str, *folders: str) -> None:
+def main(what: str, which: str) -> None:
     """Raises OSError where something cannot be done."""
-    if folders:
-        own_mounts()
-        with user_map(FIRST_ID, FIRST_ID) as users:
-            for folder in folders:
-                copy = syscalls.clone_mount(Path(folder), recursive=False)
-                syscalls.set_mount(copy, users, writable=True, recursive=False)
-                os.close(copy)
-    else:
-        enter_own_network(cast(Network, network))
+    if what == "network":
+        enter_own_network(cast(Network, which))
+        return
+    own_mounts()
+    with user_map(FIRST_ID, FIRST_ID) as users:
+        copy = syscalls.clone_mount(Path(which), recursive=False)
+        syscalls.set_mount(copy, users, writable=True, recursive=False)
+        os.close(copy)
 
 
 if __name__ == "__main__":

@@ -90,8 +90,13 @@ def _open_to_all(entry: Shown) -> bool:
 
 def _within(entry: Shown, others: Iterable[Shown]) -> bool:
     """Whether something else that is shown holds it."""
-    return entry.source == entry.target and any(
-        other.target in entry.target.parents and other.source == other.target for other in others
+    return (
+        not entry.writable
+        and entry.source == entry.target
+        and any(
+            other.target in entry.target.parents and other.source == other.target
+            for other in others
+        )
     )
 
 
