@@ -14,9 +14,10 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from windtunnel.hosts.supervisor import python_path
+
 if TYPE_CHECKING:  # it loads Altair, and the process should start before that
-    from windtunnel.hosts.supervisor import python_path
-from windtunnel.report.charts.parts import Drawing
+    from windtunnel.report.charts.parts import Drawing
 
 
 class Drawer:
