@@ -166,7 +166,7 @@ class _Walk:
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode) or str(key_node.tag).endswith(":merge"):
                 raise self._error("a key must be a plain word (no '<<', no list)", key_node, loc)
-            key = str(key_node.value)
+            key = self._text(key_node, loc)
             where = (*loc, key)
             line = key_node.start_mark.line + 1
             if key in result:
@@ -187,11 +187,23 @@ class _Walk:
         if kind not in (*_TEXT_TAGS, *_NUMBER_TAGS):
             raise self._error(f"the tag '{tag}' is not allowed", node, loc, remedy="remove it")
         if kind in _TEXT_TAGS:
-            return str(node.value)
+            return self._text(node, loc)
         try:
             return self._constructor.construct_object(node)
         except (ConstructorError, ValueError, OverflowError) as error:
             raise self._error(f"'{node.value}' cannot be read: {error}", node, loc) from None
+
+    def _text(self, node: Node, loc: tuple[Key, ...]) -> str:
+        """The text of a scalar; half a surrogate pair, which an escape can write, is none."""
+        text = str(node.value)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            half = f"\\u{ord(text[error.start]):04x}"
+            remedy = "write the character itself, or its code with eight digits (\\U0001f600)"
+            message = f"the escape {half} is no character"
+            raise self._error(message, node, loc, remedy=remedy) from None
+        return text
 
     def _error(
         self, message: str, node: Node, loc: tuple[Key, ...], remedy: str = ""
