@@ -100,3 +100,15 @@ def test_the_modules_looked_for_exist(name: str) -> None:
     assert importlib.util.find_spec(name) is not None, (
         "a name that nobody can import proves nothing"
     )
+
+
+def test_the_shell_can_complete_commands() -> None:
+    words = {"COMP_WORDS": "windtunnel re", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "windtunnel.cli"],
+        env=os.environ | words | {"_WINDTUNNEL_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["report", "review"]

@@ -36,7 +36,7 @@ app = typer.Typer(
     "10 not comparable, 11 worse, 70 unexpected, "
     "130 interrupted.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
