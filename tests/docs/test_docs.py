@@ -82,6 +82,8 @@ COMMANDS: dict[str, str] = {
     "windtunnel run formats-report": REAL,
     "windtunnel run formats-engines": REAL,
     "windtunnel report my-results": HERE,
+    "windtunnel report my-results --full": HERE,
+    "windtunnel report my-results --markdown > report.md": HERE,
     "windtunnel report my-results --html report.html": HERE,
     "windtunnel report my-results --csv trials.csv": HERE,
     "windtunnel report my-results --parquet trials.parquet": HERE,

@@ -128,14 +128,15 @@ def _conclude(folder: Path) -> None:
 
     from windtunnel.analysis.analyse import analyse
     from windtunnel.report.html import write_html
-    from windtunnel.report.terminal import print_report
+    from windtunnel.report.terminal import print_summary
     from windtunnel.results.folder import read_results
 
     found = read_results(folder)
     analysis = analyse(found)
-    write_html(analysis, found, folder / "report.html")
-    print_report(analysis, Console())
-    print(f"\nResults: {folder}\nReport:  {folder / 'report.html'}")
+    page = folder / "report.html"
+    write_html(analysis, found, page)
+    print_summary(analysis, Console(), str(folder), page)
+    print(f"Results: {folder}")
 
 
 @contextmanager
@@ -180,6 +181,12 @@ def report(
     csv: Annotated[Path | None, typer.Option(help="Write trials x phases x metrics.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="The same as Parquet.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown instead, for an issue or a wiki.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print all of the report, not only the answer.")
+    ] = False,
     interval: Annotated[
         str, typer.Option(help="Interval of means: t, or bca (bootstrap, from 8 trials on).")
     ] = "t",
@@ -205,7 +212,8 @@ def report(
     from windtunnel.published import open_results
     from windtunnel.report.drawer import Drawer
     from windtunnel.report.export import to_json, write_csv, write_parquet
-    from windtunnel.report.terminal import print_report
+    from windtunnel.report.markdown import to_markdown
+    from windtunnel.report.terminal import print_report, print_summary
 
     tariff = parse_tariff(years, utilisation, electricity, pue)
     method = method_named(interval)
@@ -223,8 +231,12 @@ def report(
     if as_json:
         json.dump(to_json(analysis), sys.stdout, indent=1)
         print()
-    else:
+    elif markdown:
+        print(to_markdown(analysis), end="")
+    elif full:
         print_report(analysis, Console())
+    else:
+        print_summary(analysis, Console(), folder, html)
     for path in (html, csv, parquet):
         if path is not None:
             print(f"wrote {path}", file=sys.stderr)

@@ -14,9 +14,9 @@ from windtunnel.analysis.compare import CellComparison, Comparison, Difference, 
 from windtunnel.analysis.compare.words import answer, caveats, change, what_differs
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.words import percent, quantity
+from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
 from windtunnel.report.sections.base import Table, column
-from windtunnel.report.terminal import print_table
 
 COMPARISON_SCHEMA = "windtunnel.comparison/1"
 METRICS_SHOWN = 12

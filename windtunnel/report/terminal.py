@@ -1,31 +1,97 @@
-"""The report on the terminal: the answer first, then effects, cells, trials and warnings."""
+"""The report on the terminal: the answer in a screenful, or all of it."""
 
 from __future__ import annotations
 
-from rich import box
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from windtunnel.analysis import Analysis, Cell, Effect
+from windtunnel.analysis import Analysis
 from windtunnel.analysis.bottleneck import with_cause
-from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
+from windtunnel.analysis.words import plural
+from windtunnel.report.columns import print_table
 from windtunnel.report.sections import headline, sections
-from windtunnel.report.sections.base import Section
-from windtunnel.report.sections.base import Table as Rows
+from windtunnel.report.sections.base import Section, Table
+from windtunnel.report.tables import cells_table, effects_table, invalid_table
 
-ROWS_SHOWN = 40
 STYLE = {"serious": "bold red", "caution": "yellow", "note": "cyan"}
+# the short report: with blank lines and titles at most 40 lines
+_TABLE_LINES, _TABLE_ROWS, _CAUSES_SHOWN, _WARNINGS_SHOWN = 15, 8, 2, 3
+_HEADLINE_LINES, _SENTENCE_LINES = 4, 2
 
 
 def print_report(analysis: Analysis, console: Console) -> None:
-    """Print the report. Rich leaves styles out where there is no terminal or NO_COLOR is set."""
+    """Print all of the report. Rich leaves styles out where there is no terminal, or NO_COLOR."""
+    _begin(analysis, console)
+    for finding in analysis.findings:
+        console.print(Text(f"- {with_cause(analysis, finding)}"))
+    for table in (effects_table(analysis), cells_table(analysis)):
+        if table is not None:
+            console.print()
+            print_table(table, console)
+    for section in sections(analysis):
+        _section(section, console)
+    invalid = invalid_table(analysis)
+    if invalid is not None:
+        console.print()
+        print_table(invalid, console)
+    _warnings(analysis, console)
+
+
+def print_summary(analysis: Analysis, console: Console, folder: str, page: Path | None) -> None:
+    """Print the answer, the effects, what bound, the warnings and where the rest is.
+
+    At most 40 lines at 80 columns.
+
+    Parameters
+    ----------
+    folder:
+        What the results are called in commands.
+    page:
+        The page of the report, if there is one.
+    """
+    _begin(analysis, console, _HEADLINE_LINES)
+    table = effects_table(analysis, totals_only=True) or cells_table(analysis)
+    if table is not None:
+        _print_short(table, console)
+    causes = next((s.said for s in sections(analysis) if s.id == "bottleneck"), ())
+    if causes:
+        console.print(Text("What bound", style="bold"))
+        _some(causes, _CAUSES_SHOWN, console)
+    invalid = [trial for trial in analysis.trials if trial.verdict == "invalid"]
+    if invalid:
+        _cut(f"{plural(len(invalid), 'invalid trial')}: {invalid[0].reason}", console)
+    order = list(STYLE)
+    warnings = sorted(analysis.warnings, key=lambda w: order.index(w.severity))
+    if warnings:
+        console.print(Text("Warnings", style="bold"))
+        _some([f"{w.severity}: {w.text}" for w in warnings], _WARNINGS_SHOWN, console)
+    else:
+        console.print("No warnings: every rule of trust was kept.")
+    console.print()
+    where = f"Page: {page}" if page is not None else f"Page: windtunnel report {folder} --html FILE"
+    for line in (f"All of it: windtunnel report {folder} --full", where):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _print_short(table: Table, console: Console) -> None:
+    """Print as many of the first rows as fit into the lines of the table."""
+    for rows in range(_TABLE_ROWS, 0, -1):
+        with console.capture() as drawn:
+            print_table(table, console, rows)
+        if drawn.get().count("\n") <= _TABLE_LINES or rows == 1:
+            print_table(table, console, rows)
+            return
+
+
+def _begin(analysis: Analysis, console: Console, most_lines: int | None = None) -> None:
     study = analysis.study
     counted = sum(trial.verdict == "valid" for trial in analysis.trials)
     console.print()
-    console.print(Text(headline(analysis), style="bold"))
+    _cut(headline(analysis), console, most_lines, style="bold")
     console.print()
     console.print(
         Text(
@@ -34,90 +100,34 @@ def print_report(analysis: Analysis, console: Console) -> None:
             style="dim",
         )
     )
-    for finding in analysis.findings:
-        console.print(Text(f"- {with_cause(analysis, finding)}"))
-    _effects(analysis, console)
-    _cells(analysis, console)
-    for section in sections(analysis):
-        _section(section, console)
-    _invalid(analysis, console)
-    _warnings(analysis, console)
 
 
-def _effects(analysis: Analysis, console: Console) -> None:
-    groups: dict[tuple[str, str, str], list[Effect]] = {}
-    for e in analysis.effects:
-        if e.metric == ELAPSED and not analysis.is_whole(e.workload, e.phase):
-            groups.setdefault((e.factor, e.level, e.workload), []).append(e)
-    rows = [e for group in groups.values() for e in sorted(group, key=lambda e: e.phase != TOTAL)]
-    if not rows:
-        return
-    table = _table("Effects on elapsed time, against the baseline (95 % intervals)")
-    for name in ("level : baseline", "phase"):
-        table.add_column(name, overflow="fold")
-    for name in ("change", "interval", "absolute", "detectable"):
-        table.add_column(name, justify="right")
-    several = len(analysis.phases) > 1
-    for e in rows[:ROWS_SHOWN]:
-        style = "bold" if e.phase == TOTAL else ""
-        table.add_row(
-            Text(f"{e.factor} {e.level} : {e.baseline}"),
-            f"{e.workload} {e.phase}" if several else e.phase,
-            percent(e.relative),
-            percent_interval(e.ci_low, e.ci_high, e.relative),
-            _absolute(e),
-            percent(e.detectable, signed=False),
-            style=style,
-        )
-    console.print()
-    console.print(table)
-    _more(len(rows), console)
+def _some(sentences: Sequence[str], most: int, console: Console) -> None:
+    for sentence in sentences[:most]:
+        _cut(f"- {sentence}", console)
+    if len(sentences) > most:
+        console.print(Text(f"- and {len(sentences) - most} more", style="dim"))
 
 
-def _absolute(e: Effect) -> str:
-    text = quantity(e.absolute, e.unit, signed=True)
-    if e.absolute_ci_low is None or e.absolute_ci_high is None:
-        return text
-    return f"{text} [{digits(e.absolute_ci_low)}, {digits(e.absolute_ci_high)}]"
+def _cut(
+    text: str, console: Console, most_lines: int | None = _SENTENCE_LINES, style: str = ""
+) -> None:
+    """Print a text, cut at the end of a word where it takes more lines than it may."""
+    shown = text
+    if most_lines is not None and _lines(text, console) > most_lines:
+        words = text.split(" ")
+        shown = next(one for one in _shorter(words) if _lines(one, console) <= most_lines)
+    console.print(Text(shown, style=style))
 
 
-def _cells(analysis: Analysis, console: Console) -> None:
-    elapsed = (c for c in analysis.cells if c.metric == ELAPSED)
-    rows = [c for c in elapsed if not analysis.is_whole(c.workload, c.phase)]
-    if not rows:
-        return
-    table = _table("Elapsed time by phase and treatment")
-    table.add_column("workload phase", overflow="fold")
-    table.add_column("treatment", overflow="fold")
-    for name in ("n", "mean", "95 % interval", "CV"):
-        table.add_column(name, justify="right")
-    order = {name: i for i, name in enumerate(analysis.treatments())}
-    ranks = analysis.ranks
-    rows.sort(key=lambda c: (c.workload, ranks[(c.workload, c.phase)], order[c.treatment]))
-    limit = analysis.study.protocol.variation_limit
-    last = None
-    for c in rows[:ROWS_SHOWN]:
-        where = f"{c.workload} {c.phase}"
-        table.add_row(
-            where if where != last else "",
-            Text(c.treatment),
-            f"{c.n}{' *' if c.indicative else ''}",
-            quantity(c.mean, c.unit),
-            _span(c),
-            Text(percent(c.cv, signed=False), style="yellow" if (c.cv or 0) > limit else ""),
-        )
-        last = where
-    console.print()
-    console.print(table)
-    if any(c.indicative for c in rows):
-        console.print(Text("* fewer than 5 trials: indicative", style="dim"))
-    _more(len(rows), console)
+def _shorter(words: Sequence[str]) -> Iterator[str]:
+    for count in range(len(words) - 1, 0, -1):
+        yield " ".join(words[:count]) + " ..."
+    yield "..."
 
 
-def _span(c: Cell) -> str:
-    if c.ci_low is None or c.ci_high is None:
-        return "unknown"
-    return f"{digits(c.ci_low)} to {digits(c.ci_high)}"
+def _lines(text: str, console: Console) -> int:
+    return len(Text(text).wrap(console, console.width))
 
 
 def _section(section: Section, console: Console) -> None:
@@ -128,41 +138,10 @@ def _section(section: Section, console: Console) -> None:
     for sentence in section.said:
         console.print(Text(f"- {sentence}"))
     for table in section.tables:
+        console.print()
         print_table(table, console)
     if section.hint:
         console.print(Text(section.hint, style="dim"))
-
-
-def print_table(rows: Rows, console: Console) -> None:
-    """Print a table of finished words, its first rows if it is long."""
-    table = _table(rows.caption)
-    for column in rows.columns:
-        table.add_column(
-            column.name, justify="right" if column.numeric else "left", overflow="fold"
-        )
-    for place, row in enumerate(rows.rows[:ROWS_SHOWN]):
-        table.add_row(*map(Text, row), style="bold" if place in rows.strong else "")
-    console.print()
-    console.print(table)
-    if rows.hint:
-        console.print(Text(rows.hint, style="dim"))
-    _more(len(rows.rows), console)
-
-
-def _invalid(analysis: Analysis, console: Console) -> None:
-    rows = [t for t in analysis.trials if t.verdict == "invalid"]
-    if not rows:
-        return
-    table = _table("Invalid trials: kept, shown, never averaged")
-    table.add_column("trial", overflow="fold")
-    table.add_column("round", justify="right")
-    table.add_column("treatment", overflow="fold")
-    table.add_column("reason", overflow="fold")
-    for t in rows[:ROWS_SHOWN]:
-        table.add_row(Text(t.id), str(t.round), Text(t.treatment), Text(t.reason or "not recorded"))
-    console.print()
-    console.print(table)
-    _more(len(rows), console)
 
 
 def _warnings(analysis: Analysis, console: Console) -> None:
@@ -178,12 +157,3 @@ def _warnings(analysis: Analysis, console: Console) -> None:
         console.print(
             Padding(Text(f"what to do: {warning.advice}", style="dim"), (0, 0, 0, 2), expand=False)
         )
-
-
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-
-
-def _more(count: int, console: Console) -> None:
-    if count > ROWS_SHOWN:
-        console.print(Text(f"{count - ROWS_SHOWN} more rows: see --json or --html", style="dim"))

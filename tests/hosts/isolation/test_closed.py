@@ -179,3 +179,18 @@ def test_secrets_of_the_environment_stay_with_the_user(
     assert host.spawn(spec).wait(20) == 0
     assert "planted" not in spec.log.read_text()
     assert "PATH=" in spec.log.read_text()
+
+
+def test_the_account_keeps_its_name_when_the_machine_gets_another_account(
+    start: Callable[..., LocalHost],
+) -> None:
+    """The user database is replaced then, and a mount over the file would vanish."""
+    host = start(isolation())
+    go = host.root / "go"
+    script = f"while [ ! -e {go} ]; do sleep 0.05; done; id -un"
+    spec = ProcessSpec("name", ["/bin/sh", "-c", script], host.logs / "name.log", host.root)
+    process = host.spawn(spec)
+    with intruder.other_account(f"wtlater{os.getpid()}"):
+        go.touch()
+        assert process.wait(20) == 0
+    assert spec.log.read_text().strip() == "windtunnel"

@@ -161,14 +161,14 @@ def test_the_user_database_has_one_line_of_the_account(tmp_path: Path) -> None:
 
 
 def test_a_place_and_a_confinement_survive_their_way_through_json() -> None:
-    place = Place("w1", [Path("/g/cgroup.procs")], Path("/n/w1.net"), Path("/h/hosts"))
+    place = Place("w1", [Path("/g/cgroup.procs")], Path("/n/w1.net"), Path("/h/etc"))
     assert Place.from_json(place.to_json()) == place
     confinement = Confinement(
         accounts.Account("windtunnel", 7, 7, listed=False),
         Path("/home"),
         Path("/tmp/x"),
         [Shown(Path("/a"), Path("/b"), writable=True)],
-        {"/etc/passwd": Path("/p")},
+        Path("/h/etc"),
     )
     assert Confinement.from_json(confinement.to_json()) == confinement
 

@@ -17,6 +17,7 @@ from windtunnel.hosts.fabric.network import Network, ends
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, GuestPlan, HostPlan
 from windtunnel.hosts.fabric.undo import undo
 from windtunnel.hosts.fabric.virtual import VirtualHost
+from windtunnel.hosts.isolation.inside import ETC
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.hosts.remains import Registration
 
@@ -43,7 +44,7 @@ class Fabric:
     ) -> None:
         self.hosts: dict[str, VirtualHost] = {}
         self.plan = FabricPlan((), ())
-        self.hosts_file = registration.scratch / "hosts"
+        self.etc = registration.folder / ETC
         self._registration = registration
         self._supervisor = supervisor
         self._logs = logs
@@ -211,11 +212,13 @@ class Fabric:
                     group=self._groups[name],
                     network=self._network,
                     supervisor=self._supervisor,
-                    hosts_file=self.hosts_file,
+                    etc=self.etc,
                 )
         lines = [f"{host.address} {host.name}\n" for host in self.hosts.values()]
-        self.hosts_file.write_text("".join([_LOOPBACK, *lines]))
-        self.hosts_file.chmod(0o644)  # it becomes /etc/hosts of processes that are not root's
+        self.etc.mkdir(exist_ok=True)
+        (self.etc / "hosts").write_text("".join([_LOOPBACK, *lines]))
+        (self.etc / "hosts").chmod(0o644)  # for processes that are not root's
+        self.etc.chmod(0o755)
 
 
 def check_plan(plan: FabricPlan) -> None:

@@ -52,14 +52,14 @@ class VirtualHost:
         group: Group,
         network: Network,
         supervisor: SupervisorClient,
-        hosts_file: Path,
+        etc: Path,
     ) -> None:
         self.name = name
         self.machine = machine
         self.address = network.addresses[name]
         self.root = scratch / name
         self.logs = logs / name
-        self.place = Place(name, group.entrances(), network.namespace(name), hosts_file)
+        self.place = Place(name, group.entrances(), network.namespace(name), etc)
         own = name if name != machine else ""
         self.disks = {disk: standing.mount / own for disk, standing in disks.items()}
         self._standing = disks

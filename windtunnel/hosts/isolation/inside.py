@@ -21,11 +21,14 @@ from windtunnel.hosts.isolation.view import Shown, show
 Network = Literal["own", "own, with a user namespace", "the machine's"]
 """The network namespace of a deployment, and how it is made."""
 
+ETC = "etc"
+"""Folder of a deployment whose files replace those of ``/etc`` for its processes."""
+
 ROOTS_OWN = ("shared", "images", "home", "tmp")
 """Folders of a deployment's scratch folder that are no host's; it is the parent of ``home``."""
 
 _UMASK = 0o022
-_ETC_HOSTS = Path("/etc/hosts")
+_ETC = Path("/etc")
 
 
 @dataclass(frozen=True)
@@ -33,54 +36,57 @@ class Place:
     """A virtual host as a process enters it.
 
     ``groups`` are the files that a process id is written to, ``network`` is the file of the
-    network namespace, ``hosts`` the host's ``/etc/hosts``.
+    network namespace, ``etc`` a folder with the host's ``hosts`` (see :func:`replace_in_etc`).
     """
 
     name: str
     groups: Sequence[Path]
     network: Path
-    hosts: Path
+    etc: Path
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which :meth:`from_json` makes an equal object."""
-        words = {"name": self.name, "network": str(self.network), "hosts": str(self.hosts)}
+        words = {"name": self.name, "network": str(self.network), "etc": str(self.etc)}
         return {**words, "groups": [str(group) for group in self.groups]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Place:
         """The object that :meth:`to_json` described."""
         groups = [Path(group) for group in data["groups"]]
-        return cls(data["name"], groups, Path(data["network"]), Path(data["hosts"]))
+        return cls(data["name"], groups, Path(data["network"]), Path(data["etc"]))
 
 
 @dataclass(frozen=True)
 class Confinement:
     """The account of a deployment's processes, and what they see.
 
-    ``files`` are mounted over files of the machine, by the path of the latter; ``home`` is the
-    account's home folder.
+    ``etc`` is a folder with the user database (see :func:`replace_in_etc`), None where that of the
+    machine has the account; ``home`` is the account's home folder.
     """
 
     account: Account
     home: Path
     tmp: Path
     shown: Sequence[Shown]
-    files: Mapping[str, Path]
+    etc: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which :meth:`from_json` makes an equal object."""
         shown = [[str(s.source), str(s.target), s.writable] for s in self.shown]
-        files = {path: str(source) for path, source in self.files.items()}
-        words = {"home": str(self.home), "tmp": str(self.tmp), "shown": shown, "files": files}
-        return {"account": asdict(self.account), **words}
+        return {
+            "account": asdict(self.account),
+            "home": str(self.home),
+            "tmp": str(self.tmp),
+            "shown": shown,
+            "etc": self.etc and str(self.etc),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Confinement:
         """The object that :meth:`to_json` described."""
         shown = [Shown(Path(a), Path(b), writable) for a, b, writable in data["shown"]]
-        files = {path: Path(source) for path, source in data["files"].items()}
-        account = Account(**data["account"])
-        return cls(account, Path(data["home"]), Path(data["tmp"]), shown, files)
+        account, etc = Account(**data["account"]), data["etc"] and Path(data["etc"])
+        return cls(account, Path(data["home"]), Path(data["tmp"]), shown, etc)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -139,17 +145,31 @@ def become(
         socket.sethostname(place.name)
     if place is not None or confinement is not None:
         own_mounts()
-    if place is not None:
-        syscalls.mount(str(place.hosts), _ETC_HOSTS, flags=syscalls.MS_BIND)
+    folders = {place.etc if place else None, confinement.etc if confinement else None}
+    for etc in folders - {None}:
+        assert etc is not None
+        replace_in_etc(etc)
     if confinement is not None:
         _confine(confinement, users, reads)
+
+
+def replace_in_etc(folder: Path) -> None:
+    """Let the files of a folder replace those of ``/etc`` with the same names. Raises OSError.
+
+    By an overlay over the folder: a mount over one file would vanish as soon as somebody replaces
+    that file on the machine, as ``useradd`` does. Without overlays in the kernel it must do.
+    """
+    layers = ":".join(str(layer).replace(":", "\\:") for layer in (folder, _ETC))
+    try:
+        syscalls.mount("overlay", _ETC, "overlay", options=f"lowerdir={layers}")
+    except OSError:
+        for file in folder.iterdir():
+            syscalls.mount(str(file), _ETC / file.name, flags=syscalls.MS_BIND)
 
 
 def _confine(confinement: Confinement, users: int, reads: Sequence[Path]) -> None:
     cwd = Path.cwd()
     os.umask(_UMASK)  # whatever root's is: the account must pass the folders that are made here
-    for path, source in confinement.files.items():
-        syscalls.mount(str(source), Path(path), flags=syscalls.MS_BIND)
     hosts = (place for place in confinement.home.parent.iterdir() if place.is_dir())
     shown = [*confinement.shown, *(Shown(path, path) for path in reads)]
     shown += [Shown(path, path, writable=True) for path in hosts if path.name not in ROOTS_OWN]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.hosts.isolation.account import VARIABLE, Account, account_for, user_database
-from windtunnel.hosts.isolation.inside import Confinement, Network
+from windtunnel.hosts.isolation.inside import ETC, Confinement, Network
 from windtunnel.hosts.isolation.view import Shown
 
 FLAG = "--open-to-local-accounts"
@@ -157,18 +157,21 @@ def confined(
     writable = [(scratch / "home", scratch / "home"), (logs, logs), (logs, folder / "logs")]
     shown += [Shown(source, target, writable=True) for source, target in writable]
     shown += [Shown(path, path) for path in dict.fromkeys((*_own_software(), *reads))]
-    home, files = scratch / "home", {} if account.listed else _database(account, folder)
-    return replace(base, confinement=Confinement(account, home, scratch / "tmp", shown, files))
+    etc = None if account.listed else _database(account, folder)
+    confinement = Confinement(account, scratch / "home", scratch / "tmp", shown, etc)
+    return replace(base, confinement=confinement)
 
 
-def _database(account: Account, folder: Path) -> dict[str, Path]:
-    """Files with the machine's accounts and this one, by the files that they replace."""
-    files = {}
+def _database(account: Account, folder: Path) -> Path:
+    """A folder with the machine's user database and this account."""
+    etc = folder / ETC
+    etc.mkdir(exist_ok=True)
     for path, text in user_database(account, folder / "scratch" / "home").items():
-        files[path] = folder / Path(path).name
-        files[path].write_text(text, errors="surrogateescape")
-        files[path].chmod(0o644)
-    return files
+        file = etc / Path(path).name
+        file.write_text(text, errors="surrogateescape")
+        file.chmod(0o644)
+    etc.chmod(0o755)
+    return etc
 
 
 def _root_because(problem: str, folders: Sequence[Path]) -> str:

@@ -11,10 +11,15 @@ from windtunnel.analysis import Analysis
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; ``numeric`` ones are set flush right."""
+    """A column of a table; ``numeric`` ones are set flush right.
+
+    Where a table is too wide, columns of the least ``weight`` are left out first, of these the
+    last.
+    """
 
     name: str
     numeric: bool = False
+    weight: int = 1
 
 
 @dataclass(frozen=True, slots=True)
