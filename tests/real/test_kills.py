@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 from pathlib import Path
 
 import psutil
@@ -144,15 +143,14 @@ def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) ->
 
 
 def test_a_taken_port_is_named(cli: Cli, state: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        setting = f"settings.dfs.namenode.http-address=127.0.0.1:{port}"
-        up = cli("up", "local-1", "--set", setting)
+    """Taken within the cluster: other programs cannot be in its network."""
+    place = "127.0.0.1:28123"
+    names = ("dfs.namenode.http-address", "dfs.namenode.rpc-address")
+    changes = [word for name in names for word in ("--set", f"settings.{name}={place}")]
+    up = cli("up", "local-1", *changes)
     assert up.returncode == 7
     assert "the namenode on master has died" in up.stderr
-    assert f"Port in use: 127.0.0.1:{port}" in up.stderr
+    assert "Address already in use" in up.stderr and "28123" in up.stderr
     assert "Traceback" not in up.stderr
     assert remains(state) == []
 
