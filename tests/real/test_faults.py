@@ -44,4 +44,5 @@ def test_a_datanode_dies_on_purpose_and_the_study_goes_on(cli: Cli, tmp_path: Pa
     # one start of the cluster: it was put back, and not dropped
     assert [trial.deployment for trial in trials] == [1, 1]
     assert trials[1].faults == []
-    assert "the datanode on worker-2 killed 500 ms into terasort" in done.stdout
+    full = cli("report", "results", "--full")
+    assert "the datanode on worker-2 killed 500 ms into terasort" in full.stdout
