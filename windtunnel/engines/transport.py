@@ -113,7 +113,7 @@ class Transport(httpx.BaseTransport):
         self._pool = httpcore.ConnectionPool(network_backend=_Backend(open_socket))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; the answer's content is read as far as it is asked for."""
+        """Send a request; the content of the response is read when the caller iterates over it."""
         sent = httpcore.Request(
             request.method,
             httpcore.URL(

@@ -234,7 +234,7 @@ class Supervisor:
         reads = [Path(path) for path in order["reads"]]
 
         supervisor = os.getpid()
-        problem, told = os.pipe()
+        problem, reports = os.pipe()
 
         def prepare() -> None:
             """In the child. The log is opened as the account: it may have put a link there."""
@@ -245,7 +245,7 @@ class Supervisor:
                 os.dup2(log, 2)
                 bind_to(supervisor)
             except OSError as error:
-                os.write(told, str(error).encode())
+                os.write(reports, str(error).encode())
                 raise
 
         try:
@@ -260,14 +260,14 @@ class Supervisor:
                 preexec_fn=prepare,  # noqa: PLW1509 - this process has one thread
             )
         except (OSError, subprocess.SubprocessError) as error:
-            os.close(told)
+            os.close(reports)
             why = os.read(problem, 4096).decode() or str(error)
             _say(event="failed", name=order["name"], error=why)
             return
         finally:
             os.close(problem)
             with contextlib.suppress(OSError):  # closed already
-                os.close(told)
+                os.close(reports)
         self.children[child.pid] = (order["name"], child)
         _say(event="spawned", name=order["name"], pid=child.pid)
 

@@ -106,9 +106,9 @@ def enter_namespace(file: Path, kind: int) -> None:
 
 
 def prctl(option: int, value: int) -> None:
-    """prctl(2), on Linux; elsewhere nothing."""
+    """prctl(2), on Linux; elsewhere nothing. Raises OSError."""
     if sys.platform == "linux":
-        _libc.prctl(option, value, 0, 0, 0)
+        _check(_libc.prctl(option, value, 0, 0, 0), f"prctl {option}")
 
 
 def raise_loopback() -> None:
