@@ -1,3 +1,3 @@
-"""Windtunnel finds out what matters in a Hadoop cluster."""
+"""Windtunnel measures which hardware and settings change the performance of a Hadoop cluster."""
 
 __version__ = "0.1.0"

@@ -1,9 +1,9 @@
-"""Every error that a user can meet: one class each, with its exit code and the remedy.
+"""All errors that are reported to users: one class each, with its exit code and the remedy.
 
-Code that finds something wrong raises one of these; the command line prints
-:meth:`WindtunnelError.render` and leaves with :attr:`exit_code`. Anything else
-that escapes is a bug of ours and is reported as such (exit code 70), with the
-traceback in a file and not on the terminal.
+Code that detects a problem raises one of these; the command line prints
+:meth:`WindtunnelError.render` and exits with :attr:`exit_code`. Any other
+exception is a bug of Windtunnel and is reported as such (exit code 70), with
+the traceback in a file and not on the terminal.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class WindtunnelError(Exception):
     Parameters
     ----------
     message:
-        What is wrong, one sentence, no full stop needed.
+        The problem in one sentence, without a final period.
     remedy:
-        What the user can do about it, one or two sentences.
+        The action that solves it, in one or two sentences.
     """
 
     exit_code = 1
@@ -31,20 +31,20 @@ class WindtunnelError(Exception):
         self.remedy = remedy
 
     def render(self) -> str:
-        """The text for the terminal: the message, then the remedy on a line of its own."""
+        """The text for the terminal: the message, then the remedy on a separate line."""
         text = f"{self.title}: {self.message}"
         return f"{text}\n  what to do: {self.remedy}" if self.remedy else text
 
 
 class UsageError(WindtunnelError):
-    """A command line that cannot be carried out as it stands."""
+    """A command line that cannot be executed."""
 
     exit_code = 2
     title = "usage"
 
 
 class DescriptionError(WindtunnelError):
-    """A study or cluster file that cannot be understood: names file, line and key."""
+    """A study or cluster file with an error, reported with file, line and key."""
 
     exit_code = 3
     title = "bad description"
@@ -64,7 +64,7 @@ class DescriptionError(WindtunnelError):
         self.key = key
 
     def render(self) -> str:
-        """The message led by ``FILE:LINE`` and the key, as far as they are known."""
+        """The message after ``FILE:LINE`` and the key, if they are known."""
         where = "" if self.file is None else str(self.file)
         if where and self.line is not None:
             where += f":{self.line}"
@@ -75,28 +75,28 @@ class DescriptionError(WindtunnelError):
 
 
 class NotRealisableError(WindtunnelError):
-    """The testbed or the machine cannot realise what the description asks for."""
+    """The testbed or the machine does not support what the description requires."""
 
     exit_code = 4
-    title = "cannot be realised here"
+    title = "not supported here"
 
 
 class SetupError(WindtunnelError):
-    """Java, a jar or the cache is missing, damaged or unreachable."""
+    """Java, a jar or the cache is missing, damaged or not reachable."""
 
     exit_code = 5
     title = "set-up"
 
 
 class ResultsError(WindtunnelError):
-    """The results folder cannot be used: another study's, locked, not writable, unknown schema."""
+    """The results folder is that of another study, locked, read-only, or of another schema."""
 
     exit_code = 6
     title = "results folder"
 
 
 class DeploymentError(WindtunnelError):
-    """Real daemons did not come up, or one of them died."""
+    """Real daemons did not start, or one of them died."""
 
     exit_code = 7
     title = "deployment"
@@ -109,54 +109,54 @@ class DeploymentError(WindtunnelError):
         self.tail = tail
 
     def render(self) -> str:
-        """The message, the last lines of the daemon's log, and where the whole log is."""
+        """The message, the last lines of the daemon's log, and the path of the log."""
         lines = [f"{self.title}: {self.message}"]
         if self.tail:
             lines += ["  last lines of its log:", *(f"    {row}" for row in self.tail.splitlines())]
         if self.log is not None:
-            lines.append(f"  whole log: {self.log}")
+            lines.append(f"  complete log: {self.log}")
         if self.remedy:
             lines.append(f"  what to do: {self.remedy}")
         return "\n".join(lines)
 
 
 class StudyStoppedError(WindtunnelError):
-    """A study ended before its plan did; what was measured is kept and it can be resumed."""
+    """A study stopped before its plan was complete; its trials are kept and it can be resumed."""
 
     exit_code = 8
     title = "study stopped"
 
 
 class StorageFullError(WindtunnelError):
-    """No space is left where results, logs or data have to be written."""
+    """No space is left for results, logs or data."""
 
     exit_code = 9
     title = "no space left"
 
 
 class NotComparableError(WindtunnelError):
-    """``compare`` refuses: the numbers of two folders do not mean the same. Reasons are listed."""
+    """``compare`` refuses: the numbers of two folders are not comparable. Reasons are listed."""
 
     exit_code = 10
     title = "not comparable"
 
 
 class WorseError(WindtunnelError):
-    """``compare --fail-if-worse`` found a total elapsed time that is worse than the reference's."""
+    """``compare --fail-if-worse`` detected a total elapsed time worse than the reference's."""
 
     exit_code = 11
     title = "worse"
 
 
 class InterruptedStudyError(StudyStoppedError):
-    """The user pressed Ctrl-C, or the process was asked to end."""
+    """The user pressed Ctrl-C, or the process received a signal to terminate."""
 
     exit_code = 130
     title = "interrupted"
 
 
 class TrialInvalidError(WindtunnelError):
-    """A trial that cannot count. Caught by the runner, recorded with its reason, never fatal."""
+    """An invalid trial. The runner catches the error and records the reason; it is never fatal."""
 
     exit_code = 1
     title = "trial invalid"

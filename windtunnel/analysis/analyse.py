@@ -1,27 +1,26 @@
-"""From a results folder to everything that a report shows, in one object."""
+"""The analysis of a results folder: one object with everything that a report shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
 
-from windtunnel.analysis.cells import Cell, Key, Sample, cells, samples
-from windtunnel.analysis.effects import Effect, effects
-from windtunnel.analysis.energy import with_energy
+from windtunnel.analysis.bottleneck.physical_limits import Usage, limits_by_treatment, usages
+from windtunnel.analysis.cost.energy import with_energy
+from windtunnel.analysis.cost.tariff import Tariff
+from windtunnel.analysis.effects.cells import Cell, Key, Sample, cells, samples
+from windtunnel.analysis.effects.effects import Effect, effects
+from windtunnel.analysis.effects.findings import Finding, answer, findings
+from windtunnel.analysis.effects.ranking import Ranking, rankings
 from windtunnel.analysis.evidence import Evidence, ReportWarning
-from windtunnel.analysis.findings import Finding, answer, findings
-from windtunnel.analysis.intervals import Method
-from windtunnel.analysis.limits import Usage, limits_by_treatment, usages
+from windtunnel.analysis.names import names_of
 from windtunnel.analysis.observations import TOTAL, Observation, observe, total_elapsed
-from windtunnel.analysis.ranking import Ranking, rankings
-from windtunnel.analysis.tariff import Tariff
+from windtunnel.analysis.recorded import Recorded
+from windtunnel.analysis.statistics.intervals import Method
 from windtunnel.analysis.warnings import warnings
 from windtunnel.results.folder import Results
 from windtunnel.results.record import StudyRecord, Trial
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +46,12 @@ class TrialRow:
     elapsed: dict[str, float]
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """A study's numbers, what they say, and what to be careful about.
+@dataclass(frozen=True, kw_only=True)
+class Analysis(Recorded):
+    """The numbers of a study, its findings and its warnings.
 
     ``phases`` maps workload to its phases in order, the total last; ``table`` holds the values
-    behind each cell; ``interval`` is the kind of interval of a mean that was asked for.
+    behind each cell; ``interval`` is the requested kind of interval of a mean.
     """
 
     study: StudyRecord
@@ -63,34 +62,31 @@ class Analysis:
     trials: list[TrialRow]
     phases: dict[str, list[str]]
     observations: list[Observation]
-    results: Results
     table: Mapping[Key, Sample]
     interval: Method = "t"
     tariff: Tariff = field(default_factory=Tariff)
-    _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def once(self, make: Callable[[Analysis], _T]) -> _T:
-        """``make(self)``, worked out at the first call and remembered.
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The name of each treatment, by its id."""
+        return names_of(self.results)
 
-        Sections, charts and the export ask for the same products (a ranking, a fit, tails),
-        some of which take seconds.
-        """
-        if make not in self._made:
-            self._made[make] = make(self)
-        return cast(_T, self._made[make])
+    def name(self, treatment: str) -> str:
+        """The name of a treatment: its levels."""
+        return self.names.get(treatment, treatment)
 
     def cell(self, treatment: str, workload: str, phase: str, metric: str) -> Cell | None:
-        """One cell, or None where no valid trial has that number."""
+        """One cell; None if no valid trial has that number."""
         return self.by_key.get((treatment, workload, phase, metric))
 
     def is_whole(self, workload: str, phase: str) -> bool:
-        """Whether a phase is all that its workload has, so that the total tells the same."""
+        """Whether a phase is the only one of its workload, so that the total has its values."""
         summed = [name for name in self.phases[workload] if (workload, name) not in self.beside]
         return phase != TOTAL and phase in summed and len(summed) == 2
 
     @cached_property
     def beside(self) -> frozenset[tuple[str, str]]:
-        """(workload, phase) of the phases that only stand beside the others, in no total."""
+        """(workload, phase) of the reference phases, which are excluded from every total."""
         return frozenset(
             (trial.workload, phase.name)
             for trial in self.results.trials
@@ -100,12 +96,12 @@ class Analysis:
 
     @cached_property
     def rankings(self) -> list[Ranking]:
-        """What matters, by workload; empty where fewer than two factors were varied."""
+        """The ranking of the factors, by workload; empty if fewer than two factors were varied."""
         return rankings(self.study, self.table, self.effects, self.phases)
 
     @cached_property
     def warnings(self) -> list[ReportWarning]:
-        """What to be careful about, the serious first."""
+        """The warnings, the serious ones first."""
         from windtunnel.analysis.unreadable import unreadable  # reads Parquet: slow to import
 
         lost = self.once(unreadable)
@@ -114,7 +110,7 @@ class Analysis:
     @cached_property
     def answer(self) -> str:
         """The study's answer in one sentence."""
-        return answer(self.study, self.findings, self.cells, self.rankings)
+        return answer(self.study, self.findings, self.cells, self.rankings, self.names)
 
     @cached_property
     def by_key(self) -> Mapping[Key, Cell]:
@@ -123,7 +119,7 @@ class Analysis:
 
     @cached_property
     def ranks(self) -> dict[tuple[str, str], int]:
-        """Place of (workload, phase) in a table: the total first, then the phases in order."""
+        """Position of (workload, phase) in a table: the total first, then the phases in order."""
         return {
             (workload, phase): -1 if phase == TOTAL else place
             for workload, phases in self.phases.items()
@@ -131,17 +127,17 @@ class Analysis:
         }
 
     def treatments(self) -> list[str]:
-        """Ids of the treatments in the study's order; those only seen in trials last."""
+        """Ids of the treatments in the study's order; those that only trials contain come last."""
         planned = [treatment.id for treatment in self.study.treatments]
         return list(dict.fromkeys([*planned, *(trial.treatment for trial in self.trials)]))
 
 
 def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "t") -> Analysis:
-    """Analyse a study as far as it ran; an empty one gives an empty analysis.
+    """Analyse the trials that a study has so far; an empty study gives an empty analysis.
 
-    ``tariff`` is what costs assume, if not the usual; nothing else depends on it. ``interval``
-    chooses how the interval of a mean is made: Student's ``t``, or the bootstrap ``bca`` where
-    a cell has enough trials for it.
+    ``tariff`` holds the assumptions of the costs (None: the defaults); nothing else depends on
+    it. ``interval`` selects the interval of a mean: Student's ``t``, or the bootstrap ``bca``
+    for cells with enough trials.
     """
     results = with_energy(results)
     observations = list(observe(results.trials))

@@ -1,14 +1,15 @@
-"""What the warning rules look at, and what they answer with."""
+"""The input of the warning rules, and the warnings that they return."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from windtunnel.analysis.cells import Cell
-from windtunnel.analysis.limits import Usage
+from windtunnel.analysis.bottleneck.physical_limits import Usage
+from windtunnel.analysis.effects.cells import Cell
+from windtunnel.analysis.names import names_of
 from windtunnel.analysis.observations import ELAPSED, counts
 from windtunnel.results.folder import Results
 from windtunnel.results.record import Trial
@@ -22,9 +23,9 @@ SEVERITIES: tuple[Severity, ...] = ("serious", "caution", "note")
 
 @dataclass(frozen=True, slots=True)
 class ReportWarning:
-    """A condition that was met and the advice that fits it.
+    """A condition that holds, and advice for it.
 
-    ``rule`` is the number of the rule of trust in DESIGN.md, None for ours beyond them.
+    ``rule`` is the number of the rule of trust in DESIGN.md, None for other rules.
     """
 
     id: str
@@ -36,7 +37,7 @@ class ReportWarning:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A study's results with the statistics made from them."""
+    """The results of a study and the statistics computed from them."""
 
     results: Results
     cells: list[Cell]
@@ -50,19 +51,23 @@ class Evidence:
 
     @cached_property
     def measured(self) -> bool:
-        """Whether the study ran on something real, so that rules on conduct apply."""
+        """Whether the study contains measured trials, so that the rules on conduct apply."""
         return self.results.study.kind == "measured"
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The name of each treatment, by its id."""
+        return names_of(self.results)
+
+    def place(self, treatment: str, *where: str) -> str:
+        """``1 Gb/s / terasort / total``: the name of a treatment, and a place in it."""
+        return " / ".join((self.names.get(treatment, treatment), *where))
 
     def elapsed_cells(self) -> Iterator[Cell]:
         """The cells of elapsed time."""
         return (cell for cell in self.cells if cell.metric == ELAPSED)
 
 
-def cell_name(cell: Cell) -> str:
-    """``stock / terasort / total``: a cell of a known metric in words."""
-    return f"{cell.treatment} / {cell.workload} / {cell.phase}"
-
-
 def slot(trial: Trial) -> tuple[str, str]:
-    """(workload, treatment): what is repeated by rounds."""
+    """(workload, treatment): the unit that each round repeats."""
     return trial.workload, trial.treatment.id

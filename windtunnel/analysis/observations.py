@@ -1,9 +1,9 @@
-"""The long table behind every statistic: one row per trial, phase and metric.
+"""The long table from which all statistics are computed: one row per trial, phase and metric.
 
 Phases are the named ones plus :data:`TOTAL`. Metrics of a phase are ``elapsed``
-(s) and whatever the phase recorded. The total holds the sum of ``elapsed`` over
-the phases, the trial's own metrics, and the sum of those phase metrics that add
-up (their unit is one of :data:`ADDITIVE`) and that every phase of the trial has.
+(s) and the metrics that the phase recorded. The total holds the sum of ``elapsed`` over
+the phases, the trial's own metrics, and the sums of the phase metrics that are additive
+(their unit is one of :data:`ADDITIVE`) and that every phase of the trial has.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from windtunnel.results import trial_metrics
 from windtunnel.results.record import Treatment, Trial
 
 TOTAL = "total"
-ELAPSED = "elapsed"
+ELAPSED = trial_metrics.ELAPSED.name
 ADDITIVE = frozenset({"s", "bytes", "count", "J", "Wh", "kWh"})
 
 
@@ -23,7 +24,7 @@ Number = tuple[float, str]
 
 
 class Observation(NamedTuple):
-    """One number of one trial; ``value`` is in ``unit``. A named tuple: there are many."""
+    """One number of one trial; ``value`` is in ``unit``. A named tuple is fast to create."""
 
     trial: str
     workload: str
@@ -38,19 +39,19 @@ class Observation(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the number may be averaged: a valid trial that is no warm-up."""
+        """Whether the number may be averaged: the trial is valid and not a warm-up."""
         return self.valid and not self.warmup
 
 
 def counts(trial: Trial) -> bool:
-    """Whether a trial may be averaged: verified as valid and no warm-up."""
+    """Whether a trial may be averaged: it was verified as valid and is not a warm-up."""
     return trial.verdict.valid and not trial.warmup
 
 
 def total_elapsed(trial: Trial) -> float | None:
     """Seconds over all phases; the trial's own ``elapsed`` if it has no phases; else None.
 
-    Phases that only stand beside the others are left out, here and in every other sum.
+    Reference phases are excluded, here and in every other sum.
     """
     if trial.phases:
         return sum(phase.elapsed_s for phase in trial.phases if not phase.beside)

@@ -1,67 +1,29 @@
-"""Reading the Parquet files beside the trials: all at once, and what cannot be read is named."""
+"""A results folder with the products that are computed from it, each of them only once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar, cast
 
-import duckdb
+from windtunnel.results.folder import Results
 
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Rows of a query over files, the names of their columns, and the files that are damaged."""
-
-    names: tuple[str, ...]
-    rows: list[Row]
-    damaged: frozenset[Path]
-
-    def each(self) -> Iterator[dict[str, Any]]:
-        """The rows by the names of their columns."""
-        return (dict(zip(self.names, row, strict=True)) for row in self.rows)
+_T = TypeVar("_T")
 
 
-def read_files(
-    paths: Iterable[Path | None], query: str, tables: Mapping[str, Any] | None = None
-) -> Reading:
-    """Rows of a query over ``read_parquet(?)``; a None among the paths has none.
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """The part of an analysis that file readers use; ``analyse.Analysis`` is a subclass."""
 
-    All files are read at once, which is far quicker than one after the other; only if one
-    of them is damaged they are read singly. A file that cannot be read is passed over and
-    named: what it held is unknown, not zero.
-    """
-    known = [path for path in paths if path is not None]
-    if not known:
-        return Reading((), [], frozenset())
-    config: dict[str, str | bool | int | float | list[str]]
-    config = {"threads": 2, "memory_limit": "512MB"}
-    with duckdb.connect(":memory:", config=config) as db:
-        for name, table in (tables or {}).items():
-            db.register(name, table)
-        try:
-            return _read(db, known, query)
-        except duckdb.Error:
-            return _singly(db, known, query)
+    results: Results
+    _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    def once(self, make: Callable[[Self], _T]) -> _T:
+        """``make(self)``, computed at the first call and cached.
 
-def _singly(db: duckdb.DuckDBPyConnection, paths: Sequence[Path], query: str) -> Reading:
-    """Files of one study may differ in their columns: the rows take those that all names have."""
-    parts, damaged = [], set()
-    for path in paths:
-        try:
-            parts.append(_read(db, [path], query))
-        except duckdb.Error:
-            damaged.add(path)
-    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
-    rows = [tuple(map(row.get, names)) for part in parts for row in part.each()]
-    return Reading(names, rows, frozenset(damaged))
-
-
-def _read(db: duckdb.DuckDBPyConnection, paths: Sequence[Path], query: str) -> Reading:
-    cursor = db.execute(query, [[str(path) for path in paths]])
-    names = tuple(column[0] for column in cursor.description or ())
-    return Reading(names, cursor.fetchall(), frozenset())
+        Sections, charts and the export use the same products (a ranking, a fit, tails); some
+        of them take seconds.
+        """
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(_T, self._made[make])

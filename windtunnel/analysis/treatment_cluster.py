@@ -1,4 +1,4 @@
-"""The cluster of a treatment, from what a study stored: its description and the overrides."""
+"""The cluster of a treatment, from the description and the overrides that a study stored."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from windtunnel.results.record import StudyRecord, Treatment
 
 
 class ClusterOf:
-    """Makes the clusters of a study's treatments, each once."""
+    """Creates the clusters of a study's treatments, each of them once."""
 
     def __init__(self, study: StudyRecord) -> None:
         self._made: dict[str, Cluster | None] = {}
         try:
             self._base = Cluster.model_validate(study.cluster) if study.cluster else None
         except ValidationError:
-            self._base = None  # published studies may lack what a cluster needs to run
+            self._base = None  # The description of a published study may be incomplete.
 
     def of(self, treatment: Treatment) -> Cluster | None:
-        """The concrete description; None where the study has none, or none that holds."""
+        """The description of the treatment; None if the study has no valid one."""
         own = treatment.cluster_overrides
         if self._base is None or not own:
             return self._base

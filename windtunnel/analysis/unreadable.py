@@ -1,35 +1,32 @@
-"""Files beside the trials that are named and cannot be read: what they held is unknown."""
+"""Files of the trials that cannot be read: their contents are unknown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from windtunnel.analysis.attempts import tasks_read
+from windtunnel.analysis.bottleneck.attempts import tasks_read
+from windtunnel.analysis.bottleneck.utilisation import samples_read
 from windtunnel.analysis.observations import counts
-from windtunnel.analysis.recorded import Reading
-from windtunnel.analysis.use import samples_read
+from windtunnel.analysis.parquet_files import Reading
+from windtunnel.analysis.recorded import Recorded
 from windtunnel.results.record import Trial
-
-if TYPE_CHECKING:
-    from windtunnel.analysis import Analysis
 
 TASKS, SAMPLES = "task attempts", "host samples"
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What of a trial that counts cannot be read: its file is ``missing``, or else damaged."""
+    """A file of a counted trial that cannot be read: it is ``missing``, or else damaged."""
 
     trial: str
     holds: str
     missing: bool
 
 
-def unreadable(analysis: Analysis) -> list[Unreadable]:
-    """The unreadable files of the trials that count, those of tasks first."""
+def unreadable(analysis: Recorded) -> list[Unreadable]:
+    """The unreadable files of the counted trials, those of tasks first."""
     results = analysis.results
     kinds: Mapping[
         str, tuple[Callable[[Trial], str | None], Callable[[Trial], Path | None], Reading]

@@ -1,7 +1,8 @@
-"""The command line: commands, parsing and printing; the work is done elsewhere.
+"""The command line: it parses arguments, calls the other packages and prints their results.
 
-A command imports what does its work when it runs: numbers, tables and charts take seconds
-to import, and ``--help``, ``version`` and ``plan`` need none of them (tests/cli/test_start.py).
+A command imports the modules that it calls when it runs. Libraries for numbers, tables and charts
+take seconds to import, and ``--help``, ``version`` and ``plan`` do not need them
+(tests/cli/test_start.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ import traceback
 
 import typer
 
-from windtunnel.cli import about, calibrate, clusters, compare, planning, power, published, studies
+from windtunnel import durable
+from windtunnel.cli import (
+    about,
+    calibrate,
+    compare,
+    interactive,
+    planning,
+    power,
+    published,
+    studies,
+)
 from windtunnel.errors import (
     InterruptedStudyError,
     ResultsError,
@@ -23,41 +34,40 @@ from windtunnel.errors import (
     UsageError,
     WindtunnelError,
 )
-from windtunnel.hosts.remains import state_root
+from windtunnel.hosts.leftovers import state_root
 
 UNEXPECTED = 70
 _UMASK = 0o022
 
 app = typer.Typer(
     name="windtunnel",
-    help="Find out what matters in a Hadoop cluster.",
-    epilog="Exit codes: 0 done, 2 usage, 3 bad description, 4 cannot be realised, 5 set-up, "
-    "6 results folder, 7 deployment, 8 study stopped, 9 no space left, "
-    "10 not comparable, 11 worse, 70 unexpected, "
-    "130 interrupted.",
+    help="Measure which hardware and settings change the performance of a Hadoop cluster.",
+    epilog="Exit codes: 0 success, 2 wrong usage, 3 invalid description, 4 not supported here, "
+    "5 set-up failed, 6 unusable results folder, 7 deployment failed, 8 study stopped, "
+    "9 no space left, 10 not comparable, 11 worse, 70 internal error, 130 interrupted.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (studies, planning, calibrate, compare, power, published, clusters, about):
+for module in (studies, planning, calibrate, compare, power, published, interactive, about):
     module.register(app)
 
 
 def main() -> None:
     """Run the command line; every error becomes one message and its exit code."""
-    # Matrices are small here: threads would wait for each other longer than they compute.
+    # The matrices are small: several threads would spend more time on waiting than on computing.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.umask(os.umask(_UMASK) | _UMASK)  # whatever the user's is: others may not write what we do
-    # Records live until the end: looking for garbage among them every 700 finds none, a tenth
-    # of the time of a large report.
+    os.umask(os.umask(_UMASK) | _UMASK)  # other accounts must not write to files of Windtunnel
+    # Records live until the process ends. The default threshold of 700 objects makes the garbage
+    # collector scan them in vain, which takes a tenth of the time of a large report.
     gc.set_threshold(50_000, 20, 20)
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Carry out a command line; returns the exit code."""
+    """Execute a command line and return the exit code."""
     try:
         code = app(args=arguments, standalone_mode=False, prog_name="windtunnel")
         return code if isinstance(code, int) else 0
@@ -67,7 +77,7 @@ def run(arguments: list[str]) -> int:
     except typer.Exit as error:
         return error.exit_code
     except typer.TyperException as error:
-        # All but the base class show themselves, with the usage of the command.
+        # The subclasses print themselves and the usage of the command; the base class cannot.
         getattr(error, "show", _nothing)()
         return UsageError.exit_code
     except (KeyboardInterrupt, typer.Abort):
@@ -85,32 +95,32 @@ def run(arguments: list[str]) -> int:
 
 
 def _storage(error: Exception) -> WindtunnelError | None:
-    """A failed write outside the results folder (logs, state) as an error with a remedy."""
+    """Convert a failed write outside the results folder (logs, state) to an error with a remedy."""
     if not isinstance(error, OSError) or error.errno is None:
         return None
     what = f"{error.filename or 'a file'}: {error.strerror}"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if durable.is_full(error):
         return StorageFullError(what, remedy="free some space and run the same command again.")
     if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
-        return ResultsError(what, remedy="give folders that you may write to.")
+        return ResultsError(what, remedy="specify folders to which you have write permission.")
     return None
 
 
 def _nothing() -> None:
-    """What an error without words of its own shows."""
+    """Print nothing, for an error that has no message."""
 
 
 def _unexpected(error: Exception) -> int:
-    """Report a bug of ours: the traceback goes into a file."""
+    """Report a bug in Windtunnel: the traceback is written to a file."""
     file = state_root() / f"error-{time.strftime('%Y%m%d-%H%M%S')}.txt"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(traceback.format_exception(error)))
-        where = f"the details are in {file}; please report them."
+        where = f"please report it with the traceback in {file}."
     except OSError:
         where = "please report it."
     print(f"unexpected error: {type(error).__name__}: {error}", file=sys.stderr)
-    print(f"  what to do: this is a fault of Windtunnel's; {where}", file=sys.stderr)
+    print(f"  what to do: this is a bug in Windtunnel; {where}", file=sys.stderr)
     return UNEXPECTED
 
 

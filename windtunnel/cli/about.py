@@ -14,7 +14,7 @@ from windtunnel.errors import UsageError
 KINDS = {"study": "studies", "cluster": "clusters", "bundle": "bundles"}
 
 catalogue = typer.Typer(
-    help="What ships with the program: studies, clusters, bundles of settings, workloads.",
+    help="Show the studies, clusters, bundles of settings and workloads that Windtunnel includes.",
     epilog="Example: windtunnel catalogue show study demo",
     no_args_is_help=True,
 )
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 @catalogue.command(name="list")
 def list_entries() -> None:
-    """List everything in the catalogue."""
+    """List all entries of the catalogue."""
     from windtunnel.published import published_names
     from windtunnel.study.file import catalogue_names
     from windtunnel.workloads import WORKLOADS
@@ -45,27 +45,32 @@ def list_entries() -> None:
 
 @catalogue.command()
 def show(
-    kind: Annotated[str, typer.Argument(help="study, cluster or bundle.")],
-    name: Annotated[str, typer.Argument(help="Its name.")],
+    kind: Annotated[str, typer.Argument(help="Kind of entry: study, cluster or bundle.")],
+    name: Annotated[str, typer.Argument(help="Name of the entry, from 'catalogue list'.")],
 ) -> None:
-    """Print an entry, ready to copy and edit."""
+    """Print the YAML file of a catalogue entry."""
     from windtunnel.study.file import catalogue_text
 
     if kind not in KINDS:
-        raise UsageError(f"no kind '{kind}'", remedy=f"use one of: {', '.join(KINDS)}.")
+        raise UsageError(
+            f"the catalogue has no kind '{kind}'", remedy=f"use one of: {', '.join(KINDS)}."
+        )
     print(catalogue_text(KINDS[kind], name), end="")
 
 
 @catalogue.command(epilog="Example: windtunnel catalogue workloads terasort")
 def workloads(
-    names: Annotated[list[str] | None, typer.Argument(help="Some of them; none: all.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Workloads to describe; default: all.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Describe workloads: what they stress, parameters with defaults, metrics, an example."""
+    """Describe what workloads stress, their parameters and metrics, with an example of each."""
     from windtunnel.cli.workloads import described, print_workload
     from windtunnel.workloads import WORKLOADS, find_workload
 
-    chosen = {name: find_workload(name) for name in names or WORKLOADS}
+    chosen = {name: find_workload(name) for name in names} if names else dict(WORKLOADS.items())
     if as_json:
         print(json.dumps([described(name, kind) for name, kind in chosen.items()], indent=1))
         return
@@ -74,11 +79,26 @@ def workloads(
         print_workload(described(name, kind))
 
 
+@catalogue.command(epilog="Example: windtunnel catalogue testbeds")
+def testbeds() -> None:
+    """List the testbeds with their options and the components into which they can inject faults."""
+    from windtunnel.testbeds import TESTBEDS
+
+    for name, kind in TESTBEDS.items():
+        print(f"{name}: {kind.about}")
+        for option, about in kind.options_type.model_fields.items():
+            if option != "kind":
+                print(f"  option {option}: {about.description}")
+        print(f"  faults can be injected into: {', '.join(sorted(kind.breakable)) or 'nothing'}")
+
+
 @catalogue.command()
 def schema(
-    kind: Annotated[str, typer.Argument(help="study, cluster, or the name of a workload.")],
+    kind: Annotated[
+        str, typer.Argument(help="Format: study, cluster, trial, or the name of a workload.")
+    ],
 ) -> None:
-    """Print the JSON Schema of the study file, of clusters or of a workload's parameters."""
+    """Print the JSON Schema of study files, clusters, trial records or a workload's parameters."""
     from windtunnel.cluster import cluster_schema
     from windtunnel.study.file import StudyFile
     from windtunnel.workloads import WORKLOADS
@@ -87,17 +107,21 @@ def schema(
         found = cluster_schema()
     elif kind == "study":
         found = StudyFile.model_json_schema()
+    elif kind == "trial":
+        from windtunnel.results.metrics import trial_schema
+
+        found = trial_schema()
     elif kind in WORKLOADS:
         found = WORKLOADS[kind].parameters_type.model_json_schema()
     else:
-        known = ", ".join(["study", "cluster", *WORKLOADS])
-        raise UsageError(f"no schema of '{kind}'", remedy=f"use one of: {known}.")
+        known = ", ".join(["study", "cluster", "trial", *WORKLOADS])
+        raise UsageError(f"there is no schema '{kind}'", remedy=f"use one of: {known}.")
     print(json.dumps(found, indent=1))
 
 
 def doctor() -> int:
-    """Tell what this machine can and cannot do, and how to mend it."""
-    from windtunnel.cli.checkup import checkup
+    """Check whether this machine can run studies, and print a remedy for each problem."""
+    from windtunnel.cli.doctor import checkup
 
     mark = {True: "yes ", False: "NO  ", None: "note"}
     found = checkup()
@@ -108,21 +132,29 @@ def doctor() -> int:
     return 4 if any(item.good is False for item in found) else 0
 
 
-def setup(hadoop: Annotated[str, typer.Option(help="Release line: 3.5 or 3.4.")] = "3.5") -> None:
-    """Fetch and verify Hadoop ahead of its first use."""
+def setup(
+    hadoop: Annotated[
+        str, typer.Option(metavar="LINE", help="Release line of Hadoop: 3.5 or 3.4.")
+    ] = "3.5",
+) -> None:
+    """Download and verify Hadoop before the first study."""
     from rich.console import Console
 
-    from windtunnel.engines.hadoop import lines
+    from windtunnel.engines.hadoop import releases
     from windtunnel.engines.progress import progress_for
 
-    software, artifacts, java = lines.load(hadoop, progress_for(Console(stderr=True)))
+    software, artifacts, java = releases.load(hadoop, progress_for(Console(stderr=True)))
     size = sum(jar.path.stat().st_size for jar in artifacts.jars)
     print(f"Hadoop {software.version}: {len(artifacts.jars)} jars, {size / 1e6:.0f} MB, verified")
     print(f"Java {java.version} ({java.source})")
 
 
 def version() -> None:
-    """Print the version and, in a checkout, the commit."""
+    """Print the version, in a Git checkout the commit, and the installed plug-ins."""
+    from windtunnel import plugins
     from windtunnel.probes.machine import own_commit
 
     print(f"windtunnel {__version__} ({own_commit()})")
+    for plugin in plugins.installed():
+        parts = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in plugin.parts.items())
+        print(f"plug-in {plugin.name} {plugin.version} ({parts})")

@@ -1,4 +1,4 @@
-"""``calibrate``: is what a testbed shapes as it is set?"""
+"""``calibrate``: it measures whether the limited resources of a testbed reach their set rates."""
 
 from __future__ import annotations
 
@@ -17,83 +17,75 @@ from windtunnel.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from windtunnel.hosts.fabric.plan import FabricPlan
+    from windtunnel.cluster import Cluster
     from windtunnel.results.calibration import CalibrationRecord
-    from windtunnel.testbeds.scaled.calibrate import Progress
+    from windtunnel.testbeds.base import Progress, TestbedOptions
 
 _DEFAULT = "model-3"
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog="Example: windtunnel calibrate scaled my-study.yaml")(calibrate)
+    app.command(epilog="Example: windtunnel calibrate TESTBED my-study.yaml")(calibrate)
 
 
 def calibrate(
-    testbed: Annotated[str, typer.Argument(help="The testbed that shapes: scaled.")],
+    testbed: Annotated[str, typer.Argument(help="Testbed that limits disks, network and CPU.")],
     study: Annotated[
         str | None,
         typer.Argument(
-            help="Study whose rates are measured, of all its treatments; left out: those of the "
-            "cluster model-3, and some of each kind."
+            help="Study whose rates are measured, for all its treatments; default: the rates of "
+            "the cluster model-3 and typical rates of each kind of resource.",
+            show_default=False,
         ),
     ] = None,
     set_: Changes = None,
     hadoop: Hadoop = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Measure every shaped part of a scale model against what it is set to.
+    """Measure the actual rate of each limited resource of a scale model.
 
-    The exit code is 4 if a part is more than 10 % off. Needs root on Linux.
+    The exit code is 4 if a resource deviates by more than 10 % from its set rate.
+
+    The command requires root on Linux.
     """
     from rich.console import Console
 
-    from windtunnel.testbeds.scaled import calibrate as tunnel
-    from windtunnel.testbeds.scaled.calibrations import keep
+    from windtunnel.testbeds import find_testbed
 
-    if testbed != "scaled":
-        raise UsageError(
-            f"the testbed '{testbed}' shapes nothing that could be calibrated",
-            remedy="use: windtunnel calibrate scaled.",
-        )
-    plans = _plans(study, set_, hadoop)
-    tunnel.refuse_without_rights()
+    kind = find_testbed(testbed)
+    clusters, options = _what(testbed, study, set_, hadoop)
     with _progress(Console(stderr=True)) as progress:
-        record = tunnel.calibrate(plans, progress)
-    keep(plans, record)
+        record = kind.calibrate(clusters, options, progress)
     if as_json:
         json.dump(record.model_dump(mode="json", by_alias=True), sys.stdout, indent=1)
         print()
     else:
         _print(record)
-    tunnel.refuse_if_off(record)
+    record.refuse_if_off()
 
 
-def _plans(study: str | None, changes: list[str] | None, hadoop: str | None) -> list[FabricPlan]:
-    """What the treatments of a study, or else the sweep, are shaped to."""
+def _what(
+    testbed: str, study: str | None, changes: list[str] | None, hadoop: str | None
+) -> tuple[list[Cluster], TestbedOptions | None]:
+    """The clusters and options of a study; without a study, the default cluster."""
     from windtunnel.cli.options import overrides_of
     from windtunnel.cluster import apply_overrides, load_cluster
-    from windtunnel.testbeds.scaled.calibrate import sweep
-    from windtunnel.testbeds.scaled.calibrations import distinct
-    from windtunnel.testbeds.scaled.fabric import fabric_plan
-    from windtunnel.testbeds.scaled.scale import FULL_SIZE
 
     if study is None:
-        cluster = apply_overrides(load_cluster(_DEFAULT), overrides_of(changes, hadoop))
-        return distinct(sweep(fabric_plan(cluster, FULL_SIZE)))
+        return [apply_overrides(load_cluster(_DEFAULT), overrides_of(changes, hadoop))], None
     plan = load(study, changes, hadoop)
-    if plan.scale is None:
+    if plan.testbed != testbed:
         raise UsageError(
-            f"study '{plan.name}' runs on the testbed '{plan.testbed}', which shapes nothing",
-            remedy="give a study with 'testbed: scaled', or none.",
+            f"study '{plan.name}' runs on the testbed '{plan.testbed}', not on '{testbed}'",
+            remedy=f"specify a study for the testbed '{testbed}', or no study.",
         )
-    scale = plan.scale
-    return distinct([fabric_plan(cluster, scale) for cluster in plan.clusters(plan.treatments)])
+    return list(plan.clusters(plan.treatments)), plan.testbed_options
 
 
 @contextmanager
 def _progress(console: Console) -> Iterator[Progress]:
-    """A bar on a terminal; elsewhere a line for each stage."""
+    """A progress bar on a terminal; one line for each stage otherwise."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
@@ -109,16 +101,16 @@ def _progress(console: Console) -> Iterator[Progress]:
 
 
 class _Plain:
-    """Says each stage once."""
+    """Prints each stage once."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._last = ""
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Say it, if it is not what was said last."""
+        """Print the stage if it differs from the previous one."""
         if what != self._last:
-            self._console.print(f"{what}: {done} of {total} parts are done", highlight=False)
+            self._console.print(f"{what}: {done} of {total} parts done", highlight=False)
         self._last = what
 
 
@@ -126,7 +118,7 @@ def _print(record: CalibrationRecord) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from windtunnel.analysis.calibration import COLUMNS, HINT, lines, summary
+    from windtunnel.analysis.subjects.calibration import COLUMNS, HINT, lines, summary
 
     console = Console()
     table = Table(box=None, padding=(0, 2, 0, 0))

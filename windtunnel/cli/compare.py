@@ -19,20 +19,32 @@ if TYPE_CHECKING:
 Folders = Annotated[
     list[str],
     typer.Argument(
-        help="Results folders, or published:NAME; the first is the reference.", metavar="A B..."
+        help="Results folders, or published:NAME; the first one is the reference.",
+        metavar="A B...",
     ),
 ]
 Matching = Annotated[
     Literal["treatment", "workload"],
-    typer.Option("--match", help="Pair by equal levels, or single treatments by workload."),
+    typer.Option(
+        "--match",
+        help="Which treatments are compared: those with equal levels ('treatment'), or the only "
+        "treatment of each workload, whatever its levels are ('workload').",
+    ),
 ]
 Allow = Annotated[
     list[str] | None,
-    typer.Option(metavar="REASON-ID", help="Compare although this reason speaks against it."),
+    typer.Option(
+        metavar="REASON-ID",
+        help="Compare although Windtunnel refuses for this reason; repeatable; default: none.",
+        show_default=False,
+    ),
 ]
 History = Annotated[
     bool,
-    typer.Option("--history", help="All but the last are earlier runs; judge the last by them."),
+    typer.Option(
+        "--history",
+        help="Compare the last folder with the spread of all folders before it (two or more).",
+    ),
 ]
 
 
@@ -47,23 +59,38 @@ def compare_folders(
     match: Matching = "treatment",
     allow: Allow = None,
     history: History = False,
-    html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write the comparison as one self-contained HTML page."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     fail_if_worse: Annotated[
-        bool, typer.Option("--fail-if-worse", help="End with exit code 11 if a total is worse.")
+        bool,
+        typer.Option(
+            "--fail-if-worse", help="End with exit code 11 if a total elapsed time is worse."
+        ),
     ] = False,
 ) -> None:
-    """Compare results folders: better, worse, not distinguishable, or refused with reasons."""
+    """Compare results folders with a reference, and report which times differ.
+
+    The verdicts are better, worse and not distinguishable.
+
+    The command refuses to compare folders with different conditions, and prints the reasons.
+    """
     from rich.console import Console
 
     from windtunnel.analysis.compare import compare
     from windtunnel.published import open_results
-    from windtunnel.report.comparison import print_comparison, to_json, write_page
+    from windtunnel.report.comparison import print_comparison, to_json
 
     allowed = _checked(folders, allow or [], history)
     named = [(name, open_results(name)) for name in folders]
     found = compare(named, by=match, allowed=allowed, history=history)
     if html is not None:
+        from windtunnel.report.comparison_page import write_page  # charts: a second to import
+
         write_page(found, html)
     if as_json:
         json.dump(to_json(found), sys.stdout, indent=1)
@@ -81,25 +108,26 @@ def _checked(folders: Sequence[str], allow: Sequence[str], history: bool) -> Seq
 
     least = 3 if history else 2
     if len(folders) < least:
-        asked = "two earlier runs and a new one" if history else "two results folders"
+        needed = "two earlier runs and a new one" if history else "two results folders"
         raise UsageError(
-            f"compare needs at least {asked}, got {len(folders)}",
-            remedy="windtunnel compare REFERENCE OTHER ..., or EARLIER EARLIER ... NEW --history.",
+            f"compare needs at least {needed}, got {len(folders)}",
+            remedy="run windtunnel compare REFERENCE OTHER ..., or "
+            "windtunnel compare EARLIER EARLIER ... NEW --history.",
         )
     places = [str(Path(name).resolve()) for name in folders]
     for name, place in zip(folders, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(f"{name} is given twice", remedy="give each results folder once.")
+            raise UsageError(f"{name} is given twice", remedy="specify each results folder once.")
     for reason in allow:
         if reason not in REFUSAL_IDS:
             raise UsageError(
-                f"--allow {reason}: no such reason", remedy=f"use one of: {', '.join(REFUSAL_IDS)}."
+                f"--allow {reason}: unknown reason", remedy=f"use one of: {', '.join(REFUSAL_IDS)}."
             )
     return allow
 
 
 def _end(found: Comparison, fail_if_worse: bool) -> None:
-    """Exit codes: refused before worse."""
+    """Raise the error of a refused comparison, or else that of a worse result."""
     reasons = {r.id: r for pair in found.refused for r in pair.refused}
     if reasons:
         names = ", ".join(pair.other for pair in found.refused)
@@ -107,13 +135,13 @@ def _end(found: Comparison, fail_if_worse: bool) -> None:
         fixed = len(can) < len(reasons)
         advice = "measure both under the same conditions"
         if can and not fixed:
-            advice += f"; or {' '.join(can)} compares all the same and says so"
+            advice += f"; or add {' '.join(can)}, and the output notes the difference"
         raise NotComparableError(
             f"{names} not compared: {', '.join(reasons)} (see above)", remedy=f"{advice}."
         )
     if fail_if_worse and found.worse:
-        cells = ", ".join(f"{c.workload} at {c.treatment}" for c in found.worse)
+        cells = "; ".join(f"{c.workload} at {c.name}" for c in found.worse)
         raise WorseError(
-            f"total elapsed time is longer than the reference's: {cells}",
-            remedy="look at the phases above; leave out --fail-if-worse to end with 0.",
+            f"total elapsed time is longer than in the reference: {cells}",
+            remedy="see the phases above; without --fail-if-worse the exit code is 0.",
         )

@@ -1,4 +1,4 @@
-"""What the commands on studies share: their arguments, and how a study is loaded."""
+"""Arguments that several commands on studies have, and functions that load a study."""
 
 from __future__ import annotations
 
@@ -16,11 +16,24 @@ if TYPE_CHECKING:
 
 DEFAULT_FOLDER = Path("windtunnel-results")
 
-Study = Annotated[str, typer.Argument(help="Study file, or the name of one in the catalogue.")]
-Hadoop = Annotated[str | None, typer.Option(help="Release line of Hadoop: 3.5 or 3.4.")]
+Study = Annotated[str, typer.Argument(help="Study file, or name of a study in the catalogue.")]
+Hadoop = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LINE",
+        help="Release line of Hadoop, 3.5 or 3.4; default: that of the cluster description.",
+        show_default=False,
+    ),
+]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change the cluster of every treatment."),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a value of the cluster description for all treatments; repeatable; "
+        "default: no change.",
+        show_default=False,
+    ),
 ]
 
 
@@ -28,14 +41,14 @@ Open = Annotated[
     bool,
     typer.Option(
         "--open-to-local-accounts",
-        help="As root, where nothing keeps other accounts out of the cluster: start it all the "
-        "same. They can then run programs as root.",
+        help="As root: start the cluster although it cannot be isolated from other accounts, "
+        "which can then run programs as root.",
     ),
 ]
 
 
 def load(study: str, changes: list[str] | None, hadoop: str | None) -> Plan:
-    """The plan of a study file or of the catalogue's, with the changes of the command line."""
+    """The plan of a study file or catalogue study, with the changes of the command line."""
     from windtunnel.study.file import load_study
     from windtunnel.study.plan import make_plan
 
@@ -46,7 +59,7 @@ def testbed_of(plan: Plan, logs: Path) -> Testbed:
     """The testbed of a plan."""
     from windtunnel.testbeds import make_testbed
 
-    return make_testbed(plan.testbed, logs, lambda text: None, plan.scale)
+    return make_testbed(plan.testbed_options, logs, lambda text: None)
 
 
 def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
@@ -56,6 +69,6 @@ def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any
     found = dict(parse_assignment(change) for change in changes or [])
     if hadoop is not None:
         if hadoop not in ("3.4", "3.5"):
-            raise UsageError(f"--hadoop {hadoop}: no such release line", remedy="use 3.5 or 3.4.")
+            raise UsageError(f"--hadoop {hadoop}: unknown release line", remedy="use 3.5 or 3.4.")
         found["software.hadoop"] = hadoop
     return found

@@ -1,4 +1,4 @@
-"""``plan`` and ``check``: what a study would run, before anything runs."""
+"""``plan`` and ``check``: they describe what a study would run, and start nothing."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from windtunnel.study.history import Forecast
     from windtunnel.study.plan import Plan, Slot
 
-_LISTED = 10  # rows of a list, unless all are asked for
+_LISTED = 10  # rows of a list, unless --all is given
 
 History = Annotated[
     list[Path] | None,
     typer.Option(
         "--history",
-        help="Results folder, or a folder of them, that tells how long trials take; "
-        "left out: windtunnel-results.",
+        metavar="DIR",
+        help="Results folder, or a folder of results folders, from which the duration of trials "
+        "is estimated; repeatable; default: windtunnel-results.",
+        show_default=False,
     ),
 ]
 
@@ -40,14 +42,24 @@ def plan(
     set_: Changes = None,
     hadoop: Hadoop = None,
     history: History = None,
-    all_: Annotated[bool, typer.Option("--all", help="Print long lists whole.")] = False,
+    all_: Annotated[
+        bool,
+        typer.Option("--all", help=f"Print lists in full; default: their first {_LISTED} rows."),
+    ] = False,
     propose: Annotated[
         bool,
-        typer.Option("--propose", help="Propose a scale at which this machine carries a model."),
+        typer.Option(
+            "--propose",
+            help="Propose instead a rate and a data size at which this machine can run a scale "
+            "model of the study.",
+        ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Show what a study would run, in which order, how long, and what it cannot tell."""
+    """Print what a study would run, in which order and for how long, without running it.
+
+    The plan also lists the effects that its design cannot separate.
+    """
     from rich.console import Console
 
     from windtunnel.study.check import check_plan
@@ -71,7 +83,7 @@ def plan(
 
 
 def check(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
-    """Check a study file, every treatment of it, without running anything."""
+    """Check a study file and all its treatments, without running anything."""
     from rich.console import Console
 
     from windtunnel.study.check import check_plan
@@ -80,12 +92,18 @@ def check(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
     found = load(study, set_, hadoop)
     for caveat in check_plan(found, testbed_of(found, Path("logs"))):
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
-    print(f"{study}: good; {len(found.treatments)} treatments x {len(found.workloads)} workloads")
+    treatments, workloads = len(found.treatments), len(found.workloads)
+    print(f"{study}: valid; {treatments} treatments x {workloads} workloads")
 
 
 def lines(found: Plan, expected: Forecast, caveats: Sequence[str], limit: int) -> Iterator[str]:
-    """The plan as text; lists of more than ``limit`` rows are cut, and say so."""
-    yield f"study {found.name} on the testbed {found.testbed}, cluster {found.base.name}"
+    """The plan as text; a list of more than ``limit`` rows is cut, with a note."""
+    from windtunnel.cli.scaling import similarity_lines
+    from windtunnel.study.record import scale_record
+
+    said = found.testbed_options.words()
+    testbed = " ".join(filter(None, (found.testbed, f"({said})" if said else "")))
+    yield f"study {found.name} on the testbed {testbed}, cluster {found.base.name}"
     options = ", ".join(f"{name} {value}" for name, value in found.design.options.items())
     design = found.design.kind + (f" ({options})" if options else "")
     yield f"  design {design}: {len(found.treatments)} treatments"
@@ -94,40 +112,35 @@ def lines(found: Plan, expected: Forecast, caveats: Sequence[str], limit: int) -
         if number > limit:
             yield f"  and {expected.rounds - limit} more rounds (--all shows them)"
             break
-        yield f"  round {number}: {_order(found.round_slots(number), limit)}"
+        yield f"  round {number}: {_order(found, found.round_slots(number), limit)}"
     yield from _protocol(found)
     confounded = found.design.confounded
     if confounded:
-        yield "  what this design cannot tell apart:"
+        yield "  effects that this design cannot separate:"
         yield from _cut((f"    {line}" for line in confounded), len(confounded), limit, "lines")
     for line in expected.lines:
         yield f"  {line}"
     looked_at = len(found.looked_at)
     if looked_at < len(found.treatments):
         yield (
-            f"  {looked_at} of {len(found.treatments)} treatments were looked at, which hold "
-            "every pair of levels; 'check' and 'run' look at all"
+            f"  {looked_at} of {len(found.treatments)} treatments were checked, which contain "
+            "every pair of levels; 'check' and 'run' check all"
         )
     for caveat in caveats:
         yield f"  note: {caveat}"
-    if found.scale is not None:
-        from windtunnel.cli.scaling import similarity_lines
-        from windtunnel.study.model import scale_record
-
-        record = scale_record(found)
-        assert record is not None
-        yield f"  scale: {found.scale}"
+    if (record := scale_record(found)) is not None:
         yield from similarity_lines(record)
 
 
 def _treatments(found: Plan) -> Iterator[str]:
-    """A text for each treatment; what its levels set only where the levels do not say it."""
+    """A text for each treatment, with the values that its levels set unless they are obvious."""
     from windtunnel.study.faults import FAULT, faults_of
 
     for treatment in found.treatments:
         levels = ", ".join(f"{name}={label}" for name, label in treatment.levels.items())
         mark = "  (baseline)" if treatment.levels == dict(found.baseline) else ""
-        rows = [f"  treatment {treatment.id}: {levels or 'as described'}{mark}"]
+        name = found.names[treatment.id]
+        rows = [f"  treatment {name}: {levels or 'the cluster as described'}{mark}"]
         rows += [
             f"      {path} = {json.dumps(value)}"
             for path, value in treatment.overrides.items()
@@ -138,10 +151,10 @@ def _treatments(found: Plan) -> Iterator[str]:
         yield "\n".join(rows)
 
 
-def _order(slots: Sequence[Slot], limit: int) -> str:
-    shown = [f"{slot.workload}/{slot.treatment.id}" for slot in slots[:limit]]
-    more = f" and {len(slots) - limit} more" if len(slots) > limit else ""
-    return ", ".join(shown) + more
+def _order(found: Plan, slots: Sequence[Slot], limit: int) -> str:
+    shown = [found.name_of(slot) for slot in slots[:limit]]
+    more = f"; and {len(slots) - limit} more" if len(slots) > limit else ""
+    return "; ".join(shown) + more
 
 
 def _cut(rows: Iterable[str], count: int, limit: int, noun: str) -> Iterator[str]:
@@ -153,7 +166,7 @@ def _cut(rows: Iterable[str], count: int, limit: int, noun: str) -> Iterator[str
 
 
 def counts(found: Plan) -> dict[str, int]:
-    """Numbers of trials: certain, of them warm-up, and at most beyond them."""
+    """Numbers of trials: planned ones, warm-up ones among them, and at most in addition."""
     protocol = found.protocol
     cells = len(found.treatments) * len(found.workloads)
     grown = (protocol.max_rounds or protocol.rounds) - protocol.rounds
@@ -167,10 +180,10 @@ def counts(found: Plan) -> dict[str, int]:
 
 def _protocol(found: Plan) -> Iterator[str]:
     protocol, count = found.protocol, counts(found)
-    warmup = f" ({count['warmup_trials']} of them warm up)" if protocol.warmup else ""
+    warmup = f" (warm-up: {count['warmup_trials']})" if protocol.warmup else ""
     pilot = " of the pilot" if protocol.detect is not None else ""
     extra = (
-        f", up to {count['extra_trials_at_most']} more where the variation passes the limit "
+        f", up to {count['extra_trials_at_most']} more if the variation exceeds the limit "
         f"({protocol.retest})"
     )
     yield f"  {count['trials']} trials{pilot}{warmup}{extra if protocol.extra_rounds else ''}"
@@ -184,12 +197,12 @@ def _protocol(found: Plan) -> Iterator[str]:
         if is_set:
             yield f"  {noun} {value}"
     for rule, limit in protocol.invalidate.rules().items():
-        yield f"  a trial is invalid by the rule {rule}: {limit:g}"
+        yield f"  rule that makes a trial invalid: {rule} {limit:g}"
 
 
 def to_json(found: Plan, expected: Forecast, caveats: Sequence[str]) -> dict[str, Any]:
     """The whole plan as data."""
-    from windtunnel.study.model import scale_record
+    from windtunnel.study.record import scale_record
 
     numbers = range(1, expected.rounds + 1)
     record = scale_record(found)
@@ -197,6 +210,7 @@ def to_json(found: Plan, expected: Forecast, caveats: Sequence[str]) -> dict[str
         "study": found.name,
         "question": found.question,
         "testbed": found.testbed,
+        "testbed_options": found.testbed_options.to_record(),
         "cluster": found.base.name,
         "fingerprint": found.fingerprint,
         "design": found.design.model_dump(mode="json"),

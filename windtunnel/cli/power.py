@@ -1,4 +1,4 @@
-"""``power``: which readers of power work here; import of what a meter recorded."""
+"""``power``: it lists the power readers of this machine and imports the samples of a meter."""
 
 from __future__ import annotations
 
@@ -26,45 +26,90 @@ def register(app: typer.Typer) -> None:
 
 def power(
     folder: Annotated[
-        Path | None, typer.Argument(help="Results folder; left out: show the readers of power.")
+        Path | None,
+        typer.Argument(
+            help="Results folder that receives the samples; default: none, list the power readers.",
+            show_default=False,
+        ),
     ] = None,
-    csv: Annotated[Path | None, typer.Option(help="What a meter recorded.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CSV file that the meter wrote.")
+    ] = None,
     map_: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="ROLE=COLUMN", help="Column of time, watts, group."),
+        typer.Option(
+            "--map",
+            metavar="ROLE=COLUMN",
+            help="Column of a role: time, watts or group; repeatable; time and watts are required.",
+        ),
     ] = None,
     zone: Annotated[
-        str | None, typer.Option(help="Zone of times without one: UTC, +02:00, Europe/Paris.")
+        str | None,
+        typer.Option(
+            metavar="ZONE",
+            help="Time zone of timestamps that have none: UTC, +02:00 or Europe/Paris.",
+        ),
     ] = None,
     time_format: Annotated[
-        str | None, typer.Option(help="Form of the times, as strptime has it; else ISO 8601.")
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Format of the timestamps in the notation of strptime; default: ISO 8601.",
+            show_default=False,
+        ),
     ] = None,
-    delimiter: Annotated[str, typer.Option(help="What stands between cells.")] = ",",
+    delimiter: Annotated[
+        str, typer.Option(metavar="CHARACTER", help="Delimiter of the columns, or 'tab'.")
+    ] = ",",
     group: Annotated[
-        list[str] | None, typer.Option(help="Metered group to import, if the file has several.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Metered group to import; repeatable; default: the only group of the file.",
+            show_default=False,
+        ),
     ] = None,
-    hosts: Annotated[int | None, typer.Option(help="How many hosts were metered.", min=1)] = None,
+    hosts: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of metered hosts; default: unknown.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     source: Annotated[
-        str | None, typer.Option(help="Name of the meter; left out: the file's name.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the meter; default: the name of the file.",
+            show_default=False,
+        ),
     ] = None,
     period: Annotated[
-        str | None, typer.Option(help="Time between samples; left out: the median in the file.")
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Time between samples, such as '10 s'; default: the median in the file.",
+            show_default=False,
+        ),
     ] = None,
     stamp: Annotated[
         str,
         typer.Option(
-            help="A sample is the power at its 'instant', or the mean of the period "
-            "that has its 'end' or its 'start' there."
+            help="Meaning of a timestamp: the 'instant' of the sample, or the 'end' or 'start' of "
+            "the period of which the sample is the mean."
         ),
     ] = "instant",
 ) -> None:
-    """Show the readers of power, or import metered samples into a results folder."""
+    """List the power readers of this machine, or import metered samples into a results folder."""
     if folder is None:
         _show()
         return
     if csv is None:
         raise UsageError(
-            "there is nothing to import", remedy="give the meter's file: --csv FILE --map ..."
+            "there is nothing to import",
+            remedy="specify the file that the meter wrote: --csv FILE --map ...",
         )
     from windtunnel.probes.power.csv_file import Layout, parse_zone, read_csv
     from windtunnel.results.folder import read_results
@@ -86,7 +131,7 @@ def power(
         period_s=None if period is None else _period(period),
         hosts=hosts,
     )
-    _tell(record, new=import_power(results, record))
+    _print_import(record, new=import_power(results, record))
 
 
 def _show() -> None:
@@ -95,19 +140,19 @@ def _show() -> None:
     for entry in READERS.values():
         support = entry.support()
         print(f"{entry.name} ({entry.kind}, {entry.how}): {entry.covers}")
-        print(f"  {'works here' if support.works else 'not here'}: {support.said}")
+        print(f"  {'available' if support.works else 'not available'}: {support.said}")
         if support.remedy:
             print(f"  what to do: {support.remedy}")
 
 
-def _tell(record: PowerRecord, *, new: bool) -> None:
+def _print_import(record: PowerRecord, *, new: bool) -> None:
     if not new:
-        print(f"power/{record.name}: these samples are there already; nothing was changed")
+        print(f"power/{record.name}: these samples were imported before; nothing was changed")
         return
     count = sum(len(t) for t, _ in record.groups.values())
     print(f"power/{record.name}: {count} samples every {record.period_s:g} s; {record.words}")
     if record.hosts is None:
-        print("  note: without --hosts N the energy above idle stays unknown")
+        print("  note: the energy above idle is unknown without --hosts N")
 
 
 def _columns(pairs: list[str]) -> dict[str, str]:
@@ -118,13 +163,13 @@ def _columns(pairs: list[str]) -> dict[str, str]:
         role, equals, column = pair.partition("=")
         if not equals or role not in ROLES or not column:
             raise UsageError(
-                f"--map {pair}: not ROLE=COLUMN",
-                remedy=f"roles are {', '.join(ROLES)}: --map time=timestamp --map watts=power.",
+                f"--map {pair}: expected ROLE=COLUMN",
+                remedy=f"the roles are {', '.join(ROLES)}: --map time=timestamp --map watts=power.",
             )
         columns[role] = column
     for role in ("time", "watts"):
         if role not in columns:
-            raise UsageError(f"no column of {role}", remedy=f"give --map {role}=COLUMN.")
+            raise UsageError(f"the role '{role}' has no column", remedy=f"add --map {role}=COLUMN.")
     return columns
 
 
@@ -151,7 +196,7 @@ def _period(text: str) -> float:
     try:
         seconds = parse_duration(text)
     except QuantityError as error:
-        raise UsageError(f"--period: {error}", remedy="such as --period '180 s'.") from None
+        raise UsageError(f"--period: {error}", remedy="write --period '180 s'.") from None
     if seconds <= 0:
-        raise UsageError("--period: must be more than zero", remedy="such as --period '180 s'.")
+        raise UsageError("--period: must be more than zero", remedy="write --period '180 s'.")
     return seconds

@@ -1,8 +1,9 @@
-"""How a running study is shown: a live line on a terminal, plain lines otherwise."""
+"""The progress of a running study: a live status line on a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import (
@@ -18,9 +19,12 @@ from windtunnel.cluster import Cluster
 from windtunnel.results.record import Trial
 from windtunnel.study.plan import Slot
 
+NameOf = Callable[[Slot], str]
+"""The workload and the treatment of a slot as the user knows them."""
+
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: ``45 s``, ``3 min 20 s``, ``2 h 05 min``."""
+    """A duration in readable units: ``45 s``, ``3 min 20 s``, ``2 h 05 min``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -30,15 +34,16 @@ def duration(seconds: float) -> str:
 
 
 class PlainListener:
-    """One line for each thing that happens: for logs and pipes."""
+    """Prints one line for each event, for logs and pipes; ``name_of`` a slot is printed."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, name_of: NameOf) -> None:
         self.console = console
+        self.name_of = name_of
         self._began = time.monotonic()
 
     def started(self, done: int, total: int) -> None:
-        """The study begins, or goes on."""
-        how = f"going on: {done} of {total} trials are done" if done else f"{total} trials to run"
+        """The study starts or resumes."""
+        how = f"resuming: {done} of {total} trials are done" if done else f"{total} trials to run"
         self._say(how)
 
     def deploying(self, cluster: Cluster, why: str) -> None:
@@ -48,23 +53,23 @@ class PlainListener:
         self._say(f"starting the cluster {cluster.name}, {count} hosts{again}")
 
     def trial_started(self, slot: Slot, attempt: int) -> None:
-        """A trial begins."""
-        self._say(describe(slot, attempt))
+        """A trial starts."""
+        self._say(describe(slot, attempt, self.name_of))
 
     def phase(self, name: str) -> None:
-        """A phase begins: too fine for plain lines."""
+        """A phase starts: plain lines do not show phases."""
 
     def trial_ended(self, trial: Trial, done: int, total: int, left_s: float | None) -> None:
-        """A trial is in the journal."""
+        """A trial was written to the journal."""
         left = f", about {duration(left_s)} left" if left_s else ""
         self._say(f"  {result(trial)}; {done} of {total} done{left}")
 
     def note(self, text: str) -> None:
-        """Something that the user should know."""
+        """Print a remark for the user."""
         self._say(f"  {text}")
 
     def close(self) -> None:
-        """Nothing to put away."""
+        """Do nothing: plain lines need no end."""
 
     def _say(self, text: str) -> None:
         at = duration(time.monotonic() - self._began)
@@ -72,10 +77,10 @@ class PlainListener:
 
 
 class LiveListener(PlainListener):
-    """A bar with what runs now and the time left, over the lines of the trials so far."""
+    """Shows a bar with the current trial and the time left, below a line per finished trial."""
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
+    def __init__(self, console: Console, name_of: NameOf) -> None:
+        super().__init__(console, name_of)
         self._bar = Progress(
             SpinnerColumn(),
             BarColumn(bar_width=24),
@@ -101,41 +106,42 @@ class LiveListener(PlainListener):
         self._bar.update(self._task, description="starting the cluster")
 
     def trial_started(self, slot: Slot, attempt: int) -> None:
-        """Show what runs."""
-        self._now = describe(slot, attempt)
+        """Show the trial that runs."""
+        self._now = describe(slot, attempt, self.name_of)
         self._bar.update(self._task, description=self._now)
 
     def phase(self, name: str) -> None:
-        """Show the phase."""
+        """Show the phase that runs."""
         self._bar.update(self._task, description=f"{self._now}: {name}")
 
     def trial_ended(self, trial: Trial, done: int, total: int, left_s: float | None) -> None:
-        """Move the bar on and leave a line above it."""
+        """Advance the bar and print a line above it."""
         self._say(f"{self._now}: {result(trial)}")
         left = f"about {duration(left_s)} left · " if left_s else ""
         self._bar.update(self._task, completed=done, total=total, left=left)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
 
 
-def describe(slot: Slot, attempt: int) -> str:
-    """Round, workload, treatment of a trial, and its attempt if it is not the first."""
+def describe(slot: Slot, attempt: int, name_of: NameOf) -> str:
+    """Round, workload and treatment of a trial, and its attempt if it is not the first."""
     where = f"round {slot.round}" if slot.round else "warm-up"
     again = f" (attempt {attempt})" if attempt > 1 else ""
     extra = " (extra)" if slot.extra else ""
-    return f"{where}{extra}: {slot.workload}, {slot.treatment.id}{again}"
+    return f"{where}{extra}: {name_of(slot)}{again}"
 
 
 def result(trial: Trial) -> str:
-    """The phases' times of a valid trial, or why it is invalid."""
+    """The phase times of a valid trial, or the reason why it is invalid."""
     if not trial.verdict.valid:
         return f"INVALID: {trial.verdict.reason}"
     times = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in trial.phases)
     return f"verified; {times}"
 
 
-def listener_for(console: Console) -> PlainListener:
-    """Live where the console is a terminal, plain otherwise."""
-    return LiveListener(console) if console.is_terminal else PlainListener(console)
+def listener_for(console: Console, name_of: NameOf) -> PlainListener:
+    """A live status line if the console is a terminal, plain lines otherwise."""
+    kind = LiveListener if console.is_terminal else PlainListener
+    return kind(console, name_of)

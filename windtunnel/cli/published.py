@@ -1,4 +1,4 @@
-"""``review`` and ``import``: what others published, and anybody's spreadsheet."""
+"""``review`` and ``import``: checks of published results, and import of spreadsheets."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def register(app: typer.Typer) -> None:
 
 def review(
     source: Annotated[str, typer.Argument(help="published:NAME, or a results folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Check a study against arithmetic and the rules of trust; each point with both numbers."""
+    """Check the arithmetic and the method of a study; each finding has both numbers."""
     from windtunnel.published.review import open_case
     from windtunnel.published.review import review as review_case
 
@@ -71,7 +71,7 @@ def _print(found: Review) -> None:
 
 
 def _energy(found: Review) -> RichTable:
-    """Stated and recomputed energies side by side."""
+    """The table of stated and recomputed energies."""
     from rich.table import Table as RichTable
 
     table = RichTable(title="Energy, kWh: as stated and recomputed", title_justify="left")
@@ -86,24 +86,29 @@ def _energy(found: Review) -> RichTable:
 
 
 def import_(
-    csv: Annotated[Path, typer.Argument(help="The table: one row per run, or run and phase.")],
-    results: Annotated[Path, typer.Option("--results", help="Results folder to make.")],
+    csv: Annotated[
+        Path, typer.Argument(help="CSV file with one row per run, or per run and phase.")
+    ],
+    results: Annotated[
+        Path, typer.Option("--results", metavar="DIR", help="Results folder to create; required.")
+    ],
     map_: Annotated[
         list[str],
         typer.Option(
             "--map",
             metavar="MAP.yaml or COLUMN=ROLE",
-            help="What the columns mean: a map file, or roles (workload, phase, round, treatment, "
-            "factor, start, finish, metric:NAME:UNIT).",
+            help="Meaning of the columns: a map file, or one option per column with its role: "
+            "workload, phase, round, treatment, factor, start, finish or metric:NAME:UNIT; "
+            "required.",
         ),
     ],
 ) -> None:
-    """Bring a spreadsheet into a results folder, to report, compare and review it."""
+    """Convert a spreadsheet to a results folder, for report, compare and review."""
     from windtunnel.published.sources import import_csv
     from windtunnel.published.store import write_results
 
-    mapped, text, beside = _map(map_)
-    built = import_csv(csv, mapped, csv.stem, text, beside)
+    mapped, text, folder = _map(map_)
+    built = import_csv(csv, mapped, csv.stem, text, folder)
     write_results(built, results)
     treatments, trials = len(built.study.treatments), len(built.trials)
     print(f"{results}: {trials} trials of {treatments} treatments; windtunnel report {results}")
@@ -120,7 +125,7 @@ def _map(given: list[str]) -> tuple[Map, str, Path]:
         return *read_map(path), path.parent
     if files:
         raise UsageError(
-            f"--map {files[0]}: neither the only map file nor COLUMN=ROLE",
-            remedy="give one map file, or only COLUMN=ROLE options.",
+            f"--map {files[0]}: a map file excludes other --map options",
+            remedy="use one map file, or only COLUMN=ROLE options.",
         )
     return map_from_roles(given), "\n".join(f"# --map {text}" for text in given) + "\n", Path()

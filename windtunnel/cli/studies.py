@@ -26,15 +26,20 @@ if TYPE_CHECKING:
 
 Results = Annotated[
     Path | None,
-    typer.Option("--results", help="Results folder; left out: windtunnel-results/NAME."),
+    typer.Option(
+        "--results",
+        metavar="DIR",
+        help="Results folder; default: windtunnel-results/NAME.",
+        show_default=False,
+    ),
 ]
-Retry = Annotated[bool, typer.Option(help="Run the slots of invalid trials once more.")]
+Retry = Annotated[bool, typer.Option(help="Repeat the trials whose attempts were all invalid.")]
 Pilot = Annotated[
     bool,
     typer.Option(
         "--pilot",
-        help="Stop after the pilot (the first round, if the protocol names none); the same "
-        "command without it goes on from there.",
+        help="Stop after the pilot, or after the first round if the protocol has no pilot; the "
+        "same command without this option resumes the study.",
     ),
 ]
 
@@ -47,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(results: Results = None, hadoop: Hadoop = None, open_: Open = False) -> None:
-    """Run the demo study on real Hadoop here: stock against tuned TeraSort, with a report."""
+    """Run the demo study on this machine: TeraSort with default and tuned settings."""
     folder = results or DEFAULT_FOLDER / f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
     _run("demo", folder, None, hadoop, retry_invalid=False, permit_open=open_)
 
@@ -61,7 +66,7 @@ def run(
     pilot: Pilot = False,
     open_: Open = False,
 ) -> None:
-    """Run a study, or go on with one that was stopped, and report it."""
+    """Run a study, or resume a stopped one, and print its report."""
     _run(
         study,
         results,
@@ -90,6 +95,7 @@ def _run(
     from windtunnel.hosts.isolation.policy import FLAG
     from windtunnel.study.check import check_plan
     from windtunnel.study.journal import open_journal
+    from windtunnel.study.record import study_record
     from windtunnel.study.runner import Runner
 
     console = Console(stderr=True)
@@ -107,10 +113,13 @@ def _run(
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"results: {folder}", markup=False, highlight=False, soft_wrap=True)
     refuse_shared(folder.absolute(), "--results")
-    with open_journal(folder, plan, caveats) as journal, _resumable(shlex.join(again)):
+    with (
+        open_journal(folder, study_record(plan, caveats)) as journal,
+        _resumable(shlex.join(again)),
+    ):
         for cluster in plan.clusters(plan.treatments):
             testbed.prepare(cluster, plan.engines())
-        listener = listener_for(console)
+        listener = listener_for(console, plan.name_of)
         runner = Runner(plan, journal, testbed, listener, retry_invalid=retry_invalid, pilot=pilot)
         try:
             with _gentle_interrupt(runner, console):
@@ -119,11 +128,11 @@ def _run(
             listener.close()
     _conclude(folder)
     if pilot:
-        print(f"Pilot done; the study goes on with: {shlex.join(again)}")
+        print(f"The pilot is done. To resume the study: {shlex.join(again)}")
 
 
 def _conclude(folder: Path) -> None:
-    """Report what was just run, on the terminal and as a page in the results folder."""
+    """Report the results on the terminal and as a page in the results folder."""
     from rich.console import Console
 
     from windtunnel.analysis.analyse import analyse
@@ -141,31 +150,31 @@ def _conclude(folder: Path) -> None:
 
 @contextmanager
 def _resumable(how: str) -> Iterator[None]:
-    """Tell, when a study stops early, with which command it goes on."""
+    """Add the command that resumes the study to the errors that stop it."""
     try:
         yield
     except InterruptedStudyError as error:
-        error.remedy = f"{how}   goes on where it stopped."
+        error.remedy = f"to resume the study, run: {how}"
         raise
     except StudyStoppedError as error:
-        error.remedy = f"mend the cause, then: {how} --retry-invalid   (valid trials are kept)."
+        error.remedy = f"fix the cause, then run (valid trials are kept): {how} --retry-invalid"
         raise
     except KeyboardInterrupt:
         raise InterruptedStudyError(
-            "stopped at once; the running trial does not count",
-            remedy=f"{how}   goes on where it stopped.",
+            "stopped immediately; the interrupted trial is not recorded",
+            remedy=f"to resume the study, run: {how}",
         ) from None
 
 
 @contextmanager
 def _gentle_interrupt(runner: Runner, console: Console) -> Iterator[None]:
-    """The first Ctrl-C stops after the current trial, the second one and SIGTERM at once."""
+    """The first Ctrl-C stops after the current trial; the second one and SIGTERM immediately."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         if runner.stop_requested or number == signal.SIGTERM:
             raise KeyboardInterrupt
         runner.stop_requested = True
-        console.print("stopping after the current trial; Ctrl-C again stops at once")
+        console.print("stopping after the current trial; press Ctrl-C again to stop immediately")
 
     old = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -177,40 +186,74 @@ def _gentle_interrupt(runner: Runner, console: Console) -> Iterator[None]:
 
 def report(
     folder: Annotated[str, typer.Argument(help="Results folder, or published:NAME.")],
-    html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write trials x phases x metrics.")] = None,
-    parquet: Annotated[Path | None, typer.Option(help="The same as Parquet.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the report as one self-contained HTML page."),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write one row per trial, phase and metric to a CSV file."
+        ),
+    ] = None,
+    parquet: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the same rows to a Parquet file."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown instead, for an issue or a wiki.")
+        bool,
+        typer.Option("--markdown", help="Print Markdown instead of text, for an issue or a wiki."),
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Print all of the report, not only the answer.")
+        bool,
+        typer.Option("--full", help="Print the full report; default: the answer in one screen."),
     ] = False,
     interval: Annotated[
-        str, typer.Option(help="Interval of means: t, or bca (bootstrap, from 8 trials on).")
+        str,
+        typer.Option(
+            metavar="METHOD",
+            help="Method of the confidence intervals of means: t, or bca (bootstrap, for cells "
+            "of 8 trials or more).",
+        ),
     ] = "t",
     years: Annotated[
-        float | None, typer.Option(help="Costs: years of use; left out: 3.", show_default=False)
+        float | None,
+        typer.Option(help="Costs: years of use; default: 3.", show_default=False),
     ] = None,
     utilisation: Annotated[
-        str | None, typer.Option(help="Costs: share of the time at work, such as '60 %'; else all.")
+        str | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Costs: fraction of the time in which the cluster is in use, such as '60 %'; "
+            "default: 100 %.",
+            show_default=False,
+        ),
     ] = None,
     electricity: Annotated[
-        str | None, typer.Option(help="Costs: such as '0.15 USD/kWh'; left out: 0.13 USD/kWh.")
+        str | None,
+        typer.Option(
+            metavar="PRICE",
+            help="Costs: price of electricity, such as '0.15 USD/kWh'; default: 0.13 USD/kWh.",
+            show_default=False,
+        ),
     ] = None,
     pue: Annotated[
-        float | None, typer.Option(help="Costs: power usage effectiveness; left out: 1.")
+        float | None,
+        typer.Option(
+            help="Costs: power usage effectiveness of the data centre; default: 1.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
-    """Report a results folder: on the terminal, as a page, as data."""
+    """Report a results folder on the terminal, as an HTML page or as data."""
     from rich.console import Console
 
     from windtunnel.analysis.analyse import analyse
-    from windtunnel.analysis.intervals import method_named
-    from windtunnel.analysis.tariff import parse_tariff
+    from windtunnel.analysis.cost.tariff import parse_tariff
+    from windtunnel.analysis.statistics.intervals import method_named
     from windtunnel.published import open_results
-    from windtunnel.report.drawer import Drawer
+    from windtunnel.report.chart_process import Drawer
     from windtunnel.report.export import to_json, write_csv, write_parquet
     from windtunnel.report.markdown import to_markdown
     from windtunnel.report.terminal import print_report, print_summary
@@ -221,7 +264,7 @@ def report(
         found = open_results(folder)
         analysis = analyse(found, tariff, method)
         if html is not None:
-            from windtunnel.report.html import write_html  # charts: only for the page
+            from windtunnel.report.html import write_html  # only the page needs the charts
 
             write_html(analysis, found, html, drawer)
     if csv is not None:

@@ -1,4 +1,4 @@
-"""``catalogue workloads``: what each workload does, needs and measures."""
+"""``catalogue workloads``: a description of each workload, its parameters and its metrics."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from rich.table import Table
 from windtunnel.workloads.base import Workload
 
 
-def described(name: str, kind: type[Workload]) -> dict[str, Any]:
-    """A workload as plain data: summary, stresses, parameters, metrics, example."""
+def described(name: str, kind: type[Workload[Any]]) -> dict[str, Any]:
+    """A workload as plain data: summary, stresses, parameters, metrics, example.
+
+    ``metrics`` maps each name to its meaning. ``metric_details`` has all facts of the catalogue of
+    metrics; a name with parts in braces is one entry.
+    """
     schema = kind.parameters_type.model_json_schema()
     required = set(schema.get("required", ()))
     parameters = [
@@ -29,13 +33,19 @@ def described(name: str, kind: type[Workload]) -> dict[str, Any]:
         "summary": kind.summary,
         "stresses": kind.about.stresses,
         "parameters": parameters,
-        "metrics": dict(kind.about.metrics),
+        "metrics": {
+            info.name: info.meaning for one in kind.about.metrics for info in one.expanded()
+        },
+        "metric_details": [
+            {"name": one.name, **one.plain(), "meaning": one.explained}
+            for one in kind.about.metrics
+        ],
         "example": kind.about.example,
     }
 
 
 def print_workload(found: dict[str, Any]) -> None:
-    """One workload for the terminal."""
+    """Print the description of one workload."""
     console = Console(highlight=False)
     console.print(f"{found['name']}: {found['summary']}", markup=False, style="bold")
     console.print(f"  stresses: {found['stresses']}", markup=False)
@@ -47,10 +57,10 @@ def print_workload(found: dict[str, Any]) -> None:
         table.add_row(f"  {entry['name']}", default, entry["meaning"])
     console.print(table, markup=False)
     metrics = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
-    for head in ("  metric of its own", "meaning"):
+    for head in ("  metric of its own", "unit", "better", "meaning"):
         metrics.add_column(head)
-    for name, meaning in found["metrics"].items():
-        metrics.add_row(f"  {name}", meaning)
+    for one in found["metric_details"]:
+        metrics.add_row(f"  {one['name']}", one["unit"], one["better"] or "", one["meaning"])
     console.print(metrics, markup=False)
     console.print(f"  example: windtunnel run {found['example']}", markup=False)
 

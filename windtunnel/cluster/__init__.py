@@ -1,8 +1,8 @@
-"""Cluster descriptions: typed, in YAML, with units, checked, overridable by path."""
+"""Cluster descriptions: typed YAML with units and checks; a path can override each value."""
 
-from windtunnel.cluster.complaints import blame
 from windtunnel.cluster.description import Cluster, Network, Node, Rack, Software, Storage, Switch
-from windtunnel.cluster.hosts import Cpu, Degraded, Disk, Guest, HostClass, Nic, Role
+from windtunnel.cluster.hosts import Cpu, Degraded, Disk, Guest, HostClass, Nic
+from windtunnel.cluster.kinds import options_of_kind
 from windtunnel.cluster.loading import catalogue_clusters, load_cluster, read_cluster
 from windtunnel.cluster.override import (
     apply_overrides,
@@ -38,10 +38,14 @@ from windtunnel.cluster.quantity import (
     parse_price,
     parse_rate,
 )
+from windtunnel.cluster.role_table import RoleEntry
+from windtunnel.cluster.roles import ROLES, Role
 from windtunnel.cluster.schema import cluster_schema
+from windtunnel.cluster.validation_messages import blame
 from windtunnel.cluster.yamlfile import Located, load_text, load_yaml, validate
 
 __all__ = [
+    "ROLES",
     "ByteSize",
     "Cluster",
     "Cpu",
@@ -64,6 +68,7 @@ __all__ = [
     "Rack",
     "Rate",
     "Role",
+    "RoleEntry",
     "Software",
     "Storage",
     "Switch",
@@ -83,6 +88,7 @@ __all__ = [
     "load_cluster",
     "load_text",
     "load_yaml",
+    "options_of_kind",
     "override_model",
     "parse_assignment",
     "parse_bytes",

@@ -1,8 +1,8 @@
 """The cluster description: hosts, network, storage, software, settings.
 
-Data, never a running thing. Together with workload parameters it is a treatment,
-so whatever a study may vary (VMs per host, external storage, a shaped network, a
-limping disk, a Hadoop setting) has a place here and can be overridden by path.
+A description is data and never a running system. Together with workload parameters it is a
+treatment, so everything that a study can vary (VMs per host, external storage, a shaped
+network, a degraded disk, a Hadoop setting) is part of it and can be overridden by path.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from windtunnel.cluster.complaints import blame
-from windtunnel.cluster.hosts import Count, Guest, HostClass, Name, Part, Role
+from windtunnel.cluster.hosts import Count, Guest, HostClass, Name, Part
 from windtunnel.cluster.quantity import ByteSize, Duration, LinkRate
-from windtunnel.cluster.shape import suggest
+from windtunnel.cluster.roles import ROLES, Role
+from windtunnel.cluster.schema_paths import suggest
+from windtunnel.cluster.validation_messages import blame
 
 DEFAULT_REPLICATION = 3  # of HDFS, hdfs-default.xml
 
 
 def _version(value: object) -> object:
-    """Refuse 3.10 read as the number 3.1."""
+    """Refuse a number: YAML parses 3.10 as the number 3.1."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         raise ValueError(f"a version is a text, not a number: write it in quotes, '{value}'")
     return value
 
 
 def _setting(value: object) -> object:
-    """Only plain values: a nested mapping means that a dotted name was split."""
+    """Accept only plain values: a nested mapping means that a dotted name was split."""
     if not isinstance(value, (str, int, float, bool)):
         raise ValueError(
-            "a setting is a text, a number, true or false under its whole dotted name, "
+            "a setting is a text, a number, true or false under its complete dotted name, "
             "such as 'mapreduce.task.io.sort.mb: 512'"
         )
     if isinstance(value, float) and not math.isfinite(value):
@@ -50,7 +51,7 @@ Settings = dict[str, Setting]
 
 
 class Switch(Part):
-    """A switch: ``total_rate`` is what all ports together can pass."""
+    """A switch: ``total_rate`` is the limit of all ports together."""
 
     model: str | None = None
     ports: Count | None = None
@@ -68,10 +69,10 @@ class Rack(Part):
 
 
 class Network(Part):
-    """Racks by name, or ``spread_over`` that many equal racks, hosts dealt in turn.
+    """Racks by name, or ``spread_over`` equal racks to which hosts are assigned in turn.
 
     ``latency`` is one way between two hosts of a rack; ``uplink`` and ``oversubscription``
-    hold for racks that do not give their own.
+    apply to racks that do not have their own.
     """
 
     switch: Switch | None = None
@@ -85,17 +86,19 @@ class Network(Part):
     def _one_rule(self) -> Network:
         if self.racks and self.spread_over is not None:
             remedy = "keep 'racks' or 'spread_over'"
-            raise blame("racks are both named and dealt out", "spread_over", remedy=remedy)
+            raise blame(
+                "'racks' and 'spread_over' exclude each other", "spread_over", remedy=remedy
+            )
         return self
 
 
 class Storage(Part):
-    """Where the data of the workloads lies.
+    """The storage of the workloads' data.
 
-    ``external`` names the host classes of a storage cluster of its own (empty: the data
-    lies on the compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication.
-    ``topology`` is what the file system is told to keep copies apart by: nothing, racks,
-    or hosts (for VMs). ``file_system`` is that of the disks for data.
+    ``external`` names the host classes of a separate storage cluster (empty: the data is on the
+    compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication. ``topology`` is the
+    rule by which the file system separates replicas: none, by rack, or by host (for VMs).
+    ``file_system`` is the file system of the data disks.
     """
 
     kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
@@ -121,7 +124,7 @@ class Software(Part):
 
 @dataclass(frozen=True)
 class Node:
-    """One operating system that plays roles: a host, or a virtual machine of a host."""
+    """One operating system with roles: a host, or a virtual machine of a host."""
 
     name: str
     host: str
@@ -132,7 +135,7 @@ class Node:
 
 
 class Cluster(Part):
-    """A cluster: checked when made, immutable afterwards."""
+    """A cluster: checked at creation, immutable afterwards."""
 
     name: Annotated[str, Field(min_length=1)]
     note: str | None = None
@@ -143,17 +146,18 @@ class Cluster(Part):
     settings: Settings = Field(default_factory=dict)
 
     def nodes(self) -> Iterator[Node]:
-        """Every host, or its virtual machines where it has any, in the order of the file."""
+        """Every host, or its virtual machines if it has any, in the order of the file."""
         for class_name, host_class in self.hosts.items():
             for index in range(host_class.count):
                 yield from _nodes_of(class_name, host_class, index)
 
     def nodes_with(self, role: Role) -> list[Node]:
-        """The nodes that play ``role``."""
-        return [node for node in self.nodes() if role in node.roles]
+        """The nodes with ``role``."""
+        name = ROLES.canonical(role)
+        return [node for node in self.nodes() if name in node.roles]
 
     def role_counts(self) -> Counter[str]:
-        """How many nodes play each role."""
+        """Number of nodes with each role."""
         counts: Counter[str] = Counter()
         for host_class in self.hosts.values():
             counts.update(host_class.role_counts())
@@ -161,11 +165,11 @@ class Cluster(Part):
 
     @property
     def replication(self) -> int:
-        """Copies of each block: as given, else HDFS's default of 3 or as many as can be held."""
+        """Replicas of each block: as given, else HDFS's default of 3, at most one per data node."""
         given = self.storage.replication or self.settings.get("dfs.replication")
         if given is not None and str(given).isdigit():
             return int(given)
-        holders = self.role_counts()[_HOLDER.get(self.storage.kind, "datanode")]
+        holders = self.role_counts()[ROLES.holder(self.storage.kind) or "datanode"]
         return max(1, min(DEFAULT_REPLICATION, holders))
 
     def rack_of(self, class_name: str, index: int) -> str | None:
@@ -182,7 +186,7 @@ class Cluster(Part):
         return next(named, None)
 
     def plain(self) -> dict[str, Any]:
-        """The description as plain data with units, without what is unknown; reads back equal."""
+        """The description as plain data with units, without unknown values; parses back equal."""
         data: dict[str, Any] = _without_empty(self.model_dump(mode="json", exclude_none=True))
         return data
 
@@ -208,7 +212,7 @@ def _without_empty(data: Any) -> Any:
 
 
 def _nodes_of(class_name: str, host_class: HostClass, index: int) -> Iterator[Node]:
-    """The node or nodes of one host; the host's extra roles fall to its first VM."""
+    """The node or nodes of one host; the first VM has the host's extra roles."""
     host = host_class.host_name(class_name, index)
     if not host_class.vms:
         yield Node(host, host, class_name, index, host_class.roles_of(index))
@@ -221,34 +225,25 @@ def _nodes_of(class_name: str, host_class: HostClass, index: int) -> Iterator[No
             yield Node(f"{host}-{guest.name}-{number + 1}", host, class_name, index, roles, guest)
 
 
-_HOLDER: dict[str, Role] = {"hdfs": "datanode", "cephfs": "osd"}
-
-
 def _check_roles(cluster: Cluster) -> None:
-    """Every role that another one cannot do without is there."""
+    """Check that every role that another role requires exists."""
     counts = cluster.role_counts()
-    needed: list[tuple[str, str]] = []
-    if cluster.storage.kind == "hdfs":
-        needed += [("namenode", "storage of kind hdfs"), ("datanode", "storage of kind hdfs")]
-    if cluster.storage.kind == "cephfs":
-        needed += [("mon", "storage of kind cephfs"), ("osd", "storage of kind cephfs")]
-        needed += [("mds", "storage of kind cephfs")]
-    needed += [("resourcemanager", "a nodemanager")] if counts["nodemanager"] else []
-    needed += [("nodemanager", "a resourcemanager")] if counts["resourcemanager"] else []
-    needed += [("hbase-master", "a regionserver")] if counts["regionserver"] else []
-    needed += [("kudu-master", "a kudu-tserver")] if counts["kudu-tserver"] else []
-    needed += [("trino-coordinator", "a trino-worker")] if counts["trino-worker"] else []
+    kind = cluster.storage.kind
+    needed = [(role.name, f"storage of kind {kind}") for role in ROLES if role.storage == kind]
+    needed += [
+        (need, f"a {role.name}") for role in ROLES if counts[role.name] for need in role.needs
+    ]
     for role, by in needed:
         if not counts[role]:
             raise blame(
-                f"no host has the role '{role}', which {by} needs",
+                f"no host has the role '{role}', which {by} requires",
                 "hosts",
                 remedy=f"add '{role}' to the roles of a host class",
             )
 
 
 def _check_storage(cluster: Cluster) -> None:
-    """Replication fits the hosts that hold data; nothing is said twice differently."""
+    """Check that the data hosts can hold all replicas, and that no values contradict each other."""
     storage, settings = cluster.storage, cluster.settings
     for position, name in enumerate(storage.external):
         if name not in cluster.hosts:
@@ -266,26 +261,26 @@ def _check_storage(cluster: Cluster) -> None:
         given = settings.get(property_name)
         if value is not None and given is not None and str(given) != str(value):
             raise blame(
-                f"'{property_name}' is {given} here, but 'storage.{key}' says {value}",
+                f"'{property_name}' is {given} here, but 'storage.{key}' is {value}",
                 "settings",
                 property_name,
-                remedy=f"give it once, as storage.{key}",
+                remedy=f"set it once, as storage.{key}",
             )
-    holder = _HOLDER.get(storage.kind)
+    holder = ROLES.holder(storage.kind)
     held = cluster.role_counts()[holder] if holder else 0
     if holder and cluster.replication > held:
         in_settings = storage.replication is None
         loc = ("settings", "dfs.replication") if in_settings else ("storage", "replication")
         raise blame(
-            f"replication {cluster.replication} needs as many nodes with the role "
-            f"'{holder}'; there {'is' if held == 1 else 'are'} {held}",
+            f"replication {cluster.replication} requires {cluster.replication} nodes with the "
+            f"role '{holder}'; there {'is' if held == 1 else 'are'} {held}",
             *loc,
             remedy=f"lower the replication to {held} or add hosts",
         )
 
 
 def _check_racks(cluster: Cluster) -> None:
-    """Every host stands in exactly one rack, where racks are named."""
+    """Check that every host is in exactly one rack, if racks are named."""
     if cluster.network is None or not cluster.network.racks:
         return
     hosts = {
@@ -303,10 +298,10 @@ def _check_racks(cluster: Cluster) -> None:
                 raise blame(f"unknown host or host class '{entry}'", *loc, remedy=remedy)
             for host in hosts.get(entry, [entry]):
                 if host in placed:
-                    raise blame(f"host '{host}' already stands in rack '{placed[host]}'", *loc)
+                    raise blame(f"host '{host}' is already in rack '{placed[host]}'", *loc)
                 placed[host] = rack_name
     for names in hosts.values():
         for host in names:
             if host not in placed:
-                remedy = "name every host or its class in one of the racks"
-                raise blame(f"host '{host}' stands in no rack", "network", "racks", remedy=remedy)
+                remedy = "add every host or its class to one of the racks"
+                raise blame(f"host '{host}' is in no rack", "network", "racks", remedy=remedy)

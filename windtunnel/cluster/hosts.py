@@ -1,6 +1,6 @@
 """Hosts by class: CPU, memory, disks, NICs, virtual machines, roles, price and power.
 
-Almost everything may be left out: absent means *unknown*, never a default value.
+Almost all keys are optional: a missing value is *unknown*; there are no default values.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from windtunnel.cluster.complaints import blame
 from windtunnel.cluster.quantity import (
     ByteSize,
     Duration,
@@ -22,34 +21,8 @@ from windtunnel.cluster.quantity import (
     Price,
     Rate,
 )
-
-Role = Literal[
-    "namenode",
-    "secondarynamenode",
-    "journalnode",
-    "datanode",
-    "resourcemanager",
-    "nodemanager",
-    "historyserver",
-    "client",
-    "zookeeper",
-    "hbase-master",
-    "regionserver",
-    "kudu-master",
-    "kudu-tserver",
-    "impala-server",
-    "impala-daemon",
-    "spark-master",
-    "spark-worker",
-    "trino-coordinator",
-    "trino-worker",
-    "mon",
-    "mgr",
-    "osd",
-    "mds",
-    "rgw",
-    "management",
-]
+from windtunnel.cluster.roles import Role
+from windtunnel.cluster.validation_messages import blame
 
 Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 Index = Annotated[int, Field(strict=True, ge=0)]
@@ -63,7 +36,7 @@ class Part(BaseModel):
 
 
 class Cpu(Part):
-    """Processors of one host. ``threads_per_core`` is 1 where SMT (Hyper-Threading) is off."""
+    """Processors of one host. ``threads_per_core`` is 1 if SMT (Hyper-Threading) is off."""
 
     model: str | None = None
     sockets: Count | None = None
@@ -115,7 +88,7 @@ class Disk(Part):
 
 
 class Nic(Part):
-    """Equal network ports of one host. ``rate`` is of one port, ``measured_rate`` what it did."""
+    """Equal network ports of one host. ``rate`` and ``measured_rate`` are those of one port."""
 
     rate: LinkRate | None = None
     count: Count = 1
@@ -125,9 +98,9 @@ class Nic(Part):
 
 
 class Guest(Part):
-    """Equal virtual machines of one host. ``disks`` are what each of them sees.
+    """Equal virtual machines of one host. ``disks`` are those of each virtual machine.
 
-    ``pinned`` to a socket: the VMs are dealt to the sockets and stay there.
+    ``pinned``: the VMs are assigned to the sockets in turn and stay there.
     """
 
     name: Name = "vm"
@@ -153,10 +126,10 @@ class HostPower(Part):
 
 
 class Degraded(Part):
-    """One part of one host that does less than its class says: a limping disk, a slow port.
+    """One part of one host that is slower than described by its class: a degraded disk or port.
 
     ``host`` counts the hosts of the class from 0, ``index`` the disks or ports of the host
-    from 0 (None: all of them); ``to`` is the share of the rate that is left.
+    from 0 (None: all of them); ``to`` is the remaining fraction of the rate.
     """
 
     host: Index
@@ -167,10 +140,10 @@ class Degraded(Part):
 
 
 class HostClass(Part):
-    """``count`` equal hosts: what they are made of and which roles they play.
+    """``count`` equal hosts: their hardware and their roles.
 
-    ``extra_roles`` gives single hosts (by index from 0) roles beside those of the class:
-    a NameNode on the first worker, for example.
+    ``extra_roles`` gives single hosts (by index from 0) roles in addition to those of the
+    class: a NameNode on the first worker, for example.
     """
 
     count: Count
@@ -199,21 +172,21 @@ class HostClass(Part):
         return total
 
     def host_name(self, class_name: str, index: int) -> str:
-        """``master`` if there is one host of the class, else ``worker-1``, ``worker-2``, ..."""
+        """``master`` if the class has one host, else ``worker-1``, ``worker-2``, ..."""
         return class_name if self.count == 1 else f"{class_name}-{index + 1}"
 
     def roles_of(self, index: int) -> tuple[Role, ...]:
-        """The roles of the host number ``index`` (from 0)."""
+        """The roles of the host with the number ``index`` (from 0)."""
         return tuple(dict.fromkeys((*self.roles, *self.extra_roles.get(index, ()))))
 
     def role_counts(self) -> Counter[str]:
-        """How many nodes (hosts, or VMs where there are any) of the class play each role."""
+        """Number of nodes (hosts, or VMs if there are any) of the class with each role."""
         groups = [(guest.count, guest.roles) for guest in self.vms] or [(1, None)]
         counts: Counter[str] = Counter()
         for number, own in groups:
             for role in set(self.roles if own is None else own):
                 counts[role] += number * self.count
-        first = groups[0][1]  # extra roles fall to the first VM of their host
+        first = groups[0][1]  # The first VM of a host has its extra roles.
         held = set(self.roles if first is None else first)
         for extra in self.extra_roles.values():
             counts.update(set(extra) - held)
@@ -231,7 +204,7 @@ class HostClass(Part):
             self._check_part(entry, "degraded", position, "index")
         if self.price is not None and self.price_parts:
             remedy = "keep the price of the host or the prices of its parts"
-            raise blame("'price' and 'price_parts' cannot both be given", "price", remedy=remedy)
+            raise blame("'price' and 'price_parts' exclude each other", "price", remedy=remedy)
         currencies = {price.currency for price in self.price_parts.values()}
         if len(currencies) > 1:
             names = " and ".join(sorted(currencies))

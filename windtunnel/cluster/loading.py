@@ -1,4 +1,4 @@
-"""Cluster descriptions from files and from the catalogue that ships with the program."""
+"""Cluster descriptions from files and from the catalogue that is shipped with the program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from windtunnel.cluster.description import Cluster
-from windtunnel.cluster.shape import suggest
+from windtunnel.cluster.schema_paths import suggest
 from windtunnel.cluster.yamlfile import Located, load_text, load_yaml, validate
 from windtunnel.errors import DescriptionError
 
@@ -19,9 +19,9 @@ def catalogue_clusters() -> list[str]:
 
 
 def read_cluster(source: Path | str) -> Located:
-    """The YAML of a file or a catalogue entry, with lines, not yet checked.
+    """The YAML of a file or a catalogue entry with line numbers, before validation.
 
-    A text without a slash and without ``.yaml`` is a catalogue name.
+    A text without a slash and without ``.yaml`` is the name of a catalogue entry.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def read_cluster(source: Path | str) -> Located:
     if text not in names:
         raise DescriptionError(
             f"there is no cluster named '{text}' in the catalogue",
-            remedy=f"{suggest(text, names, 'cluster')}; a file needs its ending .yaml",
+            remedy=f"{suggest(text, names, 'cluster')}; the name of a file must end with .yaml",
         )
     entry = resources.files("windtunnel.catalogue").joinpath("clusters", f"{text}.yaml")
     return load_text(entry.read_text(encoding="utf-8"), f"catalogue/clusters/{text}.yaml")
@@ -47,6 +47,6 @@ def load_cluster(source: Path | str) -> Cluster:
     Raises
     ------
     DescriptionError
-        See :func:`read_cluster`; or the description is wrong (file, line, key).
+        See :func:`read_cluster`; also if the description is invalid (file, line, key).
     """
     return validate(Cluster, read_cluster(source))

@@ -1,8 +1,8 @@
 """Overriding parts of a description by path: ``hosts.worker.count=5``.
 
-A path is the keys from the top, joined by dots; a number is an index into a list
-(from 0). Where the description holds a mapping from names to plain values, the rest
-of the path is one name, so that ``settings.mapreduce.task.io.sort.mb`` needs no quotes.
+A path is the sequence of keys from the top, joined by dots; a number is an index into a list
+(from 0). Below a mapping from names to plain values, the remaining path is one name, so that
+``settings.mapreduce.task.io.sort.mb`` needs no quotes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel
 
 from windtunnel.cluster.description import Cluster
-from windtunnel.cluster.shape import Key, dotted, known_keys, members, nearest, types_at
+from windtunnel.cluster.schema_paths import Key, dotted, known_keys, members, nearest, types_at
 from windtunnel.cluster.yamlfile import Located, load_text, validate
 from windtunnel.errors import DescriptionError
 
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=BaseModel)
 def parse_assignment(text: str, model: type[BaseModel] = Cluster) -> tuple[str, Any]:
     """``hosts.worker.count=5`` -> ("hosts.worker.count", 5); the value is read as YAML.
 
-    Where ``model`` wants a text at the path, the value stays as it is written ("3.10").
+    If ``model`` requires a text at the path, the value is not parsed as YAML ("3.10").
 
     Raises
     ------
@@ -55,8 +55,8 @@ def split_path(model: type[BaseModel], data: Mapping[str, Any], path: str) -> tu
     Raises
     ------
     DescriptionError
-        Nothing in ``model`` has this path, or ``data`` has no such host class or list item;
-        the remedy names the nearest path.
+        ``model`` has no such path, or ``data`` has no such host class or list item; the remedy
+        names the nearest path.
     """
     parts = path.split(".")
     keys: tuple[Key, ...] = ()
@@ -78,7 +78,7 @@ def override_model(model: M, overrides: Mapping[str, Any]) -> M:
     Raises
     ------
     DescriptionError
-        An unknown path, or a result that the checks of the model refuse.
+        An unknown path, or a result that the model's checks reject.
     """
     data: dict[str, Any] = model.model_dump(mode="json", exclude_none=True, by_alias=True)
     for path, value in overrides.items():
@@ -114,7 +114,7 @@ def get_path(model: BaseModel, path: str) -> Any:
 
 
 def _maps_names_to_values(types: list[Any]) -> bool:
-    """Whether these types are a mapping whose values have nothing below them."""
+    """Whether these types are a mapping to plain values."""
     for annotation in types:
         if get_origin(annotation) is dict:
             below = members(get_args(annotation)[1])
@@ -124,12 +124,12 @@ def _maps_names_to_values(types: list[Any]) -> bool:
 
 def _name(path: str, name: str) -> str:
     if not name or name.startswith(".") or name.endswith("."):
-        raise DescriptionError(f"the path '{path}' ends in no name", key=path)
+        raise DescriptionError(f"the path '{path}' does not end with a name", key=path)
     return name
 
 
 def _step(path: str, keys: tuple[Key, ...], types: list[Any], here: Any, part: str) -> Key:
-    """The key that ``part`` means below ``keys``."""
+    """The key for ``part`` below ``keys``."""
     known: list[str] = known_keys(types)
     if any(get_origin(t) in (list, tuple) for t in types):
         known = [str(i) for i in range(len(here or []))]
@@ -146,9 +146,9 @@ def _step(path: str, keys: tuple[Key, ...], types: list[Any], here: Any, part: s
     elif known:
         remedy = f"known here: {', '.join(known)}"
     else:
-        remedy = f"'{above}' holds nothing in this description; set it as a whole"
+        remedy = f"'{above}' is empty in this description; set all of it"
     where = f" of '{above}'" if above else ""
-    raise DescriptionError(f"'{part}' is no known key{where}", key=path, remedy=remedy)
+    raise DescriptionError(f"'{part}' is not a known key{where}", key=path, remedy=remedy)
 
 
 def _get(here: Any, key: Key) -> Any:
@@ -158,7 +158,7 @@ def _get(here: Any, key: Key) -> Any:
 
 
 def _set(data: Any, keys: tuple[Key, ...], value: Any) -> None:
-    """Replace the value at ``keys``; mappings that are not there yet are made."""
+    """Replace the value at ``keys``; missing mappings are created."""
     for key in keys[:-1]:
         data = data.setdefault(key, {}) if isinstance(data, dict) else data[key]
     if value is None and isinstance(data, dict):
@@ -168,7 +168,7 @@ def _set(data: Any, keys: tuple[Key, ...], value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Parts of a description may be given as models too."""
+    """Plain data of a value, which may also be a model."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_none=True, by_alias=True)
     if isinstance(value, (list, tuple)):

@@ -1,13 +1,12 @@
 """Quantities with units, as pydantic types: ``ByteSize``, ``Rate``, ``Duration`` and so on.
 
 A quantity is written as a number and a unit ("64 MiB", "10 Gb/s", "2.6 GHz").
-Decimal and binary prefixes are kept apart (1 GB = 10^9 B, 1 GiB = 2^30 B), a
-``b`` is a bit and a ``B`` is a byte, and whatever could be read in two ways is
-refused with the ways to write it. General unit libraries are more lenient than
-that ("64 G", "10 gb", "5 m" all mean something to them), hence the small table
-of units here. In Python the values are plain numbers in base units (bytes,
-bytes/s, Hz, s, W); in JSON they are text again, and the text reads back to
-exactly the same number.
+Decimal and binary prefixes differ (1 GB = 10^9 B, 1 GiB = 2^30 B), a ``b`` is a
+bit and a ``B`` is a byte, and an ambiguous text is refused with the possible
+corrections. General unit libraries are less strict (they accept "64 G", "10 gb"
+and "5 m"), so this module has its own table of units. In Python, the values are
+plain numbers in base units (bytes, bytes/s, Hz, s, W); in JSON they are text,
+which parses back to exactly the same number.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _QUANTITY = re.compile(rf"\s*({_NUMBER})\s*(\S.*?)?\s*")
 
 
 class QuantityError(ValueError):
-    """A text that is not a quantity of the expected kind; the message says what to write."""
+    """A text that is not a quantity of the expected kind; the message contains the remedy."""
 
 
 def _prefixed(base: str, scale: Ratio, *, binary: bool, decimal: str = "kMGTP") -> dict[str, Ratio]:
@@ -42,12 +41,12 @@ def _prefixed(base: str, scale: Ratio, *, binary: bool, decimal: str = "kMGTP") 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One kind of quantity: its units (name -> factor to the base unit) and how to hint."""
+    """One kind of quantity: its units (name -> factor to the base unit) and examples."""
 
     noun: str
     units: Mapping[str, Ratio]
     examples: tuple[str, ...]
-    shown: tuple[str, ...] = ()  # units used for printing; all when empty
+    shown: tuple[str, ...] = ()  # units for printing; all if empty
 
     def parse(self, value: object, *, positive: bool = False) -> float:
         """The value in base units.
@@ -55,8 +54,8 @@ class Dimension:
         Raises
         ------
         QuantityError
-            No unit, an unknown or ambiguous unit, a negative number, zero where
-            ``positive`` is asked for.
+            No unit, an unknown or ambiguous unit, a negative number, or zero with
+            ``positive``.
         """
         return float(self.exact(value, positive=positive))
 
@@ -77,11 +76,11 @@ class Dimension:
             bound = "more than zero" if positive else "zero or more"
             raise QuantityError(f"must be {bound}, not '{value}'")
         if result > Ratio(10) ** 30:
-            raise QuantityError(f"'{value}' is larger than anything that exists")
+            raise QuantityError(f"'{value}' is too large")
         return result
 
     def format(self, value: float, parse: Callable[[str], float], digits: int | None) -> str:
-        """The shortest text that reads back as ``value``; with ``digits``, rounded for the eye."""
+        """The shortest text that parses back to ``value``; with ``digits``, a rounded text."""
         shown = self.shown or tuple(self.units)
         if digits is not None:
             return self._rounded(value, shown, digits)
@@ -98,7 +97,7 @@ class Dimension:
         base = min(shown, key=lambda name: abs(self.units[name] - 1))
         scaled = Ratio(value) / self.units[base]
         text = f"{_plain(scaled)} {base}"
-        if parse(text) != value:  # a float of the scaled value has lost the last bit
+        if parse(text) != value:  # The float of the scaled value is rounded.
             with localcontext(prec=24):
                 text = f"{Decimal(scaled.numerator) / Decimal(scaled.denominator)} {base}"
         return text
@@ -114,14 +113,14 @@ class Dimension:
         raise AssertionError("a dimension has at least one unit")
 
     def _write(self, number: str | None = None) -> str:
-        """Examples of how to write it, with the user's own number if there is one."""
+        """Examples of valid texts, with the user's number if there is one."""
         if number is None:
             return " or ".join(f"'{text}'" for text in self.examples)
         units = [text.split()[1] for text in self.examples]
         return " or ".join(f"'{number} {unit}'" for unit in units)
 
     def _complaint(self, number: str, unit: str | None) -> str:
-        """Why ``unit`` is refused and what to write instead."""
+        """The reason why ``unit`` is refused, and the correct texts."""
         if unit is None:
             return f"'{number}' has no unit: write {self._write(number)}"
         near = [n for n in self.units if _bare(n) == _bare(unit) and "bit" not in n]
@@ -140,14 +139,14 @@ _SPOKEN |= dict.fromkeys(("day", "days"), "d")
 
 
 def _bare(unit: str) -> str:
-    """A unit stripped of what people get wrong: case, ``i``, bit or byte, ``ps`` for ``/s``."""
+    """A unit without common mistakes: case, ``i``, bit or byte, ``ps`` for ``/s``."""
     text = re.sub(r"(/s|/sec|ps)$", "", unit.lower())
     text = re.sub(r"(bytes?|bits?|ib|i|b|hz)$", "", text)
     return _SPOKEN.get(text, text)
 
 
 def _explain(unit: str, factor: Ratio) -> str:
-    """What a unit means, in parentheses, where bits, bytes or prefixes can be confused."""
+    """The meaning of a unit in parentheses, if bits, bytes or prefixes can be confused."""
     if "B" in unit:
         power = factor.numerator.bit_length() - 1
         binary = "i" in unit
@@ -163,7 +162,7 @@ def _decimal(value: Ratio, places: int) -> str:
 
 
 def _plain(value: Ratio) -> str:
-    """The shortest text of a number: whole if it is whole, a float's repr otherwise."""
+    """The shortest text of a number: an integer if possible, else a float's repr."""
     return str(value.numerator) if value.denominator == 1 else repr(float(value))
 
 
@@ -194,7 +193,7 @@ _SECONDS = Dimension(
     ("30 s", "5 min"),
 )
 _WATTS = Dimension("a power", {"W": _ONE, "kW": Ratio(1000)}, ("240 W",))
-_PERCENT = Dimension("a share", {"%": Ratio(1, 100)}, ("20 %",))
+_PERCENT = Dimension("a fraction", {"%": Ratio(1, 100)}, ("20 %",))
 CURRENCIES = ("USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR")
 
 
@@ -230,9 +229,9 @@ def parse_fraction(value: object) -> float:
     elif isinstance(value, float) or (isinstance(value, int) and value == 0):
         result = float(value)
     else:
-        raise QuantityError(f"must be a share such as '20 %' or 0.2, not {value!r}")
+        raise QuantityError(f"must be a fraction such as '20 %' or 0.2, not {value!r}")
     if not 0 <= result <= 1:
-        raise QuantityError(f"must lie between 0 % and 100 %, not {value}")
+        raise QuantityError(f"must be between 0 % and 100 %, not {value}")
     return result
 
 
@@ -247,7 +246,7 @@ def format_rate(value: float, digits: int | None = None) -> str:
 
 
 def format_link_rate(value: float, digits: int | None = None) -> str:
-    """Bytes/s as text in bits, as NICs and switches are sold ("10 Gb/s")."""
+    """Bytes/s as text in bits, the usual unit of NICs and switches ("10 Gb/s")."""
     return _LINK.format(value, parse_rate, digits)
 
 
@@ -267,13 +266,13 @@ def format_power(value: float, digits: int | None = None) -> str:
 
 
 def format_fraction(value: float, digits: int | None = None) -> str:
-    """A share as text ("20 %")."""
+    """A fraction as text ("20 %")."""
     return _PERCENT.format(value, parse_fraction, digits)
 
 
 @dataclass(frozen=True)
 class Money:
-    """An amount in one currency. Sums across currencies are refused: rates change, facts do not."""
+    """An amount in one currency. Sums across currencies are refused: exchange rates change."""
 
     amount: float
     currency: str
@@ -305,7 +304,7 @@ def format_price(value: Money) -> str:
 
 
 def _positive(dimension: Dimension, parse: Callable[[object], Any]) -> Callable[[object], Any]:
-    """A parser that refuses zero as well."""
+    """A parser that also refuses zero."""
 
     def checked(value: object) -> Any:
         dimension.exact(value, positive=True)
@@ -328,7 +327,7 @@ def _schema(dimension: Dimension) -> WithJsonSchema:
 
 
 def _text(formatter: Callable[[Any], str]) -> PlainSerializer:
-    """Text in JSON; cached, because overrides print the same quantities again and again."""
+    """Text in JSON; cached, because overrides format the same quantities many times."""
     cached = lru_cache(maxsize=4096)(formatter)
     return PlainSerializer(
         lambda value: cached(value),  # noqa: PLW0108 - pydantic cannot inspect a cache
@@ -362,7 +361,7 @@ Fraction = Annotated[
     _text(format_fraction),
     WithJsonSchema(
         {
-            "description": "a share: '20 %' or 0.2",
+            "description": "a fraction: '20 %' or 0.2",
             "anyOf": [
                 {"type": "string", "pattern": rf"^\s*{_NUMBER}\s*%\s*$", "examples": ["20 %"]},
                 {"type": "number", "minimum": 0, "maximum": 1},

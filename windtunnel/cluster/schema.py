@@ -8,7 +8,7 @@ from windtunnel.cluster.description import Cluster
 
 
 def cluster_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12), ready to be written for editors."""
+    """The JSON Schema (draft 2020-12), for editors."""
     schema = Cluster.model_json_schema(mode="validation")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,7 +1,7 @@
-"""What is known of Hadoop's properties: their site file, their default, who reads them.
+"""Facts about Hadoop's properties: their site file, their default, the daemons that read them.
 
-The dictionaries in ``catalogue/hadoop_properties`` come from the default files inside
-Hadoop's own jars (``tools/refresh_hadoop_properties.py``), one per line of Hadoop.
+The dictionaries in ``catalogue/hadoop_properties`` come from the default files in
+Hadoop's jars (``tools/refresh_hadoop_properties.py``), one per line of Hadoop.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from windtunnel.cluster.shape import nearest
+from windtunnel.cluster.roles import ROLES
+from windtunnel.cluster.schema_paths import nearest
 
 Affected = Literal["client", "hdfs", "yarn", "all"]
 Value = str | int | float | bool
 
-# Families whose members are not listed in a default file; the first match decides.
+# Families whose members are not in a default file; the first match applies.
 _FAMILIES: tuple[tuple[str, str], ...] = (
     ("yarn.scheduler.capacity.", "capacity-scheduler.xml"),
     ("security.", "hadoop-policy.xml"),
@@ -33,19 +34,7 @@ _FAMILIES: tuple[tuple[str, str], ...] = (
 )
 _OTHERWISE = "core-site.xml"
 
-# Properties of software beside Hadoop, by the engine that reads them when it starts.
-_ENGINES = {
-    "spark": "spark",
-    "hbase": "hbase",
-    "hfile": "hbase",
-    "zookeeper": "hbase",
-    "hive": "hive",
-    "kudu": "kudu",
-    "pig": "pig",
-    "trino": "trino",
-}
-
-# Names made by users or by programs: nobody can list them, so they are never "unknown".
+# Names that users or programs define: they cannot be listed, so they are never "unknown".
 _FREE = re.compile(
     r"(yarn\.scheduler\.capacity|security|hadoop\.kms|httpfs"
     r"|mapreduce\.(tera(sort|gen|validate)|randomwriter|randomtextwriter)"
@@ -55,7 +44,7 @@ _FREE = re.compile(
     r"|callqueue|ipc\.\d+|io\.compression\.codec|test)(\..+)?"
 )
 
-# Who has to be restarted (all: HDFS and YARN alike); the first match decides.
+# The daemons that have to be restarted (all: HDFS and YARN); the first match applies.
 _READERS: tuple[tuple[str, Affected], ...] = (
     (r"mapreduce\.(jobhistory|shuffle)\..*", "yarn"),
     (r"mapreduce\..*|mapred\..*|yarn\.app\.mapreduce\..*", "client"),
@@ -79,7 +68,7 @@ class NonDefault:
 
 
 def site_of(name: str, version: str | None = None) -> str:
-    """The site file that a property belongs in, such as ``hdfs-site.xml``."""
+    """The site file of a property, such as ``hdfs-site.xml``."""
     entry = _properties(_line(version)).get(name)
     if entry is not None:
         return entry[0]
@@ -93,9 +82,9 @@ def default_of(name: str, version: str | None = None) -> str | None:
 
 
 def affects(name: str) -> Affected:
-    """Who must be restarted to see a new value: nobody but new clients, HDFS, YARN, or all.
+    """What must be restarted to read a new value: only clients, HDFS, YARN, or all.
 
-    Engines beside Hadoop are clients in that sense: no daemon of Hadoop reads their settings.
+    The settings of other engines affect only clients: no daemon of Hadoop reads them.
     """
     if engine_of(name):
         return "client"
@@ -104,12 +93,12 @@ def affects(name: str) -> Affected:
 
 
 def engine_of(name: str) -> str | None:
-    """The engine beside Hadoop that reads a property; None: Hadoop itself."""
-    return _ENGINES.get(name.partition(".")[0])
+    """The engine other than Hadoop that reads a property; None: Hadoop itself."""
+    return ROLES.engine_of_setting(name)
 
 
 def unknown_settings(settings: Mapping[str, Value], version: str | None = None) -> list[str]:
-    """One warning per setting that this Hadoop line does not know, with the nearest it knows."""
+    """One warning per setting that is unknown in this Hadoop line, with the nearest known one."""
     line = _line(version)
     known = _properties(line)
     return [
@@ -121,7 +110,7 @@ def unknown_settings(settings: Mapping[str, Value], version: str | None = None) 
 
 @cache
 def _unknown(name: str, line: str) -> str:
-    """The warning. Made once per name: looking for the nearest of 2,000 names takes long."""
+    """The warning; cached, because finding the nearest of 2,000 names is slow."""
     known = _properties(line)
     near = _longer(name, known) or nearest(name, known)
     hint = f"; did you mean '{near}'?" if near else ""
@@ -139,19 +128,19 @@ def non_defaults(settings: Mapping[str, Value], version: str | None = None) -> l
 
 
 def text_of(value: Value) -> str:
-    """A setting's value as it stands in a site file."""
+    """A setting's value as text in a site file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _longer(name: str, known: Mapping[str, object]) -> str | None:
-    """A known property that ends in ``name``: ``io.sort.mb`` was renamed that way."""
+    """A known property that ends with ``name``: ``io.sort.mb`` was renamed that way."""
     found = [other for other in known if other.endswith(f".{name}")]
     found.sort(key=lambda other: (not other.startswith("mapreduce."), len(other)))
     return found[0] if found else None
 
 
 def _line(version: str | None) -> str:
-    """The line whose dictionary serves a version; the newest for versions without one."""
+    """The line whose dictionary applies to a version; the newest for versions without one."""
     lines = _lines()
     wanted = ".".join((version or "").split(".")[:2])
     return wanted if wanted in lines else lines[-1]

@@ -1,8 +1,7 @@
-"""YAML files with line numbers, and validation that answers with FILE:LINE and key.
+"""YAML files with line numbers, and validation errors with FILE:LINE and key.
 
-Generic on purpose: cluster descriptions and study files both go through
-:func:`load_yaml` and :func:`validate`. Whatever is wrong with a file ends in
-exactly one :class:`DescriptionError`.
+The module is generic: cluster descriptions and study files both use :func:`load_yaml` and
+:func:`validate`. All errors of a file are reported in exactly one :class:`DescriptionError`.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from ruamel.yaml.constructor import BaseConstructor, ConstructorError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from windtunnel.cluster.complaints import Complaint, complaints
-from windtunnel.cluster.shape import Key, dotted
+from windtunnel.cluster.schema_paths import Key, dotted
+from windtunnel.cluster.validation_messages import Complaint, complaints
 from windtunnel.errors import DescriptionError
 
-MAX_NODES = 200_000  # a description is small; aliases that multiply are not a description
+MAX_NODES = 200_000  # protects against aliases that multiply; a description is small
 _TEXT_TAGS = ("str", "timestamp", "binary")
 _NUMBER_TAGS = ("int", "float", "bool", "null")
 M = TypeVar("M", bound=BaseModel)
@@ -30,7 +29,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Located:
-    """Plain data and where each part of it stands.
+    """Plain data and the line of each part.
 
     ``name`` is the file as the user wrote it, or None for data without a file;
     ``lines`` maps a path (a tuple of keys and indices) to a line, counted from 1.
@@ -42,14 +41,14 @@ class Located:
     text: str = ""
 
     def line_of(self, loc: tuple[Key, ...]) -> int | None:
-        """The line of ``loc``, or of the nearest part above it that is in the file."""
+        """The line of ``loc``, or of its nearest parent in the file."""
         for length in range(len(loc), 0, -1):
             if loc[:length] in self.lines:
                 return self.lines[loc[:length]]
         return self.lines.get(())
 
     def error(self, message: str, *loc: Key, remedy: str = "") -> DescriptionError:
-        """A DescriptionError that points at ``loc`` in this file."""
+        """A DescriptionError at ``loc`` in this file."""
         return DescriptionError(
             message, remedy=remedy, file=self.name, line=self.line_of(loc), key=dotted(loc) or None
         )
@@ -62,15 +61,15 @@ def load_yaml(path: Path | str) -> Located:
     ------
     DescriptionError
         The file is missing, a directory, unreadable, not UTF-8, empty, not YAML, has a
-        key twice, or is not a mapping.
+        duplicate key, or is not a mapping.
     """
     file = Path(path)
     try:
         if not file.exists():
-            raise DescriptionError("there is no such file", file=path, remedy="check the path")
+            raise DescriptionError("the file does not exist", file=path, remedy="check the path")
         if not file.is_file():
             kind = "a directory" if file.is_dir() else "not a regular file"
-            raise DescriptionError(f"this is {kind}", file=path, remedy="give a YAML file")
+            raise DescriptionError(f"this is {kind}", file=path, remedy="specify a YAML file")
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
@@ -89,12 +88,12 @@ def load_yaml(path: Path | str) -> Located:
 
 
 def load_text(text: str, name: str | None = None) -> Located:
-    """Like :func:`load_yaml`, for text; ``name`` stands for the file in messages."""
+    """Like :func:`load_yaml`, for text; ``name`` is the name of the file in messages."""
     try:
         yaml = YAML(typ="safe", pure=True)
         node = yaml.compose(text)
         if node is None:
-            raise DescriptionError("the file is empty", file=name, remedy="describe it in YAML")
+            raise DescriptionError("the file is empty", file=name, remedy="add the description")
         walk = _Walk(name, yaml.constructor)
         data = walk.plain(node, ())
     except MarkedYAMLError as error:
@@ -114,11 +113,11 @@ def load_text(text: str, name: str | None = None) -> Located:
     return Located(data, name, walk.lines, text)
 
 
-_SYNTAX_REMEDY = "check the indentation, colons, quotes and tabs at that place"
+_SYNTAX_REMEDY = "check the indentation, colons, quotes and tabs on that line"
 
 
 def _syntax_error(error: MarkedYAMLError, name: str | None) -> DescriptionError:
-    """The parser's complaint with the line it points at."""
+    """The parser's error with its line."""
     mark = error.problem_mark or error.context_mark
     problem = error.problem or error.context or "cannot be parsed"
     if problem.startswith("found unknown escape") or mark is None:
@@ -134,7 +133,7 @@ def _syntax_error(error: MarkedYAMLError, name: str | None) -> DescriptionError:
 
 
 class _Walk:
-    """Turns composed nodes into plain data and notes the line of every key and item."""
+    """Converts composed nodes to plain data and records the line of every key and item."""
 
     def __init__(self, name: str | None, constructor: BaseConstructor) -> None:
         self.name = name
@@ -144,7 +143,7 @@ class _Walk:
         self._constructor = constructor
 
     def plain(self, node: Node, loc: tuple[Key, ...]) -> Any:
-        """The value of ``node``, which stands at ``loc``."""
+        """The value of ``node``, which is at ``loc``."""
         self._visited += 1
         if any(node is outer for outer in self._open):
             raise self._error("an alias refers to something that contains it", node, loc)
@@ -172,10 +171,10 @@ class _Walk:
             if key in result:
                 first = self.lines[where]
                 raise self._error(
-                    f"the key stands here a second time; the first is on line {first}",
+                    f"the key is a duplicate; the first one is on line {first}",
                     key_node,
                     where,
-                    remedy="keep one of the two",
+                    remedy="remove one of the two",
                 )
             self.lines[where] = line
             result[key] = self.plain(value_node, where)
@@ -194,14 +193,14 @@ class _Walk:
             raise self._error(f"'{node.value}' cannot be read: {error}", node, loc) from None
 
     def _text(self, node: Node, loc: tuple[Key, ...]) -> str:
-        """The text of a scalar; half a surrogate pair, which an escape can write, is none."""
+        """The text of a scalar; half a surrogate pair, which an escape can produce, is an error."""
         text = str(node.value)
         try:
             text.encode()
         except UnicodeEncodeError as error:
             half = f"\\u{ord(text[error.start]):04x}"
             remedy = "write the character itself, or its code with eight digits (\\U0001f600)"
-            message = f"the escape {half} is no character"
+            message = f"the escape {half} is not a character"
             raise self._error(message, node, loc, remedy=remedy) from None
         return text
 
@@ -223,8 +222,8 @@ def validate(model: type[M], located: Located) -> M:
     Raises
     ------
     DescriptionError
-        Led by the first complaint in the order of the file (file, line, key, what to do);
-        the other complaints follow in the message, one line each.
+        With the first complaint in the order of the file (file, line, key, remedy); the message
+        also contains the other complaints, one line each.
     """
     try:
         return model.model_validate(located.data)
@@ -237,7 +236,7 @@ def validate(model: type[M], located: Located) -> M:
 
 
 def _line(located: Located, complaint: Complaint) -> str:
-    """One further complaint on one line."""
+    """One additional complaint on one line."""
     line = located.line_of(complaint.loc)
     where = f"line {line}: " if line is not None and located.name is not None else ""
     key = f"key '{dotted(complaint.loc)}': " if complaint.loc else ""

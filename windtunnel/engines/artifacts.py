@@ -1,20 +1,19 @@
-"""The jars of an engine in the per-user cache: fetched once, verified, whole or absent.
+"""The jars of an engine in the per-user cache: fetched once, verified, complete or absent.
 
     CACHE/artifacts/hadoop-3.5/<digest of the lock>/lib/*.jar
                                                    /client-lib/*.jar
                                                    /plugin/*.jar
                                                    /COMPLETE
 
-A set is put together in ``<digest>.part`` beside it and renamed as its last step,
-with the marker ``COMPLETE`` inside, so that a killed download never looks whole.
-The marker holds size, times and inode of every jar: while they are unchanged the
-hash is known to be good; a jar that differs in any of them is hashed again.
+A set is assembled in the neighbouring folder ``<digest>.part`` and renamed in the last
+step, with the marker ``COMPLETE`` inside, so that a killed download never looks complete.
+The marker holds size, times and inode of every jar: while they are unchanged, the stored
+hash is valid; a jar that differs in any of them is hashed again.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import shutil
@@ -27,6 +26,7 @@ from typing import NamedTuple
 import filelock
 import platformdirs
 
+from windtunnel import durable
 from windtunnel.engines.locks import (
     CLIENT_LIB,
     FOLDERS,
@@ -38,18 +38,17 @@ from windtunnel.engines.locks import (
     shipped_lock,
 )
 from windtunnel.engines.progress import Progress, Silent
-from windtunnel.engines.storage import flush_to_disk, sha256_of
+from windtunnel.engines.storage import sha256_of
 from windtunnel.errors import SetupError, StorageFullError
 
 CACHE_VARIABLE = "WINDTUNNEL_CACHE"
 MARKER = "COMPLETE"
 MARKER_SCHEMA = 1
 SPARE_BYTES = 32 * 1024 * 1024
-"""Free space that must be left after a download."""
+"""Free space that must remain after a download."""
 WAIT_S = 1800
 """Longest wait for another process that is fetching the same set."""
-
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+_MORE_SPACE = f"free some space, or set {CACHE_VARIABLE} to a directory on a larger disk"
 
 Stamp = list[int]
 """Size in bytes, modification and change time in ns, inode."""
@@ -79,12 +78,12 @@ class ArtifactSet:
 
     @property
     def client_lib(self) -> Path:
-        """Directory of jars that only clients submit, such as the examples."""
+        """Directory of jars that only clients use, such as the examples."""
         return self.root / CLIENT_LIB
 
     @property
     def plugin(self) -> Path:
-        """Directory of the jars that a daemon loads by itself, apart from its own."""
+        """Directory of the jars that a daemon loads separately, as a plug-in."""
         return self.root / PLUGIN
 
 
@@ -102,7 +101,7 @@ def ensure_shipped(name: str, progress: Progress | None = None) -> ArtifactSet:
 def ensure(
     lock_path: Path, name: str, progress: Progress | None = None, *, rehash: bool = False
 ) -> ArtifactSet:
-    """Return the jars of ``lock_path``, fetching from Maven what the cache lacks.
+    """Return the jars of ``lock_path``; fetch those that the cache lacks from Maven.
 
     Parameters
     ----------
@@ -111,9 +110,9 @@ def ensure(
     name:
         Folder in the cache, such as ``hadoop-3.5``.
     progress:
-        Shown while jars are fetched; untouched when nothing has to be.
+        Shown while jars are fetched; not used if the cache has all of them.
     rehash:
-        Hash every jar, even those whose stamp is unchanged.
+        Hash every jar, including those whose stamp is unchanged.
 
     Raises
     ------
@@ -147,7 +146,7 @@ def clear_cache() -> int:
 
 
 def _fetch_set(lock: Lock, root: Path, name: str, progress: Progress) -> None:
-    """Build the set beside ``root`` and rename it, unless another process did meanwhile."""
+    """Build the set next to ``root`` and rename it, unless another process has done so."""
     part = root.with_name(f"{root.name}.part")
     with _alone(root.with_name(f"{root.name}.lock"), progress):
         if root.is_dir():
@@ -155,7 +154,7 @@ def _fetch_set(lock: Lock, root: Path, name: str, progress: Progress) -> None:
         shutil.rmtree(part / "staging", ignore_errors=True)
         missing = [jar for jar in lock.jars if not _have(jar, part, root.parents[1])]
         _check_space(missing, part)
-        # a jar that lies in two folders is fetched once and copied
+        # a jar that belongs to two folders is fetched once and copied
         once = {jar.filename: jar for jar in missing}
         if missing:
             from windtunnel.engines import maven  # jgo costs 0.2 s, needed only here
@@ -167,19 +166,19 @@ def _fetch_set(lock: Lock, root: Path, name: str, progress: Progress) -> None:
                 progress.stop()
         for jar in missing:
             if jar is not once[jar.filename] and not _have(jar, part, root.parents[1]):
-                raise _damaged(part, f"lost {jar.filename} while it was put together")
+                raise _damaged(part, f"lost {jar.filename} while it was being assembled")
         _publish(lock, part, root)
 
 
 def _have(jar: LockedJar, part: Path, artifacts: Path) -> bool:
-    """Whether an earlier try, or another complete set, already holds the verified jar."""
+    """Whether an earlier attempt or another complete set already holds the verified jar."""
     target = part / jar.relative
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.is_file():
         for twin in artifacts.glob(f"*/*/*/{jar.filename}"):
             with contextlib.suppress(OSError):
                 shutil.copyfile(twin, target)
-                flush_to_disk(target)
+                durable.flush(target)
                 break
     if target.is_file() and sha256_of(target) == jar.sha256:
         return True
@@ -188,17 +187,21 @@ def _have(jar: LockedJar, part: Path, artifacts: Path) -> bool:
 
 
 def _check_space(missing: list[LockedJar], part: Path) -> None:
-    """Refuse to begin a download that cannot fit."""
+    """Refuse to start a download for which the disk has no room."""
     if not missing:
         return
     needed = sum(jar.size for jar in missing) + SPARE_BYTES
     free = shutil.disk_usage(part).free
     if all(jar.size for jar in missing) and free < needed:
-        raise _full(part, f"{needed / 1e6:.0f} MB are needed, {free / 1e6:.0f} MB are free")
+        raise StorageFullError(
+            f"the cache {part} does not fit on its disk: {needed / 1e6:.0f} MB are needed, "
+            f"{free / 1e6:.0f} MB are free",
+            remedy=_MORE_SPACE,
+        )
 
 
 def _publish(lock: Lock, part: Path, root: Path) -> None:
-    """Turn a finished ``part`` into ``root``; the rename is the moment it becomes whole."""
+    """Rename a finished ``part`` to ``root``; the rename makes the set complete."""
     shutil.rmtree(part / "staging", ignore_errors=True)
     wanted = {jar.relative for jar in lock.jars}
     for stray in (file for file in part.rglob("*") if file.is_file()):
@@ -206,19 +209,19 @@ def _publish(lock: Lock, part: Path, root: Path) -> None:
             stray.unlink()
     for folder in FOLDERS:
         (part / folder).mkdir(exist_ok=True)
-        flush_to_disk(part / folder)
+        durable.flush(part / folder)
     _write_marker(lock, part)
     part.rename(root)
-    flush_to_disk(root.parent)
+    durable.flush(root.parent)
 
 
 # -- checking ----------------------------------------------------------------------
 
 
 def _check(lock: Lock, root: Path, rehash: bool) -> None:
-    """Refuse a set with a jar that is missing, altered or strange.
+    """Refuse a set with a jar that is missing, altered or not in the lock file.
 
-    A missing marker is no damage by itself: every jar is hashed and it is written anew.
+    A missing marker is not an error: every jar is hashed and the marker is written again.
     """
     strangers = _jars_in(root) - {jar.relative for jar in lock.jars}
     if strangers:
@@ -245,7 +248,7 @@ def _jars_in(root: Path) -> set[str]:
 
 
 def _stamp(root: Path, jar: LockedJar) -> Stamp:
-    """Size, times and inode. The change time cannot be set back by an ordinary user."""
+    """Size, times and inode. An ordinary user cannot reset the change time."""
     try:
         facts = (root / jar.relative).stat()
     except FileNotFoundError as problem:
@@ -254,7 +257,7 @@ def _stamp(root: Path, jar: LockedJar) -> Stamp:
 
 
 def _read_marker(root: Path) -> dict[str, Stamp]:
-    """The stamps in the marker; none when it is missing or not ours."""
+    """The stamps in the marker; none if it is missing or has another format."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         document = json.loads((root / MARKER).read_text(encoding="utf-8"))
         if document["schema"] == MARKER_SCHEMA:
@@ -263,14 +266,9 @@ def _read_marker(root: Path) -> dict[str, Stamp]:
 
 
 def _write_marker(lock: Lock, folder: Path) -> None:
-    """Write the marker atomically: temporary file, flush, rename, flush."""
     stamps = {jar.relative: _stamp(folder, jar) for jar in lock.jars}
-    temporary = folder / f".{MARKER}.{os.getpid()}"
     text = json.dumps({"schema": MARKER_SCHEMA, "jars": stamps}, indent=1)
-    temporary.write_text(text, encoding="utf-8")
-    flush_to_disk(temporary)
-    temporary.replace(folder / MARKER)
-    flush_to_disk(folder)
+    durable.write_text(folder / MARKER, text)
 
 
 # -- errors and locks --------------------------------------------------------------
@@ -283,30 +281,19 @@ def _damaged(root: Path, what: str) -> SetupError:
     )
 
 
-def _full(path: Path, what: str) -> StorageFullError:
-    return StorageFullError(
-        f"the cache {path} does not fit on its disk: {what}",
-        remedy=f"free some space, or set {CACHE_VARIABLE} to a directory on a larger disk",
+def _storage_errors(path: Path) -> contextlib.AbstractContextManager[None]:
+    """Convert the system's errors about ``path`` to errors with a remedy."""
+    return durable.storage_errors(
+        f"the cache {path} cannot be used",
+        remedy=f"make it writable, or set {CACHE_VARIABLE} to a directory that is",
+        space=_MORE_SPACE,
+        error=SetupError,
     )
 
 
 @contextlib.contextmanager
-def _storage_errors(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about ``path`` into an error with a remedy."""
-    try:
-        yield
-    except OSError as problem:
-        if problem.errno in _FULL:
-            raise _full(path, problem.strerror or "no space left") from problem
-        raise SetupError(
-            f"the cache {path} cannot be used: {problem}",
-            remedy=f"make it writable, or set {CACHE_VARIABLE} to a directory that is",
-        ) from problem
-
-
-@contextlib.contextmanager
 def _alone(path: Path, progress: Progress) -> Iterator[None]:
-    """Hold the lock file ``path``, so that one process at a time fetches a set."""
+    """Hold the lock file ``path``, so that only one process at a time fetches a set."""
     lock = filelock.FileLock(path)
     try:
         lock.acquire(timeout=0)

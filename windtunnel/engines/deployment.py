@@ -1,15 +1,25 @@
-"""The deployment contract: a running cluster as workloads see it, on whatever testbed."""
+"""The deployment contract: a running cluster as workloads see it, on every testbed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
+from windtunnel.cluster import Cluster
+from windtunnel.engines.faults import Faulty
+from windtunnel.engines.running import Running
+from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import Host
 from windtunnel.results.record import Phase
+from windtunnel.results.sample import Sample, Source
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Running)
 
 
 @dataclass(frozen=True)
@@ -17,11 +27,11 @@ class JobRun:
     """A finished job: its phase record, all its counters, and its task attempts.
 
     ``counters`` maps ``GROUP:NAME`` to the job's total. ``tasks`` rows have the columns
-    of the ``tasks`` Parquet file (see ``results/folder.py``). ``notes`` say what could not be
-    read; the metrics that need it are then left out. ``output`` holds the last lines that the
-    job's client wrote, for programs that say their result there. ``samples`` are readings that
-    a client took itself while it ran, such as its throughput each second: time in s since 1970,
-    host, metric, unit, value; they are stored with those of the hosts.
+    of the ``tasks`` Parquet file (see ``results/folder.py``). ``notes`` state what could not be
+    read; the metrics that need it are then omitted. ``output`` holds the last lines that the
+    job's client wrote, for programs that print their result there. ``samples`` are readings that
+    a client took itself while it ran, such as its throughput each second; they are stored with
+    those of the hosts.
     """
 
     phase: Phase
@@ -29,7 +39,7 @@ class JobRun:
     tasks: Sequence[Mapping[str, Any]] = field(default_factory=list)
     notes: Sequence[str] = ()
     output: str = ""
-    samples: Sequence[tuple[float, str, str, str, float]] = ()
+    samples: Sequence[Sample] = ()
 
 
 @dataclass(frozen=True)
@@ -65,76 +75,31 @@ class FileSystem(Protocol):
         ...
 
 
-@runtime_checkable
-class Transfers(Protocol):
-    """A deployment that can move files between a client host and its file system.
+class Deployment(ABC):
+    """A running cluster.
 
-    ``client_folder`` is a folder on the client's own disk.
+    What not every deployment can do has a default here, so that nobody looks at its type: without
+    a client of its own :meth:`put` and its like raise TrialInvalidError, without limits
+    :meth:`unshaped` changes nothing, without hosts to sample there are no :meth:`sources`.
+
+    Attributes
+    ----------
+    id:
+        Id of the deployment on this machine.
+    hosts:
+        Its hosts, the masters first.
+    files:
+        The cluster's file system.
+    faulty:
+        Makes faults in it; None: none can be made.
     """
 
-    @property
-    def client_folder(self) -> Path:
-        """A folder on the client's own disk, for the files that are put and got."""
-        ...
+    id: str
+    hosts: Sequence[Host]
+    files: FileSystem
+    faulty: Faulty | None = None
 
-    def put(
-        self,
-        sources: Sequence[Path],
-        folder: str,
-        *,
-        replication: int,
-        streams: int = 1,
-        deadline_s: float,
-    ) -> JobRun:
-        """Copy files of the client into a folder of the file system, as one timed phase.
-
-        Raises TrialInvalidError if it fails, DeploymentError if a daemon died meanwhile.
-        """
-        ...
-
-    def get(
-        self, sources: Sequence[str], folder: Path, *, streams: int = 1, deadline_s: float
-    ) -> JobRun:
-        """Copy files of the file system into a folder of the client; errors as with put."""
-        ...
-
-    def run_on_client(
-        self, name: str, argv: Sequence[str], *, deadline_s: float, reads: Sequence[Path] = ()
-    ) -> str:
-        """Run a program on the client host; returns what it wrote. Errors as with put.
-
-        ``reads`` are the user's own files that it reads.
-        """
-        ...
-
-
-@runtime_checkable
-class Limited(Protocol):
-    """A deployment whose hosts have limits that can be lifted for what is not measured."""
-
-    def unshaped(self) -> AbstractContextManager[None]:
-        """A context without the limits; at its end all that was written is on the disks."""
-        ...
-
-
-class Deployment(Protocol):
-    """A running cluster."""
-
-    @property
-    def id(self) -> str:
-        """Id of the deployment on this machine."""
-        ...
-
-    @property
-    def hosts(self) -> Sequence[Host]:
-        """Its hosts, the masters first."""
-        ...
-
-    @property
-    def files(self) -> FileSystem:
-        """The cluster's file system."""
-        ...
-
+    @abstractmethod
     def run_job(
         self,
         phase: str,
@@ -154,7 +119,7 @@ class Deployment(Protocol):
         settings:
             Hadoop properties of this job alone.
         deadline_s:
-            Monotonic time (``time.monotonic()``) at which the job is given up.
+            Monotonic time (``time.monotonic()``) at which the job is aborted.
 
         Raises
         ------
@@ -163,12 +128,109 @@ class Deployment(Protocol):
         DeploymentError
             If a daemon died meanwhile.
         """
-        ...
 
+    @abstractmethod
+    def reconfigure(self, cluster: Cluster) -> list[str]:
+        """Change only what differs from ``cluster``; returns one line for each change.
+
+        Raises
+        ------
+        DeploymentError
+            If the difference needs a new deployment.
+        """
+
+    @abstractmethod
+    def provenance(self) -> dict[str, Any]:
+        """Versions and hashes of the software and all settings that are not defaults."""
+
+    @abstractmethod
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon, if one has died."""
-        ...
 
+    @abstractmethod
     def processes(self) -> Mapping[str, int]:
         """Process id of every daemon by its name, for the sampler."""
-        ...
+
+    @cached_property
+    def cache(self) -> dict[Hashable, Any]:
+        """What later trials on this deployment use again; it ends with the deployment."""
+        return {}
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` returned when ``key`` was first used on this deployment."""
+        if key not in self.cache:
+            self.cache[key] = make()
+        found: T = self.cache[key]
+        return found
+
+    @property
+    def client(self) -> Host:
+        """The host that jobs and transfers start from."""
+        return self.hosts[0]
+
+    @property
+    def client_folder(self) -> Path:
+        """A folder on the client's own disk, for the files that are put and got.
+
+        Raises TrialInvalidError where there is no client.
+        """
+        raise _no_client()
+
+    def put(
+        self,
+        sources: Sequence[Path],
+        folder: str,
+        *,
+        replication: int,
+        streams: int = 1,
+        deadline_s: float,
+    ) -> JobRun:
+        """Copy files of the client into a folder of the file system, as one timed phase.
+
+        Raises TrialInvalidError if it fails, DeploymentError if a daemon died meanwhile.
+        """
+        raise _no_client()
+
+    def get(
+        self, sources: Sequence[str], folder: Path, *, streams: int = 1, deadline_s: float
+    ) -> JobRun:
+        """Copy files of the file system into a folder of the client; errors as with put."""
+        raise _no_client()
+
+    def run_on_client(
+        self, name: str, argv: Sequence[str], *, deadline_s: float, reads: Sequence[Path] = ()
+    ) -> str:
+        """Run a program on the client host; returns what it wrote. Errors as with put.
+
+        ``reads`` are the user's own files that it reads.
+        """
+        raise _no_client()
+
+    def engine(self, kind: type[R]) -> R:
+        """An engine (``engines.engine.Engine``), started if it does not run yet.
+
+        Raises DeploymentError or SetupError, TrialInvalidError where none can run.
+        """
+        raise TrialInvalidError("no engine can run in this deployment")
+
+    def unshaped(self) -> AbstractContextManager[None]:
+        """A context without limits of the hosts, for what is not measured.
+
+        At its end all that was written is on the disks.
+        """
+        return nullcontext()
+
+    def sources(self) -> Sequence[Source]:
+        """What gives samples of hosts other than this machine."""
+        return ()
+
+    def network_bytes(self) -> tuple[int, int]:
+        """Bytes sent and received so far on interfaces that this machine's do not count.
+
+        Raises OSError.
+        """
+        return 0, 0
+
+
+def _no_client() -> TrialInvalidError:
+    return TrialInvalidError("this testbed has no client that could put or get files")

@@ -1,38 +1,44 @@
-"""The contract of software that runs beside Hadoop: Spark, HBase, Pig ...
+"""The contract of software that runs in addition to Hadoop: Spark, HBase, Pig ...
 
-A workload names the engines that it needs (``Parameters.engines``) and asks its deployment for
-one: it is started then, once in a deployment, and ends with it. An engine gets its hosts,
-settings and processes from the Hadoop cluster it runs on, so it runs on every testbed.
+A workload names the engines that it needs (``Parameters.engines``) and requests each from its
+deployment, which starts it at the first request and ends it at its own end. An engine gets its
+hosts, settings and processes from its Hadoop cluster, so it runs on every testbed.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar
 
-from windtunnel.cluster import Cluster
+from windtunnel.cluster import ROLES, Cluster
+from windtunnel.cluster.role_table import RoleEntry
 from windtunnel.cluster.settings import engine_of, text_of
-from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
-from windtunnel.engines.deployment import Deployment, Transfers
-from windtunnel.engines.hadoop.daemons import Daemons, refuse_dead
+from windtunnel.engines.artifacts import ArtifactSet, ensure, ensure_shipped
+from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
 from windtunnel.engines.java import Java, find_java, major_of
-from windtunnel.engines.lines import Line, line_in
 from windtunnel.engines.progress import Progress
+from windtunnel.engines.releases import Line, line_in
+from windtunnel.engines.running import Running
 from windtunnel.errors import DeploymentError, SetupError
-from windtunnel.hosts.base import Host, Process
 
 _END_S = 10.0
 
 
-@runtime_checkable
-class HadoopCluster(Deployment, Transfers, Protocol):
+class HadoopCluster(Deployment):
     """A running Hadoop cluster, as engines see it.
 
-    ``client`` is the host that clients run on, ``shared`` a folder that all hosts read,
-    ``hosts_file`` the name table of the JVMs.
+    Attributes
+    ----------
+    cluster:
+        Its description.
+    daemons:
+        Hadoop's own.
+    history:
+        Finished jobs.
     """
 
     cluster: Cluster
@@ -40,58 +46,66 @@ class HadoopCluster(Deployment, Transfers, Protocol):
     history: History
 
     @property
-    def client(self) -> Host:
-        """The host that jobs and transfers start from."""
-        ...
-
-    @property
+    @abstractmethod
     def shared(self) -> Path:
         """Folder for what all hosts read."""
-        ...
 
     @property
+    @abstractmethod
     def hosts_file(self) -> Path:
         """Name table of all hosts, for the JVMs."""
-        ...
 
 
-class Engine(ABC):
+class Engine(Running):
     """Software on top of a running Hadoop cluster.
 
     ``name`` is what ``software.engines`` calls it, ``lines`` the release lines that ship, the
-    first being the default, ``roles`` those of a description's that it plays. ``running`` are its
-    daemons by name, ``ROLE@HOST``; those of a client-only engine are none.
+    first being the default. Its roles are those of the table (``cluster/roles.py``) under its name;
+    a client-only engine has none, and no daemons in ``running``.
     """
 
     name: ClassVar[str]
     lines: ClassVar[Mapping[str, Line]]
-    roles: ClassVar[tuple[str, ...]] = ()
+    roles: ClassVar[Sequence[RoleEntry]] = ()
+    """Roles that are not in the table of ``cluster/roles.py``: those of another package."""
+    setting_words: ClassVar[Sequence[str]] = ()
+    """First words of settings that are not there either: ``hbase`` of ``settings.hbase.*``."""
+    lock_folder: ClassVar[Path | None] = None
+    """Folder of the lock files of another package's engine: ``LOCK.toml`` for each line."""
     # whether its daemons refuse other users where they share the machine's network with them
     guarded: ClassVar[bool] = True
 
     def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
+        super().__init__()
         self.hadoop = hadoop
         self.jars = jars
-        self.running: dict[str, Process] = {}
 
     @classmethod
     def placed(cls, cluster: Cluster) -> Mapping[str, Sequence[str]]:
-        """Names of the hosts that each of its roles runs on; none for a client-only engine."""
-        return {}
+        """Names of the hosts that each of its roles runs on; none for a client-only engine.
+
+        They are as described; a role that the description assigns to no host runs on the hosts
+        that the table of roles gives.
+        """
+        return {
+            role.name: _players(cluster, role.name)
+            or (_players(cluster, role.beside) if role.beside else _players(cluster)[:1])
+            for role in ROLES.started(cls.name)
+        }
 
     @classmethod
     def memory_bytes(cls, cluster: Cluster) -> int:
-        """What its daemons need beside those of Hadoop; 0 for a client-only engine."""
+        """Memory of its daemons, in addition to Hadoop's; 0 for a client-only engine."""
         return 0
 
     @classmethod
     def check_machine(cls) -> None:
-        """Raise SetupError if its programs are not made for such a machine as this one."""
+        """Raise SetupError if its programs do not support this kind of machine."""
         return
 
     @classmethod
     def try_out(cls, jars: ArtifactSet) -> None:
-        """Raise SetupError if its programs, now fetched, do not run here."""
+        """Raise SetupError if the fetched programs do not run on this machine."""
         return
 
     @property
@@ -109,59 +123,40 @@ class Engine(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Start what must run before work can begin; wait until it is ready.
+        """Start the processes that must run before work can begin; wait until they are ready.
 
-        Raises DeploymentError if it does not come up.
+        Raises DeploymentError if they do not become ready.
         """
 
-    def check_alive(self) -> None:
-        """Raise DeploymentError, naming the daemon, if one of its own has died."""
-        refuse_dead(self.running)
-
-    def processes(self) -> Mapping[str, int]:
-        """Process id of each of its daemons by name, ``ROLE@HOST``."""
-        return {name: process.pid for name, process in list(self.running.items())}
-
     def progress(self) -> float | None:
-        """Share that is done of what a client of its own runs; None while none does."""
+        """Completed fraction of the work of its running client; None if no client runs."""
         return None
 
-    def release(self, names: Iterable[str]) -> list[Process]:
-        """Watch over some daemons no longer: they may end now. Returns those that ran."""
-        return [self.running.pop(name) for name in list(names) if name in self.running]
-
     def restart(self, name: str) -> None:
-        """Start a daemon that has ended again, under its old name."""
-        raise DeploymentError(f"{name} cannot be started again")
+        """Restart a daemon that has ended, under its old name."""
+        raise DeploymentError(f"{name} cannot be restarted")
 
     def recover(self) -> None:
-        """Wait until all of it serves, after daemons were started anew; raises DeploymentError."""
+        """Wait until all daemons serve after a restart; raises DeploymentError."""
         self.check_alive()
 
     def close(self) -> None:
-        """End its daemons, whatever state they are in."""
-        ending = list(self.running.values())
-        self.running.clear()
+        """End its daemons, in every state."""
+        ending = self.release_all()
         for process in ending:
             process.kill()
         for process in ending:
             process.wait(_END_S)
 
 
-E = TypeVar("E", bound=Engine)
-
-
-@runtime_checkable
-class WithEngines(Protocol):
-    """A deployment on which engines can run."""
-
-    def engine(self, kind: type[E]) -> E:
-        """The engine, started if it does not run yet; raises DeploymentError, SetupError."""
-        ...
+def _players(cluster: Cluster, role: str | None = None) -> list[str]:
+    """Names of the nodes that play a role; None: of all."""
+    nodes = cluster.nodes() if role is None else cluster.nodes_with(role)
+    return [node.name for node in nodes]
 
 
 def line_of(kind: type[Engine], cluster: Cluster) -> Line:
-    """The release line of an engine that a description asks for, or the default.
+    """The release line of an engine that a description requests, or the default.
 
     Raises
     ------
@@ -175,12 +170,12 @@ def line_of(kind: type[Engine], cluster: Cluster) -> Line:
 
 
 def java_of(kind: type[Engine], cluster: Cluster) -> Java | None:
-    """The Java that an engine finds for itself; None: it runs on the cluster's.
+    """The Java of an engine that does not use the cluster's; None: it uses the cluster's.
 
     Raises
     ------
     SetupError
-        If none suits it.
+        If none is suitable.
     """
     line = line_of(kind, cluster)
     if not line.own_java:
@@ -191,19 +186,22 @@ def java_of(kind: type[Engine], cluster: Cluster) -> Java | None:
 def load_engine(
     kind: type[Engine], cluster: Cluster, java_version: str, progress: Progress | None = None
 ) -> ArtifactSet:
-    """The verified jars of an engine, fetched if need be.
+    """The verified jars of an engine, fetched if the cache lacks them.
 
     Raises
     ------
     SetupError
-        If the machine does not suit it, nor the Java that Hadoop runs on (or any other, where it
-        has its own), or its jars are missing or damaged.
+        If the machine or the Java is not suitable (Hadoop's Java, or any installed Java for an
+        engine with its own), or the jars are missing or damaged.
     """
     line = line_of(kind, cluster)
     kind.check_machine()
     if java_of(kind, cluster) is None:
         _refuse_java(line, java_version)
-    jars = ensure_shipped(line.lock, progress)
+    if kind.lock_folder is None:
+        jars = ensure_shipped(line.lock, progress)
+    else:
+        jars = ensure(kind.lock_folder / f"{line.lock}.toml", line.lock, progress)
     kind.try_out(jars)
     return jars
 
@@ -214,7 +212,7 @@ def _refuse_java(line: Line, version: str) -> None:
     if java < line.java_minimum or java > (line.java_maximum or java):
         upto = f" to {line.java_maximum}" if line.java_maximum else " or newer"
         raise SetupError(
-            f"{line.lock} runs on Java {line.java_minimum}{upto}, and the cluster would run on "
+            f"{line.lock} needs Java {line.java_minimum}{upto}, but the cluster would run on "
             f"Java {version}",
             remedy=f"install a Java {line.java_maximum or line.java_minimum} and set JAVA_HOME "
             "to it.",

@@ -1,6 +1,6 @@
-"""Fetch the jars of an engine ahead of its first use: what ``make setup`` runs.
+"""Fetch the jars of an engine before its first use; ``make setup`` runs this program.
 
-``python -m windtunnel.engines.fetch hadoop-3.4``; without a name, Hadoop 3.5.
+``python -m windtunnel.engines.fetch hadoop-3.4``; without a name it fetches Hadoop 3.5.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFAULT = "hadoop-3.5"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fetch, say where the jars lie, and return the exit code."""
+    """Fetch the jars, print their folder, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m windtunnel.engines.fetch", description="Fetch the jars of an engine."
     )
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         console.print(problem.render(), markup=False, highlight=False, soft_wrap=True)
         return problem.exit_code
     except KeyboardInterrupt:
-        console.print("stopped; what was fetched is kept, the next run goes on from there")
+        console.print("stopped; the fetched jars are kept, the next run continues from there")
         return 130
     size = sum(jar.path.stat().st_size for jar in found.jars)
     print(f"{found.name}: {len(found.jars)} jars, {size / 1e6:.0f} MB, verified, in {found.root}")

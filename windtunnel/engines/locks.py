@@ -1,8 +1,8 @@
 """Lock files: which jars an engine consists of, each with its SHA-256.
 
-The files are jgo's (``jgo.lock.toml``) and load there too. Two keys more per jar,
-which jgo ignores: ``size`` in bytes, and ``folder`` for jars that must not lie on
-the daemons' class path: those of clients, and those of a plug-in, which loads them by itself.
+The files have the format of jgo (``jgo.lock.toml``), which can load them too. Each jar has two
+more keys, which jgo ignores: ``size`` in bytes, and ``folder`` for jars that must not be on the
+daemons' class path: jars of clients, and jars of a plug-in that a daemon loads separately.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LockedJar:
     classifier: str
     sha256: str
     size: int
-    """Bytes, 0 when the lock does not say."""
+    """Bytes; 0 if the lock file does not give the size."""
     folder: str
 
     @property
@@ -43,7 +43,7 @@ class LockedJar:
 
     @property
     def filename(self) -> str:
-        """The file's name as Maven gives it, such as ``lz4-java-1.8.0.jar``."""
+        """The file's name in Maven, such as ``lz4-java-1.8.0.jar``."""
         parts = (self.artifact, self.version, self.classifier)
         return "-".join(part for part in parts if part) + ".jar"
 
@@ -62,13 +62,13 @@ class Lock:
 
     @property
     def digest(self) -> str:
-        """Sixteen hex digits that change exactly when a jar, its hash or its folder does."""
+        """Sixteen hex digits that change only if a jar, its hash or its folder changes."""
         rows = sorted((jar.relative, jar.name, jar.sha256) for jar in self.jars)
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
     @property
     def size(self) -> int:
-        """Bytes of all jars together, 0 when the lock leaves one of them out."""
+        """Bytes of all jars together; 0 if the lock file lacks the size of a jar."""
         sizes = [jar.size for jar in self.jars]
         return sum(sizes) if all(sizes) else 0
 
@@ -79,12 +79,12 @@ def shipped_lock(name: str) -> Path:
     Raises
     ------
     SetupError
-        If there is none; the message lists those that there are.
+        If there is none; the message lists the available ones.
     """
     known = {path.name.removesuffix(".lock.toml"): path for path in shipped_locks()}
     if name not in known:
         raise SetupError(
-            f"there is no lock file for '{name}'",
+            f"no lock file for '{name}' is installed",
             remedy=f"use one of: {', '.join(sorted(known)) or 'none is installed'}",
         )
     return known[name]
@@ -101,7 +101,7 @@ def read_lock(path: Path) -> Lock:
     Raises
     ------
     SetupError
-        If the file is missing, is no lock file, or holds a jar without SHA-256 or
+        If the file is missing, is not a lock file, or holds a jar without SHA-256 or
         two jars of the same name.
     """
     try:
@@ -110,7 +110,7 @@ def read_lock(path: Path) -> Lock:
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as problem:
         raise SetupError(
             f"the lock file {path} cannot be used: {problem}",
-            remedy="install Windtunnel again, or write the file anew with tools/lock_jars.py",
+            remedy="install Windtunnel again, or write the file again with tools/lock_jars.py",
         ) from problem
     if len({jar.relative for jar in jars}) != len(jars):
         raise SetupError(f"the lock file {path} names a jar twice")
@@ -131,5 +131,5 @@ def _jar(entry: dict[str, Any]) -> LockedJar:
         folder=entry.get("folder", LIB),
     )
     if jar.folder not in FOLDERS or "/" in jar.filename or entry["packaging"] != "jar":
-        raise ValueError(f"{jar.name} is no jar for {' or '.join(FOLDERS)}")
+        raise ValueError(f"{jar.name} is not a jar for {' or '.join(FOLDERS)}")
     return jar

@@ -1,8 +1,8 @@
 """Downloading locked jars from a Maven repository, with jgo.
 
-jgo writes straight into its repository folder, so a killed process leaves half a
+jgo writes directly into its repository folder, so a killed process leaves a partial
 jar there. Each jar is therefore fetched into a staging repository, checked against
-its SHA-256, flushed to disk, and only then moved to where it is looked for.
+its SHA-256, flushed to disk, and then moved to its final folder.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-import requests
 from jgo.maven import MavenContext, PythonResolver
 
+from windtunnel import durable
 from windtunnel.engines.locks import LockedJar
 from windtunnel.engines.progress import Progress
-from windtunnel.engines.storage import flush_to_disk, sha256_of
+from windtunnel.engines.storage import sha256_of
 from windtunnel.errors import SetupError
 
 THREADS = 6
 TIMEOUT_S = 30
-"""Longest silence of the repository before a try counts as failed."""
+"""Longest wait for data from the repository before an attempt fails."""
 PAUSES_S = (1.0, 3.0, 8.0)
-"""Waits before the second, third and fourth try of a jar."""
+"""Waits before the second, third and fourth attempt to fetch a jar."""
 
 REPOSITORY_VARIABLE = "WINDTUNNEL_MAVEN_REPO"
 
 
 class _StoppedError(Exception):
-    """Another jar failed or the user pressed Ctrl-C: this thread gives up too."""
+    """Another jar failed or the user pressed Ctrl-C: this thread stops too."""
 
 
 def download(jars: Sequence[LockedJar], part: Path, progress: Progress) -> None:
-    """Fetch ``jars`` into ``part/FOLDER/NAME``; every file there is whole and verified.
+    """Fetch ``jars`` into ``part/FOLDER/NAME``; every file there is complete and verified.
 
     Raises
     ------
     SetupError
-        If the repository cannot be reached, does not have a jar, or sends one whose
-        SHA-256 is not the lock's.
+        If the repository cannot be reached, does not have a jar, or sends a jar whose
+        SHA-256 differs from that in the lock file.
     OSError
         If the disk is full or cannot be written.
     """
@@ -58,7 +58,7 @@ def download(jars: Sequence[LockedJar], part: Path, progress: Progress) -> None:
 
 
 class _Fetcher:
-    """Fetches single jars; one for all threads of a download."""
+    """Fetches single jars; all threads of a download use one instance."""
 
     def __init__(self, part: Path, progress: Progress) -> None:
         self.part = part
@@ -81,13 +81,12 @@ class _Fetcher:
             raise SetupError(
                 f"refused {jar.filename}: its SHA-256 is not the one in the lock file "
                 f"(expected {jar.sha256}, got {got})",
-                remedy="try again; if it stays so, a proxy or mirror alters downloads: "
+                remedy="try again; if the error repeats, a proxy or mirror alters downloads: "
                 f"set {REPOSITORY_VARIABLE} to a Maven repository you trust",
             )
         target = self.part / jar.relative
         target.parent.mkdir(parents=True, exist_ok=True)
-        flush_to_disk(staged)
-        staged.replace(target)
+        durable.move_into_place(staged, target)
         self.progress.jar(jar.filename)
 
     def _fetch_with_retries(self, jar: LockedJar) -> Path:
@@ -101,18 +100,22 @@ class _Fetcher:
             staged.unlink(missing_ok=True)
             try:
                 return Path(artifact.resolve())
-            except (requests.RequestException, RuntimeError) as failure:
+            except RuntimeError as failure:
+                problem = failure
+            except OSError as failure:
+                if failure.errno is not None:  # a disk error; errors of jgo's requests have none
+                    raise
                 problem = failure
         raise SetupError(
             f"{jar.filename} cannot be fetched: {_reason(problem)}",
             remedy="check the network and the proxy (HTTPS_PROXY), or set "
             f"{REPOSITORY_VARIABLE} to the URL of a Maven repository you can reach; "
-            "what was fetched so far is kept and the next run goes on from there",
+            "the fetched jars are kept and the next run continues from there",
         ) from problem
 
     @contextmanager
     def _count(self, filename: str, size: int) -> Iterator[Callable[[int], None]]:
-        """Tell the progress about the bytes of one transfer; take them back if it breaks."""
+        """Report the bytes of one transfer to the progress; subtract them if it fails."""
         received = 0
 
         def update(count: int) -> None:
@@ -131,10 +134,8 @@ class _Fetcher:
 
 def _reason(problem: Exception | None) -> str:
     """Why a jar could not be fetched, in a few words."""
-    if isinstance(problem, requests.Timeout):
-        return f"the Maven repository did not answer within {TIMEOUT_S} s"
-    if isinstance(problem, requests.ConnectionError):
-        return "the Maven repository cannot be reached or cut the connection"
     if isinstance(problem, RuntimeError):
-        return "the Maven repository does not have it or refuses to give it"
-    return f"{type(problem).__name__}: {problem}"
+        return "the Maven repository does not have it or refuses to send it"
+    if "timed out" in str(problem).lower():  # also if the transfer stalls later
+        return f"the Maven repository did not answer within {TIMEOUT_S} s"
+    return "the Maven repository cannot be reached or closed the connection"

@@ -17,14 +17,14 @@ def plan_ports(
     *,
     own_networks: bool,
 ) -> Ports:
-    """Give every daemon its usual ports or, where hosts share a network, free ones.
+    """Give every daemon its default ports or, if hosts share a network, free ports.
 
     Parameters
     ----------
     hosts:
-        Role -> the hosts that play it.
+        Role -> the hosts with this role.
     usual:
-        Role -> the ports that it takes by default, by their names.
+        Role -> its default ports, by their names.
     """
     wanted = {
         (role, host.name, name): port

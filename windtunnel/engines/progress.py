@@ -19,22 +19,22 @@ from rich.progress import Progress as RichProgress
 
 
 class Progress(Protocol):
-    """What a download tells about itself. Methods may be called from several threads."""
+    """Receives the progress of a download. Methods may be called from several threads."""
 
     def start(self, title: str, jars: int, size: int) -> None:
-        """Begin: how many jars and bytes are to be fetched (0 bytes: not known)."""
+        """Begin a download of this many jars and bytes (0 bytes: not known)."""
 
     def advance(self, size: int) -> None:
-        """Further bytes have arrived; negative when a broken transfer starts anew."""
+        """Add received bytes; the number is negative if a failed transfer restarts."""
 
     def jar(self, name: str) -> None:
-        """A jar is there and verified."""
+        """Count a jar that was fetched and verified."""
 
     def note(self, text: str) -> None:
-        """Something worth a line, such as waiting for another process."""
+        """Show one line of text, such as the wait for another process."""
 
     def stop(self) -> None:
-        """End, whether all went well or not."""
+        """End, after success and after a failure."""
 
 
 class Silent:
@@ -93,7 +93,7 @@ class Bar:
 
 
 class Lines:
-    """A line at the start, at most one every five seconds, and one at the end."""
+    """Prints a line at the start, at most one every five seconds, and one at the end."""
 
     PAUSE_S = 5.0
 
@@ -105,7 +105,7 @@ class Lines:
         self._started = self._last = 0.0
 
     def start(self, title: str, jars: int, size: int) -> None:
-        """Say what is fetched."""
+        """Print what is fetched."""
         self._title, self._jars, self._size = title, jars, size
         self._done = self._bytes = 0
         self._started = self._last = time.monotonic()
@@ -113,12 +113,12 @@ class Lines:
         self.note(f"fetching {title}: {jars} jars{megabytes}")
 
     def advance(self, size: int) -> None:
-        """Count; a line if the last one is old."""
+        """Count the bytes; print a line if the last one is older than ``PAUSE_S``."""
         with self._lock:
             self._bytes += size
             if time.monotonic() - self._last >= self.PAUSE_S:
                 self._last = time.monotonic()
-                self._say()
+                self._report()
 
     def jar(self, name: str) -> None:
         """Count the jar."""
@@ -130,18 +130,18 @@ class Lines:
         self._console.print(text, highlight=False, soft_wrap=True)
 
     def stop(self) -> None:
-        """Say how far it came and how long it took."""
+        """Print how much was fetched and how long it took."""
         with self._lock:
-            self._say(f" in {time.monotonic() - self._started:.0f} s")
+            self._report(f" in {time.monotonic() - self._started:.0f} s")
 
-    def _say(self, end: str = "") -> None:
-        whole = f" of {self._size / 1e6:.0f}" if self._size else ""
+    def _report(self, end: str = "") -> None:
+        total = f" of {self._size / 1e6:.0f}" if self._size else ""
         self.note(
             f"  {self._title}: {self._done} of {self._jars} jars, "
-            f"{self._bytes / 1e6:.0f}{whole} MB{end}"
+            f"{self._bytes / 1e6:.0f}{total} MB{end}"
         )
 
 
 def progress_for(console: Console) -> Progress:
-    """The progress that suits where ``console`` writes to."""
+    """A bar if ``console`` is a terminal, else lines."""
     return Bar(console) if console.is_terminal else Lines(console)

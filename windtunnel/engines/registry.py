@@ -1,20 +1,34 @@
-"""The registry of engines beside Hadoop. A new engine is one folder here and one entry."""
+"""The registry of engines alongside Hadoop. A new one is one folder here and one line."""
 
 from __future__ import annotations
 
-from windtunnel.engines.engine import Engine
-from windtunnel.engines.hbase.engine import HBase
-from windtunnel.engines.hive.engine import Hive
-from windtunnel.engines.kudu.engine import Kudu
-from windtunnel.engines.pig.engine import Pig
-from windtunnel.engines.spark.engine import Spark
-from windtunnel.engines.trino.engine import Trino
+from typing import Any
 
-ENGINES: dict[str, type[Engine]] = {
-    "hbase": HBase,
-    "hive": Hive,
-    "kudu": Kudu,
-    "pig": Pig,
-    "spark": Spark,
-    "trino": Trino,
-}
+from windtunnel.cluster import ROLES
+from windtunnel.engines.engine import Engine
+from windtunnel.plugins import Registry, check_class
+
+
+def _admit(name: str, kind: Any) -> None:
+    """Refuse what is no engine; add the roles and settings of one to the table of roles."""
+    check_class(name, kind, Engine, ("lines",))
+    if not kind.lines:
+        raise ValueError("it lacks lines")
+    ROLES.add(name, kind.roles, kind.setting_words)
+
+
+_HERE = "windtunnel.engines"
+ENGINES: Registry[type[Engine]] = Registry(
+    "engines",
+    "engine",
+    {
+        "hbase": f"{_HERE}.hbase.engine:HBase",
+        "hive": f"{_HERE}.hive.engine:Hive",
+        "kudu": f"{_HERE}.kudu.engine:Kudu",
+        "pig": f"{_HERE}.pig.engine:Pig",
+        "spark": f"{_HERE}.spark.engine:Spark",
+        "trino": f"{_HERE}.trino.engine:Trino",
+    },
+    _admit,
+)
+ROLES.complete_with(ENGINES.values)  # loading an engine adds its roles

@@ -1,4 +1,4 @@
-"""Connections of httpx through sockets of the network that a deployment's hosts are in."""
+"""A transport for httpx that uses sockets of a deployment's network."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 import httpcore
 import httpx
 
-from windtunnel.engines.web import OpenSocket, connect
+from windtunnel.engines.sockets import OpenSocket, connect
 
 
 @contextmanager
 def _translated(timeout: type[Exception], other: type[Exception]) -> Iterator[None]:
-    """Socket errors as those of httpcore."""
+    """Convert socket errors to errors of httpcore."""
     try:
         yield
     except TimeoutError as error:
@@ -54,7 +54,7 @@ class _Stream(httpcore.NetworkStream):
             return _Stream(ssl_context.wrap_socket(self._socket, server_hostname=server_hostname))
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # an idle connection that is: the server has closed it
+        if info == "is_readable":  # a readable idle connection: the server has closed it
             idle = select.poll()
             idle.register(self._socket, select.POLLIN)
             return bool(idle.poll(0))
@@ -90,7 +90,7 @@ def _of_httpx(error: Exception, request: httpx.Request) -> httpx.TransportError:
 
 
 class _Content(httpx.SyncByteStream):
-    """The content of an answer; closing it gives the connection back."""
+    """The content of a response; closing it returns the connection to the pool."""
 
     def __init__(self, answer: httpcore.Response, request: httpx.Request) -> None:
         self._answer = answer
@@ -107,7 +107,7 @@ class _Content(httpx.SyncByteStream):
 
 
 class Transport(httpx.BaseTransport):
-    """A transport of httpx; its errors are those of httpx."""
+    """A transport for httpx that raises the errors of httpx."""
 
     def __init__(self, open_socket: OpenSocket) -> None:
         self._pool = httpcore.ConnectionPool(network_backend=_Backend(open_socket))

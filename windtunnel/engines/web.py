@@ -1,52 +1,34 @@
-"""HTTP to daemons, through sockets of the network that they are in."""
+"""HTTP requests to daemons, through sockets of the daemons' network."""
 
 from __future__ import annotations
 
 import http.client
-import socket
 import urllib.request
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from windtunnel.engines.sockets import OpenSocket, connect
 
 if TYPE_CHECKING:
     import httpx
 
 _TIMEOUT_S = 5.0
 
-OpenSocket = Callable[[], socket.socket]
-"""Makes a TCP socket that is not connected yet; raises OSError."""
-
 
 def http_client(open_socket: OpenSocket, timeout_s: float) -> httpx.Client:
     """A client whose connections use sockets of a host's network, and never a proxy.
 
-    Its errors are those of httpx.
+    It raises the errors of httpx.
     """
-    import httpx  # takes long, and 'plan' connects to no daemon
+    import httpx  # the import is slow, and 'plan' connects to no daemon
 
     from windtunnel.engines.transport import Transport
 
     return httpx.Client(timeout=timeout_s, trust_env=False, transport=Transport(open_socket))
 
 
-def connect(
-    open_socket: OpenSocket, host: str, port: int, timeout_s: float | None
-) -> socket.socket:
-    """A connected socket. Raises OSError."""
-    made = open_socket()
-    try:
-        made.settimeout(timeout_s)
-        made.connect((host, port))
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    except BaseException:
-        made.close()
-        raise
-    return made
-
-
 def url_opener(open_socket: OpenSocket) -> urllib.request.OpenerDirector:
-    """The same for urllib, for programs of ours that have nothing but the standard library."""
+    """The same for urllib, for Windtunnel's programs that use only the standard library."""
 
     class Connection(http.client.HTTPConnection):
         def connect(self) -> None:
@@ -60,7 +42,7 @@ def url_opener(open_socket: OpenSocket) -> urllib.request.OpenerDirector:
 
 
 class WebPages:
-    """Requests to daemons' web servers. One that does not answer yields nothing."""
+    """Requests to daemons' web servers; a server that does not answer yields nothing."""
 
     def __init__(self, open_socket: OpenSocket) -> None:
         self._open_socket = open_socket
@@ -70,12 +52,12 @@ class WebPages:
         return http_client(self._open_socket, _TIMEOUT_S)
 
     def close(self) -> None:
-        """Close the connections, if there are any."""
+        """Close the open connections."""
         if "_http" in self.__dict__:
             self._http.close()
 
     def _get(self, url: str) -> httpx.Response | None:
-        """A page; None where there is no answer, or a refusal."""
+        """A page; None if the server does not answer or refuses the request."""
         import httpx
 
         try:
@@ -85,7 +67,7 @@ class WebPages:
         return answer if answer.is_success else None
 
     def _object(self, url: str) -> dict[str, Any]:
-        """A page's JSON object; empty where there is none."""
+        """The JSON object of a page; empty if there is none."""
         answer = self._get(url)
         try:
             found = answer.json() if answer is not None else {}
@@ -94,7 +76,7 @@ class WebPages:
         return found if isinstance(found, dict) else {}
 
     def _bean_at(self, address: str, service: str, name: str) -> dict[str, Any]:
-        """A bean (JMX) of Hadoop's kind, from ``HOST:PORT``; empty where there is none."""
+        """A bean (JMX) in Hadoop's format, from ``HOST:PORT``; empty if there is none."""
         found = self._object(f"http://{address}/jmx?qry=Hadoop:service={service},name={name}")
         beans = found.get("beans")
         return dict(beans[0]) if isinstance(beans, list) and beans else {}

@@ -1,5 +1,5 @@
-"""Hosts: where processes run and files lie. Engines know nothing else of the machine.
+"""Hosts: the machines on which processes run and files are stored. Engines see only hosts.
 
-Three kinds serve the same contract (``base.Host``): this machine, a virtual host of
-the scale model, a remote machine. Here is this machine's.
+Three kinds implement the same contract (``base.Host``): this machine, a virtual host of
+the scale model, a remote machine.
 """

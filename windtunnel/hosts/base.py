@@ -13,9 +13,9 @@ from typing import Protocol
 class ProcessSpec:
     """A process to start.
 
-    ``name`` is unique within a deployment and is what errors and samples call it;
+    ``name`` is unique within a deployment and identifies the process in errors and samples;
     ``log`` receives standard output and error. ``reads`` are the user's own files that it reads:
-    on a host whose processes have an account of their own they could not, otherwise.
+    a process with an account of its own could not read them otherwise.
     """
 
     name: str
@@ -42,17 +42,17 @@ class Process(Protocol):
         ...
 
     def kill(self) -> None:
-        """End the process and everything that it started, at once."""
+        """Kill the process and all processes that it started."""
         ...
 
 
 class Host(Protocol):
     """One machine as an engine sees it.
 
-    ``name`` is the host's name in the deployment, ``address`` the IP address under which
-    the other hosts reach it, ``root`` a folder of its own that the deployment removes,
-    ``logs`` a folder that is kept. ``machine`` is the physical host of the description that it
-    is a guest of, or its own name. ``account`` is what its processes run as.
+    ``name`` is the host's name in the deployment, ``address`` the IP address by which the other
+    hosts reach it, ``root`` a folder of its own that the deployment removes, ``logs`` a folder
+    that is kept. ``machine`` is the described physical host of a guest, or the host's own name.
+    ``account`` is the account of its processes.
     """
 
     name: str
@@ -63,21 +63,21 @@ class Host(Protocol):
 
     @property
     def account(self) -> str:
-        """Name of the account that its processes run as."""
+        """Name of the account of its processes."""
         ...
 
     def open_socket(self) -> socket.socket:
-        """A TCP socket of the network that the host is in, not connected yet. Raises OSError."""
+        """A TCP socket of the host's network, not connected yet. Raises OSError."""
         ...
 
     def spawn(self, spec: ProcessSpec) -> Process:
-        """Start a process that cannot outlive the program that asked for it."""
+        """Start a process that cannot outlive this program."""
         ...
 
     def write_text(self, path: Path, text: str) -> None:
-        """Write a file, with its folders."""
+        """Write a file; creates its folders."""
         ...
 
     def drop_caches(self) -> bool:
-        """Empty the page cache of this host; False where that is not permitted."""
+        """Empty the page cache of this host; False if that is not permitted."""
         ...

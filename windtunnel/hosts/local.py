@@ -1,4 +1,4 @@
-"""This machine as a host: several named hosts may share it, each with a folder of its own."""
+"""This machine as a host. Several named hosts may share it; each has a folder of its own."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from windtunnel.errors import DeploymentError
 from windtunnel.hosts import supervisor
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.isolation.channel import Channel
+from windtunnel.hosts.isolation.confine import Place
 from windtunnel.hosts.isolation.folders import write_below
-from windtunnel.hosts.isolation.inside import Place
 from windtunnel.hosts.isolation.policy import Isolation
 
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
 class LocalProcess:
-    """A process that the supervisor runs for us."""
+    """A process that the supervisor has started."""
 
     def __init__(self, name: str, log: Path, owner: SupervisorClient) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class LocalProcess:
         return self._returncode
 
     def kill(self) -> None:
-        """End the process and everything that it started, at once."""
+        """Kill the process and all processes that it started."""
         self._owner.send({"op": "kill", "name": self.name})
 
     def _mark_ended(self, returncode: int) -> None:
@@ -55,18 +55,18 @@ class LocalProcess:
 
 
 class SupervisorClient:
-    """The program's end of a supervisor process.
+    """The program's connection to a supervisor process.
 
     Parameters
     ----------
     deployment:
-        Id that all processes carry in their environment.
+        Id that all processes have in their environment.
     scratch:
         Folders (with the marker file) that the supervisor removes at the end.
     log:
-        Where the supervisor's own messages go.
+        File for the supervisor's own messages.
     isolation:
-        The network that supervisor and processes are in, and the account of the processes.
+        The network of the supervisor and the processes, and the account of the processes.
 
     Raises
     ------
@@ -116,19 +116,19 @@ class SupervisorClient:
             self._child.wait()
             raise DeploymentError(
                 f"the supervisor of the daemons did not start: {event['error']}",
-                remedy="'windtunnel doctor' says what this machine lacks.",
+                remedy="'windtunnel doctor' reports what this machine lacks.",
                 log=log,
             )
 
     @property
     def network(self) -> Path:
-        """The file of the network namespace that the deployment's own processes are in."""
+        """The file of the network namespace of the deployment's processes."""
         return Path(f"/proc/{self.pid}/ns/net")
 
     def network_bytes(self) -> tuple[int, int]:
-        """Bytes sent and received in a network namespace of the deployment's own, so far.
+        """Bytes sent and received so far in the deployment's network namespace.
 
-        Zeros where it has none: the machine's interfaces count them. Raises OSError.
+        Zeros if it has none: the machine's interfaces count these bytes. Raises OSError.
         """
         if self.isolation.network == "the machine's":
             return 0, 0
@@ -146,12 +146,12 @@ class SupervisorClient:
         return not self._closed.is_set() and self._child.poll() is None
 
     def spawn(self, spec: ProcessSpec, place: Place | None = None) -> LocalProcess:
-        """Start a process, in a virtual host if there is a place.
+        """Start a process, in a virtual host if ``place`` is given.
 
         Raises
         ------
         DeploymentError
-            If it cannot be started, or if the supervisor is gone.
+            If it cannot be started, or if the supervisor has ended.
         """
         process = LocalProcess(spec.name, spec.log, self)
         self.processes[spec.name] = process
@@ -161,9 +161,10 @@ class SupervisorClient:
         order |= {"place": place and place.to_json(), "reads": list(map(str, spec.reads))}
         self.send(order)
         if not process._started.wait(10) or process._error:
+            reason = process._error or "the supervisor does not answer"
             raise DeploymentError(
-                f"{spec.name} cannot be started: {process._error or 'the supervisor is silent'}",
-                remedy="see that the program exists and that memory and processes are left.",
+                f"{spec.name} cannot be started: {reason}",
+                remedy="check that the program exists, and the limits of memory and processes.",
             )
         return process
 
@@ -173,10 +174,10 @@ class SupervisorClient:
         Raises
         ------
         DeploymentError
-            If the supervisor is gone, and with it all daemons.
+            If the supervisor, and with it all daemons, has ended.
         """
         try:
-            if not self.alive:  # the kernel may close its pipe to us before ours to it
+            if not self.alive:  # the kernel may close its output pipe before its input pipe
                 raise BrokenPipeError
             with self._lock:
                 assert self._child.stdin is not None
@@ -185,11 +186,11 @@ class SupervisorClient:
         except (BrokenPipeError, ValueError) as error:
             raise DeploymentError(
                 "the supervisor of the daemons has died, and the daemons with it",
-                remedy="run the same command again: what was measured is kept.",
+                remedy="run the same command again: completed trials are kept.",
             ) from error
 
     def close(self) -> None:
-        """End all processes, remove the scratch folders, wait until that is done."""
+        """End all processes, remove the scratch folders, and wait for completion."""
         with contextlib.suppress(DeploymentError):
             self.send({"op": "close"})
         with contextlib.suppress(OSError, ValueError):
@@ -200,7 +201,7 @@ class SupervisorClient:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
-        if self._child.returncode != 0:  # it could not end what had left its session
+        if self._child.returncode != 0:  # it could not end processes that left its session
             supervisor.kill_marked(self._deployment)
         self._reader.join(timeout=5)
         assert self._child.stdout is not None
@@ -229,7 +230,7 @@ class SupervisorClient:
 
 
 class LocalHost:
-    """This machine under a name and a loopback address of its own."""
+    """This machine as a host with its own name and loopback address."""
 
     def __init__(
         self, name: str, address: str, root: Path, logs: Path, supervisor: SupervisorClient
@@ -244,7 +245,7 @@ class LocalHost:
 
     @property
     def account(self) -> str:
-        """Name of the account that its processes run as."""
+        """Name of the account of its processes."""
         return self._supervisor.isolation.account
 
     def open_socket(self) -> socket.socket:
@@ -252,16 +253,16 @@ class LocalHost:
         return self._supervisor.open_socket()
 
     def spawn(self, spec: ProcessSpec) -> LocalProcess:
-        """Start a process that ends, at the latest, when this program does."""
+        """Start a process that ends with this program at the latest."""
         return self._supervisor.spawn(spec)
 
     def write_text(self, path: Path, text: str) -> None:
-        """Write a file below the hosts' folders or those of their logs; no link is followed."""
+        """Write a file below the hosts' folders or log folders; no link is followed."""
         roots = (self.root.parent, self.logs.parent)
         write_below(next(root for root in roots if path.is_relative_to(root)), path, text)
 
     def drop_caches(self) -> bool:
-        """Empty the machine's page cache; False where that is not permitted."""
+        """Empty the machine's page cache; False if that is not permitted."""
         try:
             os.sync()
             DROP_CACHES.write_text("3\n")

@@ -1,19 +1,18 @@
 """The supervisor: a small process between the program and all daemons of a deployment.
 
-It starts what it is told to start and ends everything when the program that started it
-is gone, however that happened: the kernel closes the pipe on its standard input, it
-reads end-of-file, kills all its descendants, undoes the deployment's changes of the
-machine (``hosts/fabric``) and removes its scratch folders. On Linux it is a child
-subreaper, so that YARN's containers, which detach themselves into sessions of their own,
-are still its descendants; and each daemon asks for SIGKILL in case the supervisor itself
-dies.
+It starts the processes that the program requests. When the program ends, in whatever way, the
+kernel closes the pipe on the supervisor's standard input. The supervisor reads end-of-file,
+kills all its descendants, undoes the deployment's changes of the machine (``hosts/fabric``)
+and removes its scratch folders. On Linux it is a child subreaper, so that YARN's containers,
+which detach themselves into sessions of their own, remain its descendants. Each daemon
+requests SIGKILL for the case that the supervisor itself dies.
 
-It lives in the deployment's network namespace, and so does what it starts. The program stays
-outside: it gets its sockets from here, one for each byte that it writes to the ``channel``, a
-socket that it handed over. Nobody else has the other end.
+The supervisor and its processes are in the deployment's network namespace. The program stays
+outside and gets its sockets from the supervisor, one for each byte that it writes to the
+``channel``, a socket that it has passed to the supervisor. No other process has an end of it.
 
-Protocol, one JSON object a line. In: ``{"op": "spawn", "name", "argv", "env", "cwd",
-"log", "place", "reads"}``, ``{"op": "kill", "name"}``, ``{"op": "close"}``. Out: ``{"event":
+Protocol, one JSON object per line. Input: ``{"op": "spawn", "name", "argv", "env", "cwd",
+"log", "place", "reads"}``, ``{"op": "kill", "name"}``, ``{"op": "close"}``. Output: ``{"event":
 "ready"}`` or ``{"event": "refused", "error"}`` first, then ``{"event": "spawned", "name",
 "pid"}``, ``{"event": "failed", "name", "error"}``, ``{"event": "exited", "name",
 "returncode"}``, ``{"event": "closed"}``.
@@ -41,7 +40,7 @@ import psutil
 
 from windtunnel.hosts import syscalls
 from windtunnel.hosts.isolation.channel import hand_out
-from windtunnel.hosts.isolation.inside import (
+from windtunnel.hosts.isolation.confine import (
     Confinement,
     Place,
     become,
@@ -55,7 +54,7 @@ SCRATCH_MARKER = ".windtunnel-scratch"
 
 _KILL_PASSES = 100
 _LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
-# what programs need of the user's environment; the rest may hold secrets
+# variables of the user's environment that programs need; others may hold secrets
 _PASSED = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH"}
 _PASSED |= {"JAVA_HOME", "PYTHONPATH", "VIRTUAL_ENV"}
 _PASSED_PREFIXES = ("LC_", "WINDTUNNEL_")
@@ -63,10 +62,10 @@ _IN_SCRATCH = re.compile(r"/deployments/(wt-[0-9a-f]{8})/scratch/")
 
 
 def marks() -> Iterator[tuple[str, psutil.Process]]:
-    """Every process of a deployment with the deployment's id, ours excluded.
+    """Every process of a deployment, except this one, with the deployment's id.
 
-    Known by its environment, or by a scratch folder in its command: YARN starts containers
-    through shells with an environment of their own.
+    A process is identified by its environment, or by a scratch folder in its command: YARN
+    starts containers through shells with an environment of their own.
     """
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -77,7 +76,7 @@ def marks() -> Iterator[tuple[str, psutil.Process]]:
 
 
 def kill_marked(deployment: str) -> None:
-    """SIGKILL whatever belongs to a deployment, however far it has detached itself."""
+    """Send SIGKILL to all processes of a deployment, including detached ones."""
     for mark, process in marks():
         if mark == deployment:
             with contextlib.suppress(psutil.Error):
@@ -85,7 +84,7 @@ def kill_marked(deployment: str) -> None:
 
 
 def kill_tree(pid: int) -> None:
-    """SIGKILL a process and its descendants, the descendants first."""
+    """Send SIGKILL to the descendants of a process, then to the process."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
         for member in [*process.children(recursive=True), process]:
@@ -94,10 +93,10 @@ def kill_tree(pid: int) -> None:
 
 
 def drop_special_modes(folder: Path) -> None:
-    """Take set-user-id and set-group-id from all files below a folder.
+    """Remove set-user-id and set-group-id from all files below a folder.
 
-    On the disk the account's files are root's: a program of the account must not become one that
-    runs as root.
+    On the disk the account's files belong to root: a program of the account must not become a
+    program that runs as root.
     """
     for place, _, names in os.walk(folder):
         for name in names:
@@ -109,13 +108,13 @@ def drop_special_modes(folder: Path) -> None:
 
 
 def remove_scratch(folder: Path) -> None:
-    """Remove a folder that carries our marker file; leave every other folder alone."""
+    """Remove a folder that has Windtunnel's marker file; do not change any other folder."""
     if (folder / SCRATCH_MARKER).is_file():
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _environment() -> dict[str, str]:
-    """What processes of a deployment get of the environment that the user has."""
+    """The part of the user's environment that processes of a deployment get."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -160,7 +159,7 @@ class Supervisor:
         self.buffer = b""
 
     def serve(self) -> None:
-        """Serve until end-of-file, ``close`` or SIGTERM; then leave nothing behind."""
+        """Serve until end-of-file, ``close`` or SIGTERM; then remove everything."""
         try:
             enter_own_network(self.network)
         except OSError as error:
@@ -188,7 +187,7 @@ class Supervisor:
             with contextlib.suppress(SystemExit, BrokenPipeError):
                 _say(event="ready")
                 self._loop(wake_read)
-        finally:  # a fault of ours must not leave anything behind either
+        finally:  # also after an error in this program
             self._end()
 
     def _loop(self, wake_read: int) -> None:
@@ -237,7 +236,7 @@ class Supervisor:
         problem, reports = os.pipe()
 
         def prepare() -> None:
-            """In the child. The log is opened as the account: it may have put a link there."""
+            """In the child. The log is opened as the account, which may have created a link."""
             try:
                 become(place, self.confinement, self.users, reads)
                 log = os.open(order["log"], _LOG_FLAGS, 0o644)
@@ -272,7 +271,7 @@ class Supervisor:
         _say(event="spawned", name=order["name"], pid=child.pid)
 
     def _reap(self) -> None:
-        """Collect every ended child, adopted orphans included, and tell of the known ones."""
+        """Collect every ended child, including adopted orphans, and report the known ones."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -305,7 +304,7 @@ class Supervisor:
                 if entry.writable:
                     drop_special_modes(entry.source)
         for folder in self.scratch:
-            undo_fabric(folder.parent)  # the disks are unmounted before their folder goes
+            undo_fabric(folder.parent)  # the disks are unmounted before their folder is removed
             remove_scratch(folder)
         with contextlib.suppress(BrokenPipeError, OSError):
             _say(event="closed")

@@ -1,7 +1,7 @@
-"""The few system calls that Python lacks: mounts, namespaces, loop devices, process attributes.
+"""System calls that Python lacks: mounts, namespaces, loop devices, process attributes.
 
-Called in this process and not through programs, because a program that we started could
-still be at work after we were killed, and then change the machine behind the undoing.
+They are called in this process and not through programs: a program that Windtunnel started
+could still run after Windtunnel was killed, and change the machine after the undo.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ def unmount(target: Path, lazily: bool = False) -> None:
 
 
 def clone_mount(path: Path, *, recursive: bool) -> int:
-    """A detached copy of the mount below ``path``, as a file descriptor. Raises OSError."""
+    """A detached clone of the mount at ``path``, as a file descriptor. Raises OSError."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | (_AT_RECURSIVE if recursive else 0)
     handle = int(_libc.syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags))
-    _check(min(handle, 0), f"copy the mount of {path}")
+    _check(min(handle, 0), f"clone the mount of {path}")
     return handle
 
 
 def set_mount(mount: int, users: int | None, *, writable: bool, recursive: bool) -> None:
-    """Give a detached mount its properties; unmounting of the original reaches it.
+    """Set the properties of a detached mount; an unmount of the original applies to it, too.
 
-    ``users`` is a user namespace: a file of user 0 there belongs, in this mount, to the user that
-    the namespace maps 0 to (an ID-mapped mount). None leaves the owners. Raises OSError.
+    ``users`` is a user namespace: in this mount (an ID-mapped mount), a file of user 0 belongs to
+    the user to which the namespace maps 0. None keeps the owners. Raises OSError.
     """
     given = (0 if writable else _MOUNT_ATTR_RDONLY) | (_MOUNT_ATTR_IDMAP if users else 0)
     attributes = struct.pack("=4Q", given, 0, MS_SLAVE, users or 0)  # struct mount_attr
@@ -92,12 +92,12 @@ def attach_mount(mount: int, target: Path) -> None:
 
 
 def unshare(kinds: int) -> None:
-    """Give this thread new namespaces of some kinds. Raises OSError."""
+    """Move this thread to new namespaces of some kinds. Raises OSError."""
     _check(_libc.unshare(kinds), "new namespaces")
 
 
 def enter_namespace(file: Path, kind: int) -> None:
-    """Take this thread into the namespace of a file, such as one of ``/proc/PID/ns``.
+    """Move this thread to the namespace of a file, such as one of ``/proc/PID/ns``.
 
     Raises OSError.
     """
@@ -106,7 +106,7 @@ def enter_namespace(file: Path, kind: int) -> None:
 
 
 def prctl(option: int, value: int) -> None:
-    """prctl(2), on Linux; elsewhere nothing. Raises OSError."""
+    """prctl(2) on Linux; does nothing on other systems. Raises OSError."""
     if sys.platform == "linux":
         _check(_libc.prctl(option, value, 0, 0, 0), f"prctl {option}")
 
@@ -129,9 +129,9 @@ def sync_file_system(path: Path) -> None:
 
 
 def in_new_network(work: Callable[[], Result]) -> Result:
-    """Run ``work`` in a thread whose network namespace is new; it lives while it is used.
+    """Run ``work`` in a thread with a new network namespace, which exists while it is in use.
 
-    Namespaces belong to threads: the program's own threads stay where they are.
+    Namespaces belong to threads: the program's other threads keep theirs.
     """
 
     def inside() -> Result:
@@ -143,7 +143,7 @@ def in_new_network(work: Callable[[], Result]) -> Result:
 
 
 def enter_network(namespace: Path) -> None:
-    """Take this thread, for good, into the network namespace of a file. Raises OSError."""
+    """Move this thread permanently to the network namespace of a file. Raises OSError."""
     enter_namespace(namespace, CLONE_NEWNET)
     own = Path(f"/proc/self/task/{threading.get_native_id()}/ns/net")
     if own.stat().st_ino != namespace.stat().st_ino:
@@ -163,12 +163,12 @@ def loop_device(index: int) -> Path:
 
 
 def loop_add(index: int) -> None:
-    """Make the loop device with this number. Raises OSError, EEXIST where it is there."""
+    """Create the loop device with this number. Raises OSError; EEXIST if it exists."""
     _control(_LOOP_CTL_ADD, index)
 
 
 def loop_remove(index: int) -> None:
-    """Remove the loop device with this number. Raises OSError: EBUSY, ENODEV."""
+    """Remove the loop device with this number. Raises OSError such as EBUSY, ENODEV."""
     _control(_LOOP_CTL_REMOVE, index)
 
 
@@ -178,7 +178,7 @@ def _control(request: int, index: int) -> None:
 
 
 def loop_attach(index: int, image: Path) -> bool:
-    """Attach an image with direct I/O; returns whether the kernel does direct I/O on it.
+    """Attach an image with direct I/O; returns whether the kernel uses direct I/O.
 
     Raises OSError.
     """
@@ -204,7 +204,7 @@ def loop_detach(index: int) -> None:
 
 
 def loop_fact(index: int, name: str) -> str:
-    """What the kernel says of a loop device ("backing_file", "dio"); "" where nothing."""
+    """An attribute of a loop device ("backing_file", "dio"); "" if the kernel has none."""
     try:
         return Path(f"/sys/block/loop{index}/loop/{name}").read_text().strip()
     except OSError:

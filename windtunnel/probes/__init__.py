@@ -1,1 +1,1 @@
-"""Probes: what is recorded around and during a trial, besides the job history."""
+"""Probes: the records around and during a trial, in addition to the job history."""

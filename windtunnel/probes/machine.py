@@ -1,4 +1,4 @@
-"""Facts about this machine: what it is (provenance), and its state before a trial."""
+"""Facts about this machine: hardware and software (provenance), and its state before a trial."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IDLE_WINDOW_S = 0.5
 
 
 def before_trial(cache_state: CacheState) -> Before:
-    """Load, free memory, page cache and idle share (over half a second) right now."""
+    """Current load, free memory, page cache, and idle CPU fraction over half a second."""
     memory = psutil.virtual_memory()
     idle = psutil.cpu_times_percent(interval=_IDLE_WINDOW_S).idle / 100.0
     return Before(
@@ -32,7 +32,7 @@ def before_trial(cache_state: CacheState) -> Before:
 
 
 def machine_facts() -> dict[str, Any]:
-    """Kernel, CPU, memory, Python and our own version and commit."""
+    """Kernel, CPU, memory, Python, and version and commit of Windtunnel."""
     return {
         "system": platform.system(),
         "kernel": platform.release(),
@@ -62,9 +62,9 @@ def _cpu_model() -> str:
 
 @functools.cache
 def own_commit() -> str:
-    """Commit of the checkout that this program runs from, with ``+`` if it was changed.
+    """Commit of the checkout of this program, with ``+`` if it was changed.
 
-    Asked once: what runs is what was there when the program started.
+    The result is cached: the running code is that of the start of the program.
     """
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():

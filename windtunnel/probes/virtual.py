@@ -1,30 +1,46 @@
-"""Samples of virtual hosts: what their control groups, disks and NICs have counted."""
+"""Samples of virtual hosts from the counters of their control groups, disks and NICs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from windtunnel.probes.readings import (
+    CPU,
+    CPU_THROTTLED,
+    CPU_USED,
+    DISK_READ,
+    DISK_WRITE,
+    MEMORY_USED,
+    NET_RECEIVED,
+    NET_SENT,
+    ONE_DISK_READ,
+    ONE_DISK_WRITE,
+    PAGE_CACHE,
+)
+
 if TYPE_CHECKING:
     from windtunnel.hosts.fabric.virtual import Counters, VirtualHost
 
 Reading = tuple[str, str, str, float]
 """Host, metric, unit, value."""
+_DISKS = ((DISK_READ, ONE_DISK_READ), (DISK_WRITE, ONE_DISK_WRITE))
 
 
 class VirtualHosts:
-    """A source of the sampler: gives the readings of several virtual hosts at an instant.
+    """A source of the sampler: returns the readings of several virtual hosts at an instant.
 
-    Metrics have the names that the machine's own have: ``disk_read``, ``disk_write``,
+    Metrics have the same names as those of the machine: ``disk_read``, ``disk_write``,
     ``net_received``, ``net_sent`` (bytes/s), ``memory_used`` and ``page_cache`` (bytes),
-    ``cpu_idle`` (share of the host's CPU quota); beside them ``cpu_used`` (cores),
-    ``cpu_throttled`` (share of the time in which a thread was held back, summed over CPUs) and
-    the bytes of each disk, ``disk_read:NAME``. A guest's disks stand under its host, once.
+    ``cpu_idle`` (fraction of the host's CPU quota). Additional metrics are ``cpu_used`` (cores),
+    ``cpu_throttled`` (fraction of the time in which the quota stopped a thread, summed over CPUs)
+    and the bytes of each disk, ``disk_read:NAME``. The disks of a guest are listed once, under
+    its host.
 
     Parameters
     ----------
     cores:
-        CPU quota of a host or guest by name, as it is now; None where there is none.
+        Current CPU quota of a host or guest by name; None if there is none.
     """
 
     def __init__(self, hosts: Sequence[VirtualHost], cores: Callable[[str], float | None]) -> None:
@@ -33,35 +49,36 @@ class VirtualHosts:
         self._last: dict[str, tuple[float, Counters]] = {}
 
     def __call__(self, now: float) -> Iterator[Reading]:
-        """The readings since the last call; rates need one before. ``now``: epoch seconds."""
-        disks_told: set[str] = set()
+        """The readings since the last call; the first call has no rates. ``now``: epoch seconds."""
+        disks_read: set[str] = set()
         for host in self._hosts:
             count = host.counters()
-            yield host.name, "memory_used", "bytes", float(count.memory_bytes - count.cached_bytes)
-            yield host.name, "page_cache", "bytes", float(count.cached_bytes)
+            yield host.name, *MEMORY_USED.reading(float(count.memory_bytes - count.cached_bytes))
+            yield host.name, *PAGE_CACHE.reading(float(count.cached_bytes))
             before = self._last.get(host.name)
             self._last[host.name] = (now, count)
             if before is None or now <= before[0]:
                 continue
             past, old = now - before[0], before[1]
             yield from self._cpu(host.name, past, old, count)
-            for metric, new, last in (
-                ("net_received", count.received_bytes, old.received_bytes),
-                ("net_sent", count.sent_bytes, old.sent_bytes),
+            for info, new, last in (
+                (NET_RECEIVED, count.received_bytes, old.received_bytes),
+                (NET_SENT, count.sent_bytes, old.sent_bytes),
             ):
-                yield host.name, metric, "bytes/s", max(0, new - last) / past
-            if host.machine not in disks_told:
-                disks_told.add(host.machine)
+                yield host.name, *info.reading(max(0, new - last) / past)
+            if host.machine not in disks_read:
+                disks_read.add(host.machine)
                 yield from _disks(host.machine, past, old.disks, count.disks)
 
     def _cpu(self, name: str, past: float, old: Counters, new: Counters) -> Iterator[Reading]:
         used = max(0.0, new.cpu_s - old.cpu_s) / past
-        yield name, "cpu_used", "cores", used
+        yield name, *CPU_USED.reading(used)
         throttled = max(0.0, new.throttled_s - old.throttled_s) / past
-        yield name, "cpu_throttled", "ratio", throttled
+        yield name, *CPU_THROTTLED.reading(throttled)
         cores = self._cores(name)
         if cores:
-            yield name, "cpu_idle", "ratio", min(1.0, max(0.0, 1.0 - used / cores))
+            idle = min(1.0, max(0.0, 1.0 - used / cores))
+            yield name, *CPU.reading(idle, state="idle")
 
 
 def _disks(
@@ -70,12 +87,12 @@ def _disks(
     old: Mapping[str, tuple[int, int]],
     new: Mapping[str, tuple[int, int]],
 ) -> Iterator[Reading]:
-    for place, metric in enumerate(("disk_read", "disk_write")):
+    for place, (all_disks, one_disk) in enumerate(_DISKS):
         rates = {
             name: max(0, counted[place] - old.get(name, counted)[place]) / past
             for name, counted in new.items()
         }
         if rates:
-            yield machine, metric, "bytes/s", sum(rates.values())
+            yield machine, *all_disks.reading(sum(rates.values()))
         for name, rate in rates.items():
-            yield machine, f"{metric}:{name}", "bytes/s", rate
+            yield machine, *one_disk.reading(rate, disk=name)

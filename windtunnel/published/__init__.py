@@ -1,37 +1,29 @@
-"""Published results as journals: the catalogue's studies, review against arithmetic, import."""
+"""Published results as results folders: the catalogue's studies, their review, and import."""
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from windtunnel.published.names import PREFIX, published_names
 
 if TYPE_CHECKING:
     from windtunnel.results.folder import Results
 
-__all__ = ["PREFIX", "STUDY", "open_results", "published_names"]
-
-PREFIX = "published:"
-STUDY = "study.yaml"
-
-
-def published_names() -> list[str]:
-    """The published studies of the catalogue, sorted."""
-    folder = resources.files("windtunnel.catalogue").joinpath("published")
-    return sorted(entry.name for entry in folder.iterdir() if entry.joinpath(STUDY).is_file())
+__all__ = ["PREFIX", "open_results", "published_names"]
 
 
 def open_results(source: str | Path) -> Results:
     """Results of a folder, or of ``published:NAME``.
 
-    What makes a folder of published facts is loaded only for those: it takes half a second.
+    The code for published studies is imported only if required: the import takes half a second.
 
     Raises
     ------
     UsageError
         No published study of that name.
     ResultsError
-        No results folder, or the cache cannot be written.
+        Not a results folder, or the cache cannot be written.
     """
     from windtunnel.results.folder import read_results
 

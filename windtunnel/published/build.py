@@ -1,4 +1,4 @@
-"""A table and its map become a study record and trials of kind ``published``."""
+"""Converts a table and its map into a study record and trials of kind ``published``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from windtunnel.errors import DescriptionError
 from windtunnel.published.mapping import Map, levels_of
 from windtunnel.published.table import Row, Table
 from windtunnel.published.units import metric, moment, zone
+from windtunnel.results import trial_metrics
 from windtunnel.results.power import PowerRecord
 from windtunnel.results.record import (
     Check,
@@ -28,15 +29,15 @@ from windtunnel.results.record import (
 )
 
 TESTBED = "published"
-ELAPSED = "elapsed"
+ELAPSED = trial_metrics.ELAPSED.name
 MOST_ROUNDS = 100_000
 _WORKLOAD = "workloads."
-_MEND = "mend the cell; leave it empty if the number is not known."
+_CORRECT = "correct the cell; leave it empty if the number is unknown."
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row, read: whose number it is and what it says."""
+    """One parsed row: its treatment, workload, phase, run, and numbers."""
 
     row: Row
     workload: str
@@ -51,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Built:
-    """A results folder before it is written."""
+    """The content of a results folder before it is written."""
 
     study: StudyRecord
     trials: list[Trial]
@@ -61,14 +62,14 @@ class Built:
 def build(
     mapped: Map, table: Table | None, cluster: Cluster | None, origin: str, text: str = ""
 ) -> Built:
-    """The study and trials of a table; no table: a study without trials.
+    """The study and trials of a table; without a table, a study without trials.
 
-    ``origin`` names the study where the map does not, ``text`` is the map as it was written.
+    ``origin`` is the name of the study if the map has none, ``text`` is the text of the map.
 
     Raises
     ------
     DescriptionError
-        With file, line and column of the first cell that cannot be used.
+        With file, line and column of the first invalid cell.
     """
     lines = [] if table is None else read_lines(mapped, table)
     treatments = _treatments(mapped, lines)
@@ -98,7 +99,7 @@ def build(
 
 
 def read_lines(mapped: Map, table: Table) -> list[Line]:
-    """All rows that hold a number, read; rows of the same slot get rounds in their order."""
+    """All rows with a number, parsed; rows of the same slot are numbered as rounds."""
     for column in mapped.used_columns():
         table.require(column)
     where = zone(mapped.utc_offset_h)
@@ -122,19 +123,19 @@ def read_lines(mapped: Map, table: Table) -> list[Line]:
             earlier = seen[(*slot, number)].line
             raise row.error(
                 f"this is run {number} of {treatment} / {workload} / {phase or 'total'}, "
-                f"which line {earlier} holds already",
-                remedy="number the runs apart, or leave the column of the runs out of the map.",
+                f"which is already on line {earlier}",
+                remedy="give each run its own number, or remove the column of runs from the map.",
             )
         seen[(*slot, number)] = row
         begin, end = (_moment(row, c, where) for c in (mapped.start, mapped.finish))
         if begin is not None and end is not None and end < begin:
-            raise row.error("the end lies before the start", mapped.finish, "mend the times.")
+            raise row.error("the end is before the start", mapped.finish, "correct the times.")
         found = _spanned(row, metrics, begin, end, bool(phase))
         key = tuple(levels.items())
         lines.append(Line(row, workload, phase, number, key, treatment, begin, end, found))
     if not lines:
         raise DescriptionError(
-            "no row holds a number in the columns of the metrics",
+            "no row has a number in the columns of the metrics",
             file=table.name,
             remedy="check the names of the columns in the map.",
         )
@@ -144,18 +145,18 @@ def read_lines(mapped: Map, table: Table) -> list[Line]:
 def _spanned(
     row: Row, metrics: dict[str, Metric], begin: float | None, end: float | None, phase: bool
 ) -> dict[str, Metric]:
-    """Elapsed time from the stamps where no column has it; a phase cannot do without."""
+    """Elapsed time from the time stamps if no column has it; a phase requires it."""
     elapsed = metrics.get(ELAPSED)
     if elapsed is not None and elapsed.unit != "s":
         raise row.error(
             f"'{ELAPSED}' must be a duration, not in '{elapsed.unit}'",
-            remedy="give it a unit of time in the map (s, min, h).",
+            remedy="set a unit of time in the map (s, min, h).",
         )
     if elapsed is None and begin is not None and end is not None:
-        return {**metrics, ELAPSED: Metric(value=end - begin, unit="s")}
+        return {**metrics, ELAPSED: trial_metrics.ELAPSED.of(end - begin)}
     if elapsed is None and phase:
         raise row.error(
-            "a phase needs its elapsed time",
+            "a phase requires an elapsed time",
             remedy=f"map a column as the metric '{ELAPSED}', or both start and finish.",
         )
     return metrics
@@ -169,7 +170,7 @@ def _metrics(mapped: Map, row: Row) -> dict[str, Metric]:
         try:
             found[name] = metric(row[number.column], number.unit_of(row))
         except QuantityError as error:
-            raise row.error(str(error), number.column, _MEND) from None
+            raise row.error(str(error), number.column, _CORRECT) from None
     return found
 
 
@@ -178,9 +179,9 @@ def _round(mapped: Map, row: Row) -> int:
     text = mapped.round.of(row)
     if not text.isascii() or not text.isdigit() or not 0 <= int(text[:9]) <= MOST_ROUNDS:
         raise row.error(
-            f"'{text}' is no number of a run",
+            f"'{text}' is not the number of a run",
             mapped.round.used[0] if mapped.round.used else None,
-            "count the runs 1, 2, 3 ...; 0 is a warm-up.",
+            "number the runs 1, 2, 3 ...; 0 is a warm-up.",
         )
     return int(text)
 
@@ -191,7 +192,7 @@ def _moment(row: Row, column: str | None, where: tzinfo) -> float | None:
     try:
         return moment(row[column], where)
     except QuantityError as error:
-        raise row.error(str(error), column, _MEND) from None
+        raise row.error(str(error), column, _CORRECT) from None
 
 
 def _treatment_id(mapped: Map, row: Row, levels: Mapping[str, str]) -> str:
@@ -230,7 +231,7 @@ def _of_cluster(overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _factors(mapped: Map, treatments: Mapping[str, Treatment]) -> dict[str, list[str]]:
-    """Levels in the order of the map, then in that of the rows."""
+    """Levels in the order of the map, then in the order of the rows."""
     found: dict[str, list[str]] = {name: list(f.levels) for name, f in mapped.factors.items()}
     for treatment in treatments.values():
         for name, level in treatment.levels.items():
@@ -246,7 +247,7 @@ def _workloads(mapped: Map, lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
 
 
 def _created(mapped: Map, lines: Sequence[Line]) -> float:
-    """The day of publication, else the first start, else the epoch: never the clock of now."""
+    """The day of publication, else the first start, else the epoch; never the current time."""
     if mapped.published is not None:
         day = mapped.published
         return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
@@ -288,9 +289,9 @@ def _trials(
 def _trial(
     study: StudyRecord, group: Sequence[Line], treatment: Treatment, name: str, place: int
 ) -> Trial:
-    """One trial of the rows of its slot. Rows without stamps start when the study was published.
+    """One trial from the rows of its slot. Rows without time stamps start at the publication.
 
-    A phase ends its elapsed time after its start: that is printed with more digits than stamps.
+    The end of a phase is its start plus its elapsed time, which has more digits than the stamps.
     """
     clock = study.created_at
     phases: list[Phase] = []
@@ -342,7 +343,7 @@ def _trial(
 
 
 def _source_check(group: Sequence[Line]) -> Check:
-    """Where the numbers stand. Nothing of the output can be verified afterwards."""
+    """A check with the source of the numbers; the output cannot be verified afterwards."""
     first = group[0].row
     where = first.cells.get("source") or f"{first.file.rsplit('/', 1)[-1]}:{first.line}"
     return Check(name="published", passed=True, got=f"as printed, output not verified: {where}")

@@ -1,4 +1,4 @@
-"""What the checks of a review look at, and what they answer with."""
+"""The input of the checks of a review, and the points that they return."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.evidence import Severity
 from windtunnel.published.mapping import Map
 from windtunnel.published.numbers import (
@@ -25,7 +25,7 @@ from windtunnel.results.folder import Results
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One thing that does not hold: what was stated, what was found, where both stand.
+    """One contradiction: the stated and the found value, and the sources of both.
 
     ``rule`` is the number of the rule of trust in DESIGN.md, None for plain arithmetic.
     """
@@ -43,7 +43,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Number:
-    """A span and where it stands."""
+    """A span and its sources."""
 
     span: Span
     sources: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Case:
-    """A study under review. ``tables``, ``relations`` and ``mapped`` are there if published."""
+    """A study under review; published studies have ``tables``, ``relations`` and ``mapped``."""
 
     results: Results
     relations: Relations = field(default_factory=Relations)
@@ -65,11 +65,11 @@ class Case:
 
     @property
     def published(self) -> bool:
-        """Whether others published it, so that rules on conduct are looked at here."""
+        """Whether others published it, so that the checks include the rules on conduct."""
         return self.results.study.kind == "published"
 
     def rows(self, table: str, where: Mapping[str, Values], words: Mapping[str, str]) -> list[Row]:
-        """The rows that fit; ``{NAME}`` in ``where`` is replaced from ``words``."""
+        """The rows that match; ``{NAME}`` in ``where`` is replaced from ``words``."""
         wanted = {c: {v.format_map(words) for v in values} for c, values in where.items()}
         return [
             row
@@ -83,7 +83,7 @@ class Case:
         Raises
         ------
         NumberError
-            If no row fits, cells are empty, or it cannot be worked out.
+            If no row matches, cells are empty, or the number cannot be computed.
         """
         value = pick.value.format_map(words) if "{" in pick.value else pick.value
         spans, used = [], []
@@ -97,27 +97,27 @@ class Case:
         if pick.pairs is not None:
             spans, used = _ratios(pick, spans, used)
         if not spans:
-            raise NumberError(f"no row of {pick.table} fits")
+            raise NumberError(f"no row of {pick.table} matches")
         return Number(TAKES[pick.take](spans), tuple(map(source_of, used)))
 
 
 def cells_of(
     row: Row, names: Iterable[str], digits: Digits, decimals: Mapping[str, int]
 ) -> dict[str, Span]:
-    """The cells of these columns as spans; names that are no columns are left out."""
+    """The cells of these columns as spans, without names that are not columns."""
     known = (name for name in names if name in row.cells)
     return {name: printed(row[name], digits, decimals.get(name, 0)) for name in known}
 
 
 def source_of(row: Row) -> str:
-    """``runs.csv:12 (raw:...)``: the row and where its number was published."""
+    """``runs.csv:12 (raw:...)``: the row and the publication of its number."""
     place = f"{row.file.rsplit('/', 1)[-1]}:{row.line}"
     source = row.cells.get("source", "")
     return f"{place} ({source})" if source else place
 
 
 def sources_in_words(sources: Iterable[str], limit: int = 2) -> str:
-    """A few of the sources and how many more there are."""
+    """Some of the sources and the number of others."""
     unique = list(dict.fromkeys(sources))
     more = len(unique) - limit
     return "; ".join(unique[:limit]) + (f"; and {more} more" if more > 0 else "")

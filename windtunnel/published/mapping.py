@@ -1,6 +1,6 @@
-"""What the columns of a spreadsheet mean: the map file of ``windtunnel import``.
+"""The meaning of the columns of a spreadsheet: the map file of ``windtunnel import``.
 
-The published studies of the catalogue are described by the same file (``study.yaml``).
+The same type of file (``study.yaml``) describes the published studies of the catalogue.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ ROLES = ("workload", "phase", "round", "treatment", "factor", "start", "finish",
 
 
 class Closed(BaseModel):
-    """Base: a misspelt key is an error."""
+    """Base class: unknown keys are errors, so that a misspelt key is found."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def _column(value: object) -> object:
-    """A bare text is the name of a column."""
+    """Convert a plain text into the name of a column."""
     return {"column": value} if isinstance(value, str) else value
 
 
 class _Cell(Closed):
-    """Where a word comes from: one column, several joined by ``/``, or a fixed ``text``.
+    """The source of a word: one column, several joined by ``/``, or a fixed ``text``.
 
-    ``values`` translates what stands there.
+    ``values`` maps the texts of the cells to words.
     """
 
     column: str | None = None
@@ -45,16 +45,16 @@ class _Cell(Closed):
     @model_validator(mode="after")
     def _one_place(self) -> _Cell:
         if sum((self.column is not None, bool(self.columns), self.text is not None)) != 1:
-            raise ValueError("give one of 'column', 'columns' and 'text'")
+            raise ValueError("exactly one of 'column', 'columns' and 'text' is required")
         return self
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The columns that are read."""
+        """The columns that it reads."""
         return self.columns or ((self.column,) if self.column is not None else ())
 
     def of(self, row: Row) -> str:
-        """The word in ``row``; empty if all cells are."""
+        """The word in ``row``; empty if all cells are empty."""
         if self.text is not None:
             return self.text
         cells = [row[name] for name in self.used]
@@ -66,9 +66,9 @@ Cell = Annotated[_Cell, BeforeValidator(_column)]
 
 
 class _MetricCell(Closed):
-    """A number: its column and, unless the cells carry it ("90 s"), its unit.
+    """A number: its column and, unless the cells contain it ("90 s"), its unit.
 
-    ``unit`` is a text, or the column that holds it (with ``values`` to translate it).
+    ``unit`` is a text, or the column with the unit (``values`` maps its texts to units).
     """
 
     column: str
@@ -83,7 +83,7 @@ MetricCell = Annotated[_MetricCell, BeforeValidator(_column)]
 
 
 class Factor(Closed):
-    """A factor: the column that holds its levels, what each sets, which one is the baseline.
+    """A factor: the column with its levels, the values that each level sets, and the baseline.
 
     ``levels`` maps a level to paths into the cluster description or ``workloads.NAME.`` and
     their values.
@@ -95,10 +95,11 @@ class Factor(Closed):
 
 
 class PowerSeries(Closed):
-    """A file of power samples: when, how many watts, of which metered group.
+    """A file of power samples: the columns of the time, the watts and the metered group.
 
-    ``interval`` is the time between samples; ``stamp`` says whether the watts are those of the
-    instant or the mean of the interval that ends, or starts, at it. ``hosts`` were metered.
+    ``interval`` is the time between samples; ``stamp`` states whether the watts are those of the
+    instant or the mean of the interval that ends, or starts, at it. ``hosts`` is the number of
+    metered hosts.
     """
 
     file: str
@@ -112,7 +113,7 @@ class PowerSeries(Closed):
 
 
 class Conduct(Closed):
-    """The rules that the study says it followed, as far as it says."""
+    """The rules of execution that the study states."""
 
     variation_limit: Fraction = 0.20
     warmup: int = 0
@@ -122,7 +123,7 @@ class Conduct(Closed):
 
 
 class Map(Closed):
-    """A map file. Everything but ``metrics`` may be left out."""
+    """A map file. Only ``metrics`` is required."""
 
     name: str | None = None
     question: str = ""
@@ -169,9 +170,9 @@ class Map(Closed):
                     )
         for name, factor in self.factors.items():
             if factor.baseline and factor.levels and factor.baseline not in factor.levels:
-                raise blame(f"'{factor.baseline}' is no level of it", "factors", name, "baseline")
+                raise blame(f"'{factor.baseline}' is not a level", "factors", name, "baseline")
             if factor.column is None and not self.treatments:
-                raise blame("a factor needs the column of its levels", "factors", name, "column")
+                raise blame("a factor requires the column of its levels", "factors", name, "column")
         return self
 
     def used_columns(self) -> list[str]:
@@ -187,7 +188,7 @@ class Map(Closed):
 
 
 def map_from(located: Located) -> Map:
-    """The map of a YAML file, checked; DescriptionError with file, line and key."""
+    """The validated map of a YAML file; DescriptionError with file, line and key."""
     return validate(Map, located)
 
 
@@ -206,7 +207,7 @@ def map_from_roles(assignments: Sequence[str]) -> Map:
         if not equals or not column or kind not in ROLES:
             raise UsageError(
                 f"--map {text}: not COLUMN=ROLE",
-                remedy=f"roles are {', '.join(ROLES)}; or give a map file (MAP.yaml).",
+                remedy=f"roles are {', '.join(ROLES)}; or specify a map file (MAP.yaml).",
             )
         if kind == "factor":
             data["factors"][rest or column] = {"column": column}
@@ -224,7 +225,7 @@ def levels_of(mapped: Map, row: Row) -> Mapping[str, str]:
     Raises
     ------
     DescriptionError
-        A treatment that the map does not list, or a level that it does not know.
+        A treatment or a level that the map does not contain.
     """
     if mapped.treatment is not None:
         name = mapped.treatment.of(row)

@@ -1,7 +1,7 @@
-"""Printed numbers as spans: what a figure can have been before it was rounded for print.
+"""Printed numbers as spans: the possible values of a number before it was rounded.
 
-A contradiction is two spans that do not meet. So a check never blames a study for rounding:
-the tolerance comes from the digits that were printed.
+Two numbers contradict each other if their spans do not overlap. The tolerance follows from the
+printed digits, so a check never reports a difference that rounding can explain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SLACK = 1e-9
 
 
 class NumberError(ValueError):
-    """A text that is no number, or an expression that cannot be worked out."""
+    """A text that is not a number, or an expression that cannot be evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Span:
         return cls(value, value, value)
 
     def meets(self, other: Span) -> bool:
-        """Whether both can be the same number."""
+        """Whether both can be the same number: the spans overlap."""
         slack = _SLACK * max(abs(self.value), abs(other.value), 1e-12)
         return self.low <= other.high + slack and other.low <= self.high + slack
 
-    def widened(self, share: float) -> Span:
-        """The span with this share of its value added on both sides."""
-        more = abs(self.value) * share
+    def widened(self, fraction: float) -> Span:
+        """The span, extended on both sides by this fraction of its value."""
+        more = abs(self.value) * fraction
         return Span(self.value, self.low - more, self.high + more)
 
     def __add__(self, other: Span) -> Span:
@@ -77,24 +77,24 @@ class Span:
 def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
     """The span of a printed number.
 
-    ``printed``: half a unit of its last digit on both sides, with at least ``decimals`` decimals
-    assumed (spreadsheets drop final zeros). ``cut``: the same, but digits may have been cut off
-    instead of rounded, so a whole unit above. ``told``: numbers in running text are rounded or cut
-    off, and their final zeros mean nothing: half a unit of the last other digit below, a whole
-    one above ("30" may have been 25 to 40, "33" 32.5 to 34).
+    ``printed``: half a unit of the last digit on both sides, with at least ``decimals`` decimals
+    (spreadsheets omit final zeros). ``cut``: the same, but digits may have been truncated instead
+    of rounded, so one unit above. ``told``: numbers in running text are rounded or truncated, and
+    their final zeros are not significant: half a unit of the last other digit below, one unit
+    above ("30" may be 25 to 40, "33" 32.5 to 34).
 
     Raises
     ------
     NumberError
-        If it is no number.
+        If it is not a number.
     """
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise NumberError(f"'{text}' is no number") from None
+        raise NumberError(f"'{text}' is not a number") from None
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int):
-        raise NumberError(f"'{text}' is no finite number")
+        raise NumberError(f"'{text}' is not a finite number")
     value = float(number)
     if digits == "told":
         exponent = number.normalize().as_tuple().exponent if number else exponent
@@ -116,7 +116,7 @@ def mean(spans: Sequence[Span]) -> Span:
 def geometric_mean(spans: Sequence[Span]) -> Span:
     """Geometric mean of positive numbers."""
     if any(span.low <= 0 for span in spans):
-        raise NumberError("a geometric mean needs positive numbers")
+        raise NumberError("a geometric mean requires positive numbers")
     rows = ([s.value for s in spans], [s.low for s in spans], [s.high for s in spans])
     return Span(*(math.exp(math.fsum(map(math.log, row)) / len(row)) for row in rows))
 
@@ -139,7 +139,7 @@ def _most(spans: Sequence[Span]) -> Span:
 
 def _only(spans: Sequence[Span]) -> Span:
     if len(spans) != 1:
-        raise NumberError(f"{len(spans)} numbers where one was asked for")
+        raise NumberError(f"there are {len(spans)} numbers, and one is required")
     return spans[0]
 
 
@@ -168,20 +168,20 @@ def evaluate(expression: str, names: Mapping[str, Span]) -> Span:
     Raises
     ------
     NumberError
-        Anything else, a name that is not there, a division by what may be zero.
+        Any other expression, an unknown name, a division by a number that may be zero.
     """
     try:
-        return _worked_out(ast.parse(expression, mode="eval").body, names)
+        return _value_of(ast.parse(expression, mode="eval").body, names)
     except SyntaxError:
-        raise NumberError(f"'{expression}' is no expression") from None
+        raise NumberError(f"'{expression}' is not an expression") from None
 
 
 def names_in(expression: str) -> Iterable[str]:
-    """The names that an expression needs."""
+    """The names in an expression."""
     return {n.id for n in ast.walk(ast.parse(expression, mode="eval")) if isinstance(n, ast.Name)}
 
 
-def _worked_out(node: ast.expr, names: Mapping[str, Span]) -> Span:
+def _value_of(node: ast.expr, names: Mapping[str, Span]) -> Span:
     match node:
         case ast.Constant(value=int() | float() as number):
             return Span.exact(float(number))
@@ -190,9 +190,9 @@ def _worked_out(node: ast.expr, names: Mapping[str, Span]) -> Span:
         case ast.Name(id=name):
             raise NumberError(f"there is no number '{name}'")
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_worked_out(operand, names)
+            return -_value_of(operand, names)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](_worked_out(left, names), _worked_out(right, names))
+            return _BINARY[type(op)](_value_of(left, names), _value_of(right, names))
         case ast.Call(func=ast.Name(id="abs"), args=[only], keywords=[]):
-            return abs(_worked_out(only, names))
+            return abs(_value_of(only, names))
     raise NumberError(f"'{ast.unparse(node)}' is not allowed in an expression")

@@ -1,4 +1,4 @@
-"""Power samples that a study published, as the record that lies beside imported trials."""
+"""Published power samples, as the record that is stored with imported trials."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def read_power_series(described: PowerSeries, table: Table, utc_offset_h: float)
     Raises
     ------
     DescriptionError
-        A missing column, a time or number that cannot be read, an instant that is there twice
-        (file, line, column).
+        A missing column, an invalid time or number, a duplicate instant (file, line, column).
     """
     for column in (described.time, described.watts.column, described.group):
         table.require(column)
@@ -33,7 +32,7 @@ def read_power_series(described: PowerSeries, table: Table, utc_offset_h: float)
         samples.sort(key=lambda sample: sample[0])
         for before, after in pairwise(samples):
             if before[0] == after[0]:
-                raise after[2].error("this instant is there twice", described.time, "keep one row.")
+                raise after[2].error("this instant is a duplicate", described.time, "keep one row.")
     return PowerRecord(
         kind="metered",
         source=described.source,
@@ -54,7 +53,7 @@ def _sample(described: PowerSeries, row: Row, utc_offset_h: float) -> tuple[floa
         column = described.watts.column
         read = metric(row[column], described.watts.unit_of(row))
     except QuantityError as error:
-        raise row.error(str(error), column, "mend the cell.") from None
+        raise row.error(str(error), column, "correct the cell.") from None
     if read.unit != "W":
-        raise row.error(f"'{row[column]}' is no power", column, "give the column the unit W.")
+        raise row.error(f"'{row[column]}' is not a power", column, "set the unit W for the column.")
     return t, read.value

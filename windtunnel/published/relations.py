@@ -1,6 +1,6 @@
-"""``review.yaml``: which published numbers depend on each other, and by what arithmetic.
+"""``review.yaml``: the published numbers that depend on each other, and their relations.
 
-It names relations, never results: whether they hold is worked out from the facts.
+The file contains relations and no results: the review evaluates them with the facts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from windtunnel.published.numbers import Digits, Take
 
 
 def _many(value: object) -> object:
-    """One value, or a list of them; numbers as they are written."""
+    """One value or a list of values; numbers as written."""
     values = value if isinstance(value, list | tuple) else [value]
     return tuple(str(one) for one in values)
 
@@ -24,9 +24,9 @@ Values = Annotated[tuple[str, ...], BeforeValidator(_many)]
 
 
 class Pairs(Closed):
-    """Ratios of matched rows: those with ``level`` over those with ``to`` in ``column``.
+    """Ratios of matched rows: those with ``level`` / those with ``to`` in ``column``.
 
-    Rows match if they agree in all the columns ``by``.
+    Rows match if they are equal in all the columns ``by``.
     """
 
     column: str
@@ -36,10 +36,11 @@ class Pairs(Closed):
 
 
 class Pick(Closed):
-    """A number from a table: rows that fit ``where``, an expression of columns, and what to take.
+    """A number from a table: rows that match ``where``, an expression of columns, and a statistic.
 
-    ``{NAME}`` in ``where`` stands for a column of the row at hand or a word of its case. ``units``
-    names a column and the factors of its words. With ``pairs`` ratios of rows are taken.
+    ``{NAME}`` in ``where`` is replaced by a column of the current row or a word of its case.
+    ``units`` names a column and the factor of each of its words. With ``pairs``, the numbers are
+    ratios of rows.
     """
 
     table: str
@@ -53,12 +54,12 @@ class Pick(Closed):
 
 
 class Equation(Closed):
-    """A number that was stated and how it follows from others.
+    """A stated number and its relation to other numbers.
 
-    ``each`` names a table whose rows are gone through (``where`` chooses some); the expressions
-    may then use its columns. ``found`` holds one expression, or several readings of which one
-    must hold. ``kind`` says how the two must compare; ``within`` is a tolerance beyond the
-    printed digits, for approximate relations.
+    ``each`` names a table; the equation applies to each of its rows (``where`` selects some), and
+    the expressions may use its columns. ``found`` is one expression, or several
+    interpretations of which one must hold. ``kind`` is the comparison; ``within`` is a tolerance
+    beyond the printed digits, for approximate relations.
     """
 
     name: str
@@ -80,8 +81,9 @@ class Equation(Closed):
 
 
 class Versions(Closed):
-    """The same thing written in several places: rows with the same ``key``, told apart by
-    ``place``; the ``columns`` must agree among the ``among`` places (all, if left out).
+    """The same fact in several places: rows with the same ``key`` and different ``place``.
+
+    The ``columns`` must be equal in the places ``among`` (default: all).
     """
 
     name: str
@@ -95,7 +97,7 @@ class Versions(Closed):
 
 
 class Spelling(Closed):
-    """Names in ``column`` that should be the same in every ``place``: near misses are typos."""
+    """Names in ``column`` that should be equal in every ``place``: similar names are typos."""
 
     name: str
     table: str
@@ -105,7 +107,7 @@ class Spelling(Closed):
 
 
 class Once(Closed):
-    """A name in ``column`` that should stand for one value of ``value`` only."""
+    """A name in ``column`` that should have only one value in ``value``."""
 
     name: str
     table: str
@@ -116,7 +118,7 @@ class Once(Closed):
 
 
 class MeanOfRatios(Closed):
-    """A stated average of ratios: arithmetic and geometric mean are compared."""
+    """A stated average of ratios, for which arithmetic and geometric mean are compared."""
 
     name: str
     stated: Pick
@@ -149,9 +151,9 @@ class Counters(Closed):
 
 
 class AppliedApart(Closed):
-    """Settings with the treatments that they hold for, in ``place`` (``for_all``: in all).
+    """Settings with the treatments to which they apply, in ``place`` (``for_all``: to all).
 
-    Rows with the same ``key`` that hold for different treatments should have the same value.
+    Rows with the same ``key`` that apply to different treatments should have the same value.
     """
 
     table: str

@@ -1,4 +1,4 @@
-"""Reviewing a study: every check of the registry, and the points that they raise."""
+"""Review of a study: all checks of the registry, and their points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = "windtunnel.review/1"
 
 @dataclass(frozen=True)
 class Review:
-    """The points of a study, the serious ones first, and its table of energies recomputed."""
+    """The points of a study, the serious ones first, and its recomputed table of energies."""
 
     study: str
     points: list[Point]
@@ -39,7 +39,7 @@ class Review:
 
 
 def open_case(source: str) -> Case:
-    """The study of a folder or of ``published:NAME`` with the facts that belong to it.
+    """The study of a folder or of ``published:NAME``, with its facts.
 
     Raises
     ------

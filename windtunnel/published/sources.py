@@ -1,4 +1,4 @@
-"""``published:NAME`` as results: facts of the catalogue, built once into the user's cache."""
+"""``published:NAME`` as results: built once from the catalogue's facts into the user's cache."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from importlib import resources
 from pathlib import Path
 
 from windtunnel.cluster import Cluster, load_cluster, load_text, load_yaml
-from windtunnel.cluster.shape import suggest
+from windtunnel.cluster.schema_paths import suggest
 from windtunnel.engines.artifacts import cache_root
 from windtunnel.errors import ResultsError, UsageError
-from windtunnel.published import PREFIX, STUDY, published_names
 from windtunnel.published.build import Built, build
 from windtunnel.published.mapping import Map, map_from
+from windtunnel.published.names import PREFIX, STUDY, published_names
 from windtunnel.published.power import read_power_series
 from windtunnel.published.store import write_results
 from windtunnel.published.table import Table, parse_table, read_table
@@ -22,7 +22,7 @@ from windtunnel.published.table import Table, parse_table, read_table
 
 @cache
 def facts(name: str) -> dict[str, str]:
-    """File name -> text of everything that the catalogue holds of a study."""
+    """File name -> text, for all files of a study in the catalogue."""
     folder = resources.files("windtunnel.catalogue").joinpath("published", name)
     files = sorted((e for e in folder.iterdir() if e.is_file()), key=lambda entry: entry.name)
     return {entry.name: entry.read_text(encoding="utf-8") for entry in files}
@@ -39,7 +39,7 @@ def study_map(name: str) -> Map:
 
 
 def build_published(name: str) -> Built:
-    """The results of a study from its facts, not written anywhere."""
+    """The results of a study from its facts; nothing is written."""
     mapped = study_map(name)
     table = None if mapped.runs is None else fact_table(name, mapped.runs)
     built = build(mapped, table, _cluster_of(mapped.cluster), name, facts(name)[STUDY])
@@ -51,7 +51,7 @@ def build_published(name: str) -> Built:
 
 
 def published_folder(source: str) -> Path:
-    """The results folder of ``published:NAME``, made if it is not in the cache yet.
+    """The results folder of ``published:NAME``, created if it is not in the cache yet.
 
     Raises
     ------
@@ -66,13 +66,13 @@ def published_folder(source: str) -> Path:
         try:
             write_results(build_published(name), folder)
         except ResultsError:
-            if not (folder / "study.json").is_file():  # else another process was quicker
+            if not (folder / "study.json").is_file():  # else another process was faster
                 raise
     return folder
 
 
 def published_name(source: str) -> str:
-    """NAME of ``published:NAME``; UsageError if the catalogue has none of it."""
+    """NAME of ``published:NAME``; UsageError if the catalogue does not contain it."""
     name = source.removeprefix(PREFIX)
     names = published_names()
     if name not in names:
@@ -84,7 +84,7 @@ def published_name(source: str) -> str:
 
 
 def import_csv(csv: Path, mapped: Map, origin: str, text: str, beside: Path) -> Built:
-    """Anybody's spreadsheet as results. Files that the map names lie beside it (``beside``)."""
+    """A user's spreadsheet as results. Files that the map names are in the folder ``beside``."""
     digest = hashlib.sha256(csv.read_bytes()).hexdigest() if csv.is_file() else ""
     table = read_table(csv)
     named = mapped.model_copy(
@@ -105,7 +105,7 @@ def read_map(path: Path) -> tuple[Map, str]:
 
 
 def _cluster_of(named: str | None, beside: Path | None = None) -> Cluster | None:
-    """The cluster that a map names: one of the catalogue, or a file beside the map."""
+    """The cluster that a map names: one of the catalogue, or a file in the map's folder."""
     if named is None:
         return None
     if beside is not None and named.endswith((".yaml", ".yml")):
@@ -114,7 +114,7 @@ def _cluster_of(named: str | None, beside: Path | None = None) -> Cluster | None
 
 
 def _digest(name: str) -> str:
-    """Of all that makes the folder: this package's code, the facts, the cluster."""
+    """Hash of all inputs of the folder: this package's code, the facts, the cluster."""
     code = resources.files("windtunnel.published")
     modules = sorted((e for e in code.iterdir() if e.name.endswith(".py")), key=lambda e: e.name)
     parts = [module.read_text(encoding="utf-8") for module in modules]

@@ -1,4 +1,4 @@
-"""CSV files with the line of every row, so that whatever is wrong is named FILE:LINE, column."""
+"""CSV files with the line of every row, so that errors contain FILE:LINE and the column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from windtunnel.errors import DescriptionError
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its cells by column, stripped, and the line of the file that it stands in."""
+    """One row: its stripped cells by column, and its file and line."""
 
     cells: Mapping[str, str]
     line: int
@@ -23,7 +23,7 @@ class Row:
         return self.cells[column]
 
     def error(self, message: str, column: str | None = None, remedy: str = "") -> DescriptionError:
-        """An error that points at this row and, where one is to blame, at the column."""
+        """An error with this row and, if given, the column."""
         return DescriptionError(message, remedy=remedy, file=self.file, line=self.line, key=column)
 
 
@@ -41,7 +41,7 @@ class Table:
         Raises
         ------
         DescriptionError
-            Names the columns that there are.
+            With the names of the existing columns.
         """
         if column not in self.columns:
             raise DescriptionError(
@@ -53,13 +53,13 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """The CSV file at ``path``; ``;`` and tabs are taken as separators where the header has them.
+    """The CSV file at ``path``; ``;`` and tabs are separators if the header contains them.
 
     Raises
     ------
     DescriptionError
-        Missing, unreadable, not UTF-8, without header or rows, a column named twice, a row of
-        another length than the header, a quote that is not closed.
+        The file is missing, unreadable, not UTF-8 or without header or rows; a duplicate column;
+        a row with another length than the header; an unclosed quote.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -71,13 +71,13 @@ def read_table(path: Path) -> Table:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DescriptionError(
-            f"cannot be read: {reason}", file=path, remedy="give a CSV file that exists."
+            f"cannot be read: {reason}", file=path, remedy="specify a CSV file that exists."
         ) from None
     return parse_table(text, str(path))
 
 
 def parse_table(text: str, name: str) -> Table:
-    """See :func:`read_table`; ``name`` stands for the file in messages."""
+    """See :func:`read_table`; ``name`` is the name of the file in messages."""
     head = text.split("\n", 1)[0]
     separator = max(",;\t", key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -97,7 +97,7 @@ def parse_table(text: str, name: str) -> Table:
                     f"this row has {len(cells)} cells, the header {len(columns)}",
                     file=name,
                     line=line,
-                    remedy="put cells that hold a separator in double quotes.",
+                    remedy="put cells that contain a separator in double quotes.",
                 )
             named = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
             rows.append(Row(named, line, name))
@@ -107,7 +107,7 @@ def parse_table(text: str, name: str) -> Table:
         ) from None
     if not rows:
         raise DescriptionError(
-            "there are no rows", file=name, remedy="give a header line and one line per row."
+            "there are no rows", file=name, remedy="add a header line and one line per row."
         )
     return Table(name, columns, rows)
 
@@ -116,6 +116,6 @@ def _header(cells: Sequence[str], name: str, line: int) -> list[str]:
     columns = [cell.strip() for cell in cells]
     twice = next((c for c in columns if columns.count(c) > 1), None)
     if twice is not None:
-        what = f"the column '{twice}' is there twice" if twice else "several columns have no name"
-        raise DescriptionError(what, file=name, line=line, remedy="give every column its own name.")
+        what = f"the column '{twice}' is a duplicate" if twice else "several columns have no name"
+        raise DescriptionError(what, file=name, line=line, remedy="use a unique name per column.")
     return columns

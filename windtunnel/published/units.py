@@ -29,13 +29,13 @@ _PLAIN = {"bytes": "B", "bytes/s": "B/s"}
 def metric(text: str, unit: str | None) -> Metric:
     """``("3.5 h", None)`` or ``("3.5", "h")`` as 12600 s.
 
-    Durations become seconds, sizes bytes, rates bytes/s, energies joules, ``%`` a ratio. Any
-    other ``unit`` is kept as it is, and the cell must then be a plain number.
+    Durations are converted to seconds, sizes to bytes, rates to bytes/s, energies to joules, and
+    ``%`` to a ratio. Any other ``unit`` is kept, and the cell must then be a plain number.
 
     Raises
     ------
     QuantityError
-        If it is no number, has no unit, or an ambiguous one.
+        If it is not a number, or has no unit or an ambiguous one.
     """
     if unit is None:
         return _with_unit(text)
@@ -49,17 +49,17 @@ def metric(text: str, unit: str | None) -> Metric:
 
 
 def zone(utc_offset_h: float) -> tzinfo:
-    """The zone so many hours ahead of UTC."""
+    """The time zone with this offset from UTC in hours."""
     return timezone(timedelta(hours=utc_offset_h))
 
 
 def moment(text: str, where: tzinfo) -> float:
-    """Epoch seconds of an ISO date and time, in ``where`` unless it names its own.
+    """Epoch seconds of an ISO date and time, in the zone ``where`` unless it contains a zone.
 
     Raises
     ------
     QuantityError
-        If it is none.
+        If it is not a date and time.
     """
     try:
         when = datetime.fromisoformat(text)
@@ -68,7 +68,7 @@ def moment(text: str, where: tzinfo) -> float:
             return _number(text)
         except QuantityError:
             raise QuantityError(
-                f"'{text}' is no date and time: write 2014-10-01 10:56 or epoch seconds"
+                f"'{text}' is not a date and time: write 2014-10-01 10:56 or epoch seconds"
             ) from None
     return (when if when.tzinfo else when.replace(tzinfo=where)).timestamp()
 
@@ -83,12 +83,12 @@ def _with_unit(text: str) -> Metric:
             return Metric(value=float(parse(text)), unit=base)
         except QuantityError as error:
             refused.append(str(error))
-    told = [message for message in refused if "ambiguous" in message or "not known" in message]
-    if told:
-        raise QuantityError(told[0])
+    clear = [message for message in refused if "ambiguous" in message or "not known" in message]
+    if clear:
+        raise QuantityError(clear[0])
     raise QuantityError(
-        f"'{text}' has no unit that is known here: write it with one ('90 s', '1.5 GB', "
-        "'0.2 kWh'), or give the column a unit"
+        f"'{text}' has no known unit: write it with a unit ('90 s', '1.5 GB', '0.2 kWh'), or "
+        "set the unit of the column"
     )
 
 
@@ -104,7 +104,7 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise QuantityError(f"'{text}' is no number") from None
+        raise QuantityError(f"'{text}' is not a number") from None
     if not math.isfinite(value):
-        raise QuantityError(f"'{text}' is no finite number")
+        raise QuantityError(f"'{text}' is not a finite number")
     return value

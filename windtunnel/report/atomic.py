@@ -1,60 +1,33 @@
-"""Writing a report file whole or not at all."""
+"""Atomic writes of report files."""
 
 from __future__ import annotations
 
 import errno
-import os
-import tempfile
 from pathlib import Path
 
-from windtunnel.errors import ResultsError, StorageFullError
-
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+from windtunnel import durable
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path``: beside it, synced, then renamed over it.
+    """Write ``content`` to ``path``; if that fails, the file does not change.
 
-    A path that is no regular file (a pipe, a terminal) is written to directly.
+    A path that is not a regular file (a pipe, a terminal) is written directly.
 
     Raises
     ------
     StorageFullError
-        If the device or the quota is full; an older file at ``path`` stays as it was.
+        If the device or the quota is full.
     ResultsError
         If the path cannot be written.
     """
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
+    with durable.storage_errors(
+        f"{path} cannot be written",
+        remedy="give a path in a folder that exists and that you may write to.",
+        space="free some space or give a path on another disk.",
+    ):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if path.exists() and not path.is_file():
             path.write_bytes(content)
         else:
-            _replace(path, content)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        if error.errno in _FULL:
-            raise StorageFullError(
-                f"{path} cannot be written: {reason}",
-                remedy="free some space or give a path on another disk.",
-            ) from error
-        raise ResultsError(
-            f"{path} cannot be written: {reason}",
-            remedy="give a path in a folder that exists and that you may write to.",
-        ) from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "it is a folder")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+            durable.write_bytes(path, content)

@@ -1,4 +1,4 @@
-"""Tables on a terminal of any width: a word is never broken to make a table fit."""
+"""Tables on a terminal of any width; words are never broken."""
 
 from __future__ import annotations
 
@@ -7,42 +7,45 @@ from collections.abc import Mapping, Sequence
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from windtunnel.report.sections.base import Table
+from windtunnel.report.typography import words, wrapped
 
 ROWS_SHOWN = 40
 _LEAST_COLUMNS = 2
-_AROUND, _EDGE = 3, 1  # blanks that the layout puts around a column, and more at the end
+_AROUND, _EDGE = 3, 1  # spaces that the layout adds to each column, and at the end of the line
 
 
 def print_table(table: Table, console: Console, rows_shown: int = ROWS_SHOWN) -> None:
-    """Print a table, its first rows if it is long.
+    """Print a table; of a long table, print the first rows.
 
-    Where it is wider than the terminal, the columns of the least weight are left out, and named;
-    where two columns are too wide, each row becomes lines of text.
+    If it is wider than the terminal, the columns of the lowest weight are omitted, and a note
+    names them. If even two columns are too wide, each row is printed as lines of text.
     """
-    rows = table.rows[:rows_shown]
+    rows = [[text.strip() for text in row] for row in table.rows[:rows_shown]]
     kept = fitting(table, rows, console.width)
     if kept:
         _print_columns(table, rows, kept, console)
     else:
         _print_lines(table, rows, console)
-    left_out = [c.name for i, c in enumerate(table.columns) if kept and i not in kept]
+    omitted = [c.name for i, c in enumerate(table.columns) if kept and i not in kept]
     notes = [table.hint] if table.hint else []
-    if left_out:
-        notes.append(f"left out at this width: {', '.join(left_out)}")
+    if omitted:
+        notes.append(f"omitted at this width: {', '.join(omitted)}")
     if len(table.rows) > rows_shown:
         notes.append(f"{len(table.rows) - rows_shown} more rows: see --json or --html")
     for note in notes:
-        console.print(Text(note, style="dim"))
+        console.print(text_block(note, console.width, "dim"))
 
 
 def fitting(table: Table, rows: Sequence[Sequence[str]], width: int) -> dict[int, int]:
-    """Places of the columns that fit into a width, with their widths; none if not even two do.
+    """Indices of the columns that fit into a width, with their widths; none if fewer than two fit.
 
-    A column fits if its longest word does, or of numbers the longest number with its unit.
+    A text column fits if its longest word fits, a numeric column if its longest number with its
+    unit fits.
     """
     least = [
         max(_longest_word(text) for text in (column.name, *(row[place] for row in rows)))
@@ -57,7 +60,7 @@ def fitting(table: Table, rows: Sequence[Sequence[str]], width: int) -> dict[int
         kept.remove(min(kept, key=lambda place: (table.columns[place].weight, -place)))
     widths = {place: least[place] for place in kept}
     spare = width - _EDGE - sum(least[place] + _AROUND for place in kept)
-    for _ in range(spare):  # to the column whose texts are cut most
+    for _ in range(spare):  # each spare space goes to the column whose texts are cut most
         cut = {
             place: max(cell_len(row[place]) for row in rows) - widths[place]
             for place in kept
@@ -70,30 +73,52 @@ def fitting(table: Table, rows: Sequence[Sequence[str]], width: int) -> dict[int
 
 
 def _longest_word(text: str) -> int:
-    return max((cell_len(word) for word in text.split()), default=0)
+    """Width of the longest part that no line may break: a word, or a number with its unit."""
+    return max((cell_len(word) for word in words(text)), default=0)
+
+
+def text_block(text: str, width: int, style: str = "") -> Text:
+    """A text in lines of at most ``width`` characters, in which a number stays with its unit."""
+    return Text("\n".join(wrapped(text, width)), style=style, no_wrap=True)
 
 
 def _print_columns(
     table: Table, rows: Sequence[Sequence[str]], widths: Mapping[int, int], console: Console
 ) -> None:
     made = RichTable(
-        title=table.caption, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+        title=text_block(table.caption, console.width),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
     )
     for place, width in widths.items():
         column = table.columns[place]
         justify: JustifyMethod = "right" if column.numeric else "left"
-        made.add_column(column.name, justify=justify, width=width, no_wrap=column.numeric)
+        made.add_column(text_block(column.name, width), justify=justify, width=width)
+    before: Sequence[str] = ()
     for number, row in enumerate(rows):
         style = "bold" if number in table.strong else ""
-        made.add_row(*(Text(row[place]) for place in widths), style=style)
+        texts = {place: row[place] for place in widths}
+        for place in texts:
+            if before and table.columns[place].group and before[place] == row[place]:
+                texts[place] = ""  # only the first row of a group shows it
+        alert = {place for place in widths if (number, place) in table.alert}
+        made.add_row(
+            *(
+                text_block(text, widths[place], "red" if place in alert else "")
+                for place, text in texts.items()
+            ),
+            style=style,
+        )
+        before = row
     console.print(made)
 
 
 def _print_lines(table: Table, rows: Sequence[Sequence[str]], console: Console) -> None:
-    console.print(Text(table.caption, style="bold"))
+    console.print(text_block(table.caption, console.width, "bold"))
     for number, row in enumerate(rows):
         first, *others = zip(table.columns, row, strict=True)
-        text = Text(first[1], style="bold" if number in table.strong else "")
-        console.print(text)
+        style = "bold" if number in table.strong else ""
+        console.print(text_block(first[1], console.width, style))
         details = "; ".join(f"{column.name} {value}" for column, value in others if value)
-        console.print(Text(f"  {details}"))
+        console.print(Padding(text_block(details, console.width - 2), (0, 0, 0, 2), expand=False))

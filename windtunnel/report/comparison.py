@@ -1,19 +1,18 @@
-"""A comparison on the terminal, as JSON and as one self-contained page."""
+"""A comparison on the terminal and as JSON; ``comparison_page`` renders the page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from windtunnel.analysis.compare import CellComparison, Comparison, Difference, Pair
-from windtunnel.analysis.compare.words import answer, caveats, change, what_differs
+from windtunnel.analysis.compare.sentences import answer, caveats, change, what_differs
+from windtunnel.analysis.formatting import percent, quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.words import percent, quantity
 from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
 from windtunnel.report.sections.base import Table, column
@@ -46,20 +45,20 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def tables(comparison: Comparison, pair: Pair) -> list[Table]:
-    """The tables of a pair: differences, totals, phases, other metrics; empty ones left out."""
+    """The tables of a pair: differences, totals, phases, other metrics; without empty tables."""
     cells = pair.cells
     phases = [c for c in cells if c.metric == ELAPSED and c.phase != TOTAL]
     made = [
         differences_table(pair),
         cells_table("Total elapsed time (95 % intervals)", pair.totals),
-        cells_table("Phases, elapsed time (hints, not corrected)", phases),
+        cells_table("Elapsed time by phase (indicative, not corrected)", phases),
         _metrics_table(cells),
     ]
     return [table for table in made if table.rows]
 
 
 def differences_table(pair: Pair) -> Table:
-    """Every difference besides the numbers."""
+    """All differences between the studies, apart from their results."""
     rows = [(r.group, _where(r), _short(r.reference), _short(r.other)) for r in pair.differences]
     columns = column("what differs", "name", pair.reference, pair.other, text=4)
     strong = frozenset(
@@ -67,7 +66,7 @@ def differences_table(pair: Pair) -> Table:
         for place, r in enumerate(pair.differences)
         if r.group in ("cluster", "settings", "software") and not r.label_only
     )
-    return Table("What differs besides the numbers", columns, rows, strong)
+    return Table("Differences in configuration", columns, rows, strong)
 
 
 def cells_table(caption: str, cells: Sequence[CellComparison]) -> Table:
@@ -83,7 +82,7 @@ def cells_table(caption: str, cells: Sequence[CellComparison]) -> Table:
         )
         for c in cells
     ]
-    names = ("cell", "verdict", "change", "seen from", "means", "n")
+    names = ("cell", "verdict", "change", "detectable", "means", "n")
     strong = frozenset(place for place, c in enumerate(cells) if c.verdict in ("better", "worse"))
     hint = "* fewer than 5 trials: indicative" if any(c.indicative for c in cells) else ""
     return Table(caption, column(*names, text=2), rows, strong, hint)
@@ -101,13 +100,6 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     }
     made: dict[str, Any] = finite(data)
     return made
-
-
-def write_page(comparison: Comparison, path: Path) -> None:
-    """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`."""
-    from windtunnel.report import comparison_page  # charts take a second to import
-
-    comparison_page.write_page(comparison, path)
 
 
 def _pair(comparison: Comparison, pair: Pair) -> dict[str, Any]:
@@ -128,7 +120,7 @@ def _plain(record: Any, *without: str) -> dict[str, Any]:
 
 
 def _metrics_table(cells: Sequence[CellComparison]) -> Table:
-    """Other metrics of the totals, those that differ first."""
+    """Other metrics of the totals; metrics that differ come first."""
     rest = [c for c in cells if c.phase == TOTAL and c.metric != ELAPSED and c.ratio is not None]
     rest = [c for c in rest if not _constant(c)]
     rest.sort(key=lambda c: (c.verdict in ("not distinguishable", "unknown"), c.p or 0.0))
@@ -144,16 +136,17 @@ def _metrics_table(cells: Sequence[CellComparison]) -> Table:
     ]
     left = len(rest) - len(rows)
     hint = f"{left} more metrics: see --json" if left > 0 else ""
-    caption = "Other metrics over all phases (hints, not corrected)"
+    caption = "Other metrics over all phases (indicative, not corrected)"
     return Table(
         caption, column("cell", "verdict", "change", "reference", "other", text=2), rows, hint=hint
     )
 
 
 def _label(cell: CellComparison, cells: Sequence[CellComparison], metric: str = "") -> str:
-    """Treatment and phase or metric, and the workload where there are several."""
+    """Treatment and phase or metric, and the workload if there are several."""
     several = len({c.workload for c in cells}) > 1
-    return " ".join([*([cell.workload] if several else []), cell.treatment, metric or cell.phase])
+    parts = [*([cell.workload] if several else []), cell.name, metric or cell.phase]
+    return ", ".join(parts)
 
 
 def _constant(c: CellComparison) -> bool:
@@ -163,7 +156,7 @@ def _constant(c: CellComparison) -> bool:
 
 
 def _where(row: Difference) -> str:
-    return f"{row.what} (at {row.at})" if row.at else row.what
+    return f"{row.what} (at {row.at_name})" if row.at_name else row.what
 
 
 def _short(text: str, limit: int = 60) -> str:

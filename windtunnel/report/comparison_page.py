@@ -9,9 +9,9 @@ from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from windtunnel.analysis import Effect
 from windtunnel.analysis.compare import CellComparison, Comparison, Pair
-from windtunnel.analysis.compare.words import answer, caveats, change, what_differs
+from windtunnel.analysis.compare.sentences import answer, caveats, change, what_differs
+from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.charts.forest import forest
@@ -62,7 +62,7 @@ def _pair(comparison: Comparison, pair: Pair) -> dict[str, Any]:
 
 
 def _chart(pair: Pair) -> dict[str, Any] | None:
-    """A forest of elapsed times, totals first; None where no ratio is known."""
+    """A forest plot of elapsed times, totals first; None if no ratio is known."""
     cells = [c for c in pair.cells if c.metric == ELAPSED and c.ratio is not None]
     cells = sorted(cells, key=lambda c: c.phase != TOTAL)[:ROWS_DRAWN]
     if not cells:
@@ -77,13 +77,13 @@ def _chart(pair: Pair) -> dict[str, Any] | None:
 
 
 def _label(cell: CellComparison, cells: list[CellComparison]) -> str:
-    """Treatment and phase, and the workload where there are several."""
+    """Treatment and phase, and the workload if there are several."""
     several = len({c.workload for c in cells}) > 1
-    return " ".join([*([cell.workload] if several else []), cell.treatment, cell.phase])
+    return ", ".join([*([cell.workload] if several else []), cell.name, cell.phase])
 
 
 def _effect(c: CellComparison) -> Effect:
-    """The comparison in the form that the forest draws; its interval decides the filling."""
+    """The comparison as an effect for the forest plot; its interval determines the fill."""
     assert c.ratio is not None
     low, high = (None if bound is None else bound - 1 for bound in (c.low, c.high))
     return Effect(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from windtunnel.analysis import Analysis, Cell, Effect, TrialRow
-from windtunnel.analysis.bottleneck import with_cause
+from windtunnel.analysis.analyse import Analysis
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.sections import headline, sections
+from windtunnel.results.metrics import described
 
 REPORT_SCHEMA = "windtunnel.report/1"
 
@@ -24,18 +23,15 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
     """The analysis as plain data for ``json.dumps``; None where a number is unknown.
 
     ``ci_low`` and ``ci_high`` of a cell are in its unit; those of an effect are relative
-    (``ci_scale``), the absolute ones have names of their own.
+    (``ci_scale``), the absolute ones have names of their own. ``metrics`` describes each metric
+    that occurs: unit, better direction (null: neither), label, meaning and source; the last two
+    are empty for a metric that is not in the catalogue.
     """
     data = {
         "schema": REPORT_SCHEMA,
         "answer": headline(analysis),
-        "findings": [with_cause(analysis, finding) for finding in analysis.findings],
         "study": analysis.study.model_dump(mode="json", by_alias=True),
-        "cells": [_cell(cell) for cell in analysis.cells],
-        "effects": [_effect(effect) for effect in analysis.effects],
-        "trials": [_trial(trial) for trial in analysis.trials],
-        "warnings": [asdict(warning) for warning in analysis.warnings],
-        "limits": [{**asdict(use), "state": use.state} for use in analysis.usages],
+        "metrics": described((row.metric, row.unit) for row in analysis.observations),
         **{section.id: section.data for section in sections(analysis)},
     }
     made: dict[str, Any] = finite(data)
@@ -90,20 +86,8 @@ def long_table(analysis: Analysis) -> pa.Table:
     )
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
-    return {**asdict(cell), "indicative": cell.indicative}
-
-
-def _effect(effect: Effect) -> dict[str, Any]:
-    return {**asdict(effect), "ci_scale": "relative", "distinguishable": effect.distinguishable}
-
-
-def _trial(trial: TrialRow) -> dict[str, Any]:
-    return asdict(trial)
-
-
 def finite(data: Any) -> Any:
-    """``data`` with NaN and infinities as None: JSON has no word for them."""
+    """``data`` with None in place of NaN and infinities, which JSON does not have."""
     if isinstance(data, float):
         return data if math.isfinite(data) else None
     if isinstance(data, dict):

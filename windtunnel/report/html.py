@@ -1,4 +1,4 @@
-"""The report as one self-contained page: no script from elsewhere, no font, no network."""
+"""The report as one self-contained page, without external scripts, fonts or network access."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from windtunnel.analysis import Analysis, Cell, Effect
-from windtunnel.analysis.bottleneck import with_cause
-from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.words import digits, percent, percent_interval, plural, quantity
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import percent, plural, quantity
 from windtunnel.report.atomic import write_bytes
-from windtunnel.report.charts import CHARTS, effects, phases, resources
-from windtunnel.report.choose import choose
-from windtunnel.report.drawer import Drawer
-from windtunnel.report.inside import look_inside
+from windtunnel.report.chart_process import Drawer
+from windtunnel.report.charts import CHARTS
 from windtunnel.report.sections import headline, sections
-from windtunnel.report.theme import TREATMENTS, colour, dark_rules
+from windtunnel.report.sections.base import GROUPS, Table
+from windtunnel.report.theme import dark_rules
+from windtunnel.report.timeline_selection import choose
+from windtunnel.report.trial_detail import look_inside
+from windtunnel.report.typography import bound
 from windtunnel.results.folder import Results
 
 WIDE, NARROW = 900, 326
 ROWS_SHOWN = 1000
+FOLD_FROM = 40
+"""Number of rows from which every table is folded."""
 PROVENANCE_SHOWN = 8
 
 _MINUS = re.compile(r"(?<![\w.\]-])-(?=[\d.])")
@@ -40,7 +42,7 @@ def write_html(
 ) -> None:
     """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`.
 
-    A ``drawer`` that was started before the results were read is warm by now.
+    A ``drawer`` that the caller started before it read the results is already warm.
     """
     with nullcontext(drawer) if drawer else Drawer() as running:
         page = render(analysis, results, running)
@@ -60,16 +62,33 @@ def render(analysis: Analysis, results: Results, drawer: Drawer) -> str:
     env.filters |= {
         "pct": lambda v, signed=True: typographic(percent(v, signed=signed)),
         "qty": lambda v, unit, signed=False: typographic(quantity(v, unit, signed=signed)),
-        "dig": lambda v: typographic(digits(v)),
+        "capital": capital,
+        "stop": stop,
         "minus": typographic,
         "when": _when,
     }
     return env.get_template("report.html.j2").render(**_context(analysis, results, drawer))
 
 
-def typographic(text: str) -> str:
-    """Hyphens before digits as minus signs, arrows as arrows."""
+def signs(text: str) -> str:
+    """Replace hyphens before digits by minus signs, and ``->`` by arrows."""
     return _MINUS.sub("\N{MINUS SIGN}", text).replace("->", "\N{RIGHTWARDS ARROW}")
+
+
+def typographic(text: str) -> str:
+    """Minus signs and arrows; a number stays with its unit, an interval on one line."""
+    return bound(signs(text))
+
+
+def capital(text: str) -> str:
+    """A sentence with a capital first letter if it begins with a word, not a name or number."""
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.isalpha() and len(first) > 1 else text
+
+
+def stop(text: str) -> str:
+    """A sentence with exactly one full stop at its end."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _context(analysis: Analysis, results: Results, drawer: Drawer) -> dict[str, Any]:
@@ -77,24 +96,22 @@ def _context(analysis: Analysis, results: Results, drawer: Drawer) -> dict[str, 
     choices = choose(analysis)
     insides = look_inside(results, choices)
     verdicts = Counter(trial.verdict for trial in analysis.trials)
+    shown = [section for section in sections(analysis) if section.shown]
     context = {
         "a": analysis,
         "study": analysis.study,
         "verdicts": verdicts,
         "plural": plural,
-        "effects": _effects(analysis),
-        "interval": _interval,
-        "absolute": _absolute,
-        "cells": _cells(analysis),
-        "cell_span": _cell_span,
-        "resource_rows": resources.chosen(analysis),
-        "resource_phase": resources.phase(analysis),
-        "total": TOTAL,
-        "with_cause": lambda finding: with_cause(analysis, finding),
         "headline": headline(analysis),
-        "sections": sections(analysis),
-        "phase_legend": phases.legend(analysis),
-        "treatment_legend": _treatments(analysis),
+        "groups": GROUPS,
+        "sections": {group: [s for s in shown if s.group == group] for group in GROUPS},
+        "keys": {
+            name: entry.key(analysis)
+            for name, entry in CHARTS.items()
+            if entry.key is not None and name in words
+        },
+        "captions": {name: entry.caption for name, entry in CHARTS.items()},
+        "row_groups": row_groups,
         "insides": insides,
         "inside_all": len(choices) == len(analysis.trials),
         "inside_data": _embedded([inside.data for inside in insides]),
@@ -105,6 +122,7 @@ def _context(analysis: Analysis, results: Results, drawer: Drawer) -> dict[str, 
         "style": Markup(_text("style.css")),
         "script": Markup(_text("inside.js")),
         "rows_shown": ROWS_SHOWN,
+        "fold_from": FOLD_FROM,
     }
     drawn = [Markup(text) for text in drawer.results()]
     pairs = zip(drawn[::2], drawn[1::2], strict=True)
@@ -116,62 +134,37 @@ def _context(analysis: Analysis, results: Results, drawer: Drawer) -> dict[str, 
 
 
 def _draw(analysis: Analysis, drawer: Drawer) -> dict[str, str]:
-    """Ask for all charts, each wide and narrow; what each shows in words, by its name."""
+    """Request all charts, wide and narrow; return the description of each, by its name."""
     words = {}
-    with debug_mode(False):  # no check of every point against the schema: it takes seconds
+    with debug_mode(False):  # validating every point against the schema takes seconds
         for name, entry in CHARTS.items():
             wide, narrow = entry.draw(analysis, WIDE), entry.draw(analysis, NARROW)
             if wide is not None and narrow is not None:
                 drawer.draw(wide)
                 drawer.draw(narrow)
-                words[name] = typographic(entry.describe(analysis))
+                words[name] = signs(entry.describe(analysis))
     return words
 
 
-def _effects(analysis: Analysis) -> list[tuple[tuple[str, str, str, str], list[Effect]]]:
-    """Effects on elapsed time by factor, level, baseline and workload, each total first."""
-    groups = list(effects.grouped(analysis).items())[: ROWS_SHOWN // 4]
-    return [(key, sorted(group, key=lambda e: e.phase != TOTAL)) for key, group in groups]
+def row_groups(table: Table) -> list[tuple[str, list[tuple[int, list[tuple[int, str]]]]]]:
+    """Headings of groups with the (index, cells) of their rows; one group if there is no column.
 
-
-def _cells(analysis: Analysis) -> list[tuple[tuple[str, str], list[Cell]]]:
-    """Cells of elapsed time by workload and phase, the total first."""
-    ranks = analysis.ranks
-    order = {name: i for i, name in enumerate(analysis.treatments())}
-    elapsed = (c for c in analysis.cells if c.metric == ELAPSED)
-    rows = [c for c in elapsed if not analysis.is_whole(c.workload, c.phase)]
-    rows.sort(key=lambda c: (c.workload, ranks[(c.workload, c.phase)], order[c.treatment]))
-    grouped = groupby(rows[:ROWS_SHOWN], key=lambda c: (c.workload, c.phase))
-    return [(key, list(group)) for key, group in grouped]
-
-
-def _cell_span(cell: Cell) -> str:
-    if cell.ci_low is None or cell.ci_high is None:
-        return "unknown"
-    return typographic(f"{digits(cell.ci_low)} to {digits(cell.ci_high)}")
-
-
-def _interval(e: Effect) -> str:
-    return typographic(percent_interval(e.ci_low, e.ci_high, e.relative))
-
-
-def _absolute(e: Effect) -> str:
-    text = quantity(e.absolute, e.unit, signed=True)
-    if e.absolute_ci_low is None or e.absolute_ci_high is None:
-        return typographic(text)
-    low, high = (quantity(v, e.unit) for v in (e.absolute_ci_low, e.absolute_ci_high))
-    return typographic(f"{text} [{low}, {high}]")
-
-
-def _treatments(analysis: Analysis) -> list[tuple[str, str]]:
-    names = analysis.treatments()
-    return (
-        [(name, colour(TREATMENTS, i)) for i, name in enumerate(names)] if len(names) <= 6 else []
-    )
+    Cells are (index of the column, text). Only the heading contains the text of group columns.
+    """
+    heads = [place for place, column in enumerate(table.columns) if column.group]
+    rows = list(enumerate(table.rows[:ROWS_SHOWN]))
+    made = []
+    for head, group in groupby(rows, key=lambda row: ", ".join(row[1][place] for place in heads)):
+        cells = [
+            (at, [(place, text) for place, text in enumerate(row) if place not in heads])
+            for at, row in group
+        ]
+        made.append((head, cells))
+    return made
 
 
 def _provenance(results: Results) -> list[dict[str, Any]]:
-    """The stored provenances, each with the trials that it belongs to."""
+    """The stored provenances, each with the number of its trials."""
     groups: dict[str, list[Any]] = {}
     for trial in results.trials:
         if trial.provenance:

@@ -1,19 +1,20 @@
-"""The report as Markdown, to paste into an issue or a wiki."""
+"""The report as Markdown, for an issue or a wiki."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from html import escape
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.bottleneck import with_cause
-from windtunnel.analysis.words import plural
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import plural
 from windtunnel.report.sections import headline, sections
-from windtunnel.report.sections.base import Table
-from windtunnel.report.tables import cells_table, effects_table, invalid_table
+from windtunnel.report.sections.base import Note, Section, Table
+
+ROWS_SHOWN = 1000
 
 
 def to_markdown(analysis: Analysis) -> str:
-    """All of the report but its charts, in GitHub's Markdown."""
+    """The whole report without its charts, in GitHub's Markdown."""
     return "\n".join(_lines(analysis)) + "\n"
 
 
@@ -26,26 +27,32 @@ def _lines(analysis: Analysis) -> Iterator[str]:
         f"{plural(len(analysis.trials), 'trial')}, {counted} valid and counted, testbed "
         f"{study.testbed}, {study.kind}."
     )
-    yield from _listed([with_cause(analysis, finding) for finding in analysis.findings])
-    for table in (effects_table(analysis), cells_table(analysis)):
-        yield from _table(table)
     for section in sections(analysis):
-        yield from ("", f"## {_plain(section.title)}")
-        if section.lead:
-            yield from ("", _plain(section.lead))
-        yield from _listed(section.said)
-        for table in section.tables:
-            yield from _table(table)
-        if section.hint:
-            yield from ("", _plain(section.hint))
-    yield from _table(invalid_table(analysis))
-    yield from ("", "## Warnings")
-    if not analysis.warnings:
-        yield from ("", "No warnings: every rule of trust was kept.")
-    yield from _listed(
-        [f"**{w.severity}**: {w.text} What to do: {w.advice}" for w in analysis.warnings],
-        plain=False,
-    )
+        if section.shown:
+            yield from _section(section)
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield from ("", f"## {_plain(section.title)}")
+    if section.lead:
+        yield from ("", _plain(section.lead))
+    yield from _listed(section.said)
+    yield from _listed((_note(note) for note in section.notes), plain=False)
+    for table in section.tables:
+        yield from _folded(table) if table.folded else _table(table)
+    if section.hint:
+        yield from ("", _plain(section.hint))
+
+
+def _note(note: Note) -> str:
+    return f"**{note.severity}**: {_plain(note.text)}. What to do: {_plain(note.advice)}"
+
+
+def _folded(table: Table) -> Iterator[str]:
+    """A folded table, where the renderer supports HTML."""
+    yield from ("", f"<details><summary>{escape(table.caption)}</summary>")
+    yield from _table(table, caption=False)
+    yield from ("", "</details>")
 
 
 def _listed(sentences: Iterable[str], *, plain: bool = True) -> Iterator[str]:
@@ -55,15 +62,15 @@ def _listed(sentences: Iterable[str], *, plain: bool = True) -> Iterator[str]:
     yield from (f"- {_plain(text) if plain else text}" for text in texts)
 
 
-def _table(table: Table | None) -> Iterator[str]:
-    if table is None:
-        return
-    yield from ("", f"**{_plain(table.caption)}**", "")
+def _table(table: Table, *, caption: bool = True) -> Iterator[str]:
+    yield from ("", f"**{_plain(table.caption)}**", "") if caption else ("",)
     yield _row(column.name for column in table.columns)
     yield _row("---:" if column.numeric else "---" for column in table.columns)
-    for place, row in enumerate(table.rows):
+    for place, row in enumerate(table.rows[:ROWS_SHOWN]):
         strong = place in table.strong
         yield _row(f"**{_cell(text)}**" if strong and text else _cell(text) for text in row)
+    if (left := len(table.rows) - ROWS_SHOWN) > 0:
+        yield from ("", f"{plural(left, 'more row')}: see the JSON or CSV export")
     if table.hint:
         yield from ("", _plain(table.hint))
 
@@ -77,7 +84,7 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which Markdown finds no marks."""
+    """Text with the special characters of Markdown escaped."""
     for mark in ("\\", "*", "_", "`", "<", "["):
         text = text.replace(mark, f"\\{mark}")
     return text

@@ -1,4 +1,4 @@
-"""Charts as static SVG that needs nothing at reading time: no script, no font, no network."""
+"""Charts as static SVG, which needs no script, font or network to display."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
 def svg(drawing: Drawing) -> str:
-    """The drawing as an ``<svg>`` element, scaled by its box, hidden from screen readers.
+    """The drawing as an ``<svg>`` element with the size of its box, hidden from screen readers.
 
-    The figure around it carries the words (``aria-label``); text sizes are in px.
+    The figure around it has the description (``aria-label``). Text sizes are in px.
     """
     spec = {"$schema": SCHEMA_URL, **drawing, "config": CONFIG}
     text = vl_convert.vegalite_to_svg(json.dumps(spec))

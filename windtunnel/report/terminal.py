@@ -1,4 +1,4 @@
-"""The report on the terminal: the answer in a screenful, or all of it."""
+"""The report on the terminal: a summary of one screen, or the whole report."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.bottleneck import with_cause
-from windtunnel.analysis.words import plural
-from windtunnel.report.columns import print_table
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import plural
+from windtunnel.report.columns import print_table, text_block
 from windtunnel.report.sections import headline, sections
-from windtunnel.report.sections.base import Section, Table
-from windtunnel.report.tables import cells_table, effects_table, invalid_table
+from windtunnel.report.sections.base import Note, Section, Table
+from windtunnel.report.sections.cells import cells_table
+from windtunnel.report.sections.effects import effects_table
+from windtunnel.report.typography import wrapped
 
 STYLE = {"serious": "bold red", "caution": "yellow", "note": "cyan"}
 # the short report: with blank lines and titles at most 40 lines
@@ -24,61 +25,50 @@ _HEADLINE_LINES, _SENTENCE_LINES = 4, 2
 
 
 def print_report(analysis: Analysis, console: Console) -> None:
-    """Print all of the report. Rich leaves styles out where there is no terminal, or NO_COLOR."""
+    """Print the whole report. Rich omits styles without a terminal, and with NO_COLOR."""
     _begin(analysis, console)
-    for finding in analysis.findings:
-        console.print(Text(f"- {with_cause(analysis, finding)}"))
-    for table in (effects_table(analysis), cells_table(analysis)):
-        if table is not None:
-            console.print()
-            print_table(table, console)
     for section in sections(analysis):
-        _section(section, console)
-    invalid = invalid_table(analysis)
-    if invalid is not None:
-        console.print()
-        print_table(invalid, console)
-    _warnings(analysis, console)
+        if section.shown:
+            _section(section, console)
 
 
 def print_summary(analysis: Analysis, console: Console, folder: str, page: Path | None) -> None:
-    """Print the answer, the effects, what bound, the warnings and where the rest is.
+    """Print the answer, effects, bottlenecks and warnings, and how to get the whole report.
 
-    At most 40 lines at 80 columns.
+    The summary has at most 40 lines at 80 columns.
 
     Parameters
     ----------
     folder:
-        What the results are called in commands.
+        The name of the results in commands.
     page:
-        The page of the report, if there is one.
+        The report's page, if it exists.
     """
     _begin(analysis, console, _HEADLINE_LINES)
     table = effects_table(analysis, totals_only=True) or cells_table(analysis)
     if table is not None:
         _print_short(table, console)
-    causes = next((s.said for s in sections(analysis) if s.id == "bottleneck"), ())
+    made = {section.id: section for section in sections(analysis)}
+    causes = made["bottleneck"].said if "bottleneck" in made else ()
     if causes:
-        console.print(Text("What bound", style="bold"))
+        console.print(Text("Bottlenecks", style="bold"))
         _some(causes, _CAUSES_SHOWN, console)
-    invalid = [trial for trial in analysis.trials if trial.verdict == "invalid"]
-    if invalid:
-        _cut(f"{plural(len(invalid), 'invalid trial')}: {invalid[0].reason}", console)
-    order = list(STYLE)
-    warnings = sorted(analysis.warnings, key=lambda w: order.index(w.severity))
-    if warnings:
+    if made["invalid"].brief:
+        _cut(made["invalid"].brief, console)
+    notes = sorted(made["warnings"].notes, key=lambda note: list(STYLE).index(note.severity))
+    if notes:
         console.print(Text("Warnings", style="bold"))
-        _some([f"{w.severity}: {w.text}" for w in warnings], _WARNINGS_SHOWN, console)
+        _some([f"{note.severity}: {note.text}" for note in notes], _WARNINGS_SHOWN, console)
     else:
-        console.print("No warnings: every rule of trust was kept.")
+        console.print("No warnings: every rule of trust is met.")
     console.print()
     where = f"Page: {page}" if page is not None else f"Page: windtunnel report {folder} --html FILE"
-    for line in (f"All of it: windtunnel report {folder} --full", where):
+    for line in (f"Full report: windtunnel report {folder} --full", where):
         console.print(Text(line), soft_wrap=True)
 
 
 def _print_short(table: Table, console: Console) -> None:
-    """Print as many of the first rows as fit into the lines of the table."""
+    """Print as many of the first rows as fit into the lines for the table."""
     for rows in range(_TABLE_ROWS, 0, -1):
         with console.capture() as drawn:
             print_table(table, console, rows)
@@ -93,13 +83,11 @@ def _begin(analysis: Analysis, console: Console, most_lines: int | None = None) 
     console.print()
     _cut(headline(analysis), console, most_lines, style="bold")
     console.print()
-    console.print(
-        Text(
-            f"{study.name}: {plural(len(analysis.trials), 'trial')}, {counted} valid and counted, "
-            f"testbed {study.testbed}, {study.kind}",
-            style="dim",
-        )
+    said = (
+        f"{study.name}: {plural(len(analysis.trials), 'trial')}, {counted} valid and counted, "
+        f"testbed {study.testbed}, {study.kind}"
     )
+    console.print(text_block(said, console.width, "dim"))
 
 
 def _some(sentences: Sequence[str], most: int, console: Console) -> None:
@@ -112,12 +100,12 @@ def _some(sentences: Sequence[str], most: int, console: Console) -> None:
 def _cut(
     text: str, console: Console, most_lines: int | None = _SENTENCE_LINES, style: str = ""
 ) -> None:
-    """Print a text, cut at the end of a word where it takes more lines than it may."""
+    """Print a text; cut it after a word if it takes more than ``most_lines``."""
     shown = text
     if most_lines is not None and _lines(text, console) > most_lines:
         words = text.split(" ")
         shown = next(one for one in _shorter(words) if _lines(one, console) <= most_lines)
-    console.print(Text(shown, style=style))
+    console.print(text_block(shown, console.width, style))
 
 
 def _shorter(words: Sequence[str]) -> Iterator[str]:
@@ -127,33 +115,29 @@ def _shorter(words: Sequence[str]) -> Iterator[str]:
 
 
 def _lines(text: str, console: Console) -> int:
-    return len(Text(text).wrap(console, console.width))
+    return len(wrapped(text, console.width))
+
+
+def _note(note: Note, console: Console) -> None:
+    lead = f"{note.severity}: "
+    shown = text_block(lead + note.text, console.width)
+    shown.stylize(STYLE.get(note.severity, ""), 0, len(lead))
+    console.print(shown)
+    advice = text_block(f"what to do: {note.advice}", console.width - 2, "dim")
+    console.print(Padding(advice, (0, 0, 0, 2), expand=False))
 
 
 def _section(section: Section, console: Console) -> None:
     console.print()
     console.print(Text(section.title, style="bold"))
     if section.lead:
-        console.print(Text(section.lead, style="dim"))
+        console.print(text_block(section.lead, console.width, "dim"))
     for sentence in section.said:
-        console.print(Text(f"- {sentence}"))
+        console.print(text_block(f"- {sentence}", console.width))
+    for note in section.notes:
+        _note(note, console)
     for table in section.tables:
         console.print()
         print_table(table, console)
     if section.hint:
-        console.print(Text(section.hint, style="dim"))
-
-
-def _warnings(analysis: Analysis, console: Console) -> None:
-    console.print()
-    if not analysis.warnings:
-        console.print("No warnings: every rule of trust was kept.")
-        return
-    console.print(Text("Warnings", style="bold"))
-    for warning in analysis.warnings:
-        line = Text(f"{warning.severity}: ", style=STYLE[warning.severity])
-        line.append(warning.text, style="default")
-        console.print(line)
-        console.print(
-            Padding(Text(f"what to do: {warning.advice}", style="dim"), (0, 0, 0, 2), expand=False)
-        )
+        console.print(text_block(section.hint, console.width, "dim"))

@@ -1,8 +1,8 @@
-"""Colours and type of the page and its charts: one light palette, each with its dark twin.
+"""Colours and fonts of the page and its charts: light colours, each with its dark counterpart.
 
-Charts carry the light colours as SVG attributes; the page's style sheet overrides them
-by attribute in the dark, so one drawing serves both. Categorical colours follow Okabe &
-Ito (2008), darkened or lightened to at least 3:1 against the page in either scheme.
+Charts have the light colours as SVG attributes. In dark mode the style sheet of the page
+overrides them by attribute, so one drawing serves both modes. Categorical colours follow Okabe &
+Ito (2008), darkened or lightened to a contrast of at least 3:1 with the page in both modes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def colour(palette: tuple[str, ...], index: int) -> str:
 
 
 def dark_rules() -> str:
-    """CSS that turns the light chart colours into their dark twins."""
+    """CSS rules that replace the light chart colours by their dark counterparts."""
     rules = []
     for light, dark in DARK.items():
         rules.append(f'.chart [fill="{light}"]{{fill:{dark}}}')

@@ -1,1 +1,1 @@
-"""What a study leaves behind: the trial record and the results folder that holds it."""
+"""The results of a study: the trial record and the results folder."""

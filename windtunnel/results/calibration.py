@@ -1,7 +1,7 @@
-"""Calibration of the tunnel: what each shaped part of a scale model was set to, and what it gave.
+"""Calibration: the limit and the measured value of each shaped part of a scale model.
 
 ``calibration/HASH.json`` of a results folder, one file for each calibration that its trials
-relied on; the same record is kept in the state folder for the next study.
+depend on; the state folder has the same record for the next study.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
-from windtunnel.errors import ResultsError
+from windtunnel.errors import NotRealisableError
+from windtunnel.results.reading import read_record
 from windtunnel.results.record import Record
 
 CALIBRATION_SCHEMA = "windtunnel.calibration/1"
 CALIBRATION_FOLDER = "calibration"
 WITHIN = 0.10
-"""A part that gives this share more or less than it is set to is off."""
+"""A part is off if its measured value differs from its limit by more than this fraction."""
+_LISTED = 8  # parts that an error names
 
 
 class CalibrationResource(Record):
-    """One part: what it is ``set`` to (None: unlimited, never judged), and what it ``got``.
+    """One part: the limit to which it is ``set`` (None: unlimited), and the value that it ``got``.
 
     ``got`` is the median of ``measured``. ``unit`` is ``bytes/s``, ``cores`` or ``1/s``. ``ratio``
     is got / set, ``ok`` whether it is within 10 % of 1.
@@ -41,7 +43,7 @@ class CalibrationResource(Record):
     def of(
         cls, kind: str, name: str, set_: float | None, unit: str, measured: Sequence[float]
     ) -> CalibrationResource:
-        """The judgement of a part by its measurements."""
+        """The record of a part from its measurements."""
         got = median(measured)
         ratio = got / set_ if set_ else None
         ok = None if ratio is None else 1 - WITHIN <= ratio <= 1 + WITHIN
@@ -56,12 +58,24 @@ class CalibrationResource(Record):
             measured=list(measured),
         )
 
+    def words(self) -> str:
+        """Limit and measured value: ``NIC, worker-1: set 125 MB/s, measured ... (-15%)``."""
+        set_, ratio = self.set or 0.0, self.ratio or 0.0
+        return (
+            f"{self.kind}, {self.name}: set {_value(set_, self.unit)}, measured "
+            f"{_value(self.got, self.unit)} ({ratio - 1:+.0%})"
+        )
+
+
+def _value(value: float, unit: str) -> str:
+    return f"{value / 1e6:.3g} MB/s" if unit == "bytes/s" else f"{value:.3g} {unit}"
+
 
 class CalibrationRecord(Record):
-    """Set against got of every shaped part, on one machine between two of its starts.
+    """Limits and measured values of all shaped parts, on one machine between two boots.
 
-    ``boot`` is the kernel's id of the machine's start, ``took_s`` what measuring took in
-    seconds; ``notes`` say where the machine below is the limit.
+    ``boot`` is the kernel's id of the boot, ``took_s`` the duration of the measurement in
+    seconds; ``notes`` state the parts for which the host machine is the limit.
     """
 
     schema_: str = Field(default=CALIBRATION_SCHEMA, alias="schema")
@@ -77,8 +91,23 @@ class CalibrationRecord(Record):
 
     @property
     def off(self) -> list[CalibrationResource]:
-        """What gives more than 10 % more or less than it is set to."""
+        """The parts whose measured value differs by more than 10 % from their limit."""
         return [resource for resource in self.resources if resource.ok is False]
+
+    def refuse_if_off(self) -> None:
+        """Raise NotRealisableError with the names of the parts that are off by more than 10 %."""
+        off = self.off
+        if not off:
+            return
+        shown = [resource.words() for resource in off[:_LISTED]]
+        if len(off) > _LISTED:
+            shown.append(f"and {len(off) - _LISTED} more")
+        raise NotRealisableError(
+            "the measured rate of shaped parts differs by more than 10 % from their limit:\n    - "
+            + "\n    - ".join([*shown, *(f"note: {note}" for note in self.notes)]),
+            remedy="stop other work on this machine and run the same command again, or choose a "
+            "smaller rate; 'windtunnel calibrate TESTBED STUDY' shows all parts.",
+        )
 
     def to_json(self) -> str:
         """The file's text; the same for the same record."""
@@ -93,19 +122,7 @@ def read_calibration(file: Path) -> CalibrationRecord:
     ResultsError
         If the file is damaged or of another schema.
     """
-    try:
-        found = CalibrationRecord.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise ResultsError(
-            f"{file} cannot be read: {str(error).splitlines()[0]}",
-            remedy="restore the file from a copy, or move it out of the folder.",
-        ) from error
-    if found.schema_ != CALIBRATION_SCHEMA:
-        raise ResultsError(
-            f"{file} has schema {found.schema_!r}; this version reads {CALIBRATION_SCHEMA!r}",
-            remedy="read it with the version of Windtunnel that wrote it.",
-        )
-    return found
+    return read_record(file, CalibrationRecord, CALIBRATION_SCHEMA)
 
 
 def read_calibrations(folder: Path) -> list[CalibrationRecord]:

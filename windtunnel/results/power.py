@@ -1,8 +1,8 @@
-"""Power samples beside the trials: what a meter recorded, imported after the fact.
+"""Imported power samples: the recordings of a meter, imported after the trials.
 
 Each import is one Parquet file ``power/KIND-DIGEST.parquet`` (columns ``t``, ``group``,
-``watts``; what they are stands in its metadata). The name is made from the samples, so the
-same samples have the same file. Trials are not touched; the analysis joins by time.
+``watts``; its metadata describes them). The name contains a hash of the samples, so equal
+samples have the same file. Trials are not changed; the analysis joins by time.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from windtunnel.errors import ResultsError
+from windtunnel.results.reading import check_schema, unreadable
 
 Kind = Literal["metered", "rapl", "modelled"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Stamp = Literal["instant", "end", "start"]
-"""What the watts of a sample are: the power at its instant, or the mean over the period that
-ends, or starts, at it."""
+"""Meaning of a sample: the power at its instant, or the mean over the period that ends, or
+starts, at that instant."""
 STAMPS: tuple[Stamp, ...] = get_args(Stamp)
 
 POWER_SCHEMA = "windtunnel.power/1"
@@ -39,8 +39,8 @@ Array = NDArray[np.float64]
 class PowerRecord:
     """Samples of one source. ``groups`` maps a metered group to instants (epoch s) and watts.
 
-    ``period_s`` is the time between samples, ``hosts`` how many hosts the groups hold together
-    (None: not said).
+    ``period_s`` is the time between samples, ``hosts`` the number of hosts in all groups
+    (None: unknown).
     """
 
     kind: Kind
@@ -61,7 +61,7 @@ class PowerRecord:
 
     @property
     def words(self) -> str:
-        """Source and scope in words, led by the kind: ``metered: DCM, GroupBD, 8 hosts``."""
+        """Kind, source and scope in words: ``metered: DCM, GroupBD, 8 hosts``."""
         parts = [self.source, *sorted(self.groups)]
         if self.hosts is not None:
             parts.append(f"{self.hosts} hosts")
@@ -100,12 +100,7 @@ def _read(file: Path) -> PowerRecord:
     try:
         table = pq.read_table(file)
         metadata = table.schema.metadata or {}
-        schema = metadata.get(b"schema", b"").decode()
-        if schema != POWER_SCHEMA:
-            raise ResultsError(
-                f"{file} has schema {schema!r}; this version reads {POWER_SCHEMA!r}",
-                remedy="read it with the version of Windtunnel that wrote it.",
-            )
+        check_schema(file, metadata.get(b"schema", b"").decode(), POWER_SCHEMA)
         facts = json.loads(metadata[b"power"])
         names = np.array(table.column("group").to_pylist(), dtype=object)
         t = np.asarray(table.column("t").to_numpy(), dtype=float)
@@ -113,7 +108,5 @@ def _read(file: Path) -> PowerRecord:
         groups = {str(n): (t[names == n], watts[names == n]) for n in dict.fromkeys(names)}
         return PowerRecord(groups=groups, **facts)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        raise ResultsError(
-            f"{file} cannot be read: {str(error).splitlines()[0]}",
-            remedy="restore the file from a copy, or delete it and import the samples again.",
-        ) from error
+        remedy = "restore the file from a backup, or delete it and import the samples again."
+        raise unreadable(file, error, remedy) from error

@@ -1,13 +1,14 @@
-"""The trial record: what every testbed yields and all that analysis and report know.
+"""The trial record: the output of every testbed and the only input of analysis and report.
 
 Plain JSON with a schema version. One trial is one file; host samples and task
-attempts, which are long, are Parquet files beside it (see ``folder.py``).
+attempts are in Parquet files, because they are long (see ``folder.py``).
 Times are seconds; instants are seconds since the epoch (UTC).
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,13 +20,24 @@ CacheState = Literal["warm", "dropped", "larger than memory", "unknown"]
 
 
 class Record(BaseModel):
-    """Base of all stored records: closed, so that a misspelt field is an error."""
+    """Base of all stored records; unknown fields are errors, so that a misspelt field is found."""
 
     model_config = ConfigDict(extra="forbid")
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values, which are validated like those of a new record.
+
+        Pydantic's own method accepts any key and any value; a record is stored, so both must be
+        valid. Raises pydantic.ValidationError.
+        """
+        copied = super().model_copy(deep=deep)
+        if not update:
+            return copied
+        return type(self).model_validate({**dict(copied), **update})
+
 
 FAULT = "fault"
-"""The path among a treatment's overrides at which its faults stand."""
+"""The path of the faults in a treatment's overrides."""
 Fate = Literal["finished", "job failed", "output wrong"]
 
 
@@ -37,7 +49,7 @@ class Metric(Record):
 
 
 class Check(Record):
-    """One step of a verification: what was expected, what was found."""
+    """One step of a verification: the expected and the actual value."""
 
     name: str
     passed: bool
@@ -46,7 +58,7 @@ class Check(Record):
 
 
 class Verdict(Record):
-    """Valid, or invalid with the reason. Invalid trials are kept and shown, never averaged."""
+    """Valid, or invalid with the reason. Invalid trials are stored and listed, never averaged."""
 
     valid: bool
     reason: str = ""
@@ -56,10 +68,10 @@ class Verdict(Record):
 class Phase(Record):
     """One timed phase of a trial.
 
-    ``elapsed_s`` runs from the job's start to its finish as the job history has
-    them; ``wall_s`` adds the client's start-up and the wait for the result.
-    ``started_at`` and ``finished_at`` are epoch seconds of the job. ``beside`` marks a phase that
-    stands beside the others for comparison: it is in no total.
+    ``elapsed_s`` is the time from the job's start to its finish in the job history; ``wall_s``
+    includes the client's start-up and the wait for the result. ``started_at`` and
+    ``finished_at`` are epoch seconds of the job. ``beside`` marks a reference phase, which is
+    for comparison and excluded from every total.
     """
 
     name: str
@@ -85,7 +97,7 @@ class Treatment(Record):
 
     @property
     def cluster_overrides(self) -> dict[str, Any]:
-        """Those of the overrides that lead into the cluster description."""
+        """The overrides that are paths into the cluster description."""
         return {
             path: value
             for path, value in self.overrides.items()
@@ -94,15 +106,15 @@ class Treatment(Record):
 
 
 class FaultRecord(Record):
-    """One fault of a trial: what was broken, when, and how the file system got over it.
+    """One fault of a trial: its kind, its time, and the recovery of the file system.
 
-    It was to strike ``after_s`` seconds after the start of the phase's job or, if that is given,
-    when the job had come to the share ``at_progress``. ``at`` and ``undone_at`` are epoch
-    seconds; ``at`` is None if it did not strike.
-    ``noticed_s`` counts the seconds from the fault until the file system's master missed
-    a holder of copies, ``whole_s`` until every block had all its copies again; both are None
-    where that was not seen until ``watched_s`` seconds after the fault. ``watched_s`` is None
-    where the fault takes no copies away.
+    The fault was planned ``after_s`` seconds after the start of the phase's job or, if that is
+    given, at the progress ``at_progress`` of the job. ``at`` and ``undone_at`` are epoch seconds;
+    ``at`` is None if the fault was not injected. ``noticed_s`` is the time in seconds from the
+    fault until the master of the file system detected the loss of a host with replicas,
+    ``whole_s`` until every block was fully replicated; both are None if that did not happen
+    within ``watched_s`` seconds after the fault. ``watched_s`` is None if the fault removes no
+    replicas.
     """
 
     kind: str
@@ -119,7 +131,7 @@ class FaultRecord(Record):
 
 
 class Before(Record):
-    """The machine just before a trial: covariates that tell a disturbed trial from a quiet one."""
+    """The machine just before a trial: covariates that show whether a trial was disturbed."""
 
     load_1min: float
     memory_available_bytes: int
@@ -131,13 +143,14 @@ class Before(Record):
 class Trial(Record):
     """One execution of one workload at one treatment: the independent unit of statistics.
 
-    ``round`` counts from 1 (0 = warm-up, never averaged); ``position`` is the place in the
+    ``round`` counts from 1 (0 = warm-up, never averaged); ``position`` is the position in the
     round's random order; ``attempt`` counts repetitions of the same slot, from 1: after an
-    invalid trial, and of a warm-up where a study goes on after a stop. ``extra`` marks a trial
-    that the variation limit asked for. ``deployment`` counts, from 1, the starts of the cluster
-    within the study: trials of one deployment are nested in it. ``power_source`` names where
-    power samples came from. ``outcome`` is what became of the job under ``faults``; None
-    without any, or if something else failed the trial.
+    invalid trial, and of a warm-up when a study is resumed. ``extra`` marks a trial that the
+    variation limit required. ``deployment`` counts, from 1, the starts of the cluster within the
+    study: trials of one deployment are nested in it. ``power_source`` is the source of the power
+    samples. ``outcome`` is the outcome of the job under ``faults``; None without faults, or if
+    the trial failed for another reason. ``thresholds`` are the limits by which the testbed judged
+    the trial, by name; empty if it has none, or in trials of older versions.
     """
 
     schema_: str = Field(default=TRIAL_SCHEMA, alias="schema")
@@ -163,6 +176,7 @@ class Trial(Record):
     faults: list[FaultRecord] = Field(default_factory=list)
     outcome: Fate | None = None
     flags: list[str] = Field(default_factory=list)
+    thresholds: dict[str, Metric] = Field(default_factory=dict)
     samples_file: str | None = None
     tasks_file: str | None = None
     provenance: str | None = None
@@ -176,7 +190,7 @@ class Trial(Record):
 
     @property
     def answers(self) -> bool:
-        """Whether its slot needs no other trial: it is valid, or the fault itself failed it."""
+        """Whether its slot is complete: the trial is valid, or it failed because of the fault."""
         return self.verdict.valid or self.outcome in ("job failed", "output wrong")
 
 
@@ -203,10 +217,10 @@ class ProtocolRecord(Record):
 
 
 class DesignRecord(Record):
-    """Which combinations of levels became treatments, and what that choice cannot tell apart.
+    """The combinations of levels that are treatments, and the effects that are confounded.
 
     ``options`` are those of the design (``resolution``, ``generators`` ...). ``confounded``
-    holds a line for each group of effects that the design cannot separate.
+    has a line for each group of effects that the design cannot separate.
     """
 
     kind: str = "full-factorial"
@@ -218,10 +232,10 @@ SimilarityState = Literal["match", "near", "broken", "unknown"]
 
 
 class SimilarityGroup(Record):
-    """A dimensionless group of a scale model against the full size that it stands for.
+    """A dimensionless group of a scale model, compared with the full size.
 
-    ``state`` is ``match`` within 10 %, ``near`` within 30 %; ``says`` is the consequence where it
-    does not match. ``treatment`` is given where a treatment's state differs from the baseline's.
+    ``state`` is ``match`` within 10 %, ``near`` within 30 %; ``says`` is the consequence if it
+    does not match. ``treatment`` is given if a treatment's state differs from the baseline's.
     """
 
     name: str
@@ -235,10 +249,10 @@ class SimilarityGroup(Record):
 
 
 class ScaleRecord(Record):
-    """The scale of a model, and how similar it is to the full size that ``cluster`` describes.
+    """The scale of a model, and its similarity to the full size that ``cluster`` describes.
 
     ``rate`` is the speed of disks, NICs and CPUs, ``data`` the size of data and of memory for
-    it, both as shares of the full size. Times of trials are the model's.
+    data, both as fractions of the full size. Times of trials are those of the model.
     """
 
     rate: float
@@ -247,10 +261,11 @@ class ScaleRecord(Record):
 
 
 class StudyRecord(Record):
-    """The question as it was asked, resolved: written once, before the first trial.
+    """The resolved study, written once, before the first trial.
 
     ``sources`` names the documents or files of results that Windtunnel did not measure.
-    ``scale`` is given where the trials ran in a scale model of ``cluster``.
+    ``testbed_options`` are those of the testbed. ``scale`` is given if the trials ran in a scale
+    model of ``cluster``.
     """
 
     schema_: str = Field(default=STUDY_SCHEMA, alias="schema")
@@ -259,6 +274,7 @@ class StudyRecord(Record):
     question: str = ""
     kind: Kind = "measured"
     testbed: str
+    testbed_options: dict[str, Any] = Field(default_factory=dict)
     created_at: float
     fingerprint: str
     source_text: str = ""

@@ -1,8 +1,9 @@
-"""Hold a plan against the testbed and the workloads, before anything starts."""
+"""Checks that testbed and workloads support a plan, before anything starts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from windtunnel.cluster import Cluster, format_bytes
 from windtunnel.cluster.settings import unknown_settings
@@ -10,39 +11,39 @@ from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
 from windtunnel.study.faults import faults_of
 from windtunnel.study.plan import Plan, cluster_changes, key_of, make_workload
-from windtunnel.testbeds import SCALED
+from windtunnel.testbeds import TESTBEDS
 from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads.base import Workload
 
-_LISTED = 20  # reasons shown one by one
+_LISTED = 20  # reasons that are printed; the rest is counted
 
 
 def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]:
-    """Hold the plan against the testbed; returns the caveats.
+    """Check the plan against the testbed; returns the caveats.
 
     Parameters
     ----------
     every:
-        Look at every treatment; else, if they are many, at a selection that holds every pair
-        of levels.
+        Check every treatment. If False and there are many, check a selection that contains every
+        pair of levels.
 
     Raises
     ------
     NotRealisableError
-        If a treatment cannot be realised, with the reasons.
+        If the testbed does not support a treatment, with the reasons.
     DescriptionError
-        If a treatment is no cluster description.
+        If a treatment is not a valid cluster description.
     """
-    look = _Look(plan, testbed)
+    checker = _Checker(plan, testbed)
     treatments = plan.treatments if every else plan.looked_at
     impossible: dict[str, None] = {}
     if plan.protocol.cache == "drop" and not testbed.can_drop_caches():
         impossible["protocol.cache: drop needs root on this machine"] = None
-    caveats: dict[str, None] = {}
+    caveats = dict.fromkeys(plan.notes)
     for treatment in treatments:
-        lead = f"treatment {treatment.id}: " if len(plan.treatments) > 1 else ""
-        impossible |= dict.fromkeys(lead + problem for problem in look.problems(treatment))
-    caveats |= dict.fromkeys(look.caveats)
+        lead = f"treatment {plan.names[treatment.id]}: " if len(plan.treatments) > 1 else ""
+        impossible |= dict.fromkeys(lead + problem for problem in checker.problems(treatment))
+    caveats |= dict.fromkeys(checker.caveats)
     if impossible:
         shown = list(impossible)[:_LISTED]
         if len(impossible) > _LISTED:
@@ -50,24 +51,24 @@ def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]
         raise NotRealisableError(
             f"study '{plan.name}' on the testbed '{plan.testbed}':\n    - "
             + "\n    - ".join(shown),
-            remedy="change what the lines above name; 'windtunnel doctor' shows the machine.",
+            remedy="change the study or the cluster; 'windtunnel doctor' checks this machine.",
         )
     return list(caveats)
 
 
-class _Look:
-    """Looks at each different cluster, workload and pair of both once."""
+class _Checker:
+    """Checks each different cluster, workload and pair of both once."""
 
     def __init__(self, plan: Plan, testbed: Testbed) -> None:
         self.plan = plan
         self.testbed = testbed
         self.caveats: list[str] = []
         self._clusters: dict[str, tuple[Cluster, list[str]]] = {}
-        self._workloads: dict[tuple[str, str], Workload] = {}
+        self._workloads: dict[tuple[str, str], Workload[Any]] = {}
         self._pairs: dict[tuple[str, str, str], list[str]] = {}
 
     def problems(self, treatment: Treatment) -> Iterator[str]:
-        """Why a treatment cannot be realised."""
+        """The reasons why the testbed does not support a treatment."""
         cluster_key = key_of(cluster_changes(treatment))
         cluster, impossible = self._cluster(cluster_key, treatment)
         yield from impossible
@@ -76,7 +77,7 @@ class _Look:
             key = (cluster_key, name, key_of(parameters))
             if key not in self._pairs:
                 workload = self._workloads.get(key[1:]) or make_workload(
-                    name, parameters, self.plan.scale
+                    name, parameters, self.plan.testbed_options.data_fraction
                 )
                 self._workloads[key[1:]] = workload
                 self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
@@ -84,20 +85,22 @@ class _Look:
             yield from self._faults(treatment, cluster, name, self._workloads[key[1:]])
 
     def _faults(
-        self, treatment: Treatment, cluster: Cluster, name: str, workload: Workload
+        self, treatment: Treatment, cluster: Cluster, name: str, workload: Workload[Any]
     ) -> Iterator[str]:
-        """Why the faults of a treatment cannot be made in a workload."""
+        """The reasons why the faults of a treatment cannot be injected into a workload."""
         phases, engines = workload.phases(), workload.parameters.engines()
         for fault in faults_of(treatment):
             lead = f"fault {fault.kind}: "
             if fault.part not in self.testbed.breakable:
+                able = [f"'{n}'" for n, bed in TESTBEDS.items() if fault.part in bed.breakable]
                 yield (
-                    f"{lead}the testbed '{self.plan.testbed}' cannot break {fault.part}; "
-                    f"'{SCALED}' can"
+                    f"{lead}the testbed '{self.plan.testbed}' cannot inject faults into "
+                    f"{fault.part}; {' and '.join(able) or 'no testbed'} can"
                 )
             if fault.phase not in (None, *phases):
-                yield f"{lead}the workload {name} has no phase '{fault.phase}', but " + ", ".join(
-                    phases
+                yield (
+                    f"{lead}the workload {name} has no phase '{fault.phase}'; its phases are "
+                    + ", ".join(phases)
                 )
             if fault.engine() not in (None, *engines):
                 yield f"{lead}the workload {name} does not run on {fault.engine()}"
@@ -108,7 +111,7 @@ class _Look:
             try:
                 cluster = self.plan.cluster_of(treatment)
             except DescriptionError as error:
-                error.message = f"treatment {treatment.id}: {error.message}"
+                error.message = f"treatment {self.plan.names[treatment.id]}: {error.message}"
                 raise
             found = self.testbed.check(cluster)
             self.caveats += [
@@ -118,7 +121,7 @@ class _Look:
             self._clusters[key] = cluster, found.impossible
         return self._clusters[key]
 
-    def _fits_in_cache(self, workload: Workload) -> list[str]:
+    def _fits_in_cache(self, workload: Workload[Any]) -> list[str]:
         """``cache: larger-than-memory`` is a promise that must be true."""
         if self.plan.protocol.cache != "larger-than-memory":
             return []

@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Closed(BaseModel):
-    """Base of the study's types: an unknown key is an error."""
+    """Base of the types of the study file, which reject unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

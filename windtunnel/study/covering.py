@@ -1,9 +1,8 @@
-"""A few treatments of many that hold every pair of levels: what is looked at before a start.
+"""A selection of treatments that contains every pair of levels, for the check of a large plan.
 
-A large factorial is too long to build every cluster of it just to show a plan. What can be
-wrong with a treatment is nearly always wrong with one level (a bad value) or with two
-together (more replicas than hosts), and every such pair is in the selection. ``check`` and
-``run`` look at every treatment all the same.
+Building every cluster of a large factorial takes too long for ``plan``. An error in a treatment
+nearly always comes from one level (an invalid value) or from two levels together (more replicas
+than hosts), and every such pair is in the selection. ``check`` and ``run`` check every treatment.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Sequence
 from windtunnel.results.record import Treatment
 
 FEW = 200
-"""Up to so many treatments all are looked at."""
+"""Number of treatments up to which all are checked."""
 
 Pair = tuple[tuple[str, str], tuple[str, str]]
 
@@ -23,15 +22,15 @@ Pair = tuple[tuple[str, str], tuple[str, str]]
 def covering(treatments: Sequence[Treatment]) -> list[Treatment]:
     """All treatments if they are few, else a selection with every pair of levels, in order.
 
-    Greedy, in passes: first the treatments that bring the most pairs not seen yet. The same
-    treatments give the same selection.
+    The search is greedy: it first selects the treatments with the most pairs that are not covered
+    yet. The same treatments give the same selection.
     """
     if len(treatments) <= FEW:
         return list(treatments)
     order = list(range(len(treatments)))
-    random.Random(0).shuffle(order)  # neighbours differ in one factor and share most pairs
+    random.Random(0).shuffle(order)  # adjacent treatments differ in one factor only
     pairs = [list(itertools.combinations(t.levels.items(), 2)) for t in treatments]
-    if not pairs[0]:  # a single factor: every level is a treatment
+    if not pairs[0]:  # with a single factor, every level is a treatment
         return list(treatments)
     seen: set[Pair] = set()
     chosen: set[int] = set()

@@ -1,4 +1,4 @@
-"""Factors, their levels, the baseline, and the treatments that combinations of levels are."""
+"""Factors, their levels, the baseline, and the treatments made of combinations of levels."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from windtunnel.study.faults import FAULT, read_level
 from windtunnel.study.file import StudyFile, blame, label_of, load_bundle, part
 
 Levels = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Factor -> label -> what that level sets (path -> value)."""
+"""Factor -> label -> values that the level sets (path -> value)."""
 
 
 def levels_of(file: StudyFile, located: Located) -> Levels:
-    """The factors of a study file with what their levels set.
+    """The factors of a study file with the values that their levels set.
 
     Raises
     ------
     DescriptionError
-        Fewer than two levels, the same level twice, an unknown bundle, or two factors that
-        set the same path.
+        If a factor has fewer than two levels or the same level twice, a bundle is unknown, or two
+        factors set the same path.
     """
     levels = {}
     for name, given in file.factors.items():
@@ -39,8 +39,8 @@ def _levels(name: str, given: object, located: Located) -> dict[str, dict[str, A
     if isinstance(given, list):
         if name == FAULT:
             raise DescriptionError(
-                "the levels of 'fault' need names",
-                remedy="write 'none: {}' and 'NAME: {fault: {kind: ...}}' below it.",
+                "the factor 'fault' needs named levels",
+                remedy="write 'none: {}' and 'NAME: {fault: {kind: ...}}' as its levels.",
             )
         found = {label_of(value): {name: value} for value in given}
         if len(found) != len(given):
@@ -55,13 +55,13 @@ def _levels(name: str, given: object, located: Located) -> dict[str, dict[str, A
     if len(found) < 2:
         raise DescriptionError(
             f"factor '{name}' has {len(found)} level(s)",
-            remedy="give at least two, or move the one into 'set'.",
+            remedy="write at least two levels, or move the only one to 'set'.",
         )
     return found
 
 
 def _expand(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace ``bundle: NAME`` by the bundle's settings."""
+    """Replace ``bundle: NAME`` with the settings of the bundle."""
     expanded: dict[str, Any] = {}
     for path, value in changes.items():
         if path == "bundle":
@@ -73,7 +73,7 @@ def _expand(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fault(changes: Mapping[str, Any], located: Located, loc: tuple[str, ...]) -> dict[str, Any]:
-    """The faults that a level sets, checked and with all of their options."""
+    """The faults that a level sets, validated and with all their options."""
     if FAULT not in changes:
         return {}
     own = part(located, *loc)
@@ -85,7 +85,7 @@ def _fault(changes: Mapping[str, Any], located: Located, loc: tuple[str, ...]) -
 
 
 def _refuse_overlap(levels: Levels, located: Located) -> None:
-    """Two factors that set the same path would overwrite each other, and neither be true."""
+    """Raise an error if two factors set the same path, because one would overwrite the other."""
     owner: dict[str, str] = {}
     for name, given in levels.items():
         for path in dict.fromkeys(path for changes in given.values() for path in changes):
@@ -94,24 +94,24 @@ def _refuse_overlap(levels: Levels, located: Located) -> None:
                     f"the factors '{owner[path]}' and '{name}' both set '{path}'",
                     "factors",
                     name,
-                    remedy="let each path be set by one factor only.",
+                    remedy="set each path in one factor only.",
                 )
             owner[path] = name
 
 
 def baseline_of(file: StudyFile, levels: Levels, located: Located) -> Combination:
-    """The named baseline; a factor that is not named takes its first level.
+    """The baseline; a factor that the file does not list there has its first level.
 
     Raises
     ------
     DescriptionError
-        If it names no factor or no level.
+        If the file lists an unknown factor or level.
     """
     for name, label in file.baseline.items():
         with blame(located, "baseline", name):
             if name not in levels:
                 raise DescriptionError(
-                    f"the baseline names '{name}', which is no factor",
+                    f"the baseline contains '{name}', which is not a factor",
                     remedy=f"the factors are: {', '.join(levels) or 'none'}.",
                 )
             if label not in levels[name]:
@@ -123,7 +123,7 @@ def baseline_of(file: StudyFile, levels: Levels, located: Located) -> Combinatio
 
 
 def treatment_of(combination: Combination, levels: Levels) -> Treatment:
-    """The treatment of a combination of levels, with an id that can be a file's name."""
+    """The treatment of a combination of levels, with an id that is a valid file name."""
     changes: dict[str, Any] = {}
     for name, label in combination.items():
         changes |= levels[name][label]
@@ -131,6 +131,6 @@ def treatment_of(combination: Combination, levels: Levels) -> Treatment:
     label = "_".join(labels) or "baseline"
     safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in label)[:60]
     if safe != label or (len(labels) > 1 and label.count("_") >= len(labels)):
-        # also where a label holds the joint: x + y_z and x_y + z are two treatments
+        # also if a label contains the separator: x + y_z and x_y + z are different treatments
         safe += "-" + hashlib.sha256("\0".join(labels).encode()).hexdigest()[:6]
     return Treatment(id=safe, levels=combination, overrides=changes)

@@ -1,14 +1,15 @@
-"""The study file: a question as YAML. Typed, closed, errors with file, line and key."""
+"""The study file in YAML: its types, and errors that contain file, line and key."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from windtunnel.cluster import Located, load_text, load_yaml, validate
 from windtunnel.cluster import blame as complaint
@@ -17,12 +18,11 @@ from windtunnel.study.closed import Closed
 from windtunnel.study.designs import Design
 from windtunnel.study.faults import Faults
 from windtunnel.study.protocol import Protocol
-from windtunnel.testbeds import SCALED
-from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds import DEFAULT, TESTBEDS, TestbedChoice, find_testbed
 
 
 def label_of(value: object) -> str:
-    """Name of a level: the value as YAML writes it (``true``, ``256``, ``64 MiB``)."""
+    """The name of a level: its value as in YAML (``true``, ``256``, ``64 MiB``)."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -36,56 +36,98 @@ class StudyFile(Closed):
     study: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         description="Name of the study."
     )
-    question: str = Field("", description="What the study is to find out, in a sentence.")
+    question: str = Field("", description="Question that the study answers, in one sentence.")
     cluster: str = Field(description="Name in the catalogue, or path of a cluster file.")
-    testbed: str = Field("local", description="Where the cluster becomes measurable.")
-    scale: Scale | None = Field(
-        None,
-        description="With the testbed `scaled`: how much slower and smaller the model is. "
-        "`windtunnel plan STUDY --propose` proposes one.",
+    testbed: TestbedChoice = Field(
+        DEFAULT,
+        description="Testbed that runs the cluster: a name, or {kind: NAME, ...} with the options "
+        "of the testbed.",
+        validate_default=True,
     )
     set: Overrides = Field(
-        default_factory=dict, description="Changes of the cluster that all treatments share."
+        default_factory=dict,
+        description="Changes of the cluster description for all treatments: path -> value.",
     )
     workloads: dict[str, dict[str, Any]] = Field(
-        min_length=1, description="What is run, with its parameters."
+        min_length=1, description="Workloads that every treatment runs, with their parameters."
     )
     factors: dict[str, Levels] = Field(
         default_factory=dict,
-        description="Path -> list of values, or name -> label -> what that level sets.",
+        description="Path -> list of values, or name -> label of a level -> path -> value.",
     )
     fault: Faults = Field(
         (),
-        description="What breaks during every trial: one fault or a list. A level of a factor "
-        "may set it instead: `{fault: ...}`.",
+        description="Fault that is injected into every trial, or a list of faults. A level of a "
+        "factor can set it instead: `{fault: ...}`.",
     )
     baseline: dict[str, Annotated[str, BeforeValidator(label_of)]] = Field(
-        default_factory=dict, description="Level of each factor that effects are counted from."
+        default_factory=dict,
+        description="Level of each factor with which the other levels are compared.",
     )
     design: Design = Field(
         "full-factorial",
-        description="Which combinations of levels become treatments: a name, or "
-        "{kind: NAME, ...} with the design's options.",
+        description="Rule that selects which combinations of levels become treatments: a name, "
+        "or {kind: NAME, ...} with the options of the design.",
         validate_default=True,
     )
     protocol: Protocol = Field(
         default_factory=lambda: Protocol.model_validate({}),
-        description="How the trials are run.",
+        description="Rules of execution.",
     )
 
-    @model_validator(mode="after")
-    def _scale_of_a_model(self) -> StudyFile:
-        if self.scale is not None and self.testbed != SCALED:
+    @model_validator(mode="before")
+    @classmethod
+    def _scale_as_options(cls, given: Any) -> Any:
+        """``scale:`` is the deprecated spelling of a testbed's options."""
+        if not isinstance(given, dict) or "scale" not in given:
+            return given
+        testbed = given.get("testbed", DEFAULT)
+        name = testbed.get("kind", DEFAULT) if isinstance(testbed, dict) else testbed
+        if isinstance(testbed, dict) and testbed.keys() - {"kind"}:
             raise complaint(
-                f"the testbed '{self.testbed}' runs at full size",
+                "the options of the testbed are given twice, here and at 'testbed'",
                 "scale",
-                remedy=f"remove the scale, or write 'testbed: {SCALED}'.",
+                remedy="remove 'scale', which is deprecated.",
             )
-        return self
+        with_scale = [
+            n for n, k in TESTBEDS.items() if {"rate", "data"} <= k.options_type.model_fields.keys()
+        ]
+        if name not in with_scale:
+            raise complaint(
+                f"the testbed '{name}' runs at full size and has no scale",
+                "scale",
+                remedy="remove the scale, or write "
+                + " or ".join(f"'testbed: {{kind: {n}, rate: R, data: D}}'" for n in with_scale)
+                + ".",
+            )
+        written = given["scale"] if isinstance(given["scale"], dict) else {}
+        options = {"kind": name, **written}
+        rest = {key: value for key, value in given.items() if key != "scale"}
+        return rest | {"testbed": _checked(options)}
+
+
+def _checked(options: dict[str, Any]) -> Any:
+    """The options that the file has at ``scale``, with errors at that key."""
+    try:
+        return find_testbed(options["kind"]).options_type.model_validate(options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = [str(key) for key in first["loc"]]
+        unknown = first["type"] == "extra_forbidden"
+        message = f"there is no option '{where[-1]}'" if unknown else first["msg"]
+        raise complaint(message, "scale", *where) from None
+
+
+def deprecations(located: Located) -> list[str]:
+    """Notes on deprecated keys of a study file."""
+    found = []
+    if isinstance(located.data, dict) and "scale" in located.data:
+        found.append("'scale' is deprecated: write its options as 'testbed: {kind: NAME, ...}'")
+    return found
 
 
 def catalogue_names(kind: str) -> list[str]:
-    """Names of the catalogue's entries of a kind: ``studies``, ``clusters``, ``bundles``."""
+    """Names of the catalogue entries of a kind: ``studies``, ``clusters`` or ``bundles``."""
     folder = resources.files("windtunnel.catalogue").joinpath(kind)
     return sorted(
         e.name.removesuffix(".yaml") for e in folder.iterdir() if e.name.endswith(".yaml")
@@ -98,35 +140,40 @@ def catalogue_text(kind: str, name: str) -> str:
     Raises
     ------
     DescriptionError
-        If there is none of that name.
+        If there is no entry with that name.
     """
     names = catalogue_names(kind)
     if name not in names:
         raise DescriptionError(
             f"the catalogue has no '{name}' among its {kind}",
-            remedy=f"it has: {', '.join(names)}.",
+            remedy=f"use one of: {', '.join(names)}.",
         )
     return resources.files("windtunnel.catalogue").joinpath(kind, f"{name}.yaml").read_text()
 
 
-def load_study(source: str | Path) -> tuple[StudyFile, Located]:
+def load_study(source: str | Path, *, any_testbed: bool = False) -> tuple[StudyFile, Located]:
     """A study from a file, or from the catalogue by name.
+
+    ``any_testbed`` ignores the testbed of the study.
 
     Raises
     ------
     DescriptionError
-        With file, line and key of what is wrong.
+        If the file is invalid, with file, line and key.
     """
     if isinstance(source, str) and source in catalogue_names("studies"):
         located = load_text(catalogue_text("studies", source), f"catalogue:studies/{source}.yaml")
     else:
         located = load_yaml(Path(source))
+    if any_testbed and isinstance(located.data, dict):
+        rest = {k: v for k, v in located.data.items() if k not in ("testbed", "scale")}
+        located = replace(located, data=rest)
     return validate(StudyFile, located), located
 
 
 @contextmanager
 def blame(located: Located, *loc: str) -> Iterator[None]:
-    """Give a DescriptionError raised within, if it names no file, the place ``loc``."""
+    """Add the place ``loc`` to a DescriptionError raised within that has no file."""
     try:
         yield
     except DescriptionError as error:
@@ -137,7 +184,7 @@ def blame(located: Located, *loc: str) -> Iterator[None]:
 
 
 def part(located: Located, *loc: str) -> Located:
-    """The part of a file below ``loc``, with its own lines."""
+    """The part of a file below ``loc``, with its line numbers."""
     data: Any = located.data
     for key in loc:
         data = data[key]
@@ -146,7 +193,7 @@ def part(located: Located, *loc: str) -> Located:
 
 
 class BundleLine(Closed):
-    """One setting of a bundle, with the reason why it is set."""
+    """One setting of a bundle, with its reason."""
 
     value: str | int | float | bool
     reason: str
@@ -161,6 +208,6 @@ class Bundle(Closed):
 
 
 def load_bundle(name: str) -> Bundle:
-    """A bundle of the catalogue; DescriptionError if there is none of that name."""
+    """A bundle of the catalogue; DescriptionError if there is none with that name."""
     text = catalogue_text("bundles", name)
     return validate(Bundle, load_text(text, f"catalogue:bundles/{name}.yaml"))

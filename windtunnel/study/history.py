@@ -1,7 +1,7 @@
-"""What earlier trials tell of a plan: how long it takes, how many trials it needs.
+"""Estimates from earlier trials: how long a plan takes and how many trials it needs.
 
-Earlier trials count if testbed and workload are the same. Nothing is scaled: if their data
-had another size, that is said.
+Earlier trials are used if testbed and workload are the same. Nothing is extrapolated: the estimate
+states if their data had another size.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from windtunnel.study.sample_size import Noise, about, noise_of, sentence, trial
 class Past:
     """Earlier valid trials of a workload, of one results folder.
 
-    ``same_size``: whether their data were as large; None if that is not recorded.
+    ``same_size`` states whether their data had the size of the plan; None if that is not recorded.
     """
 
     workload: str
@@ -34,7 +34,7 @@ class Past:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """The higher, the better it tells: data of the same size first, then the newest."""
+        """The order of preference, higher first: data of the same size, then the newest."""
         return {True: 2, None: 1, False: 0}[self.same_size], self.created_at
 
     @property
@@ -45,9 +45,9 @@ class Past:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected time of a plan. ``seconds`` is None where no earlier trial tells.
+    """Expected time of a plan; ``seconds`` is None without earlier trials.
 
-    ``rounds`` are those that ``seconds`` is for; ``lines`` say it with what it rests on.
+    ``seconds`` is the time of ``rounds`` rounds; ``lines`` state the estimate and its basis.
     """
 
     rounds: int
@@ -69,7 +69,7 @@ def results_folders(given: Sequence[Path], default: Path) -> Iterator[Path]:
             continue
         below = sorted(file.parent for file in folder.glob("*/study.json"))
         if given and not below:
-            read_study(folder)  # says what is wrong with it
+            read_study(folder)  # raises the error
         yield from below
 
 
@@ -110,7 +110,7 @@ def _pasts(plan: Plan, folder: Path, sizes: dict[str, set[float]]) -> Iterator[P
 
 
 def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
-    """Expected time, and with ``detect`` the number of rounds that earlier noise asks for."""
+    """Expected time, and with ``detect`` the number of rounds that earlier noise requires."""
     protocol = plan.protocol
     rounds, lines = protocol.rounds, []
     if protocol.detect is not None and protocol.max_rounds:
@@ -121,21 +121,23 @@ def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
             rounds = min(max(needed or protocol.max_rounds, rounds), protocol.max_rounds)
             lines.append(_size_line(plan, noise, past, needed))
         lines.append(
-            f"the pilot of {protocol.pilot_rounds} rounds decides on the number of rounds, "
-            f"{protocol.max_rounds} at most"
+            f"the pilot of {protocol.pilot_rounds} rounds determines the number of rounds, "
+            f"at most {protocol.max_rounds}"
         )
     missing = [name for name in plan.workloads if name not in past]
     if missing:
         lines.append(
-            f"time unknown: no earlier trials of {', '.join(missing)} on the testbed "
-            f"{plan.testbed}; a pilot would tell (run it with --pilot)"
+            f"expected time: unknown without earlier trials of {', '.join(missing)} on the testbed "
+            f"{plan.testbed}; 'windtunnel run STUDY --pilot' measures it"
         )
         return Forecast(rounds, None, lines)
     passes = rounds + protocol.warmup
     trials = passes * len(plan.treatments) * len(plan.workloads)
     seconds = passes * _pass_s(plan, past)
     rests = "; ".join(_rests_on(one) for one in past.values())
-    lines.append(f"expected time: {about(seconds)} for {trials} trials ({rests}), without starts")
+    lines.append(
+        f"expected time: {about(seconds)} for {trials} trials ({rests}), without cluster starts"
+    )
     return Forecast(rounds, seconds, lines)
 
 
@@ -160,10 +162,10 @@ def _rests_on(past: Past) -> str:
     count = len(past.trials)
     other = {
         True: "",
-        False: ", of another size of data: not scaled",
-        None: ", the size of their data is not known",
+        False: ", whose data had another size (not adjusted)",
+        None: ", whose data size is unknown",
     }[past.same_size]
     return (
-        f"{past.workload}: {about(past.wall_s)} by the median of {count} "
+        f"{past.workload}: {about(past.wall_s)}, the median of {count} "
         f"trial{'s' if count > 1 else ''} in {past.folder}{other}"
     )

@@ -1,46 +1,52 @@
-"""Rules, stated before the study, by which a disturbed trial is invalid (``invalidate:``)."""
+"""Rules of the study file that make a disturbed trial invalid (``invalidate:``)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from windtunnel.results.record import Check, Trial
+from windtunnel.results.record import Before, Check, Metric
+from windtunnel.results.trial_metrics import CPU_STEAL_SHARE
 
-_Look = Callable[[Trial], float | None]
-
-
-def _load_before(trial: Trial) -> float | None:
-    return trial.before.load_1min if trial.before else None
+_Look = Callable[[Before | None, Mapping[str, Metric]], float | None]
 
 
-def _idle_before(trial: Trial) -> float | None:
-    return trial.before.cpu_idle_share if trial.before else None
+def _load_before(before: Before | None, metrics: Mapping[str, Metric]) -> float | None:
+    return before.load_1min if before else None
 
 
-def _steal(trial: Trial) -> float | None:
-    found = trial.metrics.get("cpu_steal_share")
+def _idle_before(before: Before | None, metrics: Mapping[str, Metric]) -> float | None:
+    return before.cpu_idle_share if before else None
+
+
+def _steal(before: Before | None, metrics: Mapping[str, Metric]) -> float | None:
+    found = metrics.get(CPU_STEAL_SHARE.name)
     return found.value if found else None
 
 
-# rule -> (what it looks at, in words; how to get it; whether more is worse; how it is written)
+# rule -> (name of its number; function that returns it; whether more is worse; its format)
 RULES: dict[str, tuple[str, _Look, bool, str]] = {
     "load_before_above": ("the load before the trial", _load_before, True, "{:.2f}"),
-    "cpu_idle_before_below": ("the idle share before the trial", _idle_before, False, "{:.1%}"),
-    "steal_above": ("the share of stolen CPU time", _steal, True, "{:.1%}"),
+    "cpu_idle_before_below": ("the idle CPU before the trial", _idle_before, False, "{:.1%}"),
+    "steal_above": ("the fraction of stolen CPU time", _steal, True, "{:.1%}"),
 }
 
 
-def judged(trial: Trial, limits: Mapping[str, float]) -> Trial:
-    """The trial after the rules: each leaves a check, or a flag where its number is unknown.
+def apply_rules(
+    limits: Mapping[str, float], before: Before | None, metrics: Mapping[str, Metric]
+) -> tuple[list[Check], list[str]]:
+    """A check for each rule, or a flag if its number is unknown.
 
-    A trial that is invalid already keeps its reason.
+    Parameters
+    ----------
+    limits:
+        The limit of each rule.
+    before, metrics:
+        The state of the machine before the trial, and the metrics of the trial as a whole.
     """
-    if not trial.verdict.valid:
-        return trial
-    checks, flags = [*trial.verdict.checks], [*trial.flags]
+    checks, flags = [], []
     for rule, limit in limits.items():
         noun, look, more_is_worse, form = RULES[rule]
-        value = look(trial)
+        value = look(before, metrics)
         if value is None:
             flags.append(f"the rule {rule} could not be applied: {noun} is unknown")
             continue
@@ -53,12 +59,4 @@ def judged(trial: Trial, limits: Mapping[str, float]) -> Trial:
                 got=form.format(value),
             )
         )
-    failed = [check for check in checks if not check.passed]
-    verdict = trial.verdict.model_copy(
-        update={
-            "valid": not failed,
-            "reason": "; ".join(f"{c.name}: {c.got}, not {c.expected}" for c in failed),
-            "checks": checks,
-        }
-    )
-    return trial.model_copy(update={"verdict": verdict, "flags": flags})
+    return checks, flags

@@ -1,15 +1,17 @@
-"""From a study file to treatments and rounds, checked before anything runs."""
+"""The plan of a study file: its treatments and rounds, checked before anything runs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from windtunnel.analysis.names import treatment_names
 from windtunnel.cluster import Cluster, Located, apply_overrides, load_cluster, validate
 from windtunnel.errors import DescriptionError
 from windtunnel.results.record import DesignRecord, Treatment
@@ -17,10 +19,9 @@ from windtunnel.study.covering import covering
 from windtunnel.study.designs import Combination, Options
 from windtunnel.study.factors import Levels, baseline_of, levels_of, treatment_of
 from windtunnel.study.faults import FAULT, plain_faults
-from windtunnel.study.file import StudyFile, blame, part
+from windtunnel.study.file import StudyFile, blame, deprecations, part
 from windtunnel.study.protocol import Protocol
-from windtunnel.testbeds import SCALED, find_testbed
-from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.base import TestbedOptions
 from windtunnel.workloads import find_workload
 from windtunnel.workloads.base import Parameters, Workload
 
@@ -29,7 +30,7 @@ _WORKLOADS = "workloads."
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in the plan where exactly one valid trial belongs.
+    """A place in the plan for exactly one valid trial.
 
     ``round`` is 0 for warm-up passes.
     """
@@ -44,16 +45,16 @@ class Slot:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that is decided before the first trial.
+    """Everything that is fixed before the first trial.
 
-    ``looked_at`` are the treatments that a plan is checked on where all would take too long.
-    With a ``scale`` all descriptions and written parameters are of the full size; what runs is
-    their model.
+    ``looked_at`` are the treatments that are checked if checking all would take too long.
+    Descriptions and written parameters are those of the full size; some testbeds run a fraction of
+    the data. ``notes`` are remarks on the study file.
     """
 
     name: str
     question: str
-    testbed: str
+    testbed_options: TestbedOptions
     base: Cluster
     workloads: Mapping[str, Mapping[str, Any]]
     factors: Mapping[str, list[str]]
@@ -63,7 +64,23 @@ class Plan:
     source_text: str
     design: DesignRecord = field(default_factory=DesignRecord)
     looked_at: list[Treatment] = field(default_factory=list)
-    scale: Scale | None = None
+    notes: Sequence[str] = ()
+
+    @property
+    def testbed(self) -> str:
+        """Name of the testbed."""
+        return self.testbed_options.kind
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The names of the treatments by id: their levels, as in the report."""
+        return treatment_names(self.treatments, self.baseline)
+
+    def name_of(self, slot: Slot) -> str:
+        """The workload and, if there are several, the treatment of a slot: ``pi at 1 Gb/s``."""
+        if len(self.treatments) == 1:
+            return slot.workload
+        return f"{slot.workload} at {self.names[slot.treatment.id]}"
 
     def cluster_of(self, treatment: Treatment) -> Cluster:
         """The concrete cluster description of a treatment."""
@@ -71,7 +88,7 @@ class Plan:
         return apply_overrides(self.base, own) if own else self.base
 
     def clusters(self, treatments: Iterable[Treatment]) -> Iterator[Cluster]:
-        """The clusters of treatments, each different one once."""
+        """The different clusters of treatments, each once."""
         seen = set()
         for treatment in treatments:
             key = key_of(cluster_changes(treatment))
@@ -79,12 +96,13 @@ class Plan:
                 seen.add(key)
                 yield self.cluster_of(treatment)
 
-    def workload_of(self, name: str, treatment: Treatment) -> Workload:
-        """The workload that runs at a treatment: in a scale model, a share of it."""
-        return make_workload(name, self.parameters_of(name, treatment), self.scale)
+    def workload_of(self, name: str, treatment: Treatment) -> Workload[Any]:
+        """The workload that runs at a treatment, with the fraction of its data that runs."""
+        fraction = self.testbed_options.data_fraction
+        return make_workload(name, self.parameters_of(name, treatment), fraction)
 
     def engines(self) -> list[str]:
-        """Names of all engines beside Hadoop that its workloads need."""
+        """Names of the engines that its workloads need in addition to Hadoop."""
         wanted = {
             engine
             for name in self.workloads
@@ -94,16 +112,16 @@ class Plan:
         return sorted(wanted)
 
     def run_parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
-        """Parameters of a workload at a treatment, as they run."""
+        """Parameters of a workload at a treatment, with the sizes that run."""
         written = self.parameters_of(name, treatment)
-        if self.scale is None:
+        if self.testbed_options.data_fraction == 1:
             return written
         parameters = self.workload_of(name, treatment).parameters
         ran = parameters.model_dump(mode="json", include=set(parameters.amounts))
         return {key: ran.get(key, value) for key, value in written.items()}
 
     def parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
-        """Parameters of a workload at a treatment, as they were written."""
+        """Parameters of a workload at a treatment, as in the study file."""
         lead = f"{_WORKLOADS}{name}."
         own = {
             path.removeprefix(lead): value
@@ -113,7 +131,7 @@ class Plan:
         return {**self.workloads[name], **own}
 
     def round_slots(self, number: int) -> list[Slot]:
-        """The slots of a round in its random order; the same for the same seed."""
+        """The slots of a round in random order, which depends on the seed."""
         return self._ordered(f"r{number:02d}", number, self._cells())
 
     def warmup_slots(self, number: int) -> list[Slot]:
@@ -121,7 +139,7 @@ class Plan:
         return self._ordered(f"w{number:02d}", 0, self._cells())
 
     def extra_slots(self, number: int, cells: Collection[tuple[str, str]]) -> list[Slot]:
-        """The slots of an extra round, for some cells (workload, treatment id) alone."""
+        """The slots of an extra round, only for some cells (workload, treatment id)."""
         wanted = [cell for cell in self._cells() if (cell[0], cell[1].id) in cells]
         return self._ordered(f"r{number:02d}", number, wanted, extra=True)
 
@@ -140,7 +158,7 @@ class Plan:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all that decides what is measured; a results folder belongs to one."""
+        """SHA-256 of everything that determines what is measured; a results folder has one."""
         facts = {
             "testbed": self.testbed,
             "cluster": self.base.model_dump(mode="json"),
@@ -149,35 +167,40 @@ class Plan:
             "baseline": self.baseline,
             "protocol": self.protocol.model_dump(mode="json"),
         }
-        if self.scale is not None:
-            facts["scale"] = self.scale.model_dump(mode="json")
+        if options := self.testbed_options.to_record():
+            facts["scale"] = options  # existing results folders have hashes with this key
         text = json.dumps(facts, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def cluster_changes(treatment: Treatment) -> dict[str, Any]:
-    """What a treatment changes of the cluster: path -> value."""
+    """The changes of the cluster description by a treatment: path -> value."""
     return treatment.cluster_overrides
 
 
 def key_of(changes: Mapping[str, Any]) -> str:
-    """A text that is the same for the same changes."""
+    """A text that is equal for equal changes."""
     return json.dumps(changes, sort_keys=True, default=str)
 
 
-def make_workload(name: str, parameters: Mapping[str, Any], scale: Scale | None = None) -> Workload:
-    """A workload from its parameters as written; DescriptionError names the wrong one."""
+def make_workload(
+    name: str, parameters: Mapping[str, Any], data_fraction: float = 1.0
+) -> Workload[Any]:
+    """A workload from its parameters as written; DescriptionError names the wrong one.
+
+    The workload processes ``data_fraction`` of its data.
+    """
     kind = find_workload(name)
     written = validate(kind.parameters_type, Located(dict(parameters)))
-    return kind(written if scale is None else _share_of(written, scale))
+    return kind(written if data_fraction == 1 else _fraction_of(written, data_fraction))
 
 
-def _share_of(written: Parameters, scale: Scale) -> Parameters:
-    """The parameters that a model runs, checked like written ones."""
+def _fraction_of(written: Parameters, fraction: float) -> Parameters:
+    """The parameters for a fraction of the data, validated like those of the study file."""
     try:
-        return validate(type(written), Located(written.at_scale(scale.data)))
+        return validate(type(written), Located(written.at_scale(fraction)))
     except DescriptionError as error:
-        error.message += f" (in the model, at {scale})"
+        error.message += f" (where the testbed runs {fraction:g} of the data)"
         raise
 
 
@@ -188,8 +211,8 @@ def make_plan(
 ) -> Plan:
     """Resolve a study file.
 
-    Of many treatments only a covering selection is built here (see ``covering.py``);
-    ``check_plan`` can look at all.
+    If there are many treatments, only the clusters of a covering selection are built here (see
+    ``covering.py``); ``check_plan`` can check all.
 
     Parameters
     ----------
@@ -199,8 +222,8 @@ def make_plan(
     Raises
     ------
     DescriptionError
-        For an unknown cluster, path, level, bundle, workload or parameter, or factors that
-        do not suit the design.
+        If a cluster, path, level, bundle, workload or parameter is unknown, or the design does not
+        support the factors.
     """
     for name in file.workloads:
         with blame(located, "workloads", name):
@@ -208,18 +231,10 @@ def make_plan(
         if not _varied(name, file):
             _check_parameters(kind, name, located)
     with blame(located, "cluster"):
-        base = load_cluster(_beside(file.cluster, located))
+        base = load_cluster(_cluster_file(file.cluster, located))
     with blame(located, "set"):
         base = apply_overrides(base, file.set)
     base = apply_overrides(base, overrides or {})
-    with blame(located, "testbed"):
-        find_testbed(file.testbed)
-    if file.testbed == SCALED and file.scale is None:
-        raise located.error(
-            "the key 'scale' is missing: a model is slower and smaller than what it stands for",
-            "testbed",
-            remedy="'windtunnel plan STUDY --propose' proposes one for this machine.",
-        )
     levels = levels_of(file, located)
     baseline = baseline_of(file, levels, located)
     with blame(located, "design"):
@@ -229,7 +244,7 @@ def make_plan(
     plan = Plan(
         name=file.study,
         question=file.question,
-        testbed=file.testbed,
+        testbed_options=file.testbed,
         base=base,
         workloads=file.workloads,
         factors={name: list(given) for name, given in levels.items()},
@@ -239,21 +254,21 @@ def make_plan(
         source_text=located.text,
         design=design,
         looked_at=covering(treatments),
-        scale=file.scale,
+        notes=deprecations(located),
     )
     _resolve(plan, levels, located)
     return plan
 
 
 def _with_fault(treatments: list[Treatment], file: StudyFile, located: Located) -> list[Treatment]:
-    """The treatments with the study's own fault, which no factor may set as well."""
+    """The treatments with the fault of the study, which a factor must not set in addition."""
     if not file.fault:
         return treatments
     if any(FAULT in treatment.overrides for treatment in treatments):
         raise located.error(
-            "a factor sets the fault, too, so it cannot hold for all treatments",
+            "a factor also sets the fault, so the study cannot set it for all treatments",
             FAULT,
-            remedy="keep one of the two; a level may list several faults.",
+            remedy="remove one of the two; a level can have a list of faults.",
         )
     own = {FAULT: plain_faults(file.fault)}
     return [t.model_copy(update={"overrides": {**t.overrides, **own}}) for t in treatments]
@@ -262,10 +277,10 @@ def _with_fault(treatments: list[Treatment], file: StudyFile, located: Located) 
 def _apply(
     design: Options, levels: Levels, baseline: Combination
 ) -> tuple[list[Combination], DesignRecord]:
-    """The treatments of a design, and what they cannot tell apart."""
+    """The treatments of a design, and the effects that they cannot separate."""
     labels = {name: list(given) for name, given in levels.items()}
     chosen = design.combinations(labels, baseline)
-    # signs are counted from the baseline
+    # the baseline level of each factor comes first: it has the sign -1
     turned = {
         name: [baseline[name], *(label for label in given if label != baseline[name])]
         for name, given in labels.items()
@@ -276,7 +291,7 @@ def _apply(
     return chosen, record
 
 
-def _check_parameters(kind: type[Workload], name: str, located: Located) -> None:
+def _check_parameters(kind: type[Workload[Any]], name: str, located: Located) -> None:
     try:
         validate(kind.parameters_type, part(located, "workloads", name))
     except DescriptionError as error:
@@ -285,7 +300,7 @@ def _check_parameters(kind: type[Workload], name: str, located: Located) -> None
 
 
 def _varied(workload: str, file: StudyFile) -> bool:
-    """Whether a factor sets parameters of the workload (which alone need not be complete)."""
+    """Whether a factor sets parameters of the workload, which can then be incomplete."""
     levels = [level for given in file.factors.values() for level in _each(given)]
     paths = [*file.factors, *(path for level in levels for path in level)]
     return any(path.startswith(f"{_WORKLOADS}{workload}.") for path in paths)
@@ -295,22 +310,22 @@ def _each(given: object) -> list[Mapping[str, Any]]:
     return [level for level in given.values() if level] if isinstance(given, dict) else []
 
 
-def _beside(cluster: str, located: Located) -> str:
-    """A cluster path is relative to the study file that names it."""
+def _cluster_file(cluster: str, located: Located) -> str:
+    """The path of a cluster file, which is relative to the study file."""
     if not cluster.endswith((".yaml", ".yml")) or Path(cluster).is_absolute():
         return cluster
-    beside = Path(located.name or "").parent / cluster
-    return str(beside) if beside.exists() else cluster
+    path = Path(located.name or "").parent / cluster
+    return str(path) if path.exists() else cluster
 
 
 def _resolve(plan: Plan, levels: Levels, located: Located) -> None:
-    """Build clusters and workloads once, so that a wrong path or value is found now."""
+    """Build clusters and workloads once, to detect wrong paths and values."""
     with blame(located, "factors"):
         for path in (path for given in levels.values() for one in given.values() for path in one):
             name = path.split(".")[1] if path.startswith(_WORKLOADS) else None
             if name is not None and name not in plan.workloads:
                 raise DescriptionError(
-                    f"the path '{path}' names no workload of this study",
+                    f"the path '{path}' refers to no workload of this study",
                     remedy=f"the workloads are: {', '.join(plan.workloads)}.",
                 )
         for _ in plan.clusters(plan.looked_at):
@@ -321,4 +336,4 @@ def _resolve(plan: Plan, levels: Levels, located: Located) -> None:
                 key_of(found): found
                 for found in (plan.parameters_of(name, treatment) for treatment in plan.looked_at)
             }.values():
-                make_workload(name, parameters, plan.scale)
+                make_workload(name, parameters, plan.testbed_options.data_fraction)

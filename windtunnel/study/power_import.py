@@ -1,4 +1,4 @@
-"""Imported power samples go beside the trials: once, of one source, without touching a trial."""
+"""Import of power samples into a results folder, without changing its trials."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from pathlib import Path
 
 import filelock
 
+from windtunnel import durable
 from windtunnel.errors import ResultsError, UsageError
 from windtunnel.results.folder import Results
 from windtunnel.results.power import PowerRecord, read_power
-from windtunnel.study.journal import storage_errors, write_atomically
+from windtunnel.study.journal import storage_errors
 
 
 def import_power(results: Results, record: PowerRecord) -> bool:
-    """Store the samples; False where the folder holds exactly these already.
+    """Store the samples; False if the folder contains exactly these samples.
 
     Raises
     ------
     UsageError
-        If no trial lies within the samples, or they would count watts a second time.
+        If no trial lies within the samples, or if they would count power twice.
     ResultsError, StorageFullError
-        If another run holds the folder, or it cannot be written.
+        If another run uses the folder, or the folder cannot be written.
     """
     folder = results.path / "power"
     with storage_errors(results.path):
@@ -31,7 +32,7 @@ def import_power(results: Results, record: PowerRecord) -> bool:
             lock.acquire()
         except filelock.Timeout:
             raise ResultsError(
-                f"a run is writing to {results.path}", remedy="import when it has ended."
+                f"a run is writing to {results.path}", remedy="import the samples after its end."
             ) from None
     try:
         there = read_power(results.path)
@@ -42,14 +43,14 @@ def import_power(results: Results, record: PowerRecord) -> bool:
             _check_against(record, other, folder / other.name)
         with storage_errors(results.path):
             folder.mkdir(exist_ok=True)
-            write_atomically(folder / record.name, record.to_bytes())
+            durable.write_bytes(folder / record.name, record.to_bytes())
         return True
     finally:
         lock.release()
 
 
 def _check_overlap(results: Results, record: PowerRecord) -> None:
-    """Samples that meet no trial are those of another day, or of another time zone."""
+    """Raise an error if the samples overlap no trial: their day or time zone is wrong."""
     first = min(float(t[0]) for t, _ in record.groups.values())
     last = max(float(t[-1]) for t, _ in record.groups.values())
     spans = [(p.started_at, p.finished_at) for trial in results.trials for p in trial.phases]
@@ -57,18 +58,19 @@ def _check_overlap(results: Results, record: PowerRecord) -> None:
         return
     ran = "no trial has a phase" if not spans else f"the trials ran {_span(spans)}"
     raise UsageError(
-        f"no trial lies within the samples: they are {_span([(first, last)])}, {ran} (UTC)",
-        remedy="check --zone, and that the file belongs to this study.",
+        f"no trial lies within the samples: the samples are {_span([(first, last)])}, {ran} (UTC)",
+        remedy="check --zone, and whether the file belongs to this study.",
     )
 
 
 def _check_against(record: PowerRecord, other: PowerRecord, file: Path) -> None:
-    """A second source of the same kind, or the same group at the same time, counts watts twice."""
+    """Raise an error for a second source of the same kind, or overlapping samples of a group."""
     if record.kind == other.kind and record.source != other.source:
         raise UsageError(
-            f"the folder already holds {record.kind} samples of another source, '{other.source}'",
-            remedy=f"to replace them delete {file}; if it is the same meter, "
-            f"give --source '{other.source}'.",
+            f"the folder already contains {record.kind} samples of another source, "
+            f"'{other.source}'",
+            remedy=f"to replace them, delete {file}; if it is the same meter, "
+            f"add --source '{other.source}'.",
         )
     for group, (t, _) in record.groups.items():
         if group not in other.groups:
@@ -76,8 +78,8 @@ def _check_against(record: PowerRecord, other: PowerRecord, file: Path) -> None:
         before, _ = other.groups[group]
         if t[0] <= before[-1] and t[-1] >= before[0]:
             raise UsageError(
-                f"{file.name} already holds samples of '{group}' from this time",
-                remedy=f"to replace them delete {file}; a longer export needs no second import.",
+                f"{file.name} already contains samples of '{group}' from this time",
+                remedy=f"to replace them with a longer export, delete {file} first.",
             )
 
 

@@ -1,4 +1,4 @@
-"""The protocol: how the trials of a study are run, fixed before the first one."""
+"""The protocol: the rules of execution of a study, fixed before the first trial."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from windtunnel.cluster import Duration, Fraction, blame
 from windtunnel.results.record import ProtocolRecord
 from windtunnel.study.closed import Closed
 
-# What a preset sets where the study file does not. ``windtunnel`` is the fields' own defaults.
-# ``cisco-2014``: Cisco, Intel and Cloudera's procedure of 2014: three runs, and "more than 20 %:
-# run all three again" (workbook sheet "Benchmarking Procedure").
+# Values of a preset for the keys that the study file does not set. ``windtunnel`` has the defaults
+# of the fields. ``cisco-2014`` is the procedure of Cisco, Intel and Cloudera (2014): three runs,
+# and "more than 20 %: run all three again" (workbook sheet "Benchmarking Procedure").
 PRESETS: dict[str, dict[str, Any]] = {
     "windtunnel": {},
     "cisco-2014": {
@@ -21,33 +21,33 @@ PRESETS: dict[str, dict[str, Any]] = {
         "retest": "all again",
     },
 }
-# Where `detect` is given: rounds of the pilot, and the most rounds that a study may grow to.
+# Defaults with `detect`: rounds of the pilot, and the maximum number of rounds.
 _PILOT_ROUNDS = 5
 _MAX_ROUNDS = 40
 
 
 def _plain_number(given: object) -> object:
-    """``4.0`` and ``4`` are loads; ``true`` is none."""
+    """Accept ``4.0`` and ``4`` as a load, and reject ``true``."""
     if isinstance(given, bool):
-        raise blame("must be a number, not a truth", remedy="write a load such as 4")
+        raise blame("must be a number, not yes or no", remedy="write a load such as 4")
     return given
 
 
 class Invalidate(Closed):
-    """Rules, stated beforehand, by which a disturbed trial is invalid. None are set by default.
+    """Rules that make a disturbed trial invalid. By default, there are no rules.
 
-    The numbers are those of the machine that runs the trials; a number that is not known
-    invalidates nothing, and the trial says so.
+    The numbers are those of the machine that runs the trials. If a number is unknown, its rule is
+    not applied, and the trial has a flag that says so.
     """
 
     load_before_above: Annotated[float, BeforeValidator(_plain_number)] | None = Field(
         None, gt=0, description="Load average (1 min) just before the trial."
     )
     cpu_idle_before_below: Fraction | None = Field(
-        None, description="Idle share of the CPUs just before the trial."
+        None, description="Idle fraction of the CPUs just before the trial."
     )
     steal_above: Fraction | None = Field(
-        None, description="Share of CPU time that the hypervisor took during the trial."
+        None, description="Fraction of CPU time that the hypervisor took during the trial."
     )
 
     def rules(self) -> dict[str, float]:
@@ -56,79 +56,89 @@ class Invalidate(Closed):
 
 
 class Protocol(Closed):
-    """How the trials are run; fixed before the first one."""
+    """The rules of execution, fixed before the first trial."""
 
     preset: Literal["windtunnel", "cisco-2014"] = Field(
-        "windtunnel", description="Sets what this file does not: ours, or the rule of 2014."
+        "windtunnel",
+        description="Default values of the other keys: those in this table, or the procedure of "
+        "the Cisco study of 2014.",
     )
     rounds: PositiveInt = Field(3, description="Passes over all treatments in random order.")
     seed: int = Field(1, description="Seed of the random order.")
     warmup: int = Field(
         0,
         ge=0,
-        description="Passes that come first and are never averaged; run again where a study "
-        "goes on after a stop, since its daemons are new.",
+        description="Passes before the first round, which are never averaged. A resumed study "
+        "repeats them, because its daemons are new.",
     )
     variation_limit: Fraction = Field(
         "20 %",
-        description="Coefficient of variation above which a cell gets extra rounds.",
+        description="Coefficient of variation above which a cell is measured in extra rounds.",
         validate_default=True,
     )
     extra_rounds: int = Field(
         2,
         ge=0,
-        description="Most extra rounds of the noisy cells; with 'retest: all again' and left "
-        "out: as many as rounds.",
+        description="Maximum number of extra rounds of the noisy cells; with 'retest: all "
+        "again', the default is the number of rounds.",
     )
     retest: Literal["noisy cells", "all again"] = Field(
         "noisy cells",
-        description="A cell above the limit gets one more round at a time, or all of its "
-        "rounds again. No trial is dropped either way.",
+        description="Extra rounds of a cell above the limit: one at a time, or all rounds again. "
+        "All trials are kept.",
     )
     trial_time_limit: Duration = Field(
-        "30 min", description="A trial that takes longer is invalid.", validate_default=True
+        "30 min",
+        description="Time after which a trial is stopped and invalid.",
+        validate_default=True,
     )
     retry_invalid: int = Field(
-        1, ge=0, description="How often the slot of an invalid trial is run again."
+        1, ge=0, description="Maximum number of repetitions of an invalid trial."
     )
     cache: Literal["warm", "drop", "larger-than-memory"] = Field(
         "warm",
-        description="Page cache before each phase: left as it is; dropped (root); or left as "
-        "it is with data that it cannot hold (refused if the memory could).",
+        description="Page cache before each phase: unchanged ('warm'); emptied, which requires "
+        "root ('drop'); or unchanged with data larger than memory, which is checked.",
     )
     pause: Duration = Field(
         "0 s",
-        description="Time between two trials, for the machine to settle.",
+        description="Idle time between two trials.",
         validate_default=True,
     )
     restart: Literal["never", "round", "trial"] = Field(
-        "never", description="Start the cluster anew before each round or each trial (nesting)."
+        "never",
+        description="Restart the cluster before each round or each trial, so that the restarts "
+        "are part of the spread.",
     )
     invalidate: Invalidate = Field(
         default_factory=lambda: Invalidate.model_validate({}),
-        description="Rules by which a disturbed trial is invalid.",
+        description="Rules that make a disturbed trial invalid.",
     )
     detect: Fraction | None = Field(
         None,
-        description="Smallest difference in elapsed time that the study must see: a pilot "
-        "then decides the number of rounds, once, from its spread alone.",
+        description="Smallest difference in elapsed time that the study has to detect. A pilot "
+        "determines the number of rounds once, only from its spread.",
     )
     power: Fraction = Field(
         "80 %",
-        description="Chance of seeing a difference as large as 'detect'; at least 50 %.",
+        description="Probability of detecting a difference as large as 'detect'; at least 50 %.",
         validate_default=True,
     )
     pilot_rounds: int | None = Field(
-        None, ge=2, description=f"Rounds of the pilot, with 'detect': left out, {_PILOT_ROUNDS}."
+        None,
+        ge=2,
+        description=f"Rounds of the pilot; default with 'detect': {_PILOT_ROUNDS}.",
     )
     max_rounds: int | None = Field(
-        None, ge=2, description=f"Most rounds, with 'detect': left out, {_MAX_ROUNDS}."
+        None,
+        ge=2,
+        description=f"Maximum number of rounds; default with 'detect': {_MAX_ROUNDS}.",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _fill_in(cls, given: object) -> object:
-        """What the preset sets, then what the file says; the pilot's rounds with ``detect``."""
+        """Add the values of the preset, and with ``detect`` the rounds of the pilot."""
         if not isinstance(given, dict):
             return given
         preset = given.get("preset", "windtunnel")
@@ -139,10 +149,10 @@ class Protocol(Closed):
             return filled
         if "rounds" in given:
             raise blame(
-                "'rounds' and 'detect' exclude each other: with 'detect' the pilot decides "
+                "'rounds' and 'detect' exclude each other: with 'detect' the pilot determines "
                 "the number of rounds",
                 "rounds",
-                remedy="leave 'rounds' out, or set 'pilot_rounds' and 'max_rounds'.",
+                remedy="remove 'rounds', or set 'pilot_rounds' and 'max_rounds'.",
             )
         filled.setdefault("pilot_rounds", _PILOT_ROUNDS)
         filled.setdefault("max_rounds", _MAX_ROUNDS)
@@ -162,7 +172,7 @@ class Protocol(Closed):
             raise blame(
                 f"is {self.pilot_rounds}, more than max_rounds ({self.max_rounds})",
                 "pilot_rounds",
-                remedy="allow more rounds, or make the pilot shorter.",
+                remedy="increase max_rounds, or decrease pilot_rounds.",
             )
         if not 0.5 <= self.power < 1:
             raise blame(
@@ -170,22 +180,22 @@ class Protocol(Closed):
             )
         if self.retest == "all again" and self.detect is not None:
             raise blame(
-                "'all again' and 'detect' exclude each other: with 'detect' the pilot decides "
+                "'all again' and 'detect' exclude each other: with 'detect' the pilot determines "
                 "the number of rounds",
                 "retest",
-                remedy="leave one of them out.",
+                remedy="remove one of them.",
             )
         if self.retest == "all again" and 0 < self.extra_rounds < self.rounds:
             raise blame(
-                f"'all again' means {self.rounds} more rounds of a cell, and extra_rounds allows "
-                f"{self.extra_rounds}",
+                f"'all again' requires {self.rounds} more rounds of a cell, but extra_rounds "
+                f"allows {self.extra_rounds}",
                 "extra_rounds",
                 remedy=f"set it to {self.rounds}, or to 0 for no retest.",
             )
         return self
 
     def to_record(self) -> ProtocolRecord:
-        """The protocol as a results folder keeps it."""
+        """The protocol as it is stored in the results folder."""
         return ProtocolRecord(
             rounds=self.rounds,
             seed=self.seed,

@@ -1,4 +1,4 @@
-"""Which cells get extra rounds because they vary too much (rule of trust 3)."""
+"""Selection of the cells that need extra rounds because of their variation (rule of trust 3)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Cell = tuple[str, str]
 def extra_passes(
     protocol: Protocol, rounds: int, trials: Callable[[], Iterable[Trial]]
 ) -> Iterator[tuple[int, list[Cell]]]:
-    """Number and cells of each extra round, to be run as they come.
+    """Number and cells of each extra round; the caller runs each round before the next one.
 
     Parameters
     ----------
     rounds:
-        Rounds that all cells had.
+        Number of rounds of all cells.
     trials:
-        Asked for the trials so far whenever the next cells are to be found.
+        Called before each extra round; returns the trials so far.
     """
     limit = protocol.variation_limit
     if protocol.retest == "noisy cells":
@@ -33,7 +33,7 @@ def extra_passes(
             yield number, cells
         return
     for start in range(rounds + 1, protocol.extra_rounds + 2, rounds):
-        # the rule of 2014 looks at the last set of runs alone; here no earlier one is dropped
+        # the procedure of 2014 judges only the last set of runs; the earlier trials are kept too
         cells = noisy_cells(trials(), limit, range(start - rounds, start))
         if not cells:
             return
@@ -42,7 +42,7 @@ def extra_passes(
 
 
 def noisy_cells(trials: Iterable[Trial], limit: float, rounds: Collection[int]) -> list[Cell]:
-    """Cells in which a phase, or the total, varies by more than the limit in these rounds."""
+    """The cells in which a phase or the total varies by more than the limit in these rounds."""
     cells: dict[tuple[str, str, str], list[float]] = {}
     for trial in trials:
         if trial.verdict.valid and trial.round in rounds:

@@ -1,13 +1,16 @@
-"""The runner: rounds of trials on real daemons, until the plan is done or must stop."""
+"""The runner: it runs the rounds of a plan until the plan is done or has to stop."""
 
 from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Hashable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import Any
 from typing import Protocol as Contract
 
+from windtunnel import plugins
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
 from windtunnel.errors import DeploymentError, InterruptedStudyError, StudyStoppedError
@@ -18,7 +21,7 @@ from windtunnel.study.journal import Journal
 from windtunnel.study.plan import Plan, Slot
 from windtunnel.study.retest import extra_passes
 from windtunnel.study.sample_size import decide
-from windtunnel.study.trial import PhaseHook, failed_trial, run_trial
+from windtunnel.study.trial import Conditions, PhaseHook, failed_trial, run_trial
 from windtunnel.testbeds.base import Testbed
 
 _INVALID_IN_A_ROW = 3
@@ -27,10 +30,10 @@ _PAUSE_STEP_S = 0.2
 
 
 class Listener(Contract):
-    """Who is told how a study goes on."""
+    """Receives the events of a running study."""
 
     def started(self, done: int, total: int) -> None:
-        """The study begins, or goes on, with ``done`` of ``total`` trials in the journal."""
+        """The study starts or resumes with ``done`` of ``total`` trials in the journal."""
         ...
 
     def deploying(self, cluster: Cluster, why: str) -> None:
@@ -38,30 +41,30 @@ class Listener(Contract):
         ...
 
     def trial_started(self, slot: Slot, attempt: int) -> None:
-        """A trial begins."""
+        """A trial starts."""
         ...
 
     def phase(self, name: str) -> None:
-        """A phase of the running trial begins."""
+        """A phase of the running trial starts."""
         ...
 
     def trial_ended(self, trial: Trial, done: int, total: int, left_s: float | None) -> None:
-        """A trial is in the journal; ``left_s`` is the expected time to the end."""
+        """A trial was recorded; ``left_s`` is the expected time to the end of the study."""
         ...
 
     def note(self, text: str) -> None:
-        """Something that the user should know."""
+        """A remark for the user."""
         ...
 
 
 @dataclass
 class Runner:
-    """Runs a plan into a journal on a testbed.
+    """Runs a plan on a testbed and records its trials in a journal.
 
-    With ``pilot`` the runner stops after the pilot (the first round, if the protocol names
-    none); without it the study goes on from there.
-    ``stop_requested`` may be set at any time (from a signal handler): the running trial is
-    finished, then :class:`InterruptedStudyError` is raised.
+    With ``pilot`` the runner stops after the pilot, or after the first round if the protocol has
+    no pilot; without it the runner resumes the study. ``stop_requested`` can be set at any time
+    (by a signal handler): the runner finishes the running trial, then raises
+    :class:`InterruptedStudyError`.
     """
 
     plan: Plan
@@ -81,11 +84,12 @@ class Runner:
     _durations: list[float] = field(default_factory=list)
     _cold: set[str] = field(default_factory=set)
     _warm: bool = False
+    _study: dict[Hashable, Any] = field(default_factory=dict)  # what workloads note for later
     _done: int = 0
     _total: int = 0
 
     def run(self) -> None:
-        """Run what the journal does not hold yet.
+        """Run the trials that the journal does not contain yet.
 
         Raises
         ------
@@ -112,7 +116,7 @@ class Runner:
             self._run_extra_rounds(decided)
 
     def _warmups(self, measured: list[list[Slot]]) -> list[list[Slot]]:
-        """The warm-up passes; again where a study goes on, as its new daemons are cold."""
+        """The warm-up passes; a resumed study repeats them, because its daemons are new."""
         passes = [self.plan.warmup_slots(i + 1) for i in range(self.plan.protocol.warmup)]
         if any(self._open(slot) for slots in measured for slot in slots):
             self._cold = {slot.id for slots in passes for slot in slots}
@@ -120,14 +124,14 @@ class Runner:
         return passes
 
     def _rounds_known(self) -> int:
-        """Rounds that are certain now: those of the pilot until its decision is made."""
+        """The number of known rounds: those of the pilot until the decision."""
         protocol = self.plan.protocol
         if self.pilot:
             return protocol.pilot_rounds or 1
         return self.journal.decision.rounds if self.journal.decision else protocol.rounds
 
     def _decide(self) -> DecisionRecord:
-        """The decision on the number of rounds: the one of the journal, or made now, once."""
+        """The decision on the number of rounds, from the journal or made now, once."""
         if self.journal.decision is None:
             trials = self.journal.trials()
             self.journal.decide(decide(self.plan, self.journal.study.id, trials))
@@ -145,10 +149,10 @@ class Runner:
         return self.retry_invalid or len(attempts) <= self.plan.protocol.retry_invalid
 
     def _run_pass(self, slots: list[Slot]) -> None:
-        """Run the open slots; those that came out invalid again at the end of the pass."""
+        """Run the open slots, and repeat those with an invalid trial at the end of the pass."""
         pending = [slot for slot in slots if self._open(slot)]
         if pending and self.plan.protocol.restart == "round":
-            self._drop_deployment("the protocol starts it anew before each round")
+            self._drop_deployment("the protocol restarts it before each round")
         for _ in range(1 + max(self.plan.protocol.retry_invalid, int(self.retry_invalid))):
             again = [slot for slot in pending if not self._run_slot(slot)]
             pending = [slot for slot in again if self._may_repeat(slot)]
@@ -157,7 +161,7 @@ class Runner:
         return len(self.journal.attempts(slot)) <= self.plan.protocol.retry_invalid
 
     def _add_pass(self, slots: list[Slot]) -> None:
-        """Run a pass that the study grew by, warm-ups first if it goes on with it."""
+        """Run an additional pass, after warm-ups if the resumed study had none yet."""
         if not self._warm:
             for again in self._warmups([slots]):
                 self._total += sum(slot.id in self._cold for slot in again)
@@ -170,13 +174,13 @@ class Runner:
         for number, cells in extra_passes(self.plan.protocol, rounds, self.journal.trials):
             slots = self.plan.extra_slots(number, cells)
             if any(self._open(slot) for slot in slots):
-                names = ", ".join(f"{workload} {treatment}" for workload, treatment in cells)
+                names = "; ".join(self.plan.name_of(slot) for slot in slots)
                 self.listener.note(f"variation above the limit: one more round of {names}")
             self._add_pass(slots)
 
     def _run_slot(self, slot: Slot) -> bool:
-        """Run one trial of a slot; returns whether the slot needs no other."""
-        self._stop_if_asked()
+        """Run one trial of a slot; returns whether the slot is done."""
+        self._stop_if_requested()
         began = time.monotonic()
         attempt = max((trial.attempt for trial in self.journal.attempts(slot)), default=0) + 1
         trial = self._attempt(slot, attempt)
@@ -184,49 +188,48 @@ class Runner:
         self._count(trial, slot)
         return trial.answers
 
-    def _stop_if_asked(self) -> None:
+    def _stop_if_requested(self) -> None:
         if self.stop_requested:
             raise InterruptedStudyError(
-                f"stopped after {self._done} of {self._total} trials, as asked",
-                remedy="run the same command again: it goes on where it stopped.",
+                f"stopped on request after {self._done} of {self._total} trials",
+                remedy="run the same command again to resume the study.",
             )
 
     def _pause(self) -> None:
-        """Let the machine settle: after a trial of this run, with the next cluster ready."""
+        """Wait for the pause of the protocol, except before the first trial of this run."""
         until = time.monotonic() + (self.plan.protocol.pause if self._durations else 0.0)
         while (left_s := until - time.monotonic()) > 0:
-            self._stop_if_asked()
+            self._stop_if_requested()
             time.sleep(min(left_s, _PAUSE_STEP_S))
 
     def _attempt(self, slot: Slot, attempt: int) -> Trial:
         started_at = time.time()
         if self.plan.protocol.restart == "trial":
-            self._drop_deployment("the protocol starts it anew before each trial")
+            self._drop_deployment("the protocol restarts it before each trial")
         self._make_ready()
         try:
             deployment = self._deployment_for(self.plan.cluster_of(slot.treatment))
         except DeploymentError as error:
             self._drop_deployment(_NONE_RUNS)
             log = f"; log: {error.log}" if error.log else ""
-            reason = f"the cluster did not come up: {error.message}{log}"
+            reason = f"the cluster did not start: {error.message}{log}"
             return failed_trial(
                 self.plan, slot, attempt, self.journal, reason, started_at, self._deployments
             )
         self._pause()
         self.listener.trial_started(slot, attempt)
-        provenance = {"machine": machine_facts(), "software": self.testbed.provenance(deployment)}
-        trial, broken = run_trial(
-            self.plan,
-            slot,
-            attempt,
-            deployment,
-            self.journal,
+        provenance = {"machine": machine_facts(), "software": deployment.provenance()}
+        if versions := plugins.versions():
+            provenance["plugins"] = versions
+        conditions = Conditions(
             number=self._deployments,
             provenance=self.journal.store_provenance(provenance),
             on_phase=self.listener.phase,
             after_phase=self.after_phase,
             judge=self.testbed.judge,
+            study=self._study,
         )
+        trial, broken = run_trial(self.plan, slot, attempt, deployment, self.journal, conditions)
         if broken:
             self._drop_deployment(_NONE_RUNS)
         return trial
@@ -241,14 +244,14 @@ class Runner:
         self._invalid_in_a_row = 0 if trial.answers else self._invalid_in_a_row + 1
         if self._invalid_in_a_row >= _INVALID_IN_A_ROW:
             raise StudyStoppedError(
-                f"{_INVALID_IN_A_ROW} trials in a row were invalid; the last one: "
+                f"{_INVALID_IN_A_ROW} consecutive trials were invalid; the last one: "
                 f"{trial.verdict.reason}",
-                remedy="mend the cause, then run the same command with --retry-invalid: "
-                "the valid trials are kept.",
+                remedy="fix the cause, then run the same command with --retry-invalid; "
+                "valid trials are kept.",
             )
 
     def _make_ready(self) -> None:
-        """Before the first trial of this run: what the testbed sets is what it gives."""
+        """Calibrate the testbed before the first trial of this run, if it has to be."""
         if self._ready:
             return
         clusters = self.plan.clusters(self.plan.treatments)
@@ -256,14 +259,14 @@ class Runner:
         if found is not None:
             self.journal.store_calibration(found)
         self._ready = True
-        self._stop_if_asked()
+        self._stop_if_requested()
 
     def _deployment_for(self, cluster: Cluster) -> Deployment:
-        """The running deployment, changed to ``cluster`` where that suffices, or a new one."""
+        """The running deployment, reconfigured to ``cluster`` if possible, or a new one."""
         if self._deployment is not None:
             try:
                 self._deployment.check_alive()
-                for line in self.testbed.reconfigure(self._deployment, cluster):
+                for line in self._deployment.reconfigure(cluster):
                     self.listener.note(line)
                 return self._deployment
             except DeploymentError as error:
@@ -275,7 +278,7 @@ class Runner:
         return self._deployment
 
     def _drop_deployment(self, why: str) -> None:
-        """Close what runs; ``why`` is told when the next one starts."""
+        """Close the deployment; ``why`` is reported when the next one starts."""
         self._why = why if self._deployment is not None else self._why
         self._deployment = None
         self._stack.close()

@@ -1,9 +1,9 @@
-"""How many trials it takes: from the noise of a pilot, or of earlier trials.
+"""The number of trials that a study needs, from the noise of a pilot or of earlier trials.
 
-The decision looks at the spread within treatments and never at a difference between them, so
-that nobody can stop because a result became significant. An internal pilot whose trials count
-raises the false-alarm rate by little [1]_. The test is the two-sample t test on the log of the
-elapsed time: a difference of 5 % is ``log(1.05)`` whatever the level.
+The decision uses the spread within treatments and never a difference between them, so that nobody
+can stop because a result became significant. An internal pilot whose trials count increases the
+rate of false positives only slightly [1]_. The test is the two-sample t test on the logarithm of
+the elapsed time: a difference of 5 % is ``log(1.05)`` at every level.
 
 .. [1] Wittes and Brittain, "The role of internal pilot studies in increasing the efficiency of
    clinical trials", Statistics in Medicine 9 (1990) 65-72.
@@ -25,13 +25,13 @@ from windtunnel.study.plan import Plan
 
 ALPHA = 0.05
 _MOST = 1_000_000
-# Effects of so many standard deviations need two trials only, whatever the power.
+# Effects of this many standard deviations need only two trials at any power.
 _HUGE_EFFECT = 200.0
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Spread of a workload within treatments: sd of log elapsed time (of the total), pooled."""
+    """Pooled spread of a workload within treatments: sd of the log of the total elapsed time."""
 
     workload: str
     sd_log: float
@@ -40,8 +40,8 @@ class Noise:
 
 
 def noise_of(trials: Iterable[Trial]) -> list[Noise]:
-    """The noise of each workload, from valid trials; none where no cell has two of them."""
-    import numpy as np  # 'plan' looks in here before it knows of any trial
+    """The noise of each workload with at least two valid trials in a cell."""
+    import numpy as np  # 'plan' imports this module and often needs no NumPy
 
     cells: dict[tuple[str, str], list[float]] = defaultdict(list)
     for trial in trials:
@@ -60,7 +60,7 @@ def noise_of(trials: Iterable[Trial]) -> list[Noise]:
 
 
 def trials_needed(sd_log: float, detect: float, power: float) -> int | None:
-    """Fewest trials per treatment (two at least) that show a ratio of ``1 + detect``.
+    """The minimum number of trials per treatment (at least two) to detect ``1 + detect``.
 
     None if it is more than a million.
     """
@@ -73,7 +73,7 @@ def trials_needed(sd_log: float, detect: float, power: float) -> int | None:
 
     if not enough(_MOST):
         return None
-    low, high = 1, 2  # low is not enough
+    low, high = 1, 2  # invariant: low is not enough
     while not enough(high):
         low, high = high, high * 2
     while high - low > 1:
@@ -83,7 +83,10 @@ def trials_needed(sd_log: float, detect: float, power: float) -> int | None:
 
 
 def detectable(sd_log: float, trials: int, power: float) -> float | None:
-    """Smallest ratio minus one that so many trials per treatment show; None without spread."""
+    """The minimum detectable effect (ratio minus one) of a number of trials per treatment.
+
+    None without spread.
+    """
     from scipy.optimize import brentq
 
     if sd_log <= 0 or trials < 2:
@@ -93,10 +96,10 @@ def detectable(sd_log: float, trials: int, power: float) -> float | None:
 
 
 def _power(effect: float, trials: int) -> float:
-    """Chance that the t test sees an effect (in standard deviations) with n trials each.
+    """Power of the t test for an effect (in standard deviations) with n trials each.
 
-    For large effects SciPy's noncentral t has no number for the tail on the wrong side, which
-    is nothing then: the other tail alone is the power.
+    For large effects SciPy's noncentral t distribution returns no number for the tail on the wrong
+    side, whose probability is negligible: the power is then that of the other tail.
     """
     from statsmodels.stats.power import TTestIndPower  # takes a second to import
 
@@ -109,12 +112,13 @@ def _power(effect: float, trials: int) -> float:
 
 
 def sentence(noise: Noise, detect: float, power: float, needed: int | None) -> str:
-    """ "to see a 5 % difference at this noise (sd 3.1 %) you need 11 trials per treatment"."""
-    spread = f"sd {_share(noise.sd_log, 2)}" if noise.sd_log else "no spread seen"
+    """ "to detect a difference of 5 % at this noise (sd 3.1 %), you need 11 trials ..."."""
+    spread = f"sd {_percent(noise.sd_log, 2)}" if noise.sd_log else "no spread"
     count = "more than a million" if needed is None else str(needed)
     return (
-        f"to see a {_share(detect)} difference at this noise ({spread}, {noise.trials} trials of "
-        f"{noise.workload}) with a chance of {_share(power)} you need {count} trials per treatment"
+        f"to detect a difference of {_percent(detect)} with a power of {_percent(power)} at this "
+        f"noise ({spread}, {noise.trials} trials of {noise.workload}), you need {count} trials "
+        "per treatment"
     )
 
 
@@ -124,7 +128,7 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
     Raises
     ------
     StudyStoppedError
-        If no cell has two valid trials: the noise is unknown then.
+        If no cell has two valid trials, because the noise is then unknown.
     """
     protocol = plan.protocol
     assert protocol.detect and protocol.pilot_rounds and protocol.max_rounds
@@ -132,9 +136,9 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
     found = noise_of(counted)
     if not found:
         raise StudyStoppedError(
-            "the pilot has no two valid trials of the same treatment: the noise is unknown, and "
-            "with it the number of rounds",
-            remedy="mend the cause, then run the same command with --retry-invalid.",
+            "the pilot has no two valid trials of the same treatment, so that the noise and the "
+            "number of rounds are unknown",
+            remedy="fix the cause, then run the same command with --retry-invalid.",
         )
     noise = max(found, key=lambda one: one.sd_log)
     needed = trials_needed(noise.sd_log, protocol.detect, protocol.power)
@@ -145,11 +149,11 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
         text += f", {about(needed * _round_s(plan, counted))}"
     if needed is None or needed > protocol.max_rounds:
         text += (
-            f", and the protocol allows {protocol.max_rounds}: that many are run, which show "
-            f"differences of {_share(least or 0)} and more"
+            f"; the protocol allows {protocol.max_rounds}, which detect differences of "
+            f"{_percent(least or 0)} or more"
         )
     elif needed <= protocol.pilot_rounds:
-        text += f": the pilot's {protocol.pilot_rounds} are enough"
+        text += f"; the {protocol.pilot_rounds} of the pilot are enough"
     return DecisionRecord(
         study_id=study_id,
         decided_at=time.time(),
@@ -170,19 +174,19 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
 
 
 def _round_s(plan: Plan, trials: list[Trial]) -> float:
-    """Seconds of a round by the median of the valid trials, pauses included."""
+    """Seconds of a round, from the median of the valid trials, pauses included."""
     walls = [trial.finished_at - trial.started_at for trial in trials if trial.verdict.valid]
     each = statistics.median(walls) + plan.protocol.pause
     return each * len(plan.treatments) * len(plan.workloads)
 
 
-def _share(ratio: float, digits: int = 3) -> str:
-    """``0.05`` as ``5 %``: no zeros that nobody measured."""
+def _percent(ratio: float, digits: int = 3) -> str:
+    """``0.05`` as ``5 %``, without insignificant zeros."""
     return f"{ratio * 100:.{digits}g} %"
 
 
 def about(seconds: float) -> str:
-    """An estimate in words: ``about 40 min``."""
+    """A duration as an estimate: ``about 40 min``."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"about {max(1, round(seconds))} s"

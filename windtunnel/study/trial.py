@@ -1,23 +1,24 @@
-"""One trial: sample the machine, run the phases, verify, and make the record of it."""
+"""One trial: it samples the machine, runs the phases, verifies the output and is recorded."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from windtunnel.engines.deployment import Deployment, JobRun, Limited
+from windtunnel.engines.deployment import Deployment
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
-from windtunnel.probes.sampler import OwnNetwork, Sampled, Sampler
-from windtunnel.results.record import Before, CacheState, Fate, Metric, Phase, Trial, Verdict
+from windtunnel.probes.sampler import Sampler
+from windtunnel.results.record import Before, CacheState, Fate, Phase, Trial, Verdict
+from windtunnel.results.sample import Sample
 from windtunnel.study.faults import faults_of
-from windtunnel.study.faults.strike import Injector
-from windtunnel.study.invalidate import judged
+from windtunnel.study.faults.injection import Injector
 from windtunnel.study.journal import Journal, storage_errors
 from windtunnel.study.plan import Plan, Slot
-from windtunnel.testbeds.base import Judgement, Row
+from windtunnel.study.trial_draft import Outcome, TrialDraft
+from windtunnel.testbeds.base import Judgement
 from windtunnel.workloads.base import WARM, Execution, Workload
 
 _CACHE_STATES: dict[str, CacheState] = {
@@ -29,35 +30,9 @@ _CACHE_STATES: dict[str, CacheState] = {
 PhaseHook = Callable[[str, Deployment, Execution], None]
 
 
-@dataclass
-class Outcome:
-    """What running a trial's phases gave, whole or up to where it failed.
-
-    ``broken`` says that the deployment must not be used again, ``fate`` what became of the job
-    under faults, ``left`` what of them could not be put back.
-    """
-
-    verdict: Verdict
-    runs: dict[str, JobRun] = field(default_factory=dict)
-    broken: bool = False
-    fate: Fate | None = None
-    left: str = ""
-
-
-def run_trial(
-    plan: Plan,
-    slot: Slot,
-    attempt: int,
-    deployment: Deployment,
-    journal: Journal,
-    *,
-    number: int | None = None,
-    provenance: str | None = None,
-    on_phase: Callable[[str], None] = lambda _: None,
-    after_phase: PhaseHook | None = None,
-    judge: Callable[[Sequence[Row], Sequence[Phase]], Judgement] = lambda *_: Judgement(),
-) -> tuple[Trial, bool]:
-    """Run one trial and record it; returns the trial and whether the deployment is broken.
+@dataclass(frozen=True)
+class Conditions:
+    """What a trial depends on in addition to the plan, the deployment and the journal.
 
     Parameters
     ----------
@@ -66,58 +41,73 @@ def run_trial(
     provenance:
         Hash of the stored provenance.
     on_phase:
-        Told the name of each phase as it starts.
+        Called with the name of each phase as it starts.
     after_phase:
-        Called between phases: where tests reach into the running cluster.
+        Called after each phase; tests use it to access the running cluster.
     judge:
-        The testbed's own look at the samples of the phases.
+        The testbed's judgement of the samples of the phases.
+    study:
+        What the workloads of earlier trials of the study have noted for later ones.
     """
-    trial_id = f"{slot.id}-a{attempt}"
-    workload = plan.workload_of(slot.workload, slot.treatment)
-    execution = Execution(
-        folder=f"/windtunnel/trials/{trial_id}",
-        # shared by equal clusters alone: a block size is a property of the input, too
-        shared=f"/windtunnel/shared/{plan.cluster_of(slot.treatment).fingerprint()[:12]}",
-        deadline_s=time.monotonic() + plan.protocol.trial_time_limit,
+
+    number: int | None = None
+    provenance: str | None = None
+    on_phase: Callable[[str], None] = lambda _: None
+    after_phase: PhaseHook | None = None
+    judge: Callable[[Sequence[Sample], Sequence[Phase]], Judgement] = lambda *_: Judgement()
+    study: dict[Hashable, Any] = field(default_factory=dict)
+
+
+def run_trial(
+    plan: Plan,
+    slot: Slot,
+    attempt: int,
+    deployment: Deployment,
+    journal: Journal,
+    conditions: Conditions | None = None,
+) -> tuple[Trial, bool]:
+    """Run one trial and record it; returns the trial and whether the deployment is broken."""
+    around = conditions or Conditions()
+    draft = TrialDraft(
+        plan,
+        slot,
+        attempt,
+        journal.study.id,
+        time.time(),
+        deployment=around.number,
+        provenance=around.provenance,
     )
-    started_at = time.time()
-    before = _settle(plan, deployment)
+    workload = plan.workload_of(slot.workload, slot.treatment)
     cluster = plan.cluster_of(slot.treatment)
+    execution = Execution(
+        folder=f"/windtunnel/trials/{draft.id}",
+        # only equal clusters share input, because the block size is a property of the input
+        shared=f"/windtunnel/shared/{cluster.fingerprint()[:12]}",
+        deadline_s=time.monotonic() + plan.protocol.trial_time_limit,
+        study=around.study,
+    )
+    draft.before = _settle(plan, deployment)
     injector = Injector(faults_of(slot.treatment), cluster, workload.phases(), deployment)
-    sources = deployment.sources() if isinstance(deployment, Sampled) else ()
-    own = deployment.network_bytes if isinstance(deployment, OwnNetwork) else None
-    with Sampler(deployment.processes, sources=sources, network_bytes=own) as sampler:
-        outcome = _run(workload, deployment, execution, plan, on_phase, after_phase, injector)
+    with Sampler(
+        deployment.processes,
+        sources=deployment.sources(),
+        network_bytes=deployment.network_bytes,
+    ) as sampler:
+        outcome = _run(workload, deployment, execution, plan, around, injector)
     for run in outcome.runs.values():
         sampler.rows += run.samples
     with storage_errors(journal.path):
-        sampler.write(journal.sample_file(trial_id), trial_id)
-    trial = _record(plan, slot, attempt, journal, started_at, before, outcome)
-    flags = [*trial.flags]
-    if outcome.left:
-        flags.append(f"after the fault the cluster was given up: {outcome.left}")
-    if sampler.failures:
-        flags.append(f"{len(sampler.failures)} samples failed: {sampler.failures[0]}")
-    metrics = _trial_metrics(trial, sampler, workload) | injector.metrics()
-    update: dict[str, object] = {"metrics": metrics, "provenance": provenance, "flags": flags}
-    update |= {"faults": injector.records, "outcome": outcome.fate}
-    update["power_source"] = sampler.power_source
-    trial = trial.model_copy(update={**update, "deployment": number})
-    trial = judged(trial, plan.protocol.invalidate.rules())
-    trial = _judged(trial, judge(sampler.rows, trial.phases))
+        sampler.write(journal.sample_file(draft.id), draft.id)
+    draft.ended(outcome)
+    draft.measured(sampler, workload.data_bytes())
+    draft.metrics |= injector.metrics()
+    draft.faults = injector.records
+    draft.apply_rules()
+    draft.judge(around.judge(sampler.rows, draft.phases))
+    trial = draft.record()
     tasks = [row for run in outcome.runs.values() for row in run.tasks]
     journal.append(trial, tasks)
     return trial, outcome.broken
-
-
-def _judged(trial: Trial, judgement: Judgement) -> Trial:
-    """The trial after the testbed's own look at it; an invalid one keeps its reason."""
-    verdict, failed = trial.verdict, [c.got for c in judgement.checks if not c.passed]
-    update: dict[str, object] = {"checks": [*verdict.checks, *judgement.checks]}
-    if verdict.valid and failed:
-        update |= {"valid": False, "reason": "; ".join(failed)}
-    flags = [*trial.flags, *judgement.flags]
-    return trial.model_copy(update={"verdict": verdict.model_copy(update=update), "flags": flags})
 
 
 def _settle(plan: Plan, deployment: Deployment) -> Before:
@@ -135,34 +125,33 @@ def _drop_caches(deployment: Deployment) -> None:
 
 
 def _run(
-    workload: Workload,
+    workload: Workload[Any],
     deployment: Deployment,
     execution: Execution,
     plan: Plan,
-    on_phase: Callable[[str], None],
-    after_phase: PhaseHook | None,
+    around: Conditions,
     injector: Injector,
 ) -> Outcome:
     try:
-        with _unhindered(deployment):
+        with deployment.unshaped():
             workload.prepare(deployment, execution)
         for phase in workload.phases():
             if plan.protocol.cache == "drop" and not phase.endswith(WARM):
                 _drop_caches(deployment)
-            on_phase(phase)
+            around.on_phase(phase)
             injector.phase_begins(phase)
             execution.runs[phase] = workload.run_phase(phase, deployment, execution)
             injector.phase_ended(phase)
-            if after_phase is not None:
-                after_phase(phase, deployment, execution)
+            if around.after_phase is not None:
+                around.after_phase(phase, deployment, execution)
         left = injector.put_back()
-        with _unhindered(deployment):
+        with deployment.unshaped():
             verdict = workload.verify(deployment, execution)
             deployment.check_alive()
             workload.clean(deployment, execution)
     except TrialInvalidError as error:
-        # A job that was given up may still hold containers: the next trial gets new daemons.
-        fate: Fate | None = "job failed" if injector.struck else None
+        # An abandoned job may still have containers, so the next trial starts new daemons.
+        fate: Fate | None = "job failed" if injector.injected else None
         verdict = Verdict(valid=False, reason=error.message)
         return Outcome(verdict, execution.runs, broken=True, fate=fate)
     except DeploymentError as error:
@@ -172,13 +161,8 @@ def _run(
         injector.abandon()
     fate = "finished" if verdict.valid else "output wrong"
     return Outcome(
-        verdict, execution.runs, bool(left), fate if injector.struck else None, left=left
+        verdict, execution.runs, bool(left), fate if injector.injected else None, left=left
     )
-
-
-def _unhindered(deployment: Deployment) -> AbstractContextManager[None]:
-    """Without the limits of a model, for what no phase measures."""
-    return deployment.unshaped() if isinstance(deployment, Limited) else nullcontext()
 
 
 def failed_trial(
@@ -190,52 +174,9 @@ def failed_trial(
     started_at: float,
     number: int | None = None,
 ) -> Trial:
-    """Record a trial that could not even start, because its cluster did not come up."""
-    outcome = Outcome(Verdict(valid=False, reason=reason))
-    trial = _record(plan, slot, attempt, journal, started_at, None, outcome)
-    trial = trial.model_copy(update={"deployment": number})
+    """Record a trial that did not start because its cluster did not start."""
+    draft = TrialDraft(plan, slot, attempt, journal.study.id, started_at, deployment=number)
+    draft.ended(Outcome(Verdict(valid=False, reason=reason)))
+    trial = draft.record()
     journal.append(trial, [])
     return trial
-
-
-def _record(
-    plan: Plan,
-    slot: Slot,
-    attempt: int,
-    journal: Journal,
-    started_at: float,
-    before: Before | None,
-    outcome: Outcome,
-) -> Trial:
-    return Trial(
-        id=f"{slot.id}-a{attempt}",
-        study_id=journal.study.id,
-        testbed=plan.testbed,
-        workload=slot.workload,
-        treatment=slot.treatment,
-        parameters=plan.run_parameters_of(slot.workload, slot.treatment),
-        round=slot.round,
-        position=slot.position,
-        attempt=attempt,
-        extra=slot.extra,
-        started_at=started_at,
-        finished_at=time.time(),
-        verdict=outcome.verdict,
-        phases=[run.phase for run in outcome.runs.values()],
-        before=before,
-        flags=[note for run in outcome.runs.values() for note in run.notes],
-    )
-
-
-def _trial_metrics(trial: Trial, sampler: Sampler, workload: Workload) -> dict[str, Metric]:
-    """Numbers of the trial as a whole: the harness's own cost, and the size of the data."""
-    wall_s = trial.finished_at - trial.started_at
-    phases_s = sum(phase.elapsed_s for phase in trial.phases)
-    shares = {f"{name}_share": sampler.mean(name) for name in ("cpu_idle", "cpu_steal")}
-    return {
-        **{name: Metric(value=v, unit="ratio") for name, v in shares.items() if v is not None},
-        "trial_wall": Metric(value=wall_s, unit="s"),
-        "harness_overhead": Metric(value=wall_s - phases_s, unit="s"),
-        "sampler_cpu_share": Metric(value=sampler.cost, unit="ratio"),
-        "data_bytes": Metric(value=workload.data_bytes(), unit="bytes"),
-    }

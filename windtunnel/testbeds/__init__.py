@@ -1,39 +1,78 @@
-"""Testbeds: where a cluster description becomes measurable. One module each, one registry."""
+"""Testbeds: where a cluster description becomes measurable. A new one is one line here."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any
 
-from windtunnel.errors import DescriptionError
-from windtunnel.testbeds.base import Tell, Testbed
-from windtunnel.testbeds.local import LocalTestbed
-from windtunnel.testbeds.scaled.scale import Scale
-from windtunnel.testbeds.scaled.testbed import ScaledTestbed
+from pydantic import BeforeValidator, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
-TESTBEDS: dict[str, type[Testbed]] = {"local": LocalTestbed, "scaled": ScaledTestbed}
-
-
-SCALED = "scaled"
-"""The testbed whose clusters are models: its studies have a scale."""
+from windtunnel.cluster import Located, options_of_kind, validate
+from windtunnel.plugins import Registry, check_class
+from windtunnel.testbeds.base import Notify, Testbed, TestbedOptions
 
 
-def make_testbed(name: str, logs: Path, tell: Tell, scale: Scale | None = None) -> Testbed:
-    """A testbed; the one of models is made with the scale and given full-size descriptions."""
-    kind = find_testbed(name)
-    return kind(logs, tell) if scale is None else cast(Any, kind)(logs, tell, scale=scale)
+def _admit(name: str, kind: Any) -> None:
+    """Refuse what is no testbed."""
+    check_class(name, kind, Testbed, ("about", "options_type"))
+
+
+TESTBEDS: Registry[type[Testbed]] = Registry(
+    "testbeds",
+    "testbed",
+    {
+        "local": "windtunnel.testbeds.local:LocalTestbed",
+        "scaled": "windtunnel.testbeds.scaled.testbed:ScaledTestbed",
+    },
+    _admit,
+)
+
+DEFAULT = "local"
+"""The testbed of a study without the key ``testbed``."""
+
+
+def make_testbed(options: TestbedOptions, logs: Path, notify: Notify) -> Testbed:
+    """The testbed with these options."""
+    return find_testbed(options.kind)(logs, notify, options)
 
 
 def find_testbed(name: str) -> type[Testbed]:
-    """The testbed of a name.
+    """The class of the testbed with a name.
 
     Raises
     ------
     DescriptionError
         If there is none.
+    SetupError
+        If it is a plug-in's and cannot be loaded.
     """
-    if name not in TESTBEDS:
-        raise DescriptionError(
-            f"there is no testbed '{name}'", key="testbed", remedy=f"use {', '.join(TESTBEDS)}."
-        )
-    return TESTBEDS[name]
+    return TESTBEDS.find(name, "testbed")
+
+
+def parse_options(name: str, given: dict[str, Any]) -> TestbedOptions:
+    """Options of a testbed from values of a file; DescriptionError if one of them is invalid."""
+    return validate(find_testbed(name).options_type, Located({"kind": name, **given}))
+
+
+def _options(given: object) -> object:
+    """Accept ``NAME`` for ``{kind: NAME}``; the kind determines the type."""
+    if isinstance(given, TestbedOptions):
+        return given
+    options = options_of_kind(given, TESTBEDS, "testbed", lambda kind: kind.options_type)
+    return TESTBEDS[options["kind"]].options_type.model_validate(options)
+
+
+class _NameOrOptions:
+    """Adds the names of the testbeds and their options to the JSON Schema."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        kinds = [handler(kind.options_type.__pydantic_core_schema__) for kind in TESTBEDS.values()]
+        return {"anyOf": [{"type": "string", "enum": list(TESTBEDS)}, *kinds]}
+
+
+TestbedChoice = Annotated[TestbedOptions, BeforeValidator(_options), _NameOrOptions()]
+"""``testbed:`` of a study: a name, or ``{kind: NAME, ...}`` with the testbed's options."""

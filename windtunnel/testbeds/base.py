@@ -1,26 +1,61 @@
-"""The testbed contract."""
+"""The contract of testbeds. Code outside the folder of a testbed does not depend on its name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.hosts import Part as ClosedModel
 from windtunnel.engines.deployment import Deployment
-from windtunnel.engines.faulty import Part
+from windtunnel.engines.faults import Part
+from windtunnel.errors import UsageError
 from windtunnel.results.calibration import CalibrationRecord
-from windtunnel.results.record import Check, Phase
+from windtunnel.results.record import Check, Metric, Phase, ScaleRecord
+from windtunnel.results.sample import Sample
+
+if TYPE_CHECKING:
+    from windtunnel.hosts.fabric.state import Lack
+
+Notify = Callable[[str], None]
+# the resource that is measured, parts done, total number of parts
+Progress = Callable[[str, int, int], None]
+
+
+class TestbedOptions(ClosedModel):
+    """The options of a testbed in a study: ``testbed: {kind: NAME, ...}``.
+
+    Each testbed has a subclass whose ``kind`` is the literal of its name.
+    """
+
+    __test__: ClassVar[bool] = False  # pytest must not collect a class whose name starts so
+
+    kind: str
+
+    @property
+    def data_fraction(self) -> float:
+        """The fraction of a workload's data that a trial processes, more than 0 and at most 1."""
+        return 1.0
+
+    def to_record(self) -> dict[str, Any]:
+        """The options without the kind, as plain data."""
+        return self.model_dump(mode="json", exclude={"kind"})
+
+    def words(self) -> str:
+        """The options as text, ``rate 1/40, data 1/1000``; empty without options."""
+        return ", ".join(f"{name} {value}" for name, value in self.to_record().items())
 
 
 @dataclass(frozen=True)
 class Realisation:
-    """What a testbed can and cannot realise of a description.
+    """The parts of a description that a testbed does not support.
 
-    ``impossible`` stops a study before it starts; ``unrealised`` is carried into the
-    report as a caveat.
+    ``impossible`` parts stop a study before it starts; ``unrealised`` parts are ignored and are
+    caveats of the report.
     """
 
     impossible: list[str] = field(default_factory=list)
@@ -29,75 +64,192 @@ class Realisation:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the samples of a trial say against it by a testbed's own rules.
+    """The judgement of a trial by the rules of a testbed, from its samples.
 
-    A check that is not passed makes the trial invalid: ``got`` is the reason. ``flags`` are
-    told with the trial.
+    A failed check makes the trial invalid, and its ``got`` is the reason. ``flags`` are reported
+    with the trial. ``thresholds`` are the limits of the rules, by name. They are stored with the
+    trial, so that a later report uses the rules that were in force.
     """
 
     checks: list[Check] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
+    thresholds: Mapping[str, Metric] = field(default_factory=dict)
 
 
-Tell = Callable[[str], None]
-# A sample as the sampler has it: time in s since 1970, host, metric, unit, value.
-Row = tuple[float, str, str, str, float]
-
-
-class Testbed(Protocol):
-    """Where a cluster description becomes measurable.
-
-    ``breakable`` are the parts that a study's faults can break here.
-    """
+@dataclass(frozen=True)
+class PhaseLoad:
+    """The bytes that a phase moves at full size, with all replicas and the shuffle."""
 
     name: str
-    breakable: frozenset[Part]
+    read_bytes: float
+    write_bytes: float
+    network_bytes: float
 
-    def __init__(self, logs: Path, tell: Tell) -> None: ...
 
+@dataclass(frozen=True)
+class Load:
+    """The data of a workload as described and as it runs, in bytes.
+
+    ``reduces`` is None if the settings determine the number of reduces. ``tasks`` states that the
+    workload runs in containers of YARN (a client that puts or gets files does not). ``writers`` is
+    the number of map tasks that share the data, if the workload sets it and its jobs have no
+    reduces; a task then takes its part of the time of the phase.
+    """
+
+    workload: str
+    data_bytes: float
+    model_bytes: float
+    phases: tuple[PhaseLoad, ...] = ()
+    reduces: int | None = None
+    tasks: bool = True
+    writers: int | None = None
+
+
+@dataclass(frozen=True)
+class PlannedTreatment:
+    """A treatment in the form that testbeds take: its id, its cluster, the loads of workloads."""
+
+    id: str
+    cluster: Cluster
+    loads: Sequence[Load]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Options that a testbed proposes for a study on this machine.
+
+    ``lines`` are the proposal as text, ``data`` as JSON; ``record`` is the record that a study with
+    these options would store.
+    """
+
+    lines: Sequence[str]
+    data: Mapping[str, Any]
+    record: ScaleRecord
+
+
+class Testbed(ABC):
+    """An environment that makes a cluster description measurable.
+
+    Parameters
+    ----------
+    logs:
+        Folder for the logs of daemons.
+    ``notify``:
+        Function that receives each line to report.
+    options:
+        The options of the testbed; None for the defaults.
+    """
+
+    __test__: ClassVar[bool] = False
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    """A description of one line."""
+    options_type: ClassVar[type[TestbedOptions]]
+    breakable: ClassVar[frozenset[Part]] = frozenset()
+    """The components into which a study can inject faults."""
+
+    @abstractmethod
+    def __init__(
+        self, logs: Path, notify: Notify, options: TestbedOptions | None = None
+    ) -> None: ...
+
+    @classmethod
+    def lacks(cls) -> Sequence[Lack]:
+        """The requirements of the testbed that this machine lacks, for ``doctor``."""
+        return ()
+
+    @classmethod
+    def study_record(
+        cls, options: TestbedOptions, planned: Iterable[PlannedTreatment]
+    ) -> ScaleRecord | None:
+        """The record of a scale model in the study record; None if clusters have full size.
+
+        Parameters
+        ----------
+        planned:
+            The treatments, the baseline first.
+
+        Raises
+        ------
+        NotRealisableError
+            If a description lacks what the testbed needs.
+        """
+        return None
+
+    @classmethod
+    def propose(cls, planned: Sequence[PlannedTreatment], trials: int) -> Proposal | None:
+        """Propose options for a study on this machine; None if the testbed has no options.
+
+        Parameters
+        ----------
+        planned:
+            The treatments, the baseline first, with loads at full size.
+        trials:
+            Number of trials of the study.
+        """
+        return None
+
+    @classmethod
+    def calibrate(
+        cls,
+        clusters: Sequence[Cluster],
+        options: TestbedOptions | None,
+        progress: Progress,
+    ) -> CalibrationRecord:
+        """Measure the actual rate of every resource that the testbed limits.
+
+        Parameters
+        ----------
+        options:
+            The options of the testbed. If None, the first cluster is measured at full size, with a
+            sweep over rates of each kind.
+
+        Raises
+        ------
+        UsageError
+            If the testbed limits nothing.
+        """
+        raise UsageError(
+            f"the testbed '{cls.name}' limits no resources, so that it needs no calibration",
+            remedy="'windtunnel catalogue testbeds' lists the testbeds.",
+        )
+
+    @abstractmethod
     def permit_open(self) -> None:
-        """Let root start clusters that other accounts of the machine can reach."""
-        ...
+        """Permit root to start clusters that other accounts of the machine can reach."""
 
+    @abstractmethod
     def check(self, cluster: Cluster) -> Realisation:
-        """What can and cannot be realised, before anything starts."""
-        ...
+        """Check before the start which parts of a description are supported."""
 
+    @abstractmethod
     def can_drop_caches(self) -> bool:
-        """Whether the hosts' page caches can be emptied."""
-        ...
+        """Whether the page caches of the hosts can be emptied."""
 
+    @abstractmethod
     def cache_bytes(self) -> int:
-        """Memory that could hold data in page caches: larger data cannot be cached."""
-        ...
+        """Memory that is available to page caches; larger data do not fit."""
 
+    @abstractmethod
     def prepare(self, cluster: Cluster, engines: Collection[str] = ()) -> None:
-        """Fetch and verify the software, with that of the named engines; starts nothing.
+        """Fetch and verify the software, including that of engines, without starting anything.
 
         Raises SetupError.
         """
-        ...
 
+    @abstractmethod
     def deploy(self, cluster: Cluster) -> AbstractContextManager[Deployment]:
-        """A running cluster; leaves nothing behind, whatever happens."""
-        ...
+        """A context manager with a running cluster, which removes everything at its end."""
 
-    def reconfigure(self, deployment: Deployment, cluster: Cluster) -> list[str]:
-        """Change what differs, and only that; returns a line for each thing done."""
-        ...
+    def ready(self, clusters: Iterable[Cluster], notify: Notify) -> CalibrationRecord | None:
+        """Check before the first deployment that limited resources reach their set rates.
 
-    def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
-        """See that what is set is what is got, before the first deployment of a run.
-
-        Returns what was measured, or None where nothing is shaped. Raises NotRealisableError
-        where something is off.
+        Returns the measurements, or None if nothing is limited. Raises NotRealisableError if a
+        resource deviates.
         """
-        ...
+        return None
 
-    def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
-        """Whether the testbed itself got in the way of a trial, by the samples taken."""
-        ...
-
-    def provenance(self, deployment: Deployment) -> dict[str, Any]:
-        """Versions and hashes of the software and all settings that are not defaults."""
-        ...
+    def judge(self, rows: Sequence[Sample], phases: Sequence[Phase]) -> Judgement:
+        """Judge from the samples whether the testbed disturbed a trial."""
+        return Judgement()

@@ -1,7 +1,8 @@
-"""A running Hadoop cluster, whatever its hosts are: what the testbeds have in common.
+"""A running Hadoop cluster on any kind of hosts: the common base of the testbeds.
 
-A testbed says where the hosts come from (:meth:`HadoopDeployment.place`) and what is special
-about them (:meth:`HadoopDeployment.plan`); start-up, jobs, files and the end are here.
+A testbed provides the hosts (:meth:`HadoopDeployment.place`) and their settings
+(:meth:`HadoopDeployment.plan`). This module starts and ends the cluster, runs jobs and copies
+files.
 """
 
 from __future__ import annotations
@@ -10,57 +11,68 @@ import contextlib
 import json
 import socket
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from windtunnel.cluster import Cluster
+from windtunnel.cluster import ROLES, Cluster
+from windtunnel.cluster.settings import engine_of, non_defaults, text_of
 from windtunnel.engines.artifacts import cache_root
-from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.engine import E, Engine, load_engine
+from windtunnel.engines.deployment import JobRun, R
+from windtunnel.engines.engine import Engine, HadoopCluster, load_engine
+from windtunnel.engines.faults import Faulty
 from windtunnel.engines.hadoop.client import JobClient
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES, Layout, Placement
-from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.hadoop.transfer import Transfer
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import homes_in_use
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
+from windtunnel.hosts.isolation.confine import Place
 from windtunnel.hosts.isolation.folders import make_private, write_below
-from windtunnel.hosts.isolation.inside import Place
 from windtunnel.hosts.isolation.policy import Isolation, confined
+from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
-from windtunnel.hosts.remains import Registration
-from windtunnel.testbeds.base import Tell
+from windtunnel.testbeds.base import Notify
 from windtunnel.testbeds.hadoop_faults import HadoopFaults
+from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.web_proxy import WebServer
 
 _READY_LIMIT_S = 120.0
 
 
-class HadoopDeployment(ABC):
+class HadoopDeployment(HadoopCluster):
     """A Hadoop cluster whose processes one supervisor on this machine runs.
 
-    ``client`` is the host that jobs and transfers start from, ``client_folder`` a folder on
-    its own disk for the files that are put and got. ``took_s`` holds the seconds that placing
-    the hosts and starting the daemons took.
+    ``client`` is the host on which jobs and transfers start, ``client_folder`` a folder on its own
+    disk for the files that are put and got. ``took_s`` contains the seconds for placing the hosts
+    and for starting the daemons.
     """
 
     testbed: ClassVar[str]
+    files: WebHdfs
+    faulty: Faulty
     # what is closed at the end, in order: the supervisor ends all processes
     parts: ClassVar[tuple[str, ...]] = ("supervisor", "daemons", "files", "history")
 
     def __init__(
-        self, cluster: Cluster, software: Software, logs: Path, isolation: Isolation
+        self,
+        cluster: Cluster,
+        installed: Installed,
+        logs: Path,
+        isolation: Isolation,
+        notify: Notify,
     ) -> None:
         self.cluster = cluster
-        self.software = software
+        self.installed = installed
+        self.software = installed.software
         self.logs = logs
         self.isolation = isolation
+        self.notify = notify
         self.registration = Registration.create(self.testbed)
         self.id = self.registration.id
         self.hosts: Sequence[Host] = []
@@ -74,26 +86,45 @@ class HadoopDeployment(ABC):
 
     @abstractmethod
     def plan(self, placements: Sequence[Placement]) -> Layout:
-        """Hadoop's settings on these hosts."""
+        """The settings of Hadoop on these hosts."""
+
+    @abstractmethod
+    def reconfigure(self, cluster: Cluster) -> list[str]:
+        """Change only what differs; returns one line for each change.
+
+        Raises
+        ------
+        DeploymentError
+            If the difference requires a new deployment.
+        """
+
+    def provenance(self) -> dict[str, Any]:
+        """Java, jars with their hashes, and every setting that is not Hadoop's default."""
+        settings = non_defaults(self.layout.lasting(), self.software.version)
+        return {
+            "isolation": self.isolation.facts(),
+            **self.installed.facts(),
+            "engine_settings": {
+                name: text_of(value)
+                for name, value in self.cluster.settings.items()
+                if engine_of(name)
+            },
+            "settings": [asdict(setting) for setting in settings],
+        }
 
     @property
     def hosts_file(self) -> Path:
-        """Name table of all hosts, for the JVMs."""
+        """The file with the names and addresses of all hosts, for the JVMs."""
         return self.registration.scratch / "hosts"
 
     @property
     def shared(self) -> Path:
-        """Folder for what all hosts read."""
+        """Folder that all hosts read."""
         return self.registration.scratch / "shared"
 
     @property
-    def client(self) -> Host:
-        """The host that jobs and transfers start from."""
-        return self.hosts[0]
-
-    @property
     def entrance(self) -> Place | None:
-        """The client host as a process enters it; None where it is this machine."""
+        """The namespaces of the client host, which a process enters; None if it is this machine."""
         return None
 
     @property
@@ -102,7 +133,7 @@ class HadoopDeployment(ABC):
         return self.client.root / "client"
 
     def open(self) -> None:
-        """Make the folders and start the supervisor; :meth:`close` undoes it."""
+        """Create the folders and start the supervisor; :meth:`close` undoes it."""
         make_private(self.logs)
         link = self.registration.folder / "logs"
         link.symlink_to(self.logs, target_is_directory=True)
@@ -115,7 +146,7 @@ class HadoopDeployment(ABC):
         facts = {"supervisor": self.supervisor.pid, "network": self.isolation.network}
         self.registration.update(cluster=self.cluster.name, **facts)
 
-    def start(self, tell: Tell) -> None:
+    def start(self) -> None:
         """Place the hosts, start the daemons, wait until they are ready."""
         began = time.monotonic()
         placements = self.place()
@@ -127,7 +158,7 @@ class HadoopDeployment(ABC):
         self.daemons.write_settings()
         self.note_placement()
         self.daemons.start()
-        self.daemons.wait_ready(_READY_LIMIT_S, tell)
+        self.daemons.wait_ready(_READY_LIMIT_S, self.notify)
         self.took_s["daemons"] = time.monotonic() - began - self.took_s["hosts"]
         addresses = {host.name: host.address for host in self.hosts}
         namenode = self.layout.address("dfs.namenode.http-address")
@@ -157,20 +188,18 @@ class HadoopDeployment(ABC):
         self.hosts_file.write_text("\n".join(table) + "\n")
 
     def note_placement(self) -> None:
-        """Keep all settings beside the logs."""
+        """Write all settings to the folder of the logs."""
         placed = {"shared": self.layout.properties(), "by_host": self.layout.per_host}
         write_below(self.logs, self.logs / "placement.json", json.dumps(placed, indent=1))
 
     def web_servers(self) -> list[WebServer]:
-        """The daemons' web servers, the masters' first."""
+        """The web servers of the daemons, those of the masters first."""
         return [
             WebServer(f"{role}@{placement.host.name}", placement.host.name, ip, port, page)
             for placement in self.layout.placements
             for role in placement.roles
             for ip, port in [self.layout.address(WEB_ADDRESSES[role], placement.host)]
-            for page in [
-                "/jmx" if role in ("namenode", "datanode") else "/"
-            ]  # HDFS's jars have none
+            for page in ["/jmx" if ROLES[role].family == "hdfs" else "/"]  # HDFS's jars lack "/"
         ]
 
     def run_job(
@@ -194,27 +223,28 @@ class HadoopDeployment(ABC):
         streams: int = 1,
         deadline_s: float,
     ) -> JobRun:
-        """Copy files of the client into HDFS; see ``engines.deployment.Transfers``."""
+        """Copy files of the client into HDFS; see ``engines.deployment.Deployment``."""
         return self.transfers.put(sources, folder, replication, streams, deadline_s)
 
     def get(
         self, sources: Sequence[str], folder: Path, *, streams: int = 1, deadline_s: float
     ) -> JobRun:
-        """Copy files of HDFS to the client; see ``engines.deployment.Transfers``."""
+        """Copy files of HDFS to the client; see ``engines.deployment.Deployment``."""
         return self.transfers.get(sources, folder, streams, deadline_s)
 
     def run_on_client(
         self, name: str, argv: Sequence[str], *, deadline_s: float, reads: Sequence[Path] = ()
     ) -> str:
-        """Run a program on the client host; see ``engines.deployment.Transfers``."""
+        """Run a program on the client host; see ``engines.deployment.Deployment``."""
         return self.transfers.run(name, argv, deadline_s, reads).text
 
-    def engine(self, kind: type[E]) -> E:
+    def engine(self, kind: type[R]) -> R:
         """An engine of this cluster, started at its first use; see ``engines.engine``."""
+        assert issubclass(kind, Engine)
         found = self.engines.get(kind.name)
         if found is None:
             jars = load_engine(kind, self.cluster, self.software.java_version)
-            # known before it starts: what failed half-way is closed as well
+            # registered before its start, so that an engine that failed to start is closed, too
             self.engines[kind.name] = found = kind(self, jars)
             found.start()
             self.registration.update(pids=dict(self.processes()))
@@ -226,28 +256,28 @@ class HadoopDeployment(ABC):
         return self.supervisor.network_bytes()
 
     def close_engines(self) -> None:
-        """End the engines: at the next use they start anew, with the settings of then."""
+        """End the engines; the next use restarts them with the settings of that time."""
         while self.engines:
             self.engines.popitem()[1].close()
 
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon, if one has died."""
         if not self.supervisor.alive:
-            raise DeploymentError("the supervisor of the daemons has died, and they with it")
+            raise DeploymentError("the supervisor of the daemons has died, which ends the daemons")
         self.daemons.check_alive()
         for engine in list(self.engines.values()):
             engine.check_alive()
 
     def processes(self) -> Mapping[str, int]:
         """Process id of every daemon by its name."""
-        found = {name: process.pid for name, process in list(self.daemons.running.items())}
+        found = dict(self.daemons.processes())
         for engine in list(self.engines.values()):
             found |= engine.processes()
         return found
 
     def close(self) -> None:
-        """End all processes and remove all that is not a log."""
-        with contextlib.suppress(DeploymentError):  # the supervisor ends what is left
+        """End all processes and remove all files except the logs."""
+        with contextlib.suppress(DeploymentError):  # the supervisor ends the remaining processes
             self.close_engines()
         for part in self.parts:
             if hasattr(self, part):

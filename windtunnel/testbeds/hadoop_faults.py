@@ -1,4 +1,4 @@
-"""Faults in a running Hadoop cluster: daemons that die. Hardware is the testbed's own."""
+"""Faults of the daemons of a running Hadoop cluster; testbeds inject those of the hardware."""
 
 from __future__ import annotations
 
@@ -7,47 +7,61 @@ import os
 import re
 import signal
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from windtunnel.engines.faulty import Copies, Undo
+from windtunnel.cluster import ROLES
+from windtunnel.engines.faults import Copies, Faulty, Part, Undo
+from windtunnel.engines.running import Running
 from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.hosts.base import Process
 
 if TYPE_CHECKING:
     from windtunnel.engines.engine import Engine
     from windtunnel.engines.hadoop.daemons import Daemons
-    from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
+    from windtunnel.engines.hadoop.layout import Layout
+    from windtunnel.hosts.local import SupervisorClient
 
 _END_S = 10.0
 _READY_LIMIT_S = 120.0
 _WHOLE_LIMIT_S = 60.0
 _STEP_S = 0.25
-# How often the NameNode looks for silent DataNodes, with Hadoop's default (hdfs-default.xml).
+# The interval at which the NameNode checks for dead DataNodes, and its default (hdfs-default.xml).
 _RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
 _UNDER = re.compile(r"Target Replicas is (\d+) but found (\d+) live replica")
 _MISSING = re.compile(r"^\s*Missing blocks:\s*(\d+)", re.MULTILINE)
-_MASTERS_FIRST = (
-    *("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver"),
-    *("zookeeper", "hmaster", "regionserver"),  # of engines beside Hadoop
-    *("kudu-master", "kudu-tserver"),
-    *("trino-coordinator", "trino-worker"),
-)
 
 
-class HadoopFaults:
-    """Kills daemons and starts them again; see ``engines.faulty.Faulty``.
+class RunningCluster(Protocol):
+    """The parts of a deployment that faults need; they exist from its start on."""
 
-    A daemon that is killed here is watched over no longer, so that its end is no crash; once
-    it is started again, it is.
+    testbed: ClassVar[str]
+    layout: Layout
+    daemons: Daemons
+    engines: dict[str, Engine]
+    supervisor: SupervisorClient
+
+    def processes(self) -> Mapping[str, int]:
+        """Process ids of the daemons by name, ``ROLE@HOST``."""
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError, naming the daemon, if one has died."""
+
+
+class HadoopFaults(Faulty):
+    """Kills and restarts daemons; see ``engines.faults.Faulty``.
+
+    A killed daemon is not monitored, so that its end does not count as a crash; a restarted daemon
+    is monitored again.
     """
 
-    def __init__(self, deployment: HadoopDeployment) -> None:
+    def __init__(self, deployment: RunningCluster) -> None:
         self.deployment = deployment
-        self._since: dict[str, float] = {}  # daemons started anew: when, in epoch seconds
+        self._since: dict[str, float] = {}  # restarted daemons: epoch seconds of the restart
 
     def kill_daemon(self, role: str, host: str) -> Undo:
-        """SIGKILL a daemon alone: containers of a NodeManager live on."""
-        name = f"{role}@{host}"
+        """SIGKILL only the daemon: the containers of a NodeManager continue to run."""
+        name = f"{ROLES.canonical(role)}@{host}"
         for process in self._release([name]):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
@@ -56,7 +70,7 @@ class HadoopFaults:
         return lambda: self._start([name])
 
     def kill_host(self, host: str) -> Undo:
-        """SIGKILL all daemons of a host with all that they have started."""
+        """SIGKILL all daemons of a host and the processes that they started."""
         running = self.deployment.processes()
         names = [name for name in running if name.partition("@")[2] == host]
         ending = self._release(names)
@@ -67,24 +81,8 @@ class HadoopFaults:
                 raise DeploymentError(f"{process.name} was killed and did not end")
         return lambda: self._start(names)
 
-    def cut(self, name: str) -> Undo:
-        """Not here: all hosts share one network."""
-        raise self._refusal("links")
-
-    def slow_disk(self, host: str, disk: int, share: float) -> Undo:
-        """Not here: all hosts share one disk."""
-        raise self._refusal("disks")
-
-    def slow_nic(self, host: str, share: float) -> Undo:
-        """Not here: all hosts share one network."""
-        raise self._refusal("NICs")
-
-    def fill_disk(self, host: str, disk: int, share: float) -> Undo:
-        """Not here: the disk is this machine's own."""
-        raise self._refusal("disks")
-
     def progress(self, since: float) -> float | None:
-        """Of the application or the engine's client that runs; 0 while a client copies files."""
+        """Progress of the running application or client; 0 while a client copies files."""
         for engine in list(self.deployment.engines.values()):
             if (done := engine.progress()) is not None:
                 return done
@@ -95,10 +93,10 @@ class HadoopFaults:
         return self.deployment.daemons.masters.application_progress(since)
 
     def copies(self) -> Copies | None:
-        """What the NameNode says of its blocks; None where it does not answer.
+        """The state of replication that the NameNode reports; None if it does not answer.
 
-        By its check of all files: its counters are seconds old, and take in files that ask for
-        more copies than there are DataNodes.
+        It is computed from a check of all files, because the counters of the NameNode are seconds
+        old and include files whose replication exceeds the number of DataNodes.
         """
         masters = self.deployment.daemons.masters
         bean = masters.namenode_bean("FSNamesystemState")
@@ -106,19 +104,19 @@ class HadoopFaults:
         if not report:
             return None
         holders = int(bean["NumLiveDataNodes"])
-        wanting = wanting_copies(report, holders, self._datanodes())
-        anew = [(name, t) for name, t in self._since.items() if name.startswith("datanode@")]
-        serving = bean["FSState"] == "Operational" and all(masters.serves(*one) for one in anew)
+        wanting = under_replicated(report, holders, self._datanodes())
+        fresh = [(name, t) for name, t in self._since.items() if name.startswith("datanode@")]
+        serving = bean["FSState"] == "Operational" and all(masters.serves(*one) for one in fresh)
         return Copies(holders, wanting, serving)
 
     def _datanodes(self) -> int:
-        """DataNodes in service while nothing is broken."""
+        """Number of DataNodes in service without a fault."""
         daemons = self.deployment.daemons
         placed = (p for p in self.deployment.layout.placements if "datanode" in p.roles)
         return sum(p.host.name not in daemons.out for p in placed)
 
     def restore(self, *, copies: bool) -> None:
-        """Wait until every daemon serves and, with ``copies``, every block has all copies."""
+        """Wait until all daemons serve and, with ``copies``, all blocks are fully replicated."""
         daemons = self.deployment.daemons
         daemons.check_alive()
         daemons.wait_ready(_READY_LIMIT_S, fresh=dict(self._since))
@@ -129,10 +127,10 @@ class HadoopFaults:
             self._wait_whole()
 
     def sure_s(self) -> float:
-        """A holder that is silent for too long is dead at once, its copies follow later.
+        """Seconds after which the NameNode has noticed the loss of the replicas of a dead DataNode.
 
-        They do at the next check for silent holders: every recheck interval, at steps of five
-        seconds (HeartbeatManager).
+        It notices them at the next check for dead DataNodes, which it runs once per recheck
+        interval, in steps of five seconds (HeartbeatManager).
         """
         given = self.deployment.layout.properties().get(_RECHECK, "")
         return 6.0 + (float(given) if given.isdigit() else _RECHECK_MS) / 1e3
@@ -141,17 +139,22 @@ class HadoopFaults:
         limit = time.monotonic() + _WHOLE_LIMIT_S
         while (found := self.copies()) is None or found.wanting or not found.serving:
             if time.monotonic() > limit:
-                left = "it does not answer" if found is None else f"{found.wanting} want a copy"
+                left = (
+                    "the NameNode does not answer"
+                    if found is None
+                    else f"{found.wanting} blocks are under-replicated"
+                )
                 raise DeploymentError(
-                    f"{_WHOLE_LIMIT_S:.0f} s after the faults were undone HDFS is not whole: {left}"
+                    f"HDFS is not fully replicated {_WHOLE_LIMIT_S:.0f} s after the faults were "
+                    f"undone: {left}"
                 )
             self.deployment.check_alive()
             time.sleep(_STEP_S)
 
     def _release(self, names: list[str]) -> list[Process]:
-        found = self.deployment.daemons.release(names)
-        for engine in list(self.deployment.engines.values()):
-            found += engine.release(names)
+        engines = list(self.deployment.engines.values())
+        owners: list[Running] = [self.deployment.daemons, *engines]
+        found = [process for owner in owners for process in owner.release(names)]
         if len(found) < len(names) or not found:
             raise DeploymentError(f"{', '.join(names) or 'no daemon'} does not run")
         for name in names:
@@ -160,30 +163,32 @@ class HadoopFaults:
 
     def _start(self, names: list[str]) -> None:
         """Start daemons that were killed, the masters first."""
-        for name in sorted(names, key=lambda name: _MASTERS_FIRST.index(name.partition("@")[0])):
+        for name in ROLES.in_start_order(names):
             self._since[name] = time.time()
             self._owner(name).restart(name)
 
-    def _owner(self, name: str) -> Daemons | Engine:
-        """Who starts a daemon: the engine that it is of, or Hadoop."""
+    def _owner(self, name: str) -> Running:
+        """The engine that starts a daemon, or Hadoop."""
         role, _, host = name.partition("@")
         for engine in list(self.deployment.engines.values()):
             if host in engine.placed(self.deployment.layout.cluster).get(role, ()):
                 return engine
         return self.deployment.daemons
 
-    def _refusal(self, part: str) -> NotRealisableError:
+    def refusal(self, part: Part) -> NotRealisableError:
+        """The error of a fault of the hardware, because all hosts share that of this machine."""
         return NotRealisableError(
-            f"the testbed '{self.deployment.testbed}' cannot break {part}",
-            remedy="use 'testbed: scaled', whose hosts have parts of their own.",
+            f"the testbed '{self.deployment.testbed}' cannot inject faults into {part}",
+            remedy="use a testbed whose hosts have their own disks and NICs; "
+            "'windtunnel catalogue testbeds' lists the testbeds.",
         )
 
 
-def wanting_copies(report: str, holders: int, datanodes: int) -> int:
-    """Blocks with fewer copies than they should have, by the text of the NameNode's check.
+def under_replicated(report: str, holders: int, datanodes: int) -> int:
+    """Number of under-replicated blocks in the report of the NameNode's check.
 
-    A file that asks for more copies than there are DataNodes (TeraSort's partition file and
-    the files of a job that is submitted ask for ten) should have as many as can be held now.
+    The target of a file with a replication above the number of DataNodes (ten for TeraSort's
+    partition file and the files of a submitted job) is the number of live DataNodes.
     """
     found = 0
     for target, live in _UNDER.findall(report):

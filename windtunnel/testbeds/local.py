@@ -1,4 +1,4 @@
-"""The testbed ``local``: real daemons on this machine, unshaped, no privileges needed."""
+"""The testbed ``local``: real daemons on this machine, without limits and without privileges."""
 
 from __future__ import annotations
 
@@ -7,31 +7,42 @@ import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import psutil
 
 from windtunnel.cluster import Cluster
-from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.hadoop import loopback
-from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, Placement, plan_layout
-from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.hadoop.layout import (
+    MAIN_CLASS,
+    Layout,
+    Placement,
+    Surroundings,
+    plan_layout,
+)
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.local import DROP_CACHES, LocalHost
-from windtunnel.testbeds.base import Realisation
+from windtunnel.testbeds.base import Realisation, TestbedOptions
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
+from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, client_only, impossible_with_hadoop
 
 __all__ = ["LocalDeployment", "LocalTestbed", "client_only"]
 
 
+class LocalOptions(TestbedOptions):
+    """The testbed ``local`` has no options."""
+
+    kind: Literal["local"] = "local"
+
+
 class LocalDeployment(HadoopDeployment):
-    """A Hadoop cluster of this machine."""
+    """A Hadoop cluster on this machine."""
 
     testbed: ClassVar[str] = "local"
 
     def place(self) -> list[Placement]:
-        """Hosts with loopback addresses of their own, in the order of the description."""
+        """Hosts with their own loopback addresses, in the order of the description."""
         scratch = self.registration.scratch
         network = f"127.{secrets.randbelow(200) + 20}.{secrets.randbelow(254) + 1}"
         placements: list[Placement] = []
@@ -55,62 +66,65 @@ class LocalDeployment(HadoopDeployment):
             self.cluster,
             self.software,
             placements,
-            cores=psutil.cpu_count() or 1,
-            memory_bytes=psutil.virtual_memory().total,
-            hosts_file=self.hosts_file,
-            # all hosts are this machine: nobody else is to reach their ports
-            loopback_jar=loopback.place(self.shared),
-            only_user=os.getuid() if self.isolation.guarded else None,
+            Surroundings(
+                cores=psutil.cpu_count() or 1,
+                memory_bytes=psutil.virtual_memory().total,
+                hosts_file=self.hosts_file,
+                # all hosts are this machine, so nobody else may reach their ports
+                loopback_jar=loopback.place(self.shared),
+                only_user=os.getuid() if self.isolation.guarded else None,
+            ),
         )
+
+    def reconfigure(self, cluster: Cluster) -> list[str]:
+        """Rewrite the clients' settings if only those differ.
+
+        Raises
+        ------
+        DeploymentError
+            If more differs; the caller then starts a new deployment.
+        """
+        if not client_only(self.cluster, cluster):
+            raise DeploymentError("the difference requires a new deployment")
+        if self.cluster == cluster:
+            return []
+        self.close_engines()
+        self.cluster = self.layout.cluster = cluster
+        self.daemons.write_client_settings()
+        return ["job settings changed"]
 
 
 class LocalTestbed(HadoopTestbed[LocalDeployment]):
     """Real daemons on this machine."""
 
     name = "local"
+    about = "real daemons on this machine, without limits on disks, network and CPU"
+    options_type = LocalOptions
 
     def check(self, cluster: Cluster) -> Realisation:
-        """What of the description this machine can and cannot realise."""
+        """Check which parts of the description this machine does not support."""
         impossible, unrealised = impossible_with_hadoop(cluster), []
         for name, host_class in cluster.hosts.items():
             if host_class.vms:
-                impossible.append(f"hosts.{name}.vms: virtual machines need the testbed 'scaled'")
+                impossible.append(f"hosts.{name}.vms: this testbed has no virtual machines")
             if host_class.disks or host_class.nics or host_class.cpu:
                 unrealised.append(
-                    f"hosts.{name}: CPU, disks and NICs are this machine's, shared by all hosts"
+                    f"hosts.{name}: all hosts share the CPU, disks and NICs of this machine"
                 )
         if cluster.storage.file_system is not None:
-            unrealised.append("storage.file_system: data lies on this machine's file system")
+            unrealised.append("storage.file_system: data is on the file system of this machine")
         if cluster.network is not None:
-            unrealised.append("network: all hosts talk over the loopback interface, unshaped")
+            unrealised.append("network: all hosts use the loopback interface, without limits")
         return self.isolated(Realisation(impossible, unrealised))
 
     def can_drop_caches(self) -> bool:
-        """Whether the machine's page cache can be emptied: root on Linux."""
+        """Whether the page cache of the machine can be emptied, as root on Linux."""
         return os.access(DROP_CACHES, os.W_OK)
 
     def cache_bytes(self) -> int:
-        """All memory of this machine, which all hosts share."""
+        """The memory of this machine, which all hosts share."""
         return psutil.virtual_memory().total
 
-    def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> LocalDeployment:
+    def new_deployment(self, cluster: Cluster, installed: Installed, logs: Path) -> LocalDeployment:
         """A deployment that has not been opened yet."""
-        return LocalDeployment(cluster, software, logs, self.isolation)
-
-    def reconfigure(self, deployment: Deployment, cluster: Cluster) -> list[str]:
-        """Rewrite the clients' settings if only those differ.
-
-        Raises
-        ------
-        DeploymentError
-            If more differs: the caller then deploys anew.
-        """
-        assert isinstance(deployment, LocalDeployment)
-        if not client_only(deployment.cluster, cluster):
-            raise DeploymentError("the difference needs a new deployment")
-        if deployment.cluster == cluster:
-            return []
-        deployment.close_engines()
-        deployment.cluster = deployment.layout.cluster = cluster
-        deployment.daemons.write_client_settings()
-        return ["job settings changed"]
+        return LocalDeployment(cluster, installed, logs, self.isolation, self.notify)

@@ -1,9 +1,9 @@
-"""The web pages of a cluster for its owner's browser: a proxy that asks for a token.
+"""A proxy for the web pages of a cluster, which requires a token.
 
-A cluster's web servers can be reached in its own network alone. This listens on ports of the
-machine's loopback interface, which other accounts can reach as well. A request without the token,
-which is made anew at each start, gets no page; nor does, on Linux, a process of another account.
-A page's links to other daemons lead to their ports here.
+The web servers of a cluster are reachable only in its own network. The proxy listens on ports of
+the loopback interface of the machine, which other accounts can reach, too. It rejects requests
+without the token, which is different at each start, and, on Linux, requests of other accounts. It
+rewrites links to other daemons to their ports at the proxy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windtunnel.engines.web import OpenSocket, http_client
+from windtunnel.engines.sockets import OpenSocket
+from windtunnel.engines.web import http_client
 
 if TYPE_CHECKING:
     import httpx
@@ -38,10 +39,10 @@ _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
 def owner_of(peer: tuple[str, int], server: tuple[str, int]) -> int | None:
-    """User id that holds the peer's end of a connection within this machine (Linux, IPv4).
+    """User id of the peer of a connection within this machine (Linux, IPv4); None without one.
 
-    A cookie goes to every port of an address, so the token alone could be stolen by a server of
-    another account on the same address. None where nobody holds it. See proc_pid_net(5).
+    Browsers send a cookie to every port of an address, so that a server of another account on the
+    same address could steal the token. See proc_pid_net(5).
     """
     ends = [f"{_word(address)}:{port:04X}" for address, port in (peer, server)]
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
@@ -56,15 +57,15 @@ def _word(address: str) -> str:
 
 
 def _owners() -> set[int]:
-    """This user, who became it by sudo (the browser is theirs), and root."""
+    """This user, the user who called sudo (and runs the browser), and root."""
     return {0, os.geteuid(), int(os.environ.get("SUDO_UID") or 0)}
 
 
 @dataclass(frozen=True)
 class WebServer:
-    """The web server of a daemon, ``ROLE@HOST``, in the cluster's network.
+    """The web server of a daemon, ``ROLE@HOST``, in the network of the cluster.
 
-    ``page`` is the path of its first page.
+    ``page`` is the path of its start page.
     """
 
     daemon: str
@@ -75,24 +76,24 @@ class WebServer:
 
 
 class WebProxy:
-    """Listens for the owner's browser; :meth:`serve` answers.
+    """Listens for the browser of the owner; :meth:`serve` answers requests.
 
     Parameters
     ----------
     servers:
         The web servers of the cluster.
     open_socket:
-        Makes sockets of the cluster's network.
+        Opens sockets in the network of the cluster.
 
     Raises
     ------
     OSError
-        If no port can be had.
+        If no port is available.
     """
 
     def __init__(self, servers: Sequence[WebServer], open_socket: OpenSocket) -> None:
         self.token = secrets.token_urlsafe(32)
-        # cookies are kept by host, whatever the port: an address that no other program uses
+        # cookies belong to a host and not to a port, so no other program may use the address
         address = f"127.{'.'.join(str(secrets.randbelow(254) + 1) for _ in range(3))}"
         self.address = address if sys.platform == "linux" else "127.0.0.1"
         self._client = http_client(open_socket, _TIMEOUT_S)
@@ -105,21 +106,21 @@ class WebProxy:
         self._links = {
             f"{name}:{server.port}": f"{self.address}:{port}"
             for port, server in self._servers.items()
-            # a DataNode of 'local' calls itself 127.0.0.1; there no two servers share a port
+            # a DataNode of 'local' reports 127.0.0.1 as its address; ports differ there
             for name in {server.host, server.address, _LOOPBACK.sub("127.0.0.1", server.address)}
         }
         names = "|".join(re.escape(name) for name in self._links)
         self._link = re.compile(rf"(?<![\w.-])(?:{names})(?!\d)")
 
     def pages(self) -> Mapping[str, str]:
-        """The address of each daemon's page, with the token."""
+        """The address of the page of each daemon, with the token."""
         return {
             server.daemon: f"http://{self.address}:{port}{server.page}?token={self.token}"
             for port, server in self._servers.items()
         }
 
     def serve(self) -> None:
-        """Answer until the process is interrupted."""
+        """Answer requests until the process is interrupted."""
         import uvicorn
 
         settings = uvicorn.Config(self.app(), log_level="warning", access_log=False, lifespan="off")
@@ -132,7 +133,7 @@ class WebProxy:
             one.close()
 
     def app(self) -> Any:
-        """The application, as ASGI has it."""
+        """The ASGI application."""
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
         from starlette.routing import Route
@@ -145,19 +146,19 @@ class WebProxy:
         return Starlette(routes=[Route("/{path:path}", answer, methods=_METHODS)])
 
     def _refused(self, request: Request) -> Response | None:
-        """What a request gets that is not the owner's; None for one that is."""
+        """The response to a request that is not from the owner; None for one of the owner."""
         from starlette.responses import PlainTextResponse, RedirectResponse
 
         ends = request.scope["client"], request.scope["server"]
         if sys.platform == "linux" and owner_of(*ends) not in _owners():
-            return PlainTextResponse("for the account that runs 'windtunnel open'\n", 403)
+            return PlainTextResponse("only for the account that runs 'windtunnel open'\n", 403)
         here = f"{self.address}:{request.scope['server'][1]}"
         origin = request.headers.get("origin", "")
-        if request.headers.get("host") != here:  # another name for this address: DNS rebinding
+        if request.headers.get("host") != here:  # protects from DNS rebinding
             return PlainTextResponse("unknown host\n", 421)
         same = origin in {"", *(f"http://{self.address}:{port}" for port in self._servers)}
         if not same and request.method not in _SAFE:
-            return PlainTextResponse("requests of other sites are refused\n", 403)
+            return PlainTextResponse("requests of other sites are rejected\n", 403)
         if self._known(request.cookies.get(COOKIE, "")):
             return None
         if request.method == "GET" and self._known(request.query_params.get("token", "")):
@@ -165,7 +166,7 @@ class WebProxy:
             plain.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
             plain.headers["referrer-policy"] = "no-referrer"
             return plain
-        return PlainTextResponse("open the address that 'windtunnel open' has printed\n", 403)
+        return PlainTextResponse("open the address that 'windtunnel open' printed\n", 403)
 
     def _known(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self.token.encode())
@@ -202,5 +203,5 @@ class WebProxy:
         return kept | {"referrer-policy": "no-referrer"}
 
     def _linked(self, text: str) -> str:
-        """Text whose links to daemons lead to this proxy."""
+        """The text with links to daemons replaced by links to this proxy."""
         return self._link.sub(lambda found: self._links[found.group()], text)

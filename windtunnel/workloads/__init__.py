@@ -1,46 +1,49 @@
-"""Workloads: what is run. One module each, one registry."""
+"""Workloads: what is run. A new one is one module or folder and one line here."""
 
 from __future__ import annotations
 
-from windtunnel.errors import DescriptionError
-from windtunnel.workloads.base import Workload
-from windtunnel.workloads.dfsio import Dfsio
-from windtunnel.workloads.keyvalue import KeyValue
-from windtunnel.workloads.mix import Mix
-from windtunnel.workloads.pi import Pi
-from windtunnel.workloads.report import Report
-from windtunnel.workloads.scan import Scan
-from windtunnel.workloads.teragen import TeraGen
-from windtunnel.workloads.terasort import TeraSort
-from windtunnel.workloads.transfer import Transfer
-from windtunnel.workloads.wordcount import WordCount
+from typing import Any
 
-WORKLOADS: dict[str, type[Workload]] = {
-    "terasort": TeraSort,
-    "teragen": TeraGen,
-    "pi": Pi,
-    "dfsio": Dfsio,
-    "wordcount": WordCount,
-    "transfer": Transfer,
-    "scan": Scan,
-    "report": Report,
-    "keyvalue": KeyValue,
-    "mix": Mix,
-}
+from windtunnel.plugins import Registry, check_class
+from windtunnel.results.metrics import CATALOGUE
+from windtunnel.workloads.base import Workload, register_metrics
 
 
-def find_workload(name: str) -> type[Workload]:
+def _admit(name: str, kind: Any) -> None:
+    """Refuse what is no workload; add the metrics of one to the catalogue."""
+    check_class(name, kind, Workload, ("summary", "about", "parameters_type"))
+    register_metrics(kind)
+
+
+_HERE = "windtunnel.workloads"
+WORKLOADS: Registry[type[Workload[Any]]] = Registry(
+    "workloads",
+    "workload",
+    {
+        "terasort": f"{_HERE}.terasort.terasort:TeraSort",
+        "teragen": f"{_HERE}.terasort.teragen:TeraGen",
+        "pi": f"{_HERE}.pi:Pi",
+        "dfsio": f"{_HERE}.dfsio.dfsio:Dfsio",
+        "wordcount": f"{_HERE}.wordcount.wordcount:WordCount",
+        "transfer": f"{_HERE}.transfer:Transfer",
+        "scan": f"{_HERE}.event_index.scan:Scan",
+        "report": f"{_HERE}.event_index.column_report:Report",
+        "keyvalue": f"{_HERE}.keyvalue.keyvalue:KeyValue",
+        "mix": f"{_HERE}.mix:Mix",
+    },
+    _admit,
+)
+CATALOGUE.complete_with(WORKLOADS.values)  # loading a workload registers its metrics
+
+
+def find_workload(name: str) -> type[Workload[Any]]:
     """The workload of a name.
 
     Raises
     ------
     DescriptionError
         If there is none.
+    SetupError
+        If it is a plug-in's and cannot be loaded.
     """
-    if name not in WORKLOADS:
-        raise DescriptionError(
-            f"there is no workload '{name}'",
-            key="workloads",
-            remedy=f"use one of: {', '.join(WORKLOADS)}.",
-        )
-    return WORKLOADS[name]
+    return WORKLOADS.find(name, "workloads")

@@ -2,63 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.results.metrics import MetricInfo, register
 from windtunnel.results.record import Verdict
 
 WARM = "-warm"
-"""The end of the names of phases before which no caches are dropped, whatever the protocol says:
-they are about what the phase before them left in the caches."""
+"""The suffix of phases before which caches are never dropped, whatever the protocol states: they
+measure the caches as the previous phase left them."""
 
 
 class Parameters(BaseModel):
-    """Base of all workload parameters: typed, with units, closed.
+    """Base of all workload parameters: typed, with units, without unknown keys.
 
-    ``amounts`` are the parameters that are amounts of data or of work, in whole numbers: a
-    scale model runs a share of them.
+    ``amounts`` are the parameters that are amounts of data or of work, in whole numbers; a
+    scale model multiplies them by its data scale.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     amounts: ClassVar[tuple[str, ...]] = ()
 
     def at_scale(self, data: float) -> dict[str, Any]:
-        """These parameters as plain data, with ``data`` times the amounts, 1 at least."""
+        """These parameters as plain data, with the amounts multiplied by ``data``, at least 1."""
         amounts = {key: getattr(self, key) for key in self.amounts}
         shares = {k: max(1, round(v * data)) for k, v in amounts.items() if v is not None}
         return self.model_copy(update=shares).model_dump(mode="json", exclude_none=True)
 
     def takes_whole(self) -> str | None:
-        """What it takes the whole of, so that a second one would have to wait; None: nothing."""
+        """The exclusive resource for which a second instance would have to wait; None: nothing."""
         return None
 
     def engines(self) -> tuple[str, ...]:
-        """Names of the engines beside Hadoop that the workload needs with these parameters."""
+        """Names of the engines that the workload needs in addition to Hadoop."""
         return ()
 
 
 @dataclass
 class Execution:
-    """One execution of a workload: where it works, until when, what came of its phases.
+    """One execution of a workload: its folders, its deadline and the results of its phases.
 
     ``folder`` is a folder of its own on the cluster's file system; ``shared`` one for
-    inputs that later trials of the study use again. ``deadline_s`` is monotonic time.
+    inputs that later trials of the study use again. ``deadline_s`` is monotonic time. ``study``
+    holds what trials of the study must know of earlier ones, on whatever deployment these ran.
     """
 
     folder: str
     shared: str
     deadline_s: float
     runs: dict[str, JobRun] = field(default_factory=dict)
+    study: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What a phase asks of the cluster as a whole, bytes; replication and shuffle included."""
+    """Bytes that a phase moves in the whole cluster, including replication and shuffle."""
 
     disk_read_bytes: float = 0.0
     disk_write_bytes: float = 0.0
@@ -67,60 +71,82 @@ class Demand:
 
 @dataclass(frozen=True)
 class About:
-    """What a user should know of a workload, beside its parameters.
+    """Facts about a workload for users, in addition to its parameters.
 
-    ``stresses`` names the resources that it needs most, ``metrics`` its own figures by name with
-    what they mean (those of every job come in addition), ``example`` is a study that ships.
+    ``stresses`` names the resources that it needs most. ``metrics`` describes its own metrics in
+    the order of the tables, in addition to those of every job. ``example`` is a study in the
+    catalogue. :func:`register_metrics` adds the metrics to the catalogue of metrics.
     """
 
     stresses: str
-    metrics: Mapping[str, str]
+    metrics: Sequence[MetricInfo]
     example: str
 
 
-class Workload(Protocol):
-    """What is run. One file per workload, one entry in the registry."""
+P = TypeVar("P", bound=Parameters)
+
+
+class Workload(ABC, Generic[P]):
+    """What is run: a subclass of ``Workload[ITS_PARAMETERS]``, one line in the registry.
+
+    ``name`` is its name in the registry, ``summary`` one line for lists of workloads.
+    ``parameters_type`` is the class that ``Workload[...]`` names.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     about: ClassVar[About]
     parameters_type: ClassVar[type[Parameters]]
 
-    def __init__(self, parameters: Parameters) -> None: ...
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for base in getattr(cls, "__orig_bases__", ()):
+            for given in get_args(base):
+                if isinstance(given, type) and issubclass(given, Parameters):
+                    cls.parameters_type = given
 
-    @property
-    def parameters(self) -> Parameters:
-        """What it was made with."""
-        ...
+    def __init__(self, parameters: P) -> None:
+        self.parameters = parameters
 
+    @abstractmethod
     def phases(self) -> tuple[str, ...]:
         """Names of the timed phases, in order."""
-        ...
 
     def check(self, cluster: Cluster) -> list[str]:
         """Why this workload cannot run on that cluster; empty if it can."""
-        ...
+        return []
 
+    @abstractmethod
     def data_bytes(self) -> int:
         """Bytes of the data set, for cache and size rules."""
-        ...
 
+    @abstractmethod
     def demands(self, phase: str, workers: int) -> Demand:
         """Bytes that a phase moves."""
-        ...
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Untimed work before the phases."""
-        ...
+        return
 
+    @abstractmethod
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """Run one phase; raises TrialInvalidError if it fails."""
-        ...
 
+    @abstractmethod
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """The verdict, from the data itself."""
-        ...
 
     def clean(self, deployment: Deployment, execution: Execution) -> None:
-        """Remove what this trial wrote and no later one needs."""
-        ...
+        """Remove what this trial wrote and no later one needs: its folder."""
+        deployment.files.delete(execution.folder)
+
+
+def register_metrics(kind: type[Workload[Any]]) -> None:
+    """Add a workload's own metrics to the catalogue, as the registry of workloads does.
+
+    Raises
+    ------
+    SetupError
+        If a metric has the name of another metric and a different description.
+    """
+    register(*kind.about.metrics)

@@ -1,10 +1,10 @@
-"""Several workloads at once: what each loses against running alone.
+"""Several workloads at the same time: the slowdown of each compared with running alone.
 
-A cluster is never alone. Each part is one phase of another workload. Every trial runs each part
-alone, one after the other, and then all together, on data of their own: the slowdown is the time
-together over the time alone, paired within the trial. Phases of a part before the one that is
-measured (TeraGen before TeraSort, the load before YCSB's run) are done beforehand, those after
-it (TeraValidate) at the end, both untimed; every execution is verified by its own workload.
+Each part is one phase of another workload. Every trial runs each part alone, one after the other,
+and then all parts together, each on its own data. The slowdown is the time together divided by the
+time alone, paired within the trial. Phases of a part before the measured one (TeraGen before
+TeraSort, the load before YCSB's run) run first, phases after it (TeraValidate) at the end, both
+untimed. Each execution is verified by its own workload.
 """
 
 from __future__ import annotations
@@ -23,12 +23,40 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
 from windtunnel.cluster import Cluster, Duration, Located, blame, validate
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DescriptionError
+from windtunnel.results.metrics import MetricInfo
 from windtunnel.results.record import Metric, Phase, Verdict
+from windtunnel.workloads import find_workload
 from windtunnel.workloads.base import WARM, About, Demand, Execution, Parameters, Workload
 from windtunnel.workloads.verdicts import verdict
 
 TOGETHER = "together"
-SLOWDOWN = "slowdown"
+_PARTS = "phases of the parts"
+ELAPSED = MetricInfo(
+    "{part}: elapsed",
+    "s",
+    "elapsed time of {part} together with the others (mean, if it runs several times)",
+    _PARTS,
+    better="less",
+)
+SLOWDOWN = MetricInfo(
+    "{part}: slowdown",
+    "ratio",
+    "elapsed time of {part} together with the others, divided by its time alone in the same trial",
+    _PARTS,
+    better="less",
+)
+OVERLAP = MetricInfo(
+    "{part}: overlap",
+    "ratio",
+    "fraction of the time of {part} in which at least one other part ran",
+    _PARTS,
+)
+OWN = MetricInfo(
+    "{part}: {metric}",
+    "",
+    "{metric}; of {part} together with the others",
+    "as alone",
+)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -40,12 +68,12 @@ class Part(BaseModel):
     workload: str = Field(description="Name of the workload.")
     phase: str | None = Field(
         None,
-        description="The phase that is measured; left out: the one named like the workload, "
-        "or the last.",
+        description="The phase that is measured. Default: the phase with the name of the workload, "
+        "or the last phase.",
     )
-    weight: PositiveInt = Field(1, description="How many of it run at the same time.")
+    weight: PositiveInt = Field(1, description="Number of instances that run at the same time.")
     start: Duration = Field(
-        "0 s", description="When it starts, after the mix has begun.", validate_default=True
+        "0 s", description="Start, relative to the start of the mix.", validate_default=True
     )
     parameters: dict[str, Any] = Field(
         default_factory=dict, description="Parameters of the workload."
@@ -72,26 +100,24 @@ class Part(BaseModel):
     def _cold(self) -> Part:
         if self.measured().endswith(WARM):
             raise blame(
-                f"'{self.measured()}' is about what one phase leaves in the caches, and in a mix "
-                "others do as well",
+                f"'{self.measured()}' measures the caches as one phase leaves them, and in a mix "
+                "the other parts change the caches as well",
                 "phase",
                 remedy="measure another phase, or run the workload alone.",
             )
         return self
 
-    def make(self) -> Workload:
+    def make(self) -> Workload[Any]:
         """The workload; raises DescriptionError for a wrong name or parameter."""
-        from windtunnel.workloads import find_workload  # which knows this module
-
         kind = find_workload(self.workload)
         if kind is Mix:
             raise DescriptionError("a mix cannot be part of a mix", key="workloads")
         return kind(validate(kind.parameters_type, Located(dict(self.parameters))))
 
     def measured(self) -> str:
-        """The phase that is measured: as given, the one named like the workload, or the last.
+        """The measured phase: as given, or the one with the workload's name, or the last.
 
-        TeraSort's is terasort and not TeraValidate; a key-value store's is its run, not its load.
+        For TeraSort it is terasort and not TeraValidate; for a key-value store run and not load.
         """
         phases = self.make().phases()
         return self.phase or next((p for p in phases if p == self.workload), phases[-1])
@@ -103,7 +129,7 @@ class MixParameters(Parameters):
     amounts: ClassVar[tuple[str, ...]] = ("parts",)
 
     parts: dict[str, Part] = Field(
-        description="The parts by names of your own: letters, digits and _.", min_length=2
+        description="The parts, with names of your choice: letters, digits and _.", min_length=2
     )
 
     @model_validator(mode="after")
@@ -126,38 +152,38 @@ class MixParameters(Parameters):
             whole = part.make().parameters.takes_whole()
             if whole is not None and (whole in taken or part.weight > 1):
                 raise blame(
-                    f"two of '{part.workload}' cannot run at once: each takes {whole}",
+                    f"'{part.workload}' needs {whole}, which only one instance can use",
                     "parts",
                     name,
-                    remedy="leave one of them, or let another engine ask.",
+                    remedy="remove one of them, or use another engine for one.",
                 )
             taken |= {whole} if whole else set()
         return self
 
     def at_scale(self, data: float) -> dict[str, Any]:
-        """Each part's amounts times ``data``; times of start are the model's and stay."""
+        """The parts with their amounts multiplied by ``data``; start times do not change."""
         plain = self.model_dump(mode="json", exclude_none=True)
         for name, part in self.parts.items():
             plain["parts"][name]["parameters"] = part.make().parameters.at_scale(data)
         return plain
 
     def engines(self) -> tuple[str, ...]:
-        """Those of all parts."""
+        """The engines of all parts."""
         made = (part.make().parameters.engines() for part in self.parts.values())
         return tuple(sorted({name for names in made for name in names}))
 
 
 @dataclass
 class _Instance:
-    """One execution of a part: ``number`` counts those that run together, 0 is the one alone.
+    """One execution of a part: ``number`` counts those that run together, 0 runs alone.
 
-    ``phase`` is the one of the workload that is measured.
+    ``phase`` is the measured phase of the workload.
     """
 
     name: str
     number: int
     part: Part
-    workload: Workload
+    workload: Workload[Any]
     phase: str
     execution: Execution
 
@@ -169,7 +195,7 @@ class _Instance:
         return f"{self.name} {TOGETHER}" + (f" ({self.number})" if self.part.weight > 1 else "")
 
     def before(self, deployment: Deployment) -> None:
-        """Prepare it and run the phases before the measured one."""
+        """Prepare the workload and run the phases before the measured one."""
         self.workload.prepare(deployment, self.execution)
         for phase in self.workload.phases():
             if phase == self.phase:
@@ -183,33 +209,26 @@ class _Instance:
         return run
 
     def after(self, deployment: Deployment) -> Verdict:
-        """Run the phases after the measured one; the verdict of its own workload."""
+        """Run the phases after the measured one and return the workload's own verdict."""
         phases = self.workload.phases()
         for phase in phases[phases.index(self.phase) + 1 :]:
             self.execution.runs[phase] = self.workload.run_phase(phase, deployment, self.execution)
         return self.workload.verify(deployment, self.execution)
 
 
-class Mix:
+class Mix(Workload[MixParameters]):
     """See the module's docstring."""
 
     name: ClassVar[str] = "mix"
-    summary: ClassVar[str] = "several workloads at once, and what each loses (what they share)"
+    summary: ClassVar[str] = "several workloads at the same time, and the slowdown of each"
     about: ClassVar[About] = About(
-        stresses="what its parts share",
-        metrics={
-            "PART: elapsed": "time of the part among the others (mean, if it runs several times)",
-            "PART: slowdown": "that, over its time alone in the same trial",
-            "PART: overlap": "share of its time in which at least one other part ran",
-            "PART: ...": "each figure of the part's own, among the others",
-        },
+        stresses="the resources that its parts share",
+        metrics=(ELAPSED, SLOWDOWN, OVERLAP, OWN),
         example="mix",
     )
-    parameters_type: ClassVar[type[Parameters]] = MixParameters
 
-    def __init__(self, parameters: Parameters) -> None:
-        assert isinstance(parameters, MixParameters)
-        self.parameters = parameters
+    def __init__(self, parameters: MixParameters) -> None:
+        super().__init__(parameters)
         # by the trial's folder: what was prepared is measured, verified and cleaned later
         self._instances: dict[str, list[_Instance]] = {}
 
@@ -218,7 +237,7 @@ class Mix:
         return (*(f"alone-{name}" for name in self.parameters.parts), TOGETHER)
 
     def check(self, cluster: Cluster) -> list[str]:
-        """What speaks against any of the parts."""
+        """The problems of all parts."""
         return [
             f"workloads.mix.parts.{name}: {problem}"
             for name, part in self.parameters.parts.items()
@@ -226,25 +245,25 @@ class Mix:
         ]
 
     def data_bytes(self) -> int:
-        """Bytes of the data that are worked on together."""
+        """Bytes of the data of all parts that run together."""
         return sum(p.make().data_bytes() * p.weight for p in self.parameters.parts.values())
 
     def demands(self, phase: str, workers: int) -> Demand:
-        """The sum of what runs in the phase."""
-        asked = [
+        """The sum over the parts that run in the phase."""
+        demands = [
             part.make().demands(part.measured(), workers)
             for name, part in self.parameters.parts.items()
             for _ in range(part.weight if phase == TOGETHER else 1)
             if phase in (TOGETHER, f"alone-{name}")
         ]
         return Demand(
-            sum(d.disk_read_bytes for d in asked),
-            sum(d.disk_write_bytes for d in asked),
-            sum(d.network_bytes for d in asked),
+            sum(d.disk_read_bytes for d in demands),
+            sum(d.disk_write_bytes for d in demands),
+            sum(d.network_bytes for d in demands),
         )
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
-        """Everything of each part that comes before its measured phase."""
+        """Prepare each part and run its phases before the measured one."""
         made = list(self._make(execution))
         self._instances[execution.folder] = made
         for instance in made:
@@ -258,7 +277,7 @@ class Mix:
                 yield _Instance(name, number, part, part.make(), part.measured(), own)
 
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
-        """One part alone, or all together; raises TrialInvalidError if one fails."""
+        """Run one part alone, or all together; raises TrialInvalidError if one fails."""
         instances = self._instances[execution.folder]
         if phase != TOGETHER:
             (alone,) = (i for i in instances if i.number == 0 and phase == f"alone-{i.name}")
@@ -298,7 +317,7 @@ class Mix:
         )
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
-        """Valid if every execution of every part is."""
+        """Valid if every execution of every part is valid."""
         checks = [
             check.model_copy(update={"name": f"{instance.label}: {check.name}"})
             for instance in self._instances[execution.folder]
@@ -307,16 +326,16 @@ class Mix:
         return verdict(checks)
 
     def clean(self, deployment: Deployment, execution: Execution) -> None:
-        """Remove what the parts wrote."""
+        """Remove the data of the parts."""
         for instance in self._instances.pop(execution.folder, []):
             instance.workload.clean(deployment, instance.execution)
         deployment.files.delete(execution.folder)
 
 
 def _all_at_once(instances: Sequence[_Instance], deployment: Deployment) -> list[JobRun]:
-    """Start each at its time; wait for all, then raise what the first that failed raised.
+    """Start each instance at its time and wait for all; then raise the first error.
 
-    When one fails, those that have not started yet do not.
+    After a failure, no further instance starts.
     """
     began, failed = time.monotonic(), threading.Event()
 
@@ -341,23 +360,23 @@ def _all_at_once(instances: Sequence[_Instance], deployment: Deployment) -> list
 def _metrics(
     name: str, own: Sequence[JobRun], others: Sequence[JobRun], alone: JobRun
 ) -> dict[str, Metric]:
-    """A part's figures together with others: times, slowdown, overlap, and its own metrics."""
+    """A part's metrics when it runs with others: time, slowdown, overlap, and its own metrics."""
     elapsed_s = fmean(run.phase.elapsed_s for run in own)
-    found = {f"{name}: elapsed": Metric(value=elapsed_s, unit="s")}
+    found = {ELAPSED.name_of(part=name): ELAPSED.of(elapsed_s)}
     if alone.phase.elapsed_s > 0:
         ratio = elapsed_s / alone.phase.elapsed_s
-        found[f"{name}: {SLOWDOWN}"] = Metric(value=ratio, unit="ratio")
+        found[SLOWDOWN.name_of(part=name)] = SLOWDOWN.of(ratio)
     if elapsed_s > 0:
         shares = [_overlap(run, others) for run in own]
-        found[f"{name}: overlap"] = Metric(value=fmean(shares), unit="ratio")
+        found[OVERLAP.name_of(part=name)] = OVERLAP.of(fmean(shares))
     for metric, first in own[0].phase.metrics.items():
         values = [run.phase.metrics[metric].value for run in own if metric in run.phase.metrics]
-        found[f"{name}: {metric}"] = Metric(value=fmean(values), unit=first.unit)
+        found[OWN.name_of(part=name, metric=metric)] = Metric(value=fmean(values), unit=first.unit)
     return found
 
 
 def _overlap(run: JobRun, others: Sequence[JobRun]) -> float:
-    """Share of a run's time in which at least one of the others ran, too."""
+    """The fraction of a run's time in which at least one of the others also ran."""
     spans = sorted((r.phase.started_at, r.phase.finished_at) for r in others)
     start, end, shared = run.phase.started_at, run.phase.finished_at, 0.0
     at = start
@@ -369,7 +388,7 @@ def _overlap(run: JobRun, others: Sequence[JobRun]) -> float:
 
 
 def _sums(runs: Sequence[JobRun]) -> dict[str, int]:
-    """Counters of all jobs together: what the physical-limit check looks at."""
+    """The sums of the counters of all jobs, for the check of physical limits."""
     found: dict[str, int] = {}
     for run in runs:
         for counter, value in run.counters.items():

@@ -1,14 +1,14 @@
-"""Pi by a quasi-Monte Carlo sum (Hadoop's example ``QuasiMonteCarlo``): processors, nothing else.
+"""Pi by quasi-Monte Carlo integration (Hadoop's example ``QuasiMonteCarlo``): only processors.
 
-Each map counts how many points of the two-dimensional Halton sequence lie within a circle, one
-reducer adds up. The bytes that move are a few hundred.
+Each map counts the points of the two-dimensional Halton sequence that are within a circle; one
+reducer adds the counts. The job moves a few hundred bytes.
 
-The estimate is checked against pi. Halton points lie more evenly than random ones, so their
-error is below that of as many random points: three standard errors of plain random sampling,
-``3 * sqrt(pi * (4 - pi) / N)``, is a bound with a wide margin (Niederreiter, Random Number
-Generation and Quasi-Monte Carlo Methods, SIAM 1992, chapters 1 and 3; the tests compare both up
-to a million points). Because a wrong number of points could still give a good estimate, the
-job's counters must show every map, and the estimate must be a whole number of points.
+The estimate is compared with pi. Halton points are more evenly distributed than random points, so
+the error is smaller than that of the same number of random points. Three standard errors of random
+sampling, ``3 * sqrt(pi * (4 - pi) / N)``, are a bound with a wide margin (Niederreiter, Random
+Number Generation and Quasi-Monte Carlo Methods, SIAM 1992, chapters 1 and 3; the tests compare
+both up to a million points). A wrong number of points could still give a good estimate, so the
+counters of the job must include every map, and the estimate must be a whole number of points.
 """
 
 from __future__ import annotations
@@ -21,15 +21,24 @@ from pydantic import Field, PositiveInt
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.results.metrics import MetricInfo
 from windtunnel.results.record import Check, Verdict
-from windtunnel.workloads.base import About, Demand, Execution, Parameters
-from windtunnel.workloads.figures import with_rate
+from windtunnel.workloads.base import About, Demand, Execution, Parameters, Workload
+from windtunnel.workloads.own_metrics import with_rate
 from windtunnel.workloads.verdicts import check, verdict
 
 _MAIN = "org.apache.hadoop.examples.QuasiMonteCarlo"
 _TASK = "org.apache.hadoop.mapreduce.TaskCounter"
 _ESTIMATE = re.compile(r"Estimated value of Pi is ([0-9]+(?:\.[0-9]+)?)")
 STANDARD_ERRORS = 3.0
+
+POINT_RATE = MetricInfo(
+    "point_rate",
+    "1/s",
+    "points of all maps per second of the job",
+    "number of points, elapsed time of the job",
+    better="more",
+)
 
 
 class PiParameters(Parameters):
@@ -38,41 +47,36 @@ class PiParameters(Parameters):
     amounts: ClassVar[tuple[str, ...]] = ("samples_per_map",)
 
     maps: PositiveInt = Field(description="Map tasks.")
-    samples_per_map: PositiveInt = Field(description="Points that each map takes.")
+    samples_per_map: PositiveInt = Field(description="Points of each map.")
 
 
-class Pi:
+class Pi(Workload[PiParameters]):
     """See the module's docstring."""
 
     name: ClassVar[str] = "pi"
-    summary: ClassVar[str] = "estimate pi from points in a square (CPU alone)"
+    summary: ClassVar[str] = "estimate pi from points in a square (only CPU)"
     about: ClassVar[About] = About(
         stresses="processors, and the start-up of tasks",
-        metrics={"point_rate": "points of all maps per second of the job"},
+        metrics=(POINT_RATE,),
         example="screening-pi",
     )
-    parameters_type: ClassVar[type[Parameters]] = PiParameters
-
-    def __init__(self, parameters: Parameters) -> None:
-        assert isinstance(parameters, PiParameters)
-        self.parameters = parameters
 
     def phases(self) -> tuple[str, ...]:
         """One job."""
         return ("pi",)
 
     def check(self, cluster: Cluster) -> list[str]:
-        """YARN must be there."""
+        """The cluster must have YARN."""
         if not cluster.role_counts().get("nodemanager"):
             return ["workloads.pi needs YARN, and the cluster has no nodemanagers"]
         return []
 
     def data_bytes(self) -> int:
-        """No data set: maps get two numbers each."""
+        """No data set: each map receives two numbers."""
         return 0
 
     def demands(self, phase: str, workers: int) -> Demand:
-        """Nothing worth counting is read, written or sent."""
+        """Almost nothing is read, written or sent."""
         return Demand()
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
@@ -80,14 +84,14 @@ class Pi:
 
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """Run the job; raises TrialInvalidError if it fails."""
-        # The program keeps its files below the user's home folder: that is the trial's here.
+        # The program writes below the user's home folder, which is the folder of the trial here.
         settings = {"dfs.user.home.dir.prefix": execution.folder}
         argv = [_MAIN, str(self.parameters.maps), str(self.parameters.samples_per_map)]
         run = deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
-        return with_rate(run, "point_rate", self.points, "1/s")
+        return with_rate(run, POINT_RATE, self.points)
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
-        """Valid if the estimate is near enough to pi and every map took part."""
+        """Valid if the estimate is close enough to pi and every map is counted."""
         run = execution.runs["pi"]
         found = _ESTIMATE.findall(run.output)
         checks = [self._check_estimate(found), self._check_points(found)]
@@ -105,7 +109,7 @@ class Pi:
 
     @property
     def points(self) -> int:
-        """Points of all maps."""
+        """The number of points of all maps."""
         return self.parameters.maps * self.parameters.samples_per_map
 
     def _check_estimate(self, found: list[str]) -> Check:
@@ -116,7 +120,7 @@ class Pi:
         return Check(name="estimate of pi", passed=near, expected=expected, got=got)
 
     def _check_points(self, found: list[str]) -> Check:
-        """The estimate is four times the points within the circle, over all points."""
+        """The estimate is four times the points within the circle, divided by all points."""
         name, expected = "points within the circle", "a whole number"
         if len(found) != 1:
             return Check(name=name, passed=False, expected=expected, got="no estimate")
@@ -127,5 +131,5 @@ class Pi:
 
 
 def error_bound(points: int) -> float:
-    """Largest error of the estimate that is accepted: see the module's docstring."""
+    """The largest accepted error of the estimate: see the module's docstring."""
     return STANDARD_ERRORS * math.sqrt(math.pi * (4 - math.pi) / points)

@@ -1,7 +1,7 @@
-"""PUT and GET: files between a client's own disk and HDFS, each a timed phase.
+"""PUT and GET: files copied between a client's local disk and HDFS, each a timed phase.
 
-The data is made on the client's disk before anything is timed, the same for equal parameters
-and not compressible. What came back is compared with it by SHA-256, computed on the client.
+The data is generated on the client's disk before the timed phases. It is the same for equal
+parameters, and not compressible. The client compares the retrieved files with it by SHA-256.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import ClassVar
 from pydantic import Field, PositiveInt, model_validator
 
 from windtunnel.cluster import ByteSize, Cluster
-from windtunnel.engines.deployment import Deployment, JobRun, Transfers
-from windtunnel.errors import TrialInvalidError
+from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.hadoop.transfer import TRANSFER_RATE, TRANSFERRED
+from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.results.record import Verdict
-from windtunnel.workloads import made_data
-from windtunnel.workloads.base import About, Demand, Execution, Parameters
+from windtunnel.workloads.base import About, Demand, Execution, Parameters, Workload
+from windtunnel.workloads.client import make_data
 from windtunnel.workloads.verdicts import check, verdict
 
 
@@ -34,7 +35,7 @@ class TransferParameters(Parameters):
     @model_validator(mode="after")
     def _enough(self) -> TransferParameters:
         if self.size < self.files:
-            raise ValueError("size must be at least one byte a file")
+            raise ValueError("size must be at least one byte per file")
         if self.streams > self.files:
             raise ValueError("streams cannot be more than files: one file is one stream")
         return self
@@ -45,28 +46,19 @@ class TransferParameters(Parameters):
         return int(self.size) // self.files
 
 
-class Transfer:
+class Transfer(Workload[TransferParameters]):
     """See the module's docstring."""
 
     name: ClassVar[str] = "transfer"
-    summary: ClassVar[str] = "put files of a client into HDFS and get them back (network, disk)"
+    summary: ClassVar[str] = "copy files of a client to HDFS and back (network, disk)"
     about: ClassVar[About] = About(
         stresses="the client's network and disk, then the DataNodes' disks",
-        metrics={
-            "transferred": "bytes of all files",
-            "transfer_rate": "those per second, all streams together",
-            "client_overhead": "time of the client outside the copying: its start-up",
-        },
+        metrics=(TRANSFERRED, TRANSFER_RATE, CLIENT_OVERHEAD),
         example="put-get-sizes",
     )
-    parameters_type: ClassVar[type[Parameters]] = TransferParameters
-
-    def __init__(self, parameters: Parameters) -> None:
-        assert isinstance(parameters, TransferParameters)
-        self.parameters = parameters
 
     def phases(self) -> tuple[str, ...]:
-        """Out and back."""
+        """PUT, then GET."""
         return ("put", "get")
 
     def check(self, cluster: Cluster) -> list[str]:
@@ -85,7 +77,7 @@ class Transfer:
         return self.parameters.file_bytes * self.parameters.files
 
     def demands(self, phase: str, workers: int) -> Demand:
-        """Put: every copy is written, and travels where the client is no worker; get: one."""
+        """Bytes of all replicas for PUT (sent over the network by the client), of one for GET."""
         size = float(self.data_bytes())
         if phase == "put":
             copies = self.parameters.replication
@@ -94,18 +86,16 @@ class Transfer:
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Make the files, if they are not there from an earlier trial."""
-        client = _client(deployment)
-        folder = self._sources(client)
+        folder = self._sources(deployment)
         if not folder.is_dir():
-            self._run(client, ["make", str(folder), *self._numbers()], execution)
+            self._run(deployment, ["make", str(folder), *self._numbers()], execution)
 
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """Copy all files; raises TrialInvalidError if that fails."""
-        client = _client(deployment)
         streams, deadline_s = self.parameters.streams, execution.deadline_s
         if phase == "put":
-            sources = [self._sources(client) / name for name in self._names()]
-            return client.put(
+            sources = [self._sources(deployment) / name for name in self._names()]
+            return deployment.put(
                 sources,
                 f"{execution.folder}/data",
                 streams=streams,
@@ -113,15 +103,14 @@ class Transfer:
                 deadline_s=deadline_s,
             )
         remote = [f"{execution.folder}/data/{name}" for name in self._names()]
-        return client.get(
-            remote, self._back(client, execution), streams=streams, deadline_s=deadline_s
+        return deployment.get(
+            remote, self._back(deployment, execution), streams=streams, deadline_s=deadline_s
         )
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
-        """Valid if what came back is what was made, and HDFS held it in as many copies."""
-        client = _client(deployment)
-        made = self._digests(client, self._sources(client), execution)
-        back = self._digests(client, self._back(client, execution), execution)
+        """Valid if what came back is what was made, and HDFS held that many replicas."""
+        made = self._digests(deployment, self._sources(deployment), execution)
+        back = self._digests(deployment, self._back(deployment, execution), execution)
         held = deployment.files.list_files(f"{execution.folder}/data")
         total = sum(file.length_bytes for file in held)
         copies = "/".join(sorted({str(file.replication) for file in held})) or "none"
@@ -135,8 +124,7 @@ class Transfer:
 
     def clean(self, deployment: Deployment, execution: Execution) -> None:
         """Remove the trial's folder and what came back; what was made stays for later trials."""
-        client = _client(deployment)
-        self._run(client, ["remove", str(self._back(client, execution))], execution)
+        self._run(deployment, ["remove", str(self._back(deployment, execution))], execution)
         deployment.files.delete(execution.folder)
 
     def _names(self) -> list[str]:
@@ -145,32 +133,26 @@ class Transfer:
     def _numbers(self) -> list[str]:
         return [str(self.parameters.files), str(self.parameters.file_bytes)]
 
-    def _sources(self, client: Transfers) -> Path:
+    def _sources(self, client: Deployment) -> Path:
         return client.client_folder / f"made-{'-'.join(self._numbers())}"
 
-    def _back(self, client: Transfers, execution: Execution) -> Path:
+    def _back(self, client: Deployment, execution: Execution) -> Path:
         # of its own: several may copy at the same time
         return client.client_folder / f"back{execution.folder.replace('/', '-')}"
 
-    def _digests(self, client: Transfers, folder: Path, execution: Execution) -> dict[str, str]:
+    def _digests(self, client: Deployment, folder: Path, execution: Execution) -> dict[str, str]:
         """SHA-256 of each file of a folder by name, computed on the client."""
         text = self._run(client, ["digest", str(folder)], execution)
         pairs = (line.split(maxsplit=1) for line in text.splitlines() if line.startswith("part-"))
         return dict(pairs)
 
-    def _run(self, client: Transfers, words: list[str], execution: Execution) -> str:
-        argv = [sys.executable, "-P", made_data.__file__, *words]
+    def _run(self, client: Deployment, words: list[str], execution: Execution) -> str:
+        argv = [sys.executable, "-P", make_data.__file__, *words]
         return client.run_on_client(words[0], argv, deadline_s=execution.deadline_s)
 
 
-def _client(deployment: Deployment) -> Transfers:
-    if not isinstance(deployment, Transfers):
-        raise TrialInvalidError("this testbed has no client that could put or get files")
-    return deployment
-
-
 def _joined(digests: dict[str, str]) -> str:
-    """One digest as it is; of several, the digest of all, which names the order."""
+    """The only digest; of several, one digest over all names and digests in order."""
     if len(digests) == 1:
         return next(iter(digests.values()))
-    return made_data.digest_of("".join(f"{n} {d}\n" for n, d in sorted(digests.items())).encode())
+    return make_data.digest_of("".join(f"{n} {d}\n" for n, d in sorted(digests.items())).encode())

@@ -1,4 +1,4 @@
-"""Comparing results folders: what differs, whether it may be compared, and what came of it."""
+"""Comparison of results folders: differences, refusals and verdicts."""
 
 from windtunnel.analysis.compare.compare import CellComparison, Comparison, Pair, compare
 from windtunnel.analysis.compare.differences import Difference

@@ -1,9 +1,9 @@
-"""From results folders to verdicts: better, worse, not distinguishable, or refused.
+"""Verdicts on results folders: better, worse, not distinguishable, or refused.
 
-The first folder is the reference; each other one is compared with it. The family of the
-correction for many comparisons (Holm [1]_) is the total elapsed time of every matched workload
-and treatment, over all pairs of folders that are compared. Phases and other metrics are judged
-without correction and called hints.
+The first folder is the reference; each other folder is compared with it. The family of the
+correction for multiple comparisons (Holm [1]_) is the total elapsed time of every matched
+workload and treatment, over all compared pairs of folders. Verdicts on phases and other metrics
+have no correction and are called hints.
 
 References
 ----------
@@ -18,9 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from windtunnel.analysis.compare.differences import Difference, differences
-from windtunnel.analysis.compare.directions import Direction, direction_of
-from windtunnel.analysis.compare.matching import (
+from windtunnel.analysis.compare.cell_pairs import (
     Match,
     Matched,
     Side,
@@ -30,10 +28,13 @@ from windtunnel.analysis.compare.matching import (
     side_of,
     unmatched,
 )
+from windtunnel.analysis.compare.differences import Difference, differences
+from windtunnel.analysis.compare.directions import Direction, direction_of
 from windtunnel.analysis.compare.noise import Basis, Estimate, Points, estimate, predict
 from windtunnel.analysis.compare.refusals import Pairing, Refusal, refusals
 from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.stats import CONFIDENCE, INDICATIVE_BELOW
+from windtunnel.analysis.statistics.correction import holm
+from windtunnel.analysis.statistics.summary import CONFIDENCE, INDICATIVE_BELOW
 from windtunnel.results.folder import Results
 
 Verdict = Literal["better", "worse", "differs", "not distinguishable", "unknown"]
@@ -43,16 +44,18 @@ Verdict = Literal["better", "worse", "differs", "not distinguishable", "unknown"
 class CellComparison:
     """One phase and metric of one matched workload and treatment, other against reference.
 
-    ``ratio`` is other / reference (geometric means; a trend common to both folders taken out
-    where they are interleaved), with its 95 % interval ``low`` .. ``high``. ``p_adjusted`` is
-    Holm's for the family of ``primary`` comparisons, None for hints. ``detectable`` is the
-    smallest relative increase that would be seen with 80 % power: for a primary comparison at
-    the level of Holm's first step, for elapsed times of phases without correction, else None.
-    ``verdict`` is ``unknown`` where the spread is, or where a value is not positive.
+    ``ratio`` is other / reference (geometric means; for interleaved folders without the common
+    trend), with its 95 % interval ``low`` .. ``high``. ``p_adjusted`` is Holm's for the family
+    of ``primary`` comparisons, None for hints. ``detectable`` is the smallest relative increase
+    that is detected with 80 % power: for a primary comparison at the level of Holm's first
+    step, for elapsed times of phases without correction, else None. ``verdict`` is ``unknown``
+    if the spread is unknown, or if a value is not positive. ``treatment`` is an id, ``name`` the
+    name of the treatment.
     """
 
     workload: str
     treatment: str
+    name: str
     phase: str
     metric: str
     unit: str
@@ -74,18 +77,18 @@ class CellComparison:
 
     @property
     def primary(self) -> bool:
-        """Whether it belongs to the family that is corrected for."""
+        """Whether it belongs to the corrected family."""
         return self.metric == ELAPSED and self.phase == TOTAL
 
     @property
     def indicative(self) -> bool:
-        """Whether one of the cells has too few trials for more than an indication."""
+        """Whether one of the cells has too few trials for a firm result."""
         return min(self.n_reference, self.n_other) < INDICATIVE_BELOW
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One folder against the reference. No cells if it is refused."""
+    """One folder against the reference, without cells if the comparison is refused."""
 
     reference: str
     other: str
@@ -107,7 +110,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All folders against the reference; with ``history`` several earlier ones are it."""
+    """All folders against the reference; with ``history``, several folders are the reference."""
 
     reference: str
     pairs: list[Pair]
@@ -126,7 +129,7 @@ class Comparison:
 
 
 Named = tuple[str, Results]
-"""A folder as the user named it, and what it holds."""
+"""A folder with the name that the user entered, and its results."""
 
 
 def compare(
@@ -136,10 +139,10 @@ def compare(
     allowed: Sequence[str] = (),
     history: bool = False,
 ) -> Comparison:
-    """Compare at least two folders, the first being the reference.
+    """Compare at least two folders; the first one is the reference.
 
-    With ``history`` all but the last are earlier runs of the same thing (at least two), and
-    the last one is judged by how much they differ among themselves.
+    With ``history``, all folders but the last are earlier runs of the same study (at least two).
+    The last one is compared with them on the basis of the spread between them.
     """
     sides = [side_of(name, results) for name, results in folders]
     if history:
@@ -155,7 +158,7 @@ def compare(
 
 
 def _against_history(sides: Sequence[Side], by: Match, allowed: Sequence[str]) -> Comparison:
-    """The last folder against the earlier ones; each earlier one must be comparable with it."""
+    """The last folder against the earlier ones; each of these must be comparable with it."""
     *earlier, new = sides
     names = tuple(side.name for side in earlier)
     pairings = [_pairing(side, new, by) for side in earlier]
@@ -200,7 +203,7 @@ def _cell(p: Pairing, m: Matched, where: Where) -> CellComparison:
             p.a.beside(m.treatment, where),
             p.b.beside(m.other, where),
         )
-    return _told(m, where, unit, (a, b), found)
+    return _comparison_of(m, where, unit, (a, b), found)
 
 
 def _history_cells(pairings: Sequence[Pairing]) -> list[CellComparison]:
@@ -224,18 +227,18 @@ def _history_cells(pairings: Sequence[Pairing]) -> list[CellComparison]:
         guess = predict(new.points(treatment, where), [points for points, _ in earlier])
         before = [value for _, values in earlier for value in values]
         m = places[(treatment, where)]
-        rows.append(_told(m, where, sample.unit, (before, sample.values), guess))
+        rows.append(_comparison_of(m, where, sample.unit, (before, sample.values), guess))
     return rows
 
 
-def _told(
+def _comparison_of(
     m: Matched,
     where: Where,
     unit: str,
     values: tuple[Sequence[float], Sequence[float]],
     found: Estimate | None,
 ) -> CellComparison:
-    """The numbers of one comparison; the verdict before any correction."""
+    """The numbers of one comparison, with the verdict before correction."""
     a, b = values
     workload, phase, metric = where
     direction = direction_of(metric, unit)
@@ -245,6 +248,7 @@ def _told(
     return CellComparison(
         workload=workload,
         treatment=m.label,
+        name=m.name,
         phase=phase,
         metric=metric,
         unit=unit,
@@ -267,7 +271,7 @@ def _told(
 
 
 def _detectable(found: Estimate | None, family: int) -> float | None:
-    """The smallest relative increase seen with 80 % power, at Holm's first step."""
+    """The smallest relative increase detected with 80 % power, at Holm's first step."""
     seen = None if found is None else found.detectable(1 - (1 - CONFIDENCE) / family)
     return None if seen is None else _exp(seen) - 1
 
@@ -284,17 +288,15 @@ def _verdict(p: float | None, log: float | None, direction: Direction | None) ->
 
 def _corrected(comparison: Comparison) -> Comparison:
     """Holm's correction over the primary comparisons of all pairs."""
-    from statsmodels.stats.multitest import multipletests  # takes a second to import
-
     known = [c.p for pair in comparison.pairs for c in pair.totals if c.p is not None]
     if not known:
         return comparison
-    adjusted = iter(multipletests(known, alpha=1 - CONFIDENCE, method="holm")[1])
+    adjusted = iter(holm(known))
 
     def correct(c: CellComparison) -> CellComparison:
         if not c.primary or c.p is None or c.ratio is None:
             return c
-        p = float(next(adjusted))
+        p = next(adjusted)
         verdict = _verdict(p, math.log(c.ratio), c.direction)
         seen = _detectable(c.estimate, len(known))
         return replace(c, p_adjusted=p, verdict=verdict, detectable=seen)
@@ -304,5 +306,5 @@ def _corrected(comparison: Comparison) -> Comparison:
 
 
 def _exp(log: float) -> float:
-    """exp, finite: with two trials an interval can exceed what a float holds."""
+    """exp, limited: with two trials an interval can exceed the range of a float."""
     return math.exp(max(-700.0, min(700.0, log)))

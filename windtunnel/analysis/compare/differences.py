@@ -1,4 +1,4 @@
-"""Everything that differs between two folders besides their numbers."""
+"""All differences between two folders except the measured values."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from windtunnel.analysis.compare.matching import Matched, Side
+from windtunnel.analysis.compare.cell_pairs import Matched, Side
 from windtunnel.cluster.quantity import QuantityError, parse_bytes
 from windtunnel.results.record import Trial
 
 Group = Literal["study", "cluster", "settings", "software", "workload", "protocol", "machine"]
 UNKNOWN = "not stated"
 LABELS = frozenset({"name", "note", "parent"})
-"""Parts of a cluster description that name it and change nothing."""
-VERSIONS_OF_OURS = ("windtunnel", "windtunnel_commit", "python")
+"""Parts of a cluster description that are only names."""
+OWN_VERSIONS = ("windtunnel", "windtunnel_commit", "python")
 WORKED_OUT = ("daemon_jvm", "class_archive")
-"""Parts of the provenance's software that are settings of ours rather than versions."""
+"""Parts of the provenance's software that are settings of Windtunnel and not versions."""
 NO_SETTING = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not the same. ``at`` names the treatment where only one has it.
+    """One difference. ``at`` is the id of the treatment that has it, if not all do, ``at_name``
+    its name.
 
-    ``derived`` ones were not described: the program worked them out from what was.
+    A ``derived`` difference is not in the description: the program computed it from there.
     """
 
     group: Group
@@ -35,15 +36,16 @@ class Difference:
     other: str
     at: str = ""
     derived: bool = False
+    at_name: str = ""
 
     @property
     def label_only(self) -> bool:
-        """Whether it is a mere name."""
+        """Whether only a name differs."""
         return self.group == "cluster" and self.what in LABELS
 
 
 def differences(a: Side, b: Side, matched: Sequence[Matched]) -> list[Difference]:
-    """The differences by group; those that hold at every matched treatment are told once."""
+    """The differences by group; those that all matched treatments have are listed once."""
     rows = [*_study(a, b)]
     everywhere: dict[Difference, list[str]] = {}
     for m in matched:
@@ -52,8 +54,10 @@ def differences(a: Side, b: Side, matched: Sequence[Matched]) -> list[Difference
     count = len({m.treatment for m in matched})
     for row, places in everywhere.items():
         named = list(dict.fromkeys(places))
-        at = "" if len(named) == count else ", ".join(named)
-        rows.append(replace(row, at=at))
+        if len(named) == count:
+            named = []
+        names = "; ".join(a.names[key] for key in named)
+        rows.append(replace(row, at=", ".join(named), at_name=names))
     rules = [flat(side.results.study.protocol.model_dump()) for side in (a, b)]
     rows += _diff("protocol", rules[0], rules[1])
     rows += _diff("machine", machine(a), machine(b))
@@ -62,7 +66,7 @@ def differences(a: Side, b: Side, matched: Sequence[Matched]) -> list[Difference
 
 
 def machine(side: Side) -> dict[str, str]:
-    """Facts on the machine from the provenance; several values are joined."""
+    """Facts about the machine from the provenance; several values are joined."""
     found: dict[str, dict[str, None]] = {}
     for facts in provenances(side):
         for key, value in flat(facts.get("machine")).items():
@@ -74,13 +78,13 @@ def machine(side: Side) -> dict[str, str]:
 
 
 def provenances(side: Side) -> list[dict[str, Any]]:
-    """The provenances of the trials that count, each once."""
+    """The provenances of the counted trials, each once."""
     trials = {t.provenance: t for t in side.trials if t.provenance}
     return [side.results.provenance(trial) for trial in trials.values()]
 
 
 def described(side: Side, treatment: str) -> dict[str, str]:
-    """The cluster description with the treatment's changes, by path; what is null is left out."""
+    """The cluster description with the treatment's overrides, by path, without null values."""
     paths = flat(side.results.study.cluster)
     for path, value in side.treatments[treatment].overrides.items():
         if not path.startswith("workloads."):
@@ -90,7 +94,7 @@ def described(side: Side, treatment: str) -> dict[str, str]:
 
 
 def parameters(side: Side, m: Matched, treatment: str) -> dict[str, str]:
-    """The workload's parameters as they ran; sizes in bytes, however they were written."""
+    """The parameters with which the workload ran; all sizes are in bytes."""
     trials = [t for t in side.trials if (t.workload, t.treatment.id) == (m.workload, treatment)]
     found: dict[str, dict[str, None]] = {}
     for trial in trials:
@@ -100,14 +104,15 @@ def parameters(side: Side, m: Matched, treatment: str) -> dict[str, str]:
 
 
 def effective(side: Side, m: Matched, treatment: str) -> tuple[dict[str, str], dict[str, str]]:
-    """(software, settings that are no default) of a cell, from its first provenance."""
+    """(software, settings other than defaults) of a cell, from its first provenance."""
     trial = _first(side, m.workload, treatment)
     facts = side.results.provenance(trial) if trial is not None else {}
     inner = facts.get("software", facts)
     software = dict(inner) if isinstance(inner, dict) else {}
     settings = _named(software.pop("settings", {}))
     jars = _named(software.pop("jars", {}))
-    for key in ("machine", *VERSIONS_OF_OURS):
+    software["plug-in"] = facts.get("plugins")
+    for key in ("machine", *OWN_VERSIONS):
         software.pop(key, None)
     for key in WORKED_OUT:
         settings |= flat({key: software.pop(key, None)})
@@ -115,7 +120,7 @@ def effective(side: Side, m: Matched, treatment: str) -> tuple[dict[str, str], d
 
 
 def flat(data: Any, path: str = "") -> dict[str, str]:
-    """Nested data as path -> text; null and empty values are left out."""
+    """Nested data as path -> text, without null and empty values."""
     if isinstance(data, Mapping):
         rows: dict[str, str] = {}
         for key, value in data.items():
@@ -141,7 +146,7 @@ def _study(a: Side, b: Side) -> list[Difference]:
 
 
 def _at(a: Side, b: Side, m: Matched) -> list[Difference]:
-    """What differs at one matched treatment: description, software, settings, parameters."""
+    """Differences at one matched treatment: description, software, settings, parameters."""
     rows = []
     ours, theirs = described(a, m.treatment), described(b, m.other)
     for row in _diff("cluster", ours, theirs):
@@ -150,7 +155,7 @@ def _at(a: Side, b: Side, m: Matched) -> list[Difference]:
         group = "software" if head == "software" else group
         what = rest if group == "settings" else row.what
         rows.append(Difference(group, what, row.reference, row.other))
-    told = {row.what for row in rows}
+    reported = {row.what for row in rows}
     (software_a, settings_a), (software_b, settings_b) = (
         effective(s, m, t) for s, t in ((a, m.treatment), (b, m.other))
     )
@@ -158,7 +163,7 @@ def _at(a: Side, b: Side, m: Matched) -> list[Difference]:
         rows += _jars_as_one(_diff("software", software_a, software_b))
     if settings_a and settings_b:
         found = _diff("settings", settings_a, settings_b, missing=NO_SETTING)
-        rows += [replace(row, derived=True) for row in found if row.what not in told]
+        rows += [replace(row, derived=True) for row in found if row.what not in reported]
     ours, theirs = parameters(a, m, m.treatment), parameters(b, m, m.other)
     for row in _diff("workload", ours, theirs):
         what = f"{m.workload}.{row.what}"
@@ -178,7 +183,7 @@ def _diff(
 
 
 def _jars_as_one(rows: Sequence[Difference]) -> list[Difference]:
-    """All jars that differ as one row, unless there are few."""
+    """All different jars in one row, unless they are few."""
     jars = [row for row in rows if row.what.startswith("jar ")]
     if len(jars) <= 3:
         return list(rows)

@@ -1,23 +1,24 @@
-"""How sure a difference between two results folders is, drift between them included.
+"""Uncertainty of a difference between two results folders, including drift between them.
 
-Trials of one folder share a session: one machine in one state. What moves between two
-sessions is not in the spread within either. Three situations, by the times of the trials:
+The trials of one folder share a session: one machine in one state. A change between two
+sessions is not part of the spread within either of them. There are three situations, which are
+distinguished by the times of the trials:
 
-- **interleaved**: the folders ran at the same time. A drift hits both alike; the trend that
-  they share is taken out (analysis of covariance), which costs almost nothing.
-- **back to back**: the drift may have gone on from one folder into the next. The verdict must
-  hold twice: with the drift of each folder added to the uncertainty, and with the common trend
-  taken out. The interval is the hull of both.
-- **apart**: nothing links the two sessions. The drift of each folder is added to the
-  uncertainty; a shift of another kind cannot be seen, and a caveat says so.
+- **interleaved**: the folders ran at the same time. A drift affects both equally; the common
+  trend is removed (analysis of covariance), which costs almost no precision.
+- **back to back**: the drift may have continued from one folder into the next. The verdict must
+  hold in two cases: with the drift of each folder added to the uncertainty, and with the common
+  trend removed. The interval is the hull of both.
+- **apart**: the two sessions are not related. The drift of each folder is added to the
+  uncertainty; any other shift cannot be detected, and a caveat states this.
 
-The drift that a folder shows over its span, D, is added as the variance of a start at a random
-point of such a ramp, D^2 / 12 per folder. D is the estimated one, its own error included, so
-the term is too large rather than too small. Taking a trend out never narrows an interval
-except for interleaved folders, where it is common to both by design.
+The drift D of a folder over its span is added as the variance of a start at a random point of
+such a ramp, D^2 / 12 per folder. D is the estimate including its own error, so the term is too
+large rather than too small. Removing a trend never narrows an interval except for interleaved
+folders, where the trend is common to both by design.
 
-Where folders hold several deployments, the deployment is the unit: trials of one deployment
-share its start (a nested design; means of deployments, Welch).
+If folders contain several deployments, the deployment is the unit, because trials of one
+deployment share its start (a nested design; means of deployments, Welch).
 
 All values are natural logarithms, times are seconds.
 """
@@ -30,18 +31,26 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from windtunnel.analysis.stats import CONFIDENCE, POWER, Contrast, contrast, two_sided_p
+from windtunnel.analysis.statistics.summary import (
+    CONFIDENCE,
+    POWER,
+    Contrast,
+    contrast,
+    two_sided_p,
+)
 
 Basis = Literal["interleaved", "back to back", "apart", "untimed", "history"]
 
 INTERLEAVED_WITHIN = 0.25
-"""Folders ran at the same time if their middles are this share of their span apart, or less."""
+"""Folders ran at the same time if the distance of their middles is at most this fraction of
+their span."""
 NEAR_WITHIN = 2.0
-"""A drift may have gone on between folders whose middles are at most this many spans apart."""
+"""A drift may have continued between folders if the distance of their middles is at most this
+number of spans."""
 ROUNDING = 1e-12
 """Differences of logarithms below this are rounding errors."""
 NESTED_FROM = 2
-"""Deployments per folder from which the deployment is the unit."""
+"""Number of deployments per folder from which the deployment is the unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ class Points:
 
     @property
     def span(self) -> float:
-        """Time from the first start to the last, stretched to whole trials; 0 if not timed."""
+        """Time from the first start to the last, extended to complete trials; 0 if not timed."""
         n = len(self.times)
         return (max(self.times) - min(self.times)) * n / (n - 1) if n > 1 else 0.0
 
@@ -81,7 +90,7 @@ class Estimate:
         return min(low for low, _ in known), max(high for _, high in known)
 
     def p(self) -> float | None:
-        """p value of "no difference": the largest, and 1 if the contrasts point apart."""
+        """p value of "no difference": the largest one, and 1 if the contrasts differ in sign."""
         found = [_p(c) for c in self.contrasts]
         known = [p for p in found if p is not None]
         if len(known) < len(found):
@@ -90,7 +99,7 @@ class Estimate:
         return 1.0 if len(signs) > 1 else max(known)
 
     def detectable(self, confidence: float = CONFIDENCE, power: float = POWER) -> float | None:
-        """The smallest true difference of logarithms that would be seen with this power."""
+        """The smallest true difference of logarithms that is detected with this power."""
         found = [c.detectable(confidence, power) for c in self.contrasts]
         known = [value for value in found if value is not None]
         return max(known) if len(known) == len(found) else None
@@ -113,21 +122,21 @@ class Trend:
 def estimate(
     a: Points,
     b: Points,
-    beside_a: Sequence[Points] = (),
-    beside_b: Sequence[Points] = (),
+    others_a: Sequence[Points] = (),
+    others_b: Sequence[Points] = (),
 ) -> Estimate:
     """Difference of means ``b - a`` of two cells of at least one trial each.
 
-    ``beside_a`` and ``beside_b`` are the other treatments of the same workload, phase and
-    metric in the two folders: they help to see the drift.
+    ``others_a`` and ``others_b`` are the other treatments of the same workload, phase and
+    metric in the two folders; they improve the estimate of the drift.
     """
     nested = all(len(set(p.deployments) - {None}) >= NESTED_FROM for p in (a, b))
     if nested:
-        a, b, beside_a, beside_b = _units(a), _units(b), *map(_all_units, (beside_a, beside_b))
+        a, b, others_a, others_b = _units(a), _units(b), *map(_all_units, (others_a, others_b))
     plain = contrast([(1.0, b.logs), (-1.0, a.logs)])
     if plain.se is None or not a.times or not b.times:
         return Estimate((plain,), "untimed", nested)
-    trend_a, trend_b = trend([a, *beside_a]), trend([b, *beside_b])
+    trend_a, trend_b = trend([a, *others_a]), trend([b, *others_b])
     if trend_a is None or trend_b is None:
         return Estimate((plain,), "untimed", nested)
     inflated = _inflated(plain, trend_a.slope * a.span, trend_b.slope * b.span)
@@ -135,7 +144,7 @@ def estimate(
     span = (a.span + b.span) / 2
     if abs(gap) > NEAR_WITHIN * span:
         return Estimate((inflated,), "apart", nested)
-    common = trend([a, *beside_a, b, *beside_b])
+    common = trend([a, *others_a, b, *others_b])
     if common is None or common.df < 1:
         return Estimate((inflated,), "apart", nested)
     carried = _carried(plain, a, b, common, gap)
@@ -145,11 +154,11 @@ def estimate(
 
 
 def predict(new: Points, earlier: Sequence[Points]) -> Estimate:
-    """The mean of a new folder against those of at least two earlier ones.
+    """The mean of a new folder against those of at least two earlier folders.
 
-    Noise is the spread of the folders' means: a prediction interval for one more folder,
-    Student's t with ``len(earlier) - 1`` degrees of freedom. If the new folder holds fewer
-    trials than the earlier ones, the larger error of its mean is added. Here the interval is
+    The noise is the spread of the folders' means: a prediction interval for one more folder,
+    Student's t with ``len(earlier) - 1`` degrees of freedom. If the new folder has fewer
+    trials than the earlier ones, the larger error of its mean is added. The interval is that
     of ``new - earlier``, as for :func:`estimate`.
     """
     means = [fmean(points.logs) for points in earlier]
@@ -167,7 +176,7 @@ def predict(new: Points, earlier: Sequence[Points]) -> Estimate:
 
 
 def trend(series: Sequence[Points]) -> Trend | None:
-    """The common slope over time; None where the times do not differ."""
+    """The common slope over time; None if the times do not differ."""
     sxx = sxy = syy = 0.0
     count = groups = 0
     for points in series:
@@ -194,11 +203,11 @@ def _inflated(plain: Contrast, drift_a: float, drift_b: float) -> Contrast:
 
 
 def _carried(plain: Contrast, a: Points, b: Points, common: Trend, gap: float) -> Contrast:
-    """The contrast as if the common trend had gone on over ``gap`` seconds.
+    """The contrast if the common trend continued over ``gap`` seconds.
 
-    Each cell keeps a variance of its own (Welch); that of the slope is pooled over all series.
+    Each cell has its own variance (Welch); that of the slope is pooled over all series.
     """
-    left = common.df / (common.df + 1)  # the slope took its share of a degree of freedom
+    left = common.df / (common.df + 1)  # The slope uses one degree of freedom.
     parts = [
         (_squares(p.logs, p.times, common.slope) / ((n - 1) * left) / n, (n - 1) * left)
         for p in (a, b)
@@ -214,7 +223,7 @@ def _carried(plain: Contrast, a: Points, b: Points, common: Trend, gap: float) -
 
 
 def _squares(logs: Sequence[float], times: Sequence[float] = (), slope: float = 0.0) -> float:
-    """Sum of squares about the mean, after taking a slope out."""
+    """Sum of squares about the mean, after removal of a slope."""
     rest = [y - slope * t for y, t in zip(logs, times, strict=True)] if times else list(logs)
     mean = fmean(rest)
     return sum((value - mean) ** 2 for value in rest)

@@ -1,6 +1,6 @@
-"""Reasons why the numbers of two folders must not be compared. A new one is an entry in REFUSALS.
+"""Reasons why two folders must not be compared. To add a reason, add an entry to REFUSALS.
 
-What is not known on one side is no reason to refuse; it becomes a caveat.
+A fact that is unknown on one side is not a reason to refuse; it becomes a caveat.
 """
 
 from __future__ import annotations
@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from windtunnel.analysis.compare.cell_pairs import Matched, Side
 from windtunnel.analysis.compare.differences import (
     Difference,
     described,
     effective,
     machine,
 )
-from windtunnel.analysis.compare.matching import Matched, Side
-from windtunnel.analysis.words import listed, plural
+from windtunnel.analysis.formatting import listed, plural
 from windtunnel.cluster.quantity import QuantityError, parse_bytes
 from windtunnel.results.record import Trial
 
 MEMORY_TOLERANCE = 0.02
-"""Share by which the memory of one machine may seem to differ: kernels reserve varying parts."""
+"""Fraction by which the reported memory of one machine may vary: kernels reserve a part."""
 SUBJECTS = ("cluster", "settings", "software")
-"""What may be the thing compared, if it is the only one of these that differs."""
+"""Groups that may be the subject of the comparison, if only one of them differs."""
 MACHINE_FACTS = {
     "CPU model": ("cpu_model", "cpu"),
     "threads": ("cpu_threads", "cores"),
@@ -35,7 +35,7 @@ HDFS_DEFAULT = "3"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reason not to compare. ``overridable`` ones can be allowed; ``allowed`` ones were."""
+    """A reason not to compare. The user can allow ``overridable`` ones; ``allowed``: did so."""
 
     id: str
     text: str
@@ -45,7 +45,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two folders, what was matched in them, and what differs."""
+    """Two folders, their matched treatments, and their differences."""
 
     a: Side
     b: Side
@@ -60,26 +60,26 @@ class Pairing:
 
 
 def refusals(pairing: Pairing, allowed: Sequence[str] = ()) -> list[Refusal]:
-    """All reasons that hold; those in ``allowed`` are marked, unless they cannot be allowed."""
+    """All reasons that apply; those in ``allowed`` are marked if they are overridable."""
     found = [refusal for rule in REFUSALS for refusal in rule(pairing)]
     return [replace(r, allowed=r.overridable and r.id in allowed) for r in found]
 
 
 def no_match(p: Pairing) -> Iterator[Refusal]:
-    """Nothing in common: other workloads or other treatments."""
+    """The folders have no workload and treatment in common."""
     if not p.matched:
         hint = "no workload ran in both at the same levels"
         ran = {t.workload for t in p.a.trials} & {t.workload for t in p.b.trials}
-        hint += "; --match workload pairs single treatments whatever their levels" if ran else ""
+        hint += "; --match workload compares single treatments with different levels" if ran else ""
         yield Refusal("no-match", hint, overridable=False)
 
 
 def same_trials(p: Pairing) -> Iterator[Refusal]:
-    """A copy of a folder is no second measurement."""
+    """The copy of a folder is not a second measurement."""
     ids = [{(t.study_id, t.id, t.started_at) for t in s.trials} for s in (p.a, p.b)]
     both = len(ids[0] & ids[1])
     if both and p.a.timed:
-        text = f"{plural(both, 'trial')} of one are trials of the other: a copy is no new run"
+        text = f"both folders contain the same {plural(both, 'trial')}: one is a copy"
         yield Refusal("same-trials", text, overridable=False)
 
 
@@ -88,45 +88,45 @@ def kind(p: Pairing) -> Iterator[Refusal]:
     a, b = ({t.kind for t in s.trials} or {s.results.study.kind} for s in (p.a, p.b))
     if a != b:
         said = f"{' and '.join(sorted(a))} against {' and '.join(sorted(b))} numbers"
-        yield Refusal("kind", f"{said}: their errors are not of one kind")
+        yield Refusal("kind", f"{said}: their errors are of different kinds")
 
 
 def scale(p: Pairing) -> Iterator[Refusal]:
-    """Seconds of a scale model are never those of a full-size cluster."""
-    scaled = ["scaled" in {t.testbed for t in s.trials} for s in (p.a, p.b)]
-    if scaled[0] != scaled[1]:
-        text = "one is a scale model: its seconds are not those of a full-size cluster"
+    """Times of a scale model are never those of a full-size cluster."""
+    a, b = (side.results.study.scale is not None for side in (p.a, p.b))
+    if a != b:
+        text = "one is a scale model: its times are not those of a full-size cluster"
         yield Refusal("scale", text, overridable=False)
 
 
 def testbed(p: Pairing) -> Iterator[Refusal]:
-    """The testbed decides what a second means."""
+    """Times on different testbeds are not comparable."""
     a, b = (p.a.results.study.testbed, p.b.results.study.testbed)
     if a != b:
         yield Refusal("testbed", f"testbed {a} against {b}")
 
 
 def workload_parameters(p: Pairing) -> Iterator[Refusal]:
-    """Other data sizes or other parameters are other work."""
+    """Different data sizes or parameters are different work."""
     rows = [row for row in p.differences if row.group == "workload"]
     if rows:
         said = [f"{row.what} {row.reference} against {row.other}" for row in rows]
-        yield Refusal("workload-parameters", f"not the same work: {listed(said)}")
+        yield Refusal("workload-parameters", f"different work: {listed(said)}")
 
 
 def replication(p: Pairing) -> Iterator[Refusal]:
-    """Each further copy is written and sent once more."""
+    """Each additional replica is written and sent over the network."""
     said: dict[str, None] = {}
     for m in p.matched:
         a, b = _replication(p.a, m, m.treatment), _replication(p.b, m, m.other)
         if a is not None and b is not None and a != b:
             said[f"{a} against {b}"] = None
     if said:
-        yield Refusal("replication", f"copies of each block: {listed(list(said))}")
+        yield Refusal("replication", f"replicas of each block: {listed(list(said))}")
 
 
 def machines(p: Pairing) -> Iterator[Refusal]:
-    """Seconds of another machine differ for reasons that are not the study's."""
+    """Times on another machine differ for reasons outside the study."""
     a, b = machine(p.a), machine(p.b)
     said = []
     for name, keys in MACHINE_FACTS.items():
@@ -141,21 +141,21 @@ def machines(p: Pairing) -> Iterator[Refusal]:
 
 
 def cache(p: Pairing) -> Iterator[Refusal]:
-    """Warm against dropped caches: memory against disks."""
+    """Warm caches measure memory, dropped caches measure disks."""
     a, b = (s.results.study.protocol.cache for s in (p.a, p.b))
     states = [
         {t.before.cache_state for t in s.trials if t.before is not None} - {"unknown"}
         for s in (p.a, p.b)
     ]
     if a != b:
-        yield Refusal("cache", f"protocol with caches {a} against {b}")
+        yield Refusal("cache", f"cache state of the protocol: {a} against {b}")
     elif all(states) and states[0] != states[1]:
         said = " against ".join(" and ".join(sorted(s)) for s in states)
-        yield Refusal("cache", f"caches before the trials: {said}")
+        yield Refusal("cache", f"cache state before the trials: {said}")
 
 
 def verdict_rules(p: Pairing) -> Iterator[Refusal]:
-    """What counts as valid decides which trials are averaged."""
+    """The rules of validity determine which trials are averaged."""
     said = []
     a, b = (s.results.study.protocol.invalidate for s in (p.a, p.b))
     if a != b:
@@ -164,22 +164,22 @@ def verdict_rules(p: Pairing) -> Iterator[Refusal]:
         names = [{c.name for t in side for c in t.verdict.checks} for side in p.trials(m)]
         if names[0] != names[1]:
             odd = sorted(names[0] ^ names[1])
-            said.append(f"{m.workload}: checked in only one of them: {listed(odd)}")
+            said.append(f"{m.workload}: checked in only one folder: {listed(odd)}")
     if said:
         yield Refusal("verdict-rules", listed(list(dict.fromkeys(said))))
 
 
 def several_changes(p: Pairing) -> Iterator[Refusal]:
-    """With two things changed at once, neither is what was compared.
+    """If two groups differ at once, a difference cannot be attributed to one of them.
 
-    Settings that were worked out from the description follow from what differs there.
+    Settings that were computed from the description are excluded: they follow from it.
     """
     rows = [row for row in p.differences if row.group in SUBJECTS and not row.label_only]
     rows = [row for row in rows if not row.derived]
     groups = {group: [r for r in rows if r.group == group] for group in SUBJECTS}
     changed = [f"{group} ({listed([r.what for r in rs], 3)})" for group, rs in groups.items() if rs]
     if len(changed) > 1:
-        text = f"{' and '.join(changed)} differ at once: no difference could be put down to one"
+        text = f"{' and '.join(changed)} differ: no difference could be attributed to one of them"
         yield Refusal("several-changes", text)
 
 
@@ -210,7 +210,7 @@ IDS = (
     "verdict-rules",
     "several-changes",
 )
-"""Their ids, in the same order."""
+"""The ids of the reasons, in the same order."""
 
 
 def _key(m: Matched, treatment: str) -> tuple[str, str]:
@@ -218,7 +218,7 @@ def _key(m: Matched, treatment: str) -> tuple[str, str]:
 
 
 def _replication(side: Side, m: Matched, treatment: str) -> str | None:
-    """Copies of a block: as described, else as set, else Hadoop's default; None if not HDFS's."""
+    """Replicas of a block: as described, else as set, else Hadoop's default; None without HDFS."""
     paths = described(side, treatment)
     _, settings = effective(side, m, treatment)
     if "storage.erasure_code" in paths:

@@ -1,1 +1,1 @@
-"""Rules of trust as code: each is a function from evidence to the warnings that it raises."""
+"""Rules of trust as code: each rule is a function from the evidence to its warnings."""

@@ -11,20 +11,20 @@ from statistics import median
 import numpy as np
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning, slot
+from windtunnel.analysis.formatting import listed, percent, plural
 from windtunnel.analysis.observations import total_elapsed
-from windtunnel.analysis.stats import two_sided_p
-from windtunnel.analysis.words import listed, percent, plural
+from windtunnel.analysis.statistics.summary import two_sided_p
 from windtunnel.results.record import Trial
 
 CHANCE = 0.05
 STOLEN_AT_MOST = 0.05
-"""Share of the CPU that other guests of the physical machine may take during a trial."""
+"""Maximum fraction of the CPU that other virtual machines may use during a trial."""
 DRIFT_AT_LEAST = 0.03
-"""A trend is reported if it is significant and moves the result by this much over the study."""
+"""A trend is reported if it is significant and changes the result by this much over the study."""
 LOAD_MARGIN = 1.0
-"""Runnable processes above the typical load that are always tolerated."""
+"""Number of runnable processes above the typical load that is always accepted."""
 SATURATED = "saturated"
-"""Flag of a trial whose workload did not reach the rate that it was asked for (rule 11)."""
+"""Flag of a trial whose workload did not reach its target rate (rule 11)."""
 MAD_LIMIT = 3.5
 """Modified z score of an outlier: Iglewicz & Hoaglin (1993), How to detect and handle outliers."""
 
@@ -45,9 +45,10 @@ def not_randomised(evidence: Evidence) -> Iterator[ReportWarning]:
             id="order-not-randomised",
             rule=1,
             severity="serious",
-            text="all trials of one treatment ran before those of the next: any drift of the "
-            "machine looks like an effect",
-            advice="let 'windtunnel run' order the trials (interleaved rounds, protocol.seed).",
+            text="all trials of one treatment ran before those of the next: a drift of the "
+            "machine cannot be distinguished from an effect",
+            advice="run the trials with 'windtunnel run', which interleaves them in random order "
+            "(protocol.seed).",
         )
         return
     orders = {
@@ -58,19 +59,19 @@ def not_randomised(evidence: Evidence) -> Iterator[ReportWarning]:
     whole = sum(len(done) == len(slots) for done in rounds.values())
     if len(orders) == 1 and whole > 1:
         luck = math.exp(-math.lgamma(len(slots) + 1) * (whole - 1))
-        by_chance = f"a random order repeats like this with a chance of {luck:.2g}"
+        by_chance = f"probability in a random order: {luck:.2g}"
         yield ReportWarning(
             id="order-not-randomised",
             rule=1,
             severity="serious" if luck < CHANCE else "note",
-            text=f"every round ran in the same order ({by_chance}): what comes later in a round "
-            "may differ because of its place",
+            text=f"every round ran in the same order ({by_chance}): a difference may be caused "
+            "by the position in the round",
             advice="use another protocol.seed, or more rounds.",
         )
 
 
 def stolen_cpu(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 8: on a virtual machine, CPU taken by other guests disturbs what is measured."""
+    """Rule 8: CPU time that other virtual machines use (steal time) disturbs the measurement."""
     shares = {
         trial.id: trial.metrics["cpu_steal_share"].value
         for trial in evidence.counted
@@ -83,16 +84,16 @@ def stolen_cpu(evidence: Evidence) -> Iterator[ReportWarning]:
             id="cpu-stolen",
             rule=8,
             severity="caution",
-            text=f"other guests of the physical machine took more than "
+            text=f"other virtual machines on the physical host used more than "
             f"{percent(STOLEN_AT_MOST, signed=False)} of the CPU in {plural(len(hit), 'trial')} "
-            f"(at worst {percent(worst, signed=False)})",
-            advice="absolute times of these trials are too long; ratios within a round suffer "
-            "less. Measure on a machine of your own, or add rounds.",
+            f"(maximum {percent(worst, signed=False)})",
+            advice="the absolute times of these trials are too long; ratios within a round are "
+            "less affected. Measure on a dedicated machine, or add rounds.",
         )
 
 
 def invalid_trials(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 5: invalid trials are kept, shown with their reasons and never averaged."""
+    """Rule 5: invalid trials are stored, reported with their reasons and never averaged."""
     invalid = [t for t in evidence.results.trials if not t.verdict.valid]
     if not invalid:
         return
@@ -102,10 +103,10 @@ def invalid_trials(evidence: Evidence) -> Iterator[ReportWarning]:
         id="invalid-trials",
         rule=5,
         severity="serious" if len(invalid) * 2 >= ran else "caution",
-        text=f"{len(invalid)} of {plural(ran, 'trial')} invalid and left out of every number: "
+        text=f"{len(invalid)} of {plural(ran, 'trial')} invalid and excluded from all results: "
         + listed([f"{reason} ({count}x)" for reason, count in reasons.most_common()]),
-        advice="read the reasons; if one treatment fails more than the others, its valid trials "
-        "are a selection and flatter it.",
+        advice="read the reasons; if one treatment fails more often than the others, the results "
+        "of its valid trials may be too good.",
     )
 
 
@@ -117,14 +118,14 @@ def unverified(evidence: Evidence) -> Iterator[ReportWarning]:
             id="unverified",
             rule=5,
             severity="serious",
-            text=f"output of {plural(len(bare), 'trial')} was not verified ({listed(bare, 3)})",
-            advice="use a workload that verifies its output; a job that succeeds with empty "
-            "output is fast.",
+            text=f"the output of {plural(len(bare), 'trial')} was not verified ({listed(bare, 3)})",
+            advice="use a workload that verifies its output; a job that writes no output can "
+            "succeed, and is fast.",
         )
 
 
 def load_before(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 8: nothing else may run; load before the start far above that of the other trials."""
+    """Rule 8: no other work may run; the load before a trial must be similar in all trials."""
     known = [t for t in evidence.counted if t.before is not None]
     loads = [t.before.load_1min for t in known if t.before is not None]
     if len(known) < 3:
@@ -139,14 +140,14 @@ def load_before(evidence: Evidence) -> Iterator[ReportWarning]:
             id="load-before-start",
             rule=8,
             severity="caution",
-            text=f"load before the start was far above the usual {typical:.1f} in {names}",
-            advice="keep the machine free of other work, or put a pause between trials; the "
-            "trials stay in, look at them in the plot.",
+            text=f"the load before the start was far above the median {typical:.1f} in {names}",
+            advice="stop other work on the machine, or add a pause between trials; the trials "
+            "remain in the results, check them in the chart of trials.",
         )
 
 
 def settings_changed(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 8: within a study nothing but the treatment changes; what ran is recorded."""
+    """Rule 8: only the treatment changes within a study, and the provenance is recorded."""
     if not evidence.measured:
         return
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -154,15 +155,17 @@ def settings_changed(evidence: Evidence) -> Iterator[ReportWarning]:
     for trial in evidence.counted:
         if trial.provenance:
             found[slot(trial)].add(trial.provenance)
-    mixed = [f"{treatment} / {w}" for (w, treatment), hashes in found.items() if len(hashes) > 1]
+    mixed = [
+        evidence.place(treatment, w) for (w, treatment), hashes in found.items() if len(hashes) > 1
+    ]
     if mixed:
         yield ReportWarning(
             id="settings-changed",
             rule=8,
             severity="serious",
-            text=f"versions, settings or machine changed between trials of {listed(mixed)}",
+            text=f"versions, settings or the machine changed between trials of {listed(mixed)}",
             advice="compare the provenance of these trials and run the study again in a new "
-            "folder; do not tune or update within a study.",
+            "folder; do not change settings or software during a study.",
         )
     if missing:
         yield ReportWarning(
@@ -170,7 +173,8 @@ def settings_changed(evidence: Evidence) -> Iterator[ReportWarning]:
             rule=8,
             severity="caution",
             text=f"no provenance for {plural(len(missing), 'trial')} ({listed(missing, 3)})",
-            advice="what ran cannot be checked later; run the study again to have it recorded.",
+            advice="the software and settings of these trials cannot be checked; run the study "
+            "again to record them.",
         )
 
 
@@ -186,8 +190,8 @@ def drift(evidence: Evidence) -> Iterator[ReportWarning]:
         severity="caution",
         text=f"elapsed time drifts by {percent(change)} from the first round to the last "
         f"(p = {p:.2g})",
-        advice="add warm-up trials (protocol.warmup) and look for a growing cache, disk or "
-        "temperature; rounds spread the drift over all treatments, it widens the intervals.",
+        advice="add warm-up trials (protocol.warmup), and check caches, free disk space and "
+        "temperature; the drift affects all treatments equally and widens the intervals.",
     )
 
 
@@ -220,7 +224,7 @@ def trend(trials: Sequence[Trial]) -> tuple[float, float | None, float]:
 
 
 def flagged(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Flags that the testbed or the workload put on a trial; rule 11: one of them is saturated."""
+    """Flags that the testbed or the workload set on a trial; rule 11: one is "saturated"."""
     flags: dict[str, list[str]] = defaultdict(list)
     for trial in evidence.results.trials:
         for flag in trial.flags:
@@ -231,7 +235,7 @@ def flagged(evidence: Evidence) -> Iterator[ReportWarning]:
             rule=11 if flag == SATURATED else None,
             severity="caution",
             text=f"{flag} ({plural(len(ids), 'trial')}: {listed(ids, 3)})",
-            advice="look at these trials before you rely on their numbers.",
+            advice="check these trials before you use their numbers.",
         )
 
 
@@ -243,6 +247,6 @@ def mixed_kinds(evidence: Evidence) -> Iterator[ReportWarning]:
             id="mixed-kinds",
             rule=9,
             severity="serious",
-            text=f"{' and '.join(kinds)} trials are in one study",
-            advice="keep them in folders of their own and compare the folders.",
+            text=f"the study contains {' and '.join(kinds)} trials",
+            advice="store each kind of trial in a separate folder and compare the folders.",
         )

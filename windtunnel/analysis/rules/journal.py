@@ -1,4 +1,4 @@
-"""Rule on the journal: no trial is lost, none counted twice."""
+"""Rule on the journal: no trial is lost or counted twice."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning, slot
-from windtunnel.analysis.words import listed, plural
+from windtunnel.analysis.formatting import listed, plural
 
 
 def counted_twice(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 13: a slot of a round counts once; copied or merged folders would break that."""
+    """Rule 13: a slot of a round counts once, even if folders were copied or merged."""
     seen = Counter((*slot(t), t.round, t.attempt, t.position) for t in evidence.counted)
     twice = [
-        f"{treatment} / {workload} in round {number}"
+        f"{evidence.place(treatment, workload)} in round {number}"
         for (workload, treatment, number, _, _), count in seen.items()
         if count > 1
     ]
@@ -24,5 +24,5 @@ def counted_twice(evidence: Evidence) -> Iterator[ReportWarning]:
             severity="serious",
             text=f"{plural(len(twice), 'slot')} of the plan counted more than once: "
             f"{listed(twice)}",
-            advice="files of two runs are in one folder; keep each run in a folder of its own.",
+            advice="the folder contains the files of two runs; use a separate folder per run.",
         )

@@ -1,4 +1,4 @@
-"""Rule on single trials that stand apart: shown, named, never dropped."""
+"""Rule on outliers: they are reported and never removed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning, slot
+from windtunnel.analysis.formatting import listed, quantity
 from windtunnel.analysis.observations import total_elapsed
-from windtunnel.analysis.words import listed, quantity
 from windtunnel.results.record import Trial
 
 Z_LIMIT = 3.5
 """Limit of the modified z score: Iglewicz & Hoaglin (1993), How to detect and handle outliers."""
 FROM = 5
-"""Trials in a cell from which the score says anything."""
+"""Number of trials in a cell from which the score is meaningful."""
 AT_LEAST = 0.05
-"""A trial is named only if it is also this far from the median: in a quiet cell a score of 3.5
-may be a tenth of a second."""
+"""A trial is reported only if it also differs from the median by this fraction: in a cell with
+little noise, a score of 3.5 may be a tenth of a second."""
 
 
 def outliers(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 3: all trials are kept; those far from the others of their cell are named."""
+    """Rule 3: all trials are kept; trials far from the others of their cell are reported."""
     cells: dict[tuple[str, str], list[tuple[Trial, float]]] = defaultdict(list)
     for trial in evidence.counted:
         elapsed = total_elapsed(trial)
@@ -32,7 +32,7 @@ def outliers(evidence: Evidence) -> Iterator[ReportWarning]:
         values = [value for _, value in rows]
         middle = median(values)
         names += [
-            f"{trial.id} ({treatment} / {workload}: {quantity(value, 's')}, "
+            f"{trial.id} ({evidence.place(treatment, workload)}: {quantity(value, 's')}, "
             f"median {quantity(middle, 's')})"
             for (trial, value), z in zip(rows, modified_z(values), strict=True)
             if abs(z) > Z_LIMIT and abs(value - middle) >= AT_LEAST * middle
@@ -42,17 +42,16 @@ def outliers(evidence: Evidence) -> Iterator[ReportWarning]:
             id="outlier",
             rule=3,
             severity="note",
-            text=f"far from the other trials of its cell, and kept in every number: "
-            f"{listed(names)}",
-            advice="look at its timeline and at the load before it. Among clean cells of five "
-            "trials up to one in five has such a trial by chance; it is no reason to drop one.",
+            text=f"outliers, which all results include: {listed(names)}",
+            advice="check the timeline and the load before the trial. Up to one in five "
+            "undisturbed cells of five trials has an outlier by chance; do not remove the trial.",
         )
 
 
 def modified_z(values: Sequence[float]) -> list[float]:
-    """0.6745 (x - median) / MAD; with a MAD of 0 the mean absolute deviation takes its place.
+    """0.6745 (x - median) / MAD; if the MAD is 0, the mean absolute deviation replaces it.
 
-    All 0 below 5 values, where the score means nothing.
+    All scores are 0 below 5 values, where the score is not meaningful.
     """
     if len(values) < FROM:
         return [0.0] * len(values)

@@ -1,25 +1,30 @@
-"""Rules on what hardware can do: limits, bottlenecks, caches."""
+"""Rules on the hardware: physical limits, bottlenecks, caches."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
 
+from windtunnel.analysis.bottleneck.physical_limits import (
+    IDLE_BELOW,
+    Usage,
+    limits_of,
+    shares_machine,
+)
 from windtunnel.analysis.evidence import Evidence, ReportWarning
-from windtunnel.analysis.limits import IDLE_BELOW, Usage, limits_of, shares_machine
-from windtunnel.analysis.words import listed, percent, plural, quantity
+from windtunnel.analysis.formatting import listed, percent, plural, quantity
 from windtunnel.results.record import Phase
 
-# of windtunnel.workloads: the end of a phase's name that caches are left for, and the figures
-# of phases that move bytes and do nothing else
+# From windtunnel.workloads: the suffix of phases that run without dropped caches, and the
+# metrics of phases that only transfer data.
 _WARM = "-warm"
 _MOVED, _RATE = "moved", "aggregate_throughput"
 
 
 def above_limit(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 6: a rate above what the disks and NICs can do is a cache or a mistake."""
+    """Rule 6: a rate above the limit of disks or NICs indicates a cache or an error."""
     check = (
-        "check the counters and the threads of the machine in the provenance."
+        "check the counters, and the number of threads of the machine in the provenance."
         if shares_machine(evidence.results.study)
         else "use data larger than memory or drop caches between trials, and check "
         "the rates in the cluster description."
@@ -30,15 +35,16 @@ def above_limit(evidence: Evidence) -> Iterator[ReportWarning]:
                 id="above-physical-limit",
                 rule=6,
                 severity="serious",
-                text=f"{use.resource} of {use.treatment} / {use.workload} / {use.phase} reached "
+                text=f"{use.resource} of "
+                f"{evidence.place(use.treatment, use.workload, use.phase)} reached "
                 f"{percent(use.peak, signed=False)} of the limit of "
-                f"{quantity(use.limit, use.unit)}: a cache or a mistake",
+                f"{quantity(use.limit, use.unit)}, which indicates a cache or an error",
                 advice=check,
             )
 
 
 def not_bottleneck(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 6: a phase that stays below 30 % of every known limit is bound by something else."""
+    """Rule 6: a phase below 30 % of every known limit has another bottleneck."""
     idle: dict[tuple[str, str, str], list[Usage]] = defaultdict(list)
     for use in evidence.usages:
         idle[(use.treatment, use.workload, use.phase)].append(use)
@@ -46,7 +52,7 @@ def not_bottleneck(evidence: Evidence) -> Iterator[ReportWarning]:
     for (treatment, workload, phase), group in idle.items():
         known = [use for use in group if use.share is not None]
         if known and all(use.state == "not the bottleneck" for use in known):
-            names.append(f"{treatment} / {workload} / {phase}")
+            names.append(evidence.place(treatment, workload, phase))
             resources |= {use.resource for use in known}
     if names:
         yield ReportWarning(
@@ -55,39 +61,39 @@ def not_bottleneck(evidence: Evidence) -> Iterator[ReportWarning]:
             severity="note",
             text=f"below {percent(IDLE_BELOW, signed=False)} of every known limit "
             f"({', '.join(sorted(resources))}): {listed(names)}",
-            advice="start-up, waiting or a resource that is not described binds here; more of "
-            "these resources would not help.",
+            advice="the bottleneck is start-up, waiting or a resource without a described limit; "
+            "more of the resources above would not reduce the time.",
         )
 
 
 def limits_unknown(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 6: a limit that nobody stated cannot be checked."""
+    """Rule 6: a limit that is not described cannot be checked."""
     unknown = sorted({use.resource for use in evidence.usages if use.limit is None})
     if not unknown or not evidence.measured:
         return
     if shares_machine(evidence.results.study):
-        why = "on the testbed local all hosts share this machine"
+        why = "because all hosts of the testbed local share this machine"
         advice = (
-            "read these rates as those of this one machine, not of the hosts in the cluster "
-            "description: its disks and NICs were not what was used."
+            "these rates are those of this machine; the disks and NICs of the cluster "
+            "description were not used."
         )
     else:
-        why = "the cluster description does not state them"
+        why = "because the cluster description does not state them"
         advice = (
-            "state the rates of disks and NICs and the cores of the workers in the cluster "
+            "add the rates of disks and NICs and the cores of the workers to the cluster "
             "description."
         )
     yield ReportWarning(
         id="limits-unknown",
         rule=6,
         severity="note",
-        text=f"physical limits not checked, {why}: {', '.join(unknown)}",
+        text=f"physical limits were not checked, {why}: {', '.join(unknown)}",
         advice=advice,
     )
 
 
 def cache_state(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 7: cache state is controlled and stated; small data on a warm cache is named so."""
+    """Rule 7: the cache state is controlled and stated; small data in warm caches is reported."""
     if not evidence.measured:
         return
     states: dict[str, int] = defaultdict(int)
@@ -99,15 +105,15 @@ def cache_state(evidence: Evidence) -> Iterator[ReportWarning]:
             rule=7,
             severity="caution",
             text=f"the state of the caches before {plural(states['unknown'], 'trial')} is unknown",
-            advice="set protocol.cache, so that it is controlled and stated.",
+            advice="set protocol.cache to control and record the state.",
         )
     if len([s for s in states if states[s]]) > 1:
         yield ReportWarning(
             id="cache-mixed",
             rule=7,
             severity="serious",
-            text="the trials did not all start with the same state of the caches",
-            advice="run the study again with one cache state for all trials.",
+            text="the state of the caches before the start differs between trials",
+            advice="run the study again with the same cache state for all trials.",
         )
     if states["warm"]:
         yield from _warm(evidence)
@@ -118,7 +124,7 @@ def _warm(evidence: Evidence) -> Iterator[ReportWarning]:
     if data is not None and memory is not None and data > memory:
         return
     sizes = (
-        "the amount of data or of memory is not known"
+        "the size of the data or of the memory is unknown"
         if data is None or memory is None
         else f"the data ({quantity(data, 'bytes')}) fits in memory ({quantity(memory, 'bytes')})"
     )
@@ -127,13 +133,13 @@ def _warm(evidence: Evidence) -> Iterator[ReportWarning]:
         rule=7,
         severity="note",
         text=f"caches were warm and {sizes}: disk rates are those of the page cache",
-        advice="for a statement about disks use data larger than memory or drop caches "
+        advice="to measure disks, use data larger than memory or drop caches "
         "(protocol.cache: drop).",
     )
 
 
 def cached_reads(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 7: reads that came, or may have come, from memory are named phase by phase."""
+    """Rule 7: phases that read, or may have read, from memory are reported."""
     memory = _least_memory(evidence)
     found: dict[tuple[str, str], list[Phase]] = defaultdict(list)
     for trial in evidence.counted if evidence.measured else ():
@@ -151,14 +157,14 @@ def cached_reads(evidence: Evidence) -> Iterator[ReportWarning]:
             rule=7,
             severity="note" if name.endswith(_WARM) else "caution",
             text=f"{workload} {name} reads {quantity(size, 'bytes')}, which fits in the memory"
-            f"{room}, and caches were not dropped: its rates are the page cache's, not the disks'",
-            advice="compare it with other warm reads only; for the disks' rate drop caches "
-            "(protocol.cache: drop) or read more than fits.",
+            f"{room}, and caches were not dropped: its rates are those of the page cache",
+            advice="compare it with other warm reads only; to measure disks, drop caches "
+            "(protocol.cache: drop) or read more data than the memory can hold.",
         )
 
 
 def _reads(phase: Phase) -> bool:
-    """Whether a phase tells its throughput, and that of bytes that it read."""
+    """Whether a phase has a throughput, and reads data."""
     moved, read = phase.metrics.get(_MOVED), phase.metrics.get("hdfs_bytes_read")
     if moved is None or read is None or _RATE not in phase.metrics:
         return False
@@ -166,13 +172,13 @@ def _reads(phase: Phase) -> bool:
 
 
 def _least_memory(evidence: Evidence) -> float | None:
-    """Memory that can cache, of the machine or of the hosts that are modelled on it."""
+    """Memory available for caches, of the machine or of the virtual hosts on it."""
     known = (_memory(evidence), limits_of(evidence.results).memory)
     return min((value for value in known if value is not None), default=None)
 
 
 def _largest_data(evidence: Evidence) -> float | None:
-    """Bytes of the largest phase input or output of any trial that counts."""
+    """Bytes of the largest phase input or output of the counted trials."""
     volumes = [
         phase.metrics[name].value
         for trial in evidence.counted
@@ -184,7 +190,7 @@ def _largest_data(evidence: Evidence) -> float | None:
 
 
 def _memory(evidence: Evidence) -> float | None:
-    """Memory that can cache: what was free or cache before a trial, else what is described."""
+    """Memory available for caches: free or cached before a trial, else as described."""
     seen = [
         float(max(t.before.memory_available_bytes, t.before.page_cache_bytes))
         for t in evidence.counted

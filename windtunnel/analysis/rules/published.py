@@ -1,15 +1,15 @@
-"""Rules on results that others published: what is known of them, and that nothing was verified."""
+"""Rules on published results: their notes, and a warning that they were not verified."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning
-from windtunnel.analysis.words import listed
+from windtunnel.analysis.formatting import listed
 
 
 def as_published(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 5: published numbers are taken as they are; a study without any is told plainly."""
+    """Rule 5: published numbers are used as they are; a study without any is reported."""
     study = evidence.results.study
     if study.kind != "published":
         return
@@ -19,21 +19,22 @@ def as_published(evidence: Evidence) -> Iterator[ReportWarning]:
             id="published-nothing",
             rule=5,
             severity="serious",
-            text=f"no result was published{where} that can be analysed",
-            advice="read what the study notes below; measure it yourself to know more.",
+            text=f"no published result{where} can be analysed",
+            advice="read the notes of the study below, or run the study.",
         )
     else:
         yield ReportWarning(
             id="published-as-is",
             rule=5,
             severity="note",
-            text=f"the numbers are as published{where}: their output was not verified here",
-            advice="'windtunnel review' with the same source checks them against each other.",
+            text=f"the numbers are as published{where}: the output was not verified by Windtunnel",
+            advice="run 'windtunnel review' with the same source to check the numbers for "
+            "contradictions.",
         )
     for note in study.notes:
         yield ReportWarning(
             id="published-note",
             severity="note",
             text=note.rstrip("."),
-            advice="keep it in mind when you use these numbers.",
+            advice="consider this when you use these numbers.",
         )

@@ -1,30 +1,30 @@
-"""Rules on numbers: how many trials, how much they vary, against what they are compared."""
+"""Rules on the number of trials, their variation, and the baseline."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
-from windtunnel.analysis.effects import baseline_of
-from windtunnel.analysis.evidence import Evidence, ReportWarning, cell_name, slot
+from windtunnel.analysis.effects.effects import baseline_of
+from windtunnel.analysis.evidence import Evidence, ReportWarning, slot
+from windtunnel.analysis.formatting import listed, percent, plural
 from windtunnel.analysis.observations import TOTAL
-from windtunnel.analysis.stats import INDICATIVE_BELOW
-from windtunnel.analysis.words import listed, percent, plural
+from windtunnel.analysis.statistics.summary import INDICATIVE_BELOW
 from windtunnel.results.decision import rounds_of
 
 
 def spread_unknown(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 2: one trial tells nothing about the spread."""
+    """Rule 2: with one trial the spread is unknown."""
     single = [c for c in evidence.elapsed_cells() if c.n == 1 and c.phase == TOTAL]
     if single:
-        names = listed([f"{c.treatment} / {c.workload}" for c in single])
+        names = listed([evidence.place(c.treatment, c.workload) for c in single])
         yield ReportWarning(
             id="spread-unknown",
             rule=2,
             severity="serious",
-            text=f"one valid trial only: the spread is unknown ({names})",
-            advice="run at least 3 rounds, better 5; one number cannot show that a "
-            "difference is more than chance.",
+            text=f"only one valid trial: the spread is unknown ({names})",
+            advice="run at least 3 rounds, preferably 5; with one trial, a difference cannot be "
+            "distinguished from chance.",
         )
 
 
@@ -39,13 +39,13 @@ def indicative(evidence: Evidence) -> Iterator[ReportWarning]:
             rule=2,
             severity="caution",
             text=f"{span} valid trials per cell: results are indicative",
-            advice=f"for a firm statement set protocol.rounds to {INDICATIVE_BELOW} or more and "
-            "run the study into a new folder.",
+            advice=f"for firm results, set protocol.rounds to {INDICATIVE_BELOW} or more and "
+            "run the study in a new folder.",
         )
 
 
 def variation(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 3: the coefficient of variation of a cell passes the limit."""
+    """Rule 3: the coefficient of variation of a cell exceeds the limit."""
     protocol = evidence.results.study.protocol
     wild = [
         c for c in evidence.elapsed_cells() if c.cv is not None and c.cv > protocol.variation_limit
@@ -53,7 +53,12 @@ def variation(evidence: Evidence) -> Iterator[ReportWarning]:
     if not wild:
         return
     wild.sort(key=lambda c: -(c.cv or 0))
-    names = listed([f"{cell_name(c)}: {percent(c.cv, signed=False)}" for c in wild])
+    names = listed(
+        [
+            f"{evidence.place(c.treatment, c.workload, c.phase)}: {percent(c.cv, signed=False)}"
+            for c in wild
+        ]
+    )
     more = _more_rounds(evidence, list(dict.fromkeys((c.workload, c.treatment) for c in wild)))
     yield ReportWarning(
         id="variation-limit",
@@ -61,14 +66,14 @@ def variation(evidence: Evidence) -> Iterator[ReportWarning]:
         severity="caution",
         text=f"elapsed time varies by more than {percent(protocol.variation_limit, signed=False)}"
         f" (coefficient of variation) in {plural(len(wild), 'cell')}: {names}",
-        advice=f"{more}; do not drop trials because they look odd.",
+        advice=f"{more}; do not remove trials.",
     )
 
 
 def _more_rounds(evidence: Evidence, wild: list[tuple[str, str]]) -> str:
-    """What extra rounds did, or still can do, for the (workload, treatment) that vary."""
+    """Advice on extra rounds for the (workload, treatment) with high variation."""
     cap = evidence.results.study.protocol.extra_rounds
-    disturbance = "look for the disturbance (other load, a slow disk, swapping)"
+    disturbance = "look for the cause (other load, a slow disk, swapping)"
     if not cap:
         return f"allow extra rounds (protocol.extra_rounds) and {disturbance}"
     extra = {(*slot(trial), trial.round) for trial in evidence.results.trials if trial.extra}
@@ -77,15 +82,15 @@ def _more_rounds(evidence: Evidence, wild: list[tuple[str, str]]) -> str:
     short = [where for where in wild if used[where] < cap]
     parts = []
     if short:
-        ran = [f"{_slot_name(where)}: {used[where]} of {cap}" for where in short]
+        ran = [f"{_slot_name(evidence, where)}: {used[where]} of {cap}" for where in short]
         why = "the study is not complete" if _short_slots(evidence) else "no more were run"
         parts.append(
             f"not all extra rounds were run ({listed(ran)}), {why}; run the same command again "
-            "on this folder, it runs those that are still needed"
+            "on this folder to run the missing rounds"
         )
     if capped:
-        where = f" for {listed([_slot_name(where) for where in capped])}" if short else ""
-        parts.append(f"the cap of extra rounds ({cap}) was reached{where}; {disturbance}")
+        where = f" for {listed([_slot_name(evidence, where) for where in capped])}" if short else ""
+        parts.append(f"the maximum of extra rounds ({cap}) was reached{where}; {disturbance}")
     return "; ".join(parts)
 
 
@@ -99,10 +104,13 @@ def no_baseline(evidence: Evidence) -> Iterator[ReportWarning]:
         if named is None:
             text = (
                 f"no baseline is named for factor {factor}; "
-                f"the first level listed, {baseline_of(study, factor)}, was taken"
+                f"the first level listed, {baseline_of(study, factor)}, is used"
             )
         else:
-            text = f"the baseline {named} of factor {factor} is none of its levels: no effects"
+            text = (
+                f"the baseline {named} of factor {factor} is not one of its levels: there are no "
+                "effects"
+            )
         yield ReportWarning(
             id="no-baseline",
             rule=4,
@@ -113,10 +121,11 @@ def no_baseline(evidence: Evidence) -> Iterator[ReportWarning]:
 
 
 def incomplete(evidence: Evidence) -> Iterator[ReportWarning]:
-    """A cell has fewer valid trials than the protocol, or its pilot, asked for."""
+    """A cell has fewer valid trials than the protocol, or its pilot, requires."""
     rounds = rounds_of(evidence.results.path, evidence.results.study)
     short = [
-        f"{_slot_name(where)}: {done} of {rounds}" for where, done in _short_slots(evidence).items()
+        f"{_slot_name(evidence, where)}: {done} of {rounds}"
+        for where, done in _short_slots(evidence).items()
     ]
     if short:
         yield ReportWarning(
@@ -141,6 +150,6 @@ def _short_slots(evidence: Evidence) -> dict[tuple[str, str], int]:
     }
 
 
-def _slot_name(where: tuple[str, str]) -> str:
+def _slot_name(evidence: Evidence, where: tuple[str, str]) -> str:
     workload, treatment = where
-    return f"{treatment} / {workload}"
+    return evidence.place(treatment, workload)

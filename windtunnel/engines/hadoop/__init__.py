@@ -1,1 +1,1 @@
-"""Apache Hadoop: artifacts, settings, daemons, clients, job history. The real project."""
+"""Apache Hadoop itself: artifacts, settings, daemons, clients, job history."""

@@ -1,7 +1,7 @@
-"""Task attempts out of a job's ``.jhist`` text: when, where, how they ended, what they counted.
+"""Parse task attempts from a job's ``.jhist`` text: times, hosts, outcomes and counters.
 
-The text is Avro-JSON: a header, the schema of the events, then one event a line. An attempt
-is two events: that it started, and that it finished, failed or was killed.
+The text is Avro-JSON: a header, the schema of the events, then one event per line. An attempt
+has two events: one when it starts, one when it finishes, fails or is killed.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _COUNTED = dict.fromkeys({**_MAP, **_REDUCE})
 def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
     """Task attempts of a ``.jhist`` text.
 
-    Yields rows with the columns of the ``tasks`` Parquet file but for ``trial``; events of
-    unknown kinds and a last line that was cut off are passed over.
+    Yields rows with the columns of the ``tasks`` Parquet file except ``trial``; events of
+    unknown kinds and a truncated last line are ignored.
     """
     started: dict[str, dict[str, Any]] = {}
     for line in text.splitlines():
@@ -58,7 +58,7 @@ def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
             if kind not in _FINISHED and kind not in _FAILED:
                 continue
             row = _attempt_row(kind, event, started.get(event["attemptId"], {}), phase)
-        except (KeyError, TypeError):  # not what Hadoop writes: damaged
+        except (KeyError, TypeError):  # Hadoop does not write such an event: it is damaged
             continue
         yield row
 
@@ -67,7 +67,7 @@ def _attempt_row(
     kind: str, event: dict[str, Any], start: dict[str, Any], phase: str
 ) -> dict[str, Any]:
     host = event.get("hostname") or start.get("trackerName", "")
-    # An attempt that was killed before a container was found for it ran nowhere.
+    # An attempt that was killed before a container was allocated ran on no host.
     host, began = ("", None) if host == "UNKNOWN" else (host, start.get("startTime"))
     is_map = kind.startswith("MAP")
     role = _union(start.get("avataar"))  # Hadoop's spelling
@@ -90,10 +90,10 @@ def _attempt_row(
 
 
 def _counted(counters: object, columns: Mapping[str, tuple[str, float]]) -> dict[str, float | None]:
-    """What an attempt counted, by column; None for a counter that is not there.
+    """The counters of an attempt by column; None for a missing counter.
 
-    Of a finished attempt the counters are a record, of a failed one a union of that record
-    and null.
+    The counters of a finished attempt are a record, those of a failed attempt a union of that
+    record and null.
     """
     found: dict[str, float] = {}
     record = counters if isinstance(counters, dict) else {}
@@ -120,7 +120,7 @@ def _seconds(value: object) -> float | None:
 
 
 def _union(value: object) -> str | None:
-    """A string out of Avro-JSON's ``{"string": X}`` or ``null``."""
+    """The string of Avro-JSON's ``{"string": X}``, or None for ``null``."""
     if isinstance(value, dict):
         value = next(iter(value.values()), None)
     return value if isinstance(value, str) else None

@@ -1,11 +1,11 @@
 """Class-data sharing: one archive of parsed classes for all of Hadoop's JVMs.
 
-Starting nine JVMs that each parse 10,000 classes from 190 jars costs some 60 CPU seconds;
-with the archive about 25. It is made once for a Java runtime and a set of jars
-(``java -Xshare:dump``, JDK Tools Reference, "CDS Archiving") from the list of classes that
-the daemons of Hadoop 3.5.0 load, and it is kept beside the jars. The JVM checks by itself
-that the archive fits and goes on without it where it does not. Containers use it too, at
-every treatment alike (docs/decisions/0010).
+The start of nine JVMs that each parse 10,000 classes from 190 jars takes about 60 CPU seconds;
+with the archive it takes about 25. The archive is created once for a Java runtime and a set of
+jars (``java -Xshare:dump``, JDK Tools Reference, "CDS Archiving") from the list of classes that
+the daemons of Hadoop 3.5.0 load, and is stored next to the jars. The JVM checks whether the
+archive matches and runs without it if not. Containers use it in every treatment, too
+(docs/decisions/0010).
 """
 
 from __future__ import annotations
@@ -26,38 +26,39 @@ _DUMP_LIMIT_S = 300
 def archive_path(
     java: Path, java_version: str, libs: Sequence[Path], classes: bytes, options: Sequence[str]
 ) -> Path:
-    """Where the archive of this Java runtime and these jars lies (it may not exist yet)."""
+    """Path of the archive for this Java runtime and these jars (it may not exist yet)."""
     made_of = "\0".join([str(java), java_version, *map(str, libs), *options])
     key = hashlib.sha256(made_of.encode() + classes).hexdigest()[:16]
     return libs[0].parent / f"classes-{key}.jsa"
 
 
 def _classes() -> bytes:
-    """The packed list of classes that daemons, application masters and tasks load."""
+    """The compressed list of classes that daemons, application masters and tasks load."""
     return resources.files(__package__).joinpath("classlist/hadoop.txt.gz").read_bytes()
 
 
 def ensure_archive(java: Path, java_version: str, lib: Path) -> Path | None:
-    """Hadoop's archive, made now if it is missing; None where this runtime cannot make one."""
+    """Hadoop's archive, created if it is missing; None if this runtime cannot create one."""
     return make_archive(java, java_version, [lib], _classes(), OPENS)
 
 
 def make_archive(
     java: Path, java_version: str, libs: Sequence[Path], classes: bytes, options: Sequence[str]
 ) -> Path | None:
-    """The archive of a class path, made now if it is missing; None where it cannot be made.
+    """The archive of a class path, created if it is missing; None if it cannot be created.
 
-    Takes about half a minute the first time. Written under another name and renamed, so an
-    interrupted dump leaves nothing that looks whole. Lies beside the first of ``libs``.
+    The first time takes about half a minute. The archive is written under another name and
+    renamed, so an interrupted dump leaves no incomplete archive. It is in the parent folder of
+    the first of ``libs``.
 
     Parameters
     ----------
     libs:
-        Folders of jars, in the order of the class path; that of the JVMs must begin with them.
+        Folders of jars, in the order of the class path; the JVMs' class path must begin with them.
     classes:
-        The list of classes, packed by gzip.
+        The list of classes, compressed with gzip.
     options:
-        What the JVMs are told that bears on the archive.
+        Options of the JVMs that affect the archive.
     """
     target = archive_path(java, java_version, libs, classes, options)
     refused = target.with_suffix(".refused")

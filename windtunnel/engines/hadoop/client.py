@@ -1,4 +1,4 @@
-"""Hadoop's clients: run a job as a timed phase, or any command for the user."""
+"""Hadoop's clients: run a job as a timed phase, or run a command for the user."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from windtunnel.engines.hadoop.daemons import Daemons, tail
+from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.running import tail
 from windtunnel.errors import TrialInvalidError, UsageError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
-from windtunnel.hosts.remains import Registration, entering
+from windtunnel.hosts.leftovers import Registration, entering
 from windtunnel.hosts.supervisor import python_path
 
 _JOB_ID = re.compile(r"\bjob_\d+_\d+\b")
@@ -23,8 +24,8 @@ _CLIENT_HEAP_MB = 512
 _POLL_S = 0.1
 _OUTPUT_LINES = 20
 
-# What ``windtunnel exec`` knows: the first words of a command, the class behind them, and
-# words that this class wants to see again.
+# The commands of ``windtunnel exec``: the first words of a command, its main class, and words
+# that this class needs as its first arguments.
 COMMANDS: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("hdfs", "dfs"): ("org.apache.hadoop.fs.FsShell", ()),
     ("hdfs", "dfsadmin"): ("org.apache.hadoop.hdfs.tools.DFSAdmin", ()),
@@ -52,7 +53,7 @@ EXAMPLES = "examples"
 
 
 def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
-    """Command line behind ``hdfs dfs -ls /`` and the like.
+    """The JVM's command line for a command such as ``hdfs dfs -ls /``.
 
     The word ``examples`` in place of a jar stands for Hadoop's examples jar.
 
@@ -70,7 +71,9 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
     found = COMMANDS.get((words[0], words[1])) if len(words) > 1 else None
     if found is None:
         known = ", ".join(" ".join(pair) for pair in COMMANDS)
-        raise UsageError(f"unknown command: {' '.join(words[:2])}", remedy=f"known are: {known}.")
+        raise UsageError(
+            f"unknown command: {' '.join(words[:2])}", remedy=f"known commands: {known}."
+        )
     software = Software.from_json(facts["software"])
     main, again = found
     rest = list(words[2:])
@@ -89,9 +92,9 @@ def user_command(words: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
 
 
 def user_process(entry: Registration, words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Command line and environment of ``hdfs dfs -ls /`` and the like, on the client host.
+    """Command line and environment of a command such as ``hdfs dfs -ls /``, on the client host.
 
-    It runs as the caller, who is the deployment's own account for Hadoop. Raises UsageError.
+    It runs as the caller; Hadoop sees the deployment's own account. Raises UsageError.
     """
     facts = entry.facts()["client"]
     known = {"HADOOP_USER_NAME": str(facts["account"]), "PYTHONPATH": python_path()}
@@ -121,16 +124,16 @@ _NUMBERS = itertools.count(1)
 
 
 def numbered(name: str) -> str:
-    """A name for a client and its log that no other of this process has: ``0007-NAME``.
+    """A name for a client and its log that is unique in this process: ``0007-NAME``.
 
-    Logs are appended to, while deployments, engines and the parts of a mix come and go: under a
-    name that came again what an earlier client wrote would be read.
+    Logs are appended to, and deployments, engines and parts of a mix may use the same name again:
+    with an equal name the output of an earlier client would be read.
     """
     return f"{next(_NUMBERS):04d}-{name}"
 
 
 class JobClient:
-    """Runs MapReduce programs on one host of a deployment; several may run at once."""
+    """Runs MapReduce programs on one host of a deployment; several may run concurrently."""
 
     def __init__(self, daemons: Daemons, host: Host) -> None:
         self._daemons = daemons
@@ -145,7 +148,7 @@ class JobClient:
     ) -> tuple[str, float, str]:
         """Run a main class to its end.
 
-        Returns its last job's id, the wall seconds, and the last lines that it wrote.
+        Returns its last job's id, the wall time in seconds, and the last lines of its output.
 
         Raises
         ------
@@ -168,7 +171,7 @@ class JobClient:
         if code != 0:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
         if not ids:
-            raise TrialInvalidError(f"{name} ended well but submitted no job; log: {log}")
+            raise TrialInvalidError(f"{name} succeeded but submitted no job; log: {log}")
         return ids[-1], wall_s, tail(log, _OUTPUT_LINES)
 
 
@@ -181,12 +184,12 @@ class Watched(Protocol):
 
 
 def watch(daemons: Watched, process: Process, name: str, deadline_s: float) -> int:
-    """Wait for a client's end while the daemons live; returns its exit code.
+    """Wait for a client's end while the daemons run; returns its exit code.
 
     Raises
     ------
     TrialInvalidError
-        If it still runs at ``deadline_s`` (monotonic); it is killed then.
+        If it still runs at ``deadline_s`` (monotonic); it is then killed.
     DeploymentError
         If a daemon dies meanwhile.
     """
@@ -204,7 +207,7 @@ def watch(daemons: Watched, process: Process, name: str, deadline_s: float) -> i
 
 
 def why(log: Path) -> str:
-    """The line of a client's log that tells most: the last exception or error."""
+    """The last exception or error in a client's log, else its last line."""
     rows = [row for row in tail(log, 200).splitlines() if not row.lstrip().startswith("at ")]
-    telling = [row for row in rows if re.search(r"Exception|Error|ERROR|failed", row)]
-    return (telling or rows or ["no output"])[-1].strip()[:300]
+    errors = [row for row in rows if re.search(r"Exception|Error|ERROR|failed", row)]
+    return (errors or rows or ["no output"])[-1].strip()[:300]

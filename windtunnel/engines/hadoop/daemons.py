@@ -1,4 +1,4 @@
-"""Start Hadoop's daemons on hosts, wait until they are ready, watch that they live."""
+"""Start Hadoop's daemons on hosts, wait until they are ready, check that they run."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
-from windtunnel.engines.hadoop.masters import Masters
+from windtunnel.engines.hadoop.status import Masters
+from windtunnel.engines.running import Running, tail
 from windtunnel.errors import DeploymentError
-from windtunnel.hosts.base import Host, Process, ProcessSpec
+from windtunnel.hosts.base import Host, ProcessSpec
 
 _END_S = 10.0
-_TAIL_LINES = 12
-_TAIL_BYTES = 1 << 16
 # Heap of each daemon, MiB: 3 workers and the masters stay below 2.2 GiB resident.
 HEAP_MB = {
     "namenode": 256,
@@ -22,6 +22,8 @@ HEAP_MB = {
     "datanode": 160,
     "nodemanager": 160,
 }
+# roles that start together; the last ones need a serving HDFS
+_FIRST, _WORKERS, _LAST = ROLES.steps(HADOOP)
 _WEBAPPS = ("hdfs", "datanode", "secondary", "static")
 _LOG4J = """\
 log4j.rootLogger=INFO,console
@@ -32,43 +34,16 @@ log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 """
 
 
-def tail(path: Path, lines: int = _TAIL_LINES) -> str:
-    """The last lines of a log; empty where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - _TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return ""
-    return "\n".join(text.splitlines()[-lines:])
-
-
-def refuse_dead(running: Mapping[str, Process]) -> None:
-    """Raise DeploymentError, with the tail of its log, if a ``ROLE@HOST`` has ended."""
-    for name, process in list(running.items()):  # a fault may take one out meanwhile
-        code = process.returncode()
-        if code is not None:
-            how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-            role, host = name.split("@")
-            raise DeploymentError(
-                f"the {role} on {host} has died ({how})",
-                remedy="see its log; the next deployment starts with new daemons.",
-                log=process.log,
-                tail=tail(process.log),
-            )
-
-
-class Daemons:
+class Daemons(Running):
     """The daemons of one deployment.
 
-    ``out`` names the hosts whose workers are out of service, ``masters`` tells what the cluster
-    says of itself.
+    ``out`` names the hosts whose workers are out of service, ``masters`` queries the status of
+    the cluster.
 
     Parameters
     ----------
     layout:
-        What runs where.
+        Hosts, roles and settings.
     hosts_file:
         Name table for the JVMs.
     shared:
@@ -76,10 +51,10 @@ class Daemons:
     """
 
     def __init__(self, layout: Layout, hosts_file: Path, shared: Path) -> None:
+        super().__init__()
         self.layout = layout
         self.hosts_file = hosts_file
         self.shared = shared
-        self.running: dict[str, Process] = {}
         self.out: set[str] = set()
         self.masters = Masters(lambda: self.layout)
 
@@ -98,7 +73,7 @@ class Daemons:
         self.write_client_settings()
 
     def write_client_settings(self) -> None:
-        """Write the clients' site files alone (a change of job settings needs no restart)."""
+        """Write only the clients' site files (a change of job settings needs no restart)."""
         host = self.layout.placements[0].host
         self._write_conf(host, self.client_conf, self.layout.properties())
 
@@ -108,12 +83,12 @@ class Daemons:
         host.write_text(folder / "log4j.properties", _LOG4J)
 
     def start(self) -> None:
-        """Format the file system and start the daemons; does not wait until they are ready.
+        """Format the file system and start the daemons; do not wait until they are ready.
 
-        Nobody comes much before the one that it asks: a NodeManager tries ten times in ten
-        seconds to reach the ResourceManager, then sleeps for 30 s
-        (``yarn.resourcemanager.connect.retry-interval.ms``). The history server is left to
-        :meth:`wait_ready`: it would sleep ten seconds.
+        No daemon starts long before the daemon that it connects to: a NodeManager makes ten
+        attempts in ten seconds to reach the ResourceManager, then sleeps for 30 s
+        (``yarn.resourcemanager.connect.retry-interval.ms``). :meth:`wait_ready` starts the
+        history server: started here, it would sleep for ten seconds.
 
         Raises
         ------
@@ -122,10 +97,10 @@ class Daemons:
         """
         namenode = self.layout.host_of("namenode")
         self._spawn(namenode, "namenode", "-format", "-nonInteractive", suffix="-format")
-        self._spawn_all("resourcemanager")
+        self._spawn_all(*(role for role in _FIRST if role != "namenode"))
         self._finish_format()
         self._spawn_all("namenode")
-        self._spawn_all("datanode", "nodemanager")
+        self._spawn_all(*_WORKERS)
 
     def _spawn_all(self, *roles: str) -> None:
         for placement in self.layout.placements:
@@ -140,7 +115,7 @@ class Daemons:
         if code != 0:
             raise DeploymentError(
                 f"formatting the file system failed (exit code {code})",
-                remedy="read the log; a full disk and an unwritable folder are the usual causes.",
+                remedy="see the log; the usual causes are a full disk and an unwritable folder.",
                 log=process.log,
                 tail=tail(process.log),
             )
@@ -162,7 +137,7 @@ class Daemons:
         self.running[name] = host.spawn(ProcessSpec(name, argv, log, host.root, env))
 
     def restart(self, name: str) -> None:
-        """Start a daemon that has ended again, under its old name."""
+        """Restart a daemon that has ended, under its old name."""
         role, host_name = name.split("@")
         host = next(p.host for p in self.layout.placements if p.host.name == host_name)
         self._spawn(host, role)
@@ -172,12 +147,8 @@ class Daemons:
         role, host = name.split("@")
         return any(host == p.host.name and role in p.roles for p in self.layout.placements)
 
-    def release(self, names: Iterable[str]) -> list[Process]:
-        """Watch over some daemons no longer: they may end now. Returns those that ran."""
-        return [self.running.pop(name) for name in list(names) if name in self.running]
-
     def stop(self, names: Iterable[str]) -> None:
-        """End some daemons, at once."""
+        """Kill some daemons."""
         ending = self.release(names)
         for process in ending:
             process.kill()
@@ -186,37 +157,33 @@ class Daemons:
                 raise DeploymentError(f"{process.name} did not end within {_END_S:.0f} s")
 
     def restart_all(self, names: Iterable[str]) -> dict[str, float]:
-        """End and start daemons; returns when each was started, in epoch seconds.
+        """Kill and start daemons; returns the start time of each, in epoch seconds.
 
-        A history server is left to :meth:`wait_ready`, as at the start.
+        :meth:`wait_ready` starts a history server, as after :meth:`start`.
         """
         known = list(names)
         self.stop(known)
         started = {}
-        for name in [name for name in known if not name.startswith("historyserver@")]:
+        for name in [name for name in known if name.partition("@")[0] not in _LAST]:
             started[name] = time.time()
             self.restart(name)
         return started
 
-    def check_alive(self) -> None:
-        """Raise DeploymentError, naming the daemon with the tail of its log, if one has ended."""
-        refuse_dead(self.running)
-
     def wait_ready(
         self,
         timeout_s: float,
-        tell: Callable[[str], None] = lambda _: None,
+        notify: Callable[[str], None] = lambda _: None,
         fresh: Mapping[str, float] | None = None,
     ) -> None:
-        """Wait until HDFS is out of safe mode and every worker is registered, by REST and JMX.
+        """Wait until HDFS has left safe mode and every worker is registered, by REST and JMX.
 
-        ``fresh`` are daemons that were started anew, with the time (epoch seconds): a master
-        may take the one before for them.
+        ``fresh`` maps restarted daemons to their start times (epoch seconds): a master may still
+        report the state of the previous process.
 
         Raises
         ------
         DeploymentError
-            If a daemon dies, or if ``timeout_s`` pass first: says what was still missing.
+            If a daemon dies, or after ``timeout_s``; the message lists what is still missing.
         """
         deadline = time.monotonic() + timeout_s
         missing = ["all daemons"]
@@ -225,12 +192,12 @@ class Daemons:
             if time.monotonic() > deadline:
                 raise DeploymentError(
                     f"not ready after {timeout_s:.0f} s; still missing: {', '.join(missing)}",
-                    remedy="see the logs; on a slow or loaded machine take fewer workers.",
+                    remedy="see the logs; use fewer workers on a slow or loaded machine.",
                     log=self.layout.placements[0].host.logs,
                 )
             before, missing = missing, self._missing(fresh or {})
             if missing and missing != before:
-                tell(", ".join(missing))
+                notify(", ".join(missing))
             if missing:
                 time.sleep(0.2)
 
@@ -240,7 +207,7 @@ class Daemons:
         missing = [name for name, since in fresh.items() if not self.masters.serves(name, since)]
         live, safe_mode = self.masters.live_datanodes()
         if not safe_mode:
-            self._start_history_server()
+            self._start_last()
         if live < roles.count("datanode"):
             missing.append(f"{roles.count('datanode') - live} datanodes")
         if safe_mode:
@@ -252,12 +219,12 @@ class Daemons:
             missing.append("the history server")
         return missing
 
-    def _start_history_server(self) -> None:
+    def _start_last(self) -> None:
         for placement in self.layout.placements:
-            name = f"historyserver@{placement.host.name}"
-            if "historyserver" in placement.roles and name not in self.running:
-                self._spawn(placement.host, "historyserver")
+            for role in placement.roles:
+                if role in _LAST and f"{role}@{placement.host.name}" not in self.running:
+                    self._spawn(placement.host, role)
 
     def close(self) -> None:
-        """Close the connections; the processes are the supervisor's to end."""
+        """Close the connections; the supervisor ends the processes."""
         self.masters.close()

@@ -1,9 +1,9 @@
-"""What the job history knows of a finished job: phases, counters, task attempts.
+"""The job history of a finished job: phases, counters, task attempts.
 
-Job and counters come from the history server's REST interface; the task attempts from
-the job's ``.jhist`` file in HDFS (one read instead of one request a task).
-Sources: MapReduce History Server REST API's, Apache Hadoop documentation; the events'
-schema stands at the head of each ``.jhist`` file.
+Job and counters come from the history server's REST interface; the task attempts come from
+the job's ``.jhist`` file in HDFS (one read instead of one request per task).
+Sources: MapReduce History Server REST API's, Apache Hadoop documentation; each ``.jhist``
+file begins with the schema of its events.
 """
 
 from __future__ import annotations
@@ -15,38 +15,29 @@ from typing import Any
 
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.attempts import parse_attempts
+from windtunnel.engines.hadoop.job_counters import (
+    COUNTERS,
+    KILLED_ATTEMPTS,
+    MAP_SPILLED,
+    MASTER_START,
+    MERGE_TIME,
+    REDUCE_SPILLED,
+    SHUFFLE_TIME,
+    SPECULATIVE_ATTEMPTS,
+)
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.engines.job_metrics import (
+    CLIENT_OVERHEAD,
+    FAILED_ATTEMPTS,
+    MAP_TIME,
+    REDUCE_TIME,
+)
 from windtunnel.engines.web import http_client
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host
+from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Metric, Phase
 
-_TASK = "org.apache.hadoop.mapreduce.TaskCounter"
-_JOB = "org.apache.hadoop.mapreduce.JobCounter"
-_FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
-
-# metric -> counter, unit, factor
-_COUNTERS: dict[str, tuple[str, str, float]] = {
-    "cpu_time": (f"{_TASK}:CPU_MILLISECONDS", "s", 1e-3),
-    "gc_time": (f"{_TASK}:GC_TIME_MILLIS", "s", 1e-3),
-    "hdfs_bytes_read": (f"{_FILES}:HDFS_BYTES_READ", "bytes", 1),
-    "hdfs_bytes_written": (f"{_FILES}:HDFS_BYTES_WRITTEN", "bytes", 1),
-    "file_bytes_read": (f"{_FILES}:FILE_BYTES_READ", "bytes", 1),
-    "file_bytes_written": (f"{_FILES}:FILE_BYTES_WRITTEN", "bytes", 1),
-    "spilled_records": (f"{_TASK}:SPILLED_RECORDS", "count", 1),
-    "map_input_records": (f"{_TASK}:MAP_INPUT_RECORDS", "count", 1),
-    "map_output_records": (f"{_TASK}:MAP_OUTPUT_RECORDS", "count", 1),
-    "map_output_bytes": (f"{_TASK}:MAP_OUTPUT_BYTES", "bytes", 1),
-    "reduce_input_records": (f"{_TASK}:REDUCE_INPUT_RECORDS", "count", 1),
-    "reduce_output_records": (f"{_TASK}:REDUCE_OUTPUT_RECORDS", "count", 1),
-    "reduce_shuffle_bytes": (f"{_TASK}:REDUCE_SHUFFLE_BYTES", "bytes", 1),
-    "merged_map_outputs": (f"{_TASK}:MERGED_MAP_OUTPUTS", "count", 1),
-    "maps": (f"{_JOB}:TOTAL_LAUNCHED_MAPS", "count", 1),
-    "reduces": (f"{_JOB}:TOTAL_LAUNCHED_REDUCES", "count", 1),
-    "data_local_maps": (f"{_JOB}:DATA_LOCAL_MAPS", "count", 1),
-    "rack_local_maps": (f"{_JOB}:RACK_LOCAL_MAPS", "count", 1),
-    "other_local_maps": (f"{_JOB}:OTHER_LOCAL_MAPS", "count", 1),
-}
 _WAIT_S = 30.0
 _TIMEOUT_S = 10.0
 HISTORY_FOLDER = "/tmp/hadoop-yarn/staging/history"
@@ -62,9 +53,9 @@ class History:
     files:
         The file system that holds the history files.
     host:
-        A host of the deployment, whose network requests come from.
+        A host of the deployment; requests are sent from its network.
     folder:
-        Where in it: the part of the path that all history files share.
+        The common parent folder of all history files.
     check_alive:
         Called while waiting; raises if a daemon has died.
     """
@@ -88,17 +79,17 @@ class History:
         self._http.close()
 
     def collect(self, phase: str, job_id: str, wall_s: float) -> JobRun:
-        """Everything about one finished job, as one timed phase.
+        """All data about one finished job, as one timed phase.
 
         Parameters
         ----------
         wall_s:
-            Seconds from the client's start to its end, as the caller saw them.
+            Seconds from the client's start to its end, as the caller measured them.
 
         Raises
         ------
         TrialInvalidError
-            If the history server does not show the job within 30 s.
+            If the history server does not report the job within 30 s.
         """
         job = self._wait_for(job_id)
         counters = self._counters(job_id)
@@ -123,7 +114,7 @@ class History:
             if counters:
                 return counters
             self._pause()
-        raise TrialInvalidError(f"the history server gave no counters of {job_id}")
+        raise TrialInvalidError(f"the history server returned no counters of {job_id}")
 
     def _pause(self) -> None:
         self._check_alive()
@@ -136,7 +127,9 @@ class History:
             if job.get("finishTime"):
                 return job
             self._pause()
-        raise TrialInvalidError(f"the history server did not show {job_id} within {_WAIT_S:.0f} s")
+        raise TrialInvalidError(
+            f"the history server did not report {job_id} within {_WAIT_S:.0f} s"
+        )
 
     def _get(self, path: str) -> dict[str, Any]:
         import httpx
@@ -153,10 +146,10 @@ class History:
         return parse_attempts(text, phase) if text else iter(())
 
     def _history_file(self, job_id: str) -> str:
-        """Text of the job's ``.jhist``, from wherever the history server has put it by now.
+        """Text of the job's ``.jhist``, from its current folder.
 
-        It may be moved between looking and reading, from the folder of fresh files to the
-        folder of the day; then it is looked for again.
+        The history server may move the file between the search and the read, from the folder of
+        new files to the folder of the day; then the search is repeated.
         """
         deadline = time.monotonic() + _WAIT_S
         while time.monotonic() < deadline:
@@ -181,7 +174,7 @@ class History:
 
 
 def _flatten(counters: Mapping[str, Any]) -> dict[str, int]:
-    """``GROUP:NAME`` -> total, from the REST answer."""
+    """``GROUP:NAME`` -> total, from the REST response."""
     flat = {}
     for group in _many(counters.get("counterGroup")):
         for counter in _many(group.get("counter")):
@@ -191,7 +184,7 @@ def _flatten(counters: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _many(value: Any) -> list[dict[str, Any]]:
-    """A list; the history server writes a list of one as the one."""
+    """The value as a list; the history server writes a list of one item as the item."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -201,31 +194,25 @@ def _metrics(
     job: Mapping[str, Any],
     wall_s: float,
 ) -> dict[str, Metric]:
-    metrics = {
-        name: Metric(value=counters[key] * factor, unit=unit)
-        for name, (key, unit, factor) in _COUNTERS.items()
-        if key in counters
+    found: dict[MetricInfo, float | None] = {
+        info: counters[key] * factor for info, (key, factor) in COUNTERS.items() if key in counters
     }
     submitted = job.get("submitTime") or job["startTime"]
-    seen_s = (job["finishTime"] - submitted) / 1e3
-    metrics["client_overhead"] = Metric(value=max(0.0, wall_s - seen_s), unit="s")
-    metrics["master_start"] = Metric(value=(job["startTime"] - submitted) / 1e3, unit="s")
-    for name, key in (("failed_attempts", "failed"), ("killed_attempts", "killed")):
-        count = job.get(f"{key}MapAttempts", 0) + job.get(f"{key}ReduceAttempts", 0)
-        metrics[name] = Metric(value=count, unit="count")
-    if tasks:  # else unknown, which is not 0
-        metrics["speculative_attempts"] = Metric(value=_speculative(tasks), unit="count")
-        for name, seconds in _task_times(tasks).items():
-            metrics[name] = Metric(value=seconds, unit="s")
-        for kind, name in (("MAP", "map_spilled_records"), ("REDUCE", "reduce_spilled_records")):
-            spilled = _spilled(tasks, kind)
-            if spilled is not None:
-                metrics[name] = Metric(value=spilled, unit="count")
-    return metrics
+    recorded_s = (job["finishTime"] - submitted) / 1e3
+    found[CLIENT_OVERHEAD] = max(0.0, wall_s - recorded_s)
+    found[MASTER_START] = (job["startTime"] - submitted) / 1e3
+    for info, key in ((FAILED_ATTEMPTS, "failed"), (KILLED_ATTEMPTS, "killed")):
+        found[info] = job.get(f"{key}MapAttempts", 0) + job.get(f"{key}ReduceAttempts", 0)
+    if tasks:  # without tasks these are unknown, not 0
+        found[SPECULATIVE_ATTEMPTS] = _speculative(tasks)
+        found |= _task_times(tasks)
+        found[MAP_SPILLED] = _spilled(tasks, "MAP")
+        found[REDUCE_SPILLED] = _spilled(tasks, "REDUCE")
+    return numbers(found)
 
 
 def _spilled(tasks: list[dict[str, Any]], kind: str) -> float | None:
-    """Records that the tasks of a kind wrote to disk, each time counted; None if not all tell."""
+    """Records that tasks of a kind spilled, counted each time; None if a task lacks the count."""
     done = [row for row in tasks if row["type"] == kind and row["status"] == "SUCCEEDED"]
     counts = [row["spilled_records"] for row in done if row["spilled_records"] is not None]
     return sum(counts) if counts and len(counts) == len(done) else None
@@ -245,23 +232,23 @@ def _speculative(tasks: list[dict[str, Any]]) -> int:
     return count
 
 
-def _task_times(tasks: list[dict[str, Any]]) -> dict[str, float]:
+def _task_times(tasks: list[dict[str, Any]]) -> dict[MetricInfo, float]:
     """Seconds summed over the successful attempts of each kind of work."""
-    totals = {"map_time": 0.0, "shuffle_time": 0.0, "merge_time": 0.0, "reduce_time": 0.0}
+    totals = dict.fromkeys((MAP_TIME, SHUFFLE_TIME, MERGE_TIME, REDUCE_TIME), 0.0)
     for row in tasks:
         if row["status"] != "SUCCEEDED":
             continue
         began, ended = row["started_at"], row["finished_at"]
         if row["type"] == "MAP":
-            totals["map_time"] += _between(began, ended)
+            totals[MAP_TIME] += _between(began, ended)
         else:
             shuffled, merged = row["shuffle_finished_at"], row["sort_finished_at"]
-            totals["shuffle_time"] += _between(began, shuffled)
-            totals["merge_time"] += _between(shuffled, merged)
-            totals["reduce_time"] += _between(merged, ended)
+            totals[SHUFFLE_TIME] += _between(began, shuffled)
+            totals[MERGE_TIME] += _between(shuffled, merged)
+            totals[REDUCE_TIME] += _between(merged, ended)
     return totals
 
 
 def _between(start: float | None, end: float | None) -> float:
-    """Seconds between two instants; none where one of them is not in the history."""
+    """Seconds between two instants; 0 if one of them is not in the history."""
     return 0.0 if start is None or end is None else end - start

@@ -1,7 +1,7 @@
-"""From a cluster description to Hadoop's settings: which daemon where, on which ports.
+"""Derive Hadoop's settings from a cluster description: hosts and ports of the daemons.
 
-Everything that the testbed must decide (addresses, folders, memory of containers) is
-decided here; settings of the description win over it, each in its own site file.
+This module decides what the description leaves open (addresses, folders, memory of containers);
+settings of the description override it, each in its own site file.
 """
 
 from __future__ import annotations
@@ -16,41 +16,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.cluster.settings import engine_of, site_of
 from windtunnel.engines.hadoop.history import HISTORY_FOLDER
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
-from windtunnel.engines.web import OpenSocket
+from windtunnel.engines.sockets import OpenSocket
 from windtunnel.errors import DeploymentError, DescriptionError
 from windtunnel.hosts.base import Host
 
-MAIN_CLASS = {
-    "namenode": "org.apache.hadoop.hdfs.server.namenode.NameNode",
-    "datanode": "org.apache.hadoop.hdfs.server.datanode.DataNode",
-    "resourcemanager": "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
-    "nodemanager": "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
-    "historyserver": "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",
-}
-
-# property that holds an address -> the role whose host it lies on
-ADDRESSES = {
-    "dfs.namenode.rpc-address": "namenode",
-    "dfs.namenode.http-address": "namenode",
-    "dfs.datanode.address": "datanode",
-    "dfs.datanode.http.address": "datanode",
-    "dfs.datanode.ipc.address": "datanode",
-    "yarn.resourcemanager.address": "resourcemanager",
-    "yarn.resourcemanager.scheduler.address": "resourcemanager",
-    "yarn.resourcemanager.resource-tracker.address": "resourcemanager",
-    "yarn.resourcemanager.admin.address": "resourcemanager",
-    "yarn.resourcemanager.webapp.address": "resourcemanager",
-    "yarn.nodemanager.address": "nodemanager",
-    "yarn.nodemanager.localizer.address": "nodemanager",
-    "yarn.nodemanager.webapp.address": "nodemanager",
-    "mapreduce.jobhistory.address": "historyserver",
-    "mapreduce.jobhistory.admin.address": "historyserver",
-    "mapreduce.jobhistory.webapp.address": "historyserver",
-}
+MAIN_CLASS = ROLES.main_classes(HADOOP)
 WEB_ADDRESSES = {
     "namenode": "dfs.namenode.http-address",
     "datanode": "dfs.datanode.http.address",
@@ -58,9 +33,8 @@ WEB_ADDRESSES = {
     "nodemanager": "yarn.nodemanager.webapp.address",
     "historyserver": "mapreduce.jobhistory.webapp.address",
 }
-_PER_WORKER = ("datanode", "nodemanager")
 _SHUFFLE = "mapreduce.shuffle.port"
-# Hadoop's own defaults; a NodeManager has none for its address, which must outlive a restart.
+# Hadoop's own defaults; a NodeManager has none for its address, which must survive a restart.
 _USUAL_PORTS = {
     "dfs.namenode.rpc-address": 8020,
     "dfs.namenode.http-address": 9870,
@@ -80,8 +54,15 @@ _USUAL_PORTS = {
     "mapreduce.jobhistory.webapp.address": 19888,
     _SHUFFLE: 13562,
 }
+# property that holds an address -> the role that listens there
+ADDRESSES = {
+    prop: role.name
+    for prop in _USUAL_PORTS
+    for role in ROLES.started(HADOOP)
+    if prop.startswith(role.settings) and prop != _SHUFFLE
+}
 
-# What an application master and a stock map or reduce container ask for (mapred-default.xml).
+# What an application master and a default map or reduce container request (mapred-default.xml).
 _MASTER_CONTAINER_MB = 1536
 _TASK_CONTAINER_MB = 1024
 _CONTAINERS_PER_CORE = 2
@@ -92,13 +73,13 @@ _PORTS = range(20000, 32000)
 
 @dataclass
 class Placement:
-    """A host of the deployment with the roles that it plays and the disks that it has.
+    """A host of the deployment with its roles and disks.
 
-    ``container_logs`` is where its NodeManager keeps the logs of containers: an absolute
+    ``container_logs`` is where its NodeManager stores the logs of containers: an absolute
     path without white space (YARN's launch script cannot quote it). ``data_folders`` are
-    folders on disks of its own; without them, folders below the host's root stand for
-    ``disks`` disks. ``memory_mb`` and ``vcores`` are what its NodeManager offers, None: a
-    share of the machine.
+    folders on disks of its own; without them, folders below the host's root replace
+    ``disks`` disks. ``memory_mb`` and ``vcores`` are what its NodeManager offers; None means
+    a fraction of the machine.
     """
 
     host: Host
@@ -112,12 +93,12 @@ class Placement:
 
 @dataclass
 class Layout:
-    """All that is decided for one deployment.
+    """All decisions for one deployment.
 
     ``settings`` are the deployment-wide properties, ``per_host`` those of one host.
-    ``loopback`` is the jar that keeps each host's JVMs from listening anywhere but on the
-    host's address; None where hosts have networks of their own. With ``only_user``, a user id,
-    they refuse other users. ``shared`` is the folder that files named in the settings lie in.
+    ``loopback`` is the jar that makes each host's JVMs listen only on the host's address; None
+    if hosts have networks of their own. With ``only_user``, a user id, the JVMs refuse other
+    users. ``shared`` is the folder of files that the settings refer to.
     """
 
     cluster: Cluster
@@ -130,20 +111,20 @@ class Layout:
     only_user: int | None = None
 
     def host_of(self, role: str) -> Host:
-        """The first host that plays a role."""
+        """The first host with a role."""
         return next(p.host for p in self.placements if role in p.roles)
 
     def binding(self, address: str) -> Binding | None:
-        """How a JVM is kept from listening anywhere but on ``address``; None: not at all."""
+        """How a JVM is made to listen only on ``address``; None: it is not restricted."""
         return Binding(self.loopback, address, self.only_user) if self.loopback else None
 
     def address(self, prop: str, host: Host | None = None) -> tuple[str, int]:
-        """IP address and port behind an address property."""
+        """IP address and port of an address property."""
         value = self.properties(host)[prop]
         name, _, port = value.rpartition(":")
         if not name or not port.isdigit():
             raise DescriptionError(
-                f"'{value}' is no address", key=f"settings.{prop}", remedy="write HOST:PORT."
+                f"'{value}' is not an address", key=f"settings.{prop}", remedy="write HOST:PORT."
             )
         known = {p.host.name: p.host.address for p in self.placements}
         return known.get(name, name), int(port)
@@ -159,9 +140,9 @@ class Layout:
         return {**self.settings, **own, **user}
 
     def lasting(self) -> dict[str, str]:
-        """The deployment-wide properties without what differs from one start to the next.
+        """The deployment-wide properties without the parts that differ between starts.
 
-        Addresses are left out; the folders of the jars and the name table become words.
+        Addresses are omitted; the folders of the jars and the name table become placeholders.
         """
         words = {
             self.software.class_archive: "<class archive>",
@@ -185,15 +166,15 @@ def _text(value: object) -> str:
 
 
 def free_ports(count: int, open_socket: OpenSocket = socket.socket) -> list[int]:
-    """``count`` ports that nobody listens on, below the range that outgoing connections use.
+    """``count`` unused ports, below the range that outgoing connections use.
 
-    ``open_socket`` makes a socket of the network that is looked at. All sockets are held until the
-    last is found, so the ports differ.
+    ``open_socket`` creates a socket of the network that is examined. All sockets stay open until
+    the last port is found, so the ports differ.
 
     Raises
     ------
     DeploymentError
-        If the machine has not that many left.
+        If the machine has too few unused ports.
     """
     held: list[socket.socket] = []
     try:
@@ -210,16 +191,16 @@ def free_ports(count: int, open_socket: OpenSocket = socket.socket) -> list[int]
         for sock in held:
             sock.close()
     raise DeploymentError(
-        f"no {count} free ports between {_PORTS.start} and {_PORTS.stop}",
-        remedy="end programs that listen there, such as clusters that are still up.",
+        f"fewer than {count} ports are free between {_PORTS.start} and {_PORTS.stop}",
+        remedy="end programs that listen there, such as clusters that still run.",
     )
 
 
 def container_memory_mb(cores: int, memory_bytes: int, workers: int) -> int:
-    """Memory of one NodeManager, in MiB, that loads this machine's cores and not its memory.
+    """Memory of one NodeManager, in MiB, that fills this machine's cores but not its memory.
 
-    Two stock task containers a core beside one application master, spread over the
-    workers; at most half of the machine's memory; never less than one application master.
+    Two default task containers per core plus one application master, divided among the
+    workers; at most half of the machine's memory; at least one application master.
     """
     wanted = _MASTER_CONTAINER_MB + _CONTAINERS_PER_CORE * cores * _TASK_CONTAINER_MB
     ceiling = memory_bytes // 2 // (1 << 20)
@@ -227,65 +208,74 @@ def container_memory_mb(cores: int, memory_bytes: int, workers: int) -> int:
     return max(each, 2 * _TASK_CONTAINER_MB)
 
 
-def plan_layout(
-    cluster: Cluster,
-    software: Software,
-    placements: Sequence[Placement],
-    *,
-    cores: int,
-    memory_bytes: int,
-    hosts_file: Path,
-    loopback_jar: Path | None = None,
-    only_user: int | None = None,
-    own_networks: bool = False,
-    more: Mapping[str, str] | None = None,
-    shared: Path | None = None,
-) -> Layout:
-    """Decide addresses, folders and memory of every daemon.
+@dataclass(frozen=True)
+class Surroundings:
+    """What all hosts of a deployment share.
 
     Parameters
     ----------
     cores, memory_bytes:
-        Of the machine that all hosts of the deployment share.
+        Resources of the machine that all hosts of the deployment share.
     hosts_file:
         Name table for the JVMs (system property ``jdk.net.hosts.file``).
     loopback_jar:
-        Bind what would listen on all interfaces to the host's address, with this jar.
+        Jar that binds servers for all interfaces to the host's address.
     only_user:
-        JVMs with this jar take connections of this user's processes alone.
+        JVMs with this jar accept only connections of this user's processes.
     own_networks:
-        Each host has a network of its own: the usual ports are free there.
+        Each host has a network of its own, in which the default ports are free.
     more:
         Deployment-wide properties that the testbed adds.
     shared:
-        The folder that files named in ``more`` lie in.
+        The folder of files that ``more`` refers to.
     """
+
+    cores: int
+    memory_bytes: int
+    hosts_file: Path
+    loopback_jar: Path | None = None
+    only_user: int | None = None
+    own_networks: bool = False
+    more: Mapping[str, str] = field(default_factory=dict)
+    shared: Path | None = None
+
+
+def plan_layout(
+    cluster: Cluster,
+    software: Software,
+    placements: Sequence[Placement],
+    around: Surroundings,
+) -> Layout:
+    """Decide addresses, folders and memory of every daemon."""
     layout = Layout(
-        cluster, software, placements, loopback=loopback_jar, shared=shared, only_user=only_user
+        cluster,
+        software,
+        placements,
+        loopback=around.loopback_jar,
+        shared=around.shared,
+        only_user=around.only_user,
     )
     workers = sum("nodemanager" in p.roles for p in placements)
-    layout.settings = _shared_settings(layout, hosts_file, max(workers, 1), cores, memory_bytes)
+    layout.settings = _shared_settings(layout, around, max(workers, 1))
     for placement in placements:
         layout.per_host[placement.host.name] = _host_settings(placement)
     offered = [p.memory_mb for p in placements if p.memory_mb is not None]
     if offered:
         layout.settings["yarn.scheduler.maximum-allocation-mb"] = str(max(offered))
-    layout.settings |= more or {}
-    _assign_addresses(layout, _USUAL_PORTS if own_networks else None)
+    layout.settings |= around.more
+    _assign_addresses(layout, _USUAL_PORTS if around.own_networks else None)
     return layout
 
 
-def _shared_settings(
-    layout: Layout, hosts_file: Path, workers: int, cores: int, memory_bytes: int
-) -> dict[str, str]:
-    memory_mb = container_memory_mb(cores, memory_bytes, workers)
-    names = " ".join([f"-Djdk.net.hosts.file={hosts_file}", *layout.software.options])
-    # The shell that starts a container fills in the class path that YARN made.
+def _shared_settings(layout: Layout, around: Surroundings, workers: int) -> dict[str, str]:
+    memory_mb = container_memory_mb(around.cores, around.memory_bytes, workers)
+    names = " ".join([f"-Djdk.net.hosts.file={around.hosts_file}", *layout.software.options])
+    # The shell that starts a container inserts the class path that YARN created.
     container_classpath = ["$CLASSPATH"]
     if layout.software.class_archive:
-        # The archive wants a class path that begins with the jars.
+        # The archive needs a class path that begins with the jars.
         container_classpath.insert(0, f"{layout.software.lib}/*")
-    # Others reach a container under the name of its NodeManager's host.
+    # Other processes connect to a container by the name of its NodeManager's host.
     if binding := layout.binding("$NM_HOST"):
         names += " " + " ".join(binding.options)
         container_classpath.append(str(binding.jar))
@@ -295,21 +285,21 @@ def _shared_settings(
     storage = layout.cluster.storage
     settings = {
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
-        # Behind one loopback interface every peer seems to be 127.0.0.1: go by names.
+        # With one loopback interface every peer has the address 127.0.0.1: use names.
         "dfs.client.use.datanode.hostname": "true",
         "dfs.datanode.use.datanode.hostname": "true",
         "dfs.namenode.safemode.extension": "0",
         "dfs.permissions.superusergroup": "supergroup",
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
         "yarn.nodemanager.vmem-check-enabled": "false",
-        # A second between heartbeats is noise in an hour's job and a third of these small
-        # ones: start-up has to shrink with the data (docs/decisions/0009).
+        # One second between heartbeats is negligible in a job of an hour, but a third of these
+        # small jobs: start-up has to shrink with the data (docs/decisions/0009).
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
-        # So is the wait of 400 ms when a file is closed before its DataNode has reported the
-        # last block, which happens to every fourth small file here.
+        # The same holds for the wait of 400 ms if a file is closed before its DataNode has
+        # reported the last block, which happens to every fourth small file here.
         "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         "yarn.nodemanager.resource.memory-mb": str(memory_mb),
-        "yarn.nodemanager.resource.cpu-vcores": str(max(cores, 4)),
+        "yarn.nodemanager.resource.cpu-vcores": str(max(around.cores, 4)),
         "yarn.scheduler.minimum-allocation-mb": "256",
         "yarn.scheduler.maximum-allocation-mb": str(memory_mb),
         "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
@@ -325,9 +315,9 @@ def _shared_settings(
         "mapreduce.jobhistory.intermediate-done-dir": f"{HISTORY_FOLDER}/done_intermediate",
         "mapreduce.admin.map.child.java.opts": names,
         "mapreduce.admin.reduce.child.java.opts": names,
-        # The application master is no task: keep it light where all hosts share a machine.
+        # The application master is not a task: keep it small if all hosts share a machine.
         "yarn.app.mapreduce.am.admin-command-opts": f"{names} {_LIGHT_JVM}",
-        # Clients only: notice the end of a job sooner than after a second.
+        # For clients only: they notice the end of a job in less than a second.
         "mapreduce.client.progressmonitor.pollinterval": "200",
     }
     datanodes = layout.cluster.role_counts().get("datanode", 1)
@@ -362,7 +352,7 @@ def _host_settings(placement: Placement) -> dict[str, str]:
 
 
 def _assign_addresses(layout: Layout, usual: Mapping[str, int] | None) -> None:
-    """Give every address property its host and its usual port, or a free one."""
+    """Give every address property its host and its default port, or a free port."""
     hosts = [placement.host for placement in layout.placements]
     count = 0 if usual else (len(ADDRESSES) + 1) * len(hosts)
     ports = iter(free_ports(count, hosts[0].open_socket) if count else [])
@@ -370,7 +360,7 @@ def _assign_addresses(layout: Layout, usual: Mapping[str, int] | None) -> None:
         own = layout.per_host[placement.host.name]
         for prop, role in ADDRESSES.items():
             if role in placement.roles:
-                target = own if role in _PER_WORKER else layout.settings
+                target = own if ROLES[role].worker else layout.settings
                 port = next(ports) if usual is None else usual[prop]
                 target[prop] = f"{placement.host.name}:{port}"
         if "nodemanager" in placement.roles:

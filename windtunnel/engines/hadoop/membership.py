@@ -1,7 +1,8 @@
-"""Workers out of service and back: graceful decommission, as an administrator would do it.
+"""Take workers out of service and back: graceful decommission, as by an administrator.
 
-The NameNode and the ResourceManager read who is excluded from two files, whenever they are
-asked to. A DataNode is decommissioned when all its blocks have enough copies elsewhere.
+The NameNode and the ResourceManager read the excluded hosts from two files at each
+``-refreshNodes``. A DataNode is decommissioned when other hosts have enough replicas of all its
+blocks.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.engines.hadoop.client import client_command
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.transfer import Transfer
@@ -28,12 +30,12 @@ _STEP_S = 0.25
 
 
 class Membership:
-    """Who belongs to the cluster.
+    """The members of the cluster.
 
     Parameters
     ----------
     shared:
-        Folder for the two files; :meth:`settings` names them.
+        Folder for the two files; :meth:`settings` refers to them.
     """
 
     def __init__(self, daemons: Daemons, files: WebHdfs, clients: Transfer, shared: Path) -> None:
@@ -45,7 +47,7 @@ class Membership:
 
     @staticmethod
     def settings(shared: Path) -> dict[str, str]:
-        """Properties that a layout needs; makes the two files."""
+        """Create the two files; returns the properties that a layout needs."""
         shared.mkdir(parents=True, exist_ok=True)
         for file in _exclude_files(shared).values():
             file.touch()
@@ -53,15 +55,15 @@ class Membership:
         return {
             "dfs.hosts.exclude": str(files["hdfs"]),
             "yarn.resourcemanager.nodes.exclude-path": str(files["yarn"]),
-            # the NameNode looks every 30 s by default: an answer at once costs nothing here
+            # the NameNode checks every 30 s by default; a shorter interval costs nothing here
             "dfs.namenode.decommission.interval": "1s",
         }
 
     def take_out(self, hosts: Sequence[Host], replication: int) -> None:
         """Decommission the workers of some hosts and stop them.
 
-        Files with more than ``replication`` copies get that many: more would find no place,
-        and the decommission no end. :meth:`bring_back` gives them theirs again.
+        The replication factor of each file is lowered to at most ``replication``: with more
+        replicas than hosts the decommission would not end. :meth:`bring_back` restores it.
 
         Raises
         ------
@@ -72,11 +74,11 @@ class Membership:
         self._daemons.out.update(names)
         managers = self._daemons.release([f"nodemanager@{name}" for name in names])
         self._refresh("hdfs", "yarn")
-        # not before: of a file with a copy too many, any one might be deleted
-        for path, copies in list(_replications(self._files, "/")):
-            if copies > replication:
+        # after the refresh: before it, HDFS could delete any replica of an over-replicated file
+        for path, replicas in list(_replications(self._files, "/")):
+            if replicas > replication:
                 self._files.set_replication(path, replication)
-                self._lowered.setdefault(path, copies)
+                self._lowered.setdefault(path, replicas)
         self._wait(lambda: self._left_hdfs(names), f"the decommission of {', '.join(names)}")
         self._wait(lambda: self._left_yarn(names), f"{', '.join(names)} leaving YARN")
         for process in managers:
@@ -87,32 +89,32 @@ class Membership:
     def bring_back(self, hosts: Sequence[Host], ready: Callable[[dict[str, float]], None]) -> None:
         """Start the workers of some hosts again and wait until they serve.
 
-        ``ready`` waits for daemons by name, given when they were started (epoch seconds).
+        ``ready`` waits for daemons; it receives their names and start times (epoch seconds).
         """
         self._daemons.out.difference_update(host.name for host in hosts)
         self._refresh("hdfs", "yarn")
-        names = [f"{role}@{host.name}" for host in hosts for role in ("datanode", "nodemanager")]
+        names = [f"{role}@{host.name}" for host in hosts for role in ROLES.workers(HADOOP)]
         ready(self._daemons.restart_all([n for n in names if self._daemons.plays(n)]))
         if not self._daemons.out:
-            for path, copies in self._lowered.items():
-                self._files.set_replication(path, copies)
+            for path, replicas in self._lowered.items():
+                self._files.set_replication(path, replicas)
             self._lowered.clear()
-            self.wait_whole()
+            self.wait_replicated()
 
-    def wait_whole(self) -> None:
-        """Wait until every block has all its copies. Raises DeploymentError if one has none."""
-        self._wait(self._is_whole, "all copies of all blocks")
+    def wait_replicated(self) -> None:
+        """Wait until all blocks are fully replicated. Raises DeploymentError if one has none."""
+        self._wait(self._is_replicated, "the full replication of all blocks")
 
-    def _is_whole(self) -> bool:
+    def _is_replicated(self) -> bool:
         found = self._jmx("FSNamesystem")
         missing = found.get("MissingBlocks", 0)
         if missing:
-            raise DeploymentError(f"{missing} blocks have lost all their copies")
-        wanting = ("UnderReplicatedBlocks", "PendingReplicationBlocks", "PendingDeletionBlocks")
-        return bool(found) and not any(found.get(name, 0) for name in wanting)
+            raise DeploymentError(f"{missing} blocks have lost all replicas")
+        counts = ("UnderReplicatedBlocks", "PendingReplicationBlocks", "PendingDeletionBlocks")
+        return bool(found) and not any(found.get(name, 0) for name in counts)
 
     def _refresh(self, *programs: str) -> None:
-        """Write who is out, and have both masters read it."""
+        """Write the files of excluded hosts and have the masters read them."""
         out = [p.host for p in self._daemons.layout.placements if p.host.name in self._daemons.out]
         lines = {
             "hdfs": [host.address for host in out],
@@ -148,7 +150,7 @@ class Membership:
         while not done():
             self._daemons.check_alive()
             if time.monotonic() > deadline:
-                raise DeploymentError(f"waited {_LIMIT_S:.0f} s in vain for {what}")
+                raise DeploymentError(f"timed out after {_LIMIT_S:.0f} s waiting for {what}")
             time.sleep(_STEP_S)
 
 
@@ -157,7 +159,7 @@ def _exclude_files(shared: Path) -> dict[str, Path]:
 
 
 def _replications(files: WebHdfs, folder: str) -> Iterator[tuple[str, int]]:
-    """Path and wanted copies of every file below a folder."""
+    """Path and replication factor of every file below a folder."""
     at = folder.rstrip("/")
     for file in files.list_files(at or "/"):
         yield file.path.replace("//", "/"), file.replication

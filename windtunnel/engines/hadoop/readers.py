@@ -1,37 +1,28 @@
-"""Which daemons read a property: who must be restarted when it changes."""
+"""Which daemons read a property, and so must be restarted when it changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.cluster.settings import affects
 
-HDFS = frozenset({"namenode", "datanode"})
-YARN = frozenset({"resourcemanager", "nodemanager"})
-ALL = HDFS | YARN | {"historyserver"}
-
-# the first match decides; what no prefix names goes by the program that it belongs to
-_PREFIXES: tuple[tuple[str, frozenset[str]], ...] = (
-    ("dfs.datanode.", frozenset({"datanode"})),
-    ("dfs.namenode.", frozenset({"namenode"})),
-    ("yarn.nodemanager.", frozenset({"nodemanager"})),
-    ("yarn.scheduler.", frozenset({"resourcemanager"})),
-    ("yarn.resourcemanager.", frozenset({"resourcemanager"})),
-    ("mapreduce.jobhistory.", frozenset({"historyserver"})),
-    ("mapreduce.shuffle.", frozenset({"nodemanager"})),
-)
+_DAEMONS = ROLES.started(HADOOP)
+HDFS = frozenset(role.name for role in _DAEMONS if role.family == "hdfs")
+YARN = frozenset(role.name for role in _DAEMONS if role.family == "yarn")
+ALL = frozenset(role.name for role in _DAEMONS)
 
 
 def readers(name: str) -> frozenset[str]:
-    """Roles of the daemons that read a property when they start; none: clients alone."""
+    """Roles of the daemons that read a property when they start; none if only clients read it."""
     who = affects(name)
     if who == "client":
         return frozenset()
-    if "address" in name:  # others must find it, too
+    if "address" in name:  # other daemons must know it, too
         return {"hdfs": HDFS, "yarn": YARN}.get(who, ALL)
-    for prefix, roles in _PREFIXES:
-        if name.startswith(prefix):
-            return roles
+    for role in _DAEMONS:  # without a role's prefix, all daemons of that part of Hadoop read it
+        if name.startswith(role.settings):
+            return frozenset({role.name})
     return {"hdfs": HDFS, "yarn": YARN}.get(who, ALL)
 
 

@@ -8,25 +8,25 @@ from pathlib import Path
 
 from windtunnel.engines.hadoop.loopback import Binding
 
-# Hadoop reaches into the first two packages by reflection (Hadoop 3.5.0 on Java 17 and 25),
-# loopback.jar into the third. The same for all JVMs and the class archive: from Java 25 on an
-# archive that was made with others is used in part only.
+# Hadoop accesses the first two packages by reflection (Hadoop 3.5.0 on Java 17 and 25),
+# loopback.jar the third. All JVMs and the class archive use the same options: from Java 25 on,
+# a JVM uses only parts of an archive that was created with other options.
 OPENS = tuple(
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.lang", "java.util", "sun.nio.ch")
 )
 
-# C1 only and the serial collector: right for daemons and clients, which mostly wait.
+# C1 only and the serial collector: suitable for daemons and clients, which mostly wait.
 JVM_OPTIONS = ("-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
 
 @dataclass(frozen=True)
 class Software:
-    """What is needed to start any Hadoop process.
+    """The software that every Hadoop process needs.
 
     ``lib`` holds the jars of all daemons, ``client_lib`` those that only clients need
     (examples, tests). ``version`` is Hadoop's, ``java_version`` the runtime's. ``security``
-    are properties that a trimmed runtime needs, see ``providers.py``.
+    is a file of properties that a trimmed runtime needs, see ``providers.py``.
     """
 
     java: Path
@@ -38,12 +38,12 @@ class Software:
     security: Path | None = None
 
     def to_json(self) -> dict[str, str | None]:
-        """Plain data from which :meth:`from_json` makes an equal object."""
+        """Plain data from which :meth:`from_json` creates an equal object."""
         return {k: None if v is None else str(v) for k, v in asdict(self).items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, str | None]) -> Software:
-        """The object that :meth:`to_json` described."""
+        """The object that :meth:`to_json` has written."""
         archive, security = data["class_archive"], data.get("security")
         return cls(
             java=Path(data["java"] or ""),
@@ -57,7 +57,7 @@ class Software:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What every JVM is told, of daemons, clients and containers; no word needs quoting."""
+        """Options of every JVM of daemons, clients and containers; none needs quoting."""
         archive, security = self.class_archive, self.security
         return (
             *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
@@ -77,10 +77,10 @@ class Software:
     ) -> list[str]:
         """Command line of a JVM that runs ``main``, with the jars of ``lib`` first.
 
-        ``classpath`` comes after them: class-data sharing wants a common beginning.
-        ``binding`` keeps its listening sockets on one address.
+        ``classpath`` comes after them: class-data sharing needs a common prefix.
+        ``binding`` restricts its listening sockets to one address.
 
-        For daemons and clients; the options of the tasks' JVMs are in ``layout.py``.
+        This is for daemons and clients; the options of the tasks' JVMs are in ``layout.py``.
         """
         jars = [f"{self.lib}/*", *map(str, classpath), *([str(binding.jar)] if binding else [])]
         return [

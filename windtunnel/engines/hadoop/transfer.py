@@ -1,8 +1,8 @@
 """PUT and GET: files between a client's own disk and HDFS, as timed phases.
 
-A phase runs from the first file that the NameNode opened to the last that it closed (put), or
-to the end of the client (get): the NameNode's log has these moments, so that the start-up of
-the client's JVM is no part of it, as with jobs.
+A phase lasts from the time when the NameNode opened the first file to the time when it closed
+the last file (put), or to the end of the client (get). The NameNode's log has these times, so
+that a phase excludes the start-up of the client's JVM, as with jobs.
 """
 
 from __future__ import annotations
@@ -17,18 +17,30 @@ from pathlib import Path
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.client import client_command, numbered, watch, why
 from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
-from windtunnel.results.record import Metric, Phase
+from windtunnel.results.metrics import MetricInfo, numbers, register
+from windtunnel.results.record import Phase
 
 _SHELL = "org.apache.hadoop.fs.FsShell"
 _STAMP = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) INFO "
 _LARGEST_LOG_BYTES = 64 << 20
+_SOURCE = "sizes of the files, times in the NameNode's log"
+TRANSFERRED = MetricInfo("transferred", "bytes", "bytes of all files that were copied", _SOURCE)
+TRANSFER_RATE = MetricInfo(
+    "transfer_rate",
+    "bytes/s",
+    "bytes that were copied per second of the phase, all streams together",
+    _SOURCE,
+    better="more",
+)
+register(TRANSFERRED, TRANSFER_RATE)
 
 
 @dataclass(frozen=True)
 class ClientRun:
-    """A program that ran on the client host: epoch seconds, and what it wrote."""
+    """A program that ran on the client host: epoch seconds and output."""
 
     started_at: float
     finished_at: float
@@ -50,10 +62,10 @@ class Transfer:
         streams: int,
         deadline_s: float,
     ) -> JobRun:
-        """Copy local files into a folder of HDFS, which is made; raises TrialInvalidError."""
+        """Copy local files into a folder of HDFS, which is created; raises TrialInvalidError."""
         self._shell("mkdir", ["-mkdir", "-p", folder], deadline_s)
-        copies = f"-Ddfs.replication={replication}"
-        words = [copies, "-put", "-t", str(streams), *map(str, sources), folder]
+        replicas = f"-Ddfs.replication={replication}"
+        words = [replicas, "-put", "-t", str(streams), *map(str, sources), folder]
         began = self._log_size()
         run = self._shell("put", words, deadline_s, reads=sources)
         log = self._log_since(began)
@@ -62,7 +74,7 @@ class Transfer:
         return _phase("put", run, started[:1], finished[-1:], size)
 
     def get(self, sources: Sequence[str], folder: Path, streams: int, deadline_s: float) -> JobRun:
-        """Copy files of HDFS into a local folder, which is made; raises TrialInvalidError."""
+        """Copy files of HDFS into a local folder, which is created; raises TrialInvalidError."""
         folder.mkdir(parents=True, exist_ok=True)
         words = ["-get", "-t", str(streams), *sources, str(folder)]
         began = self._log_size()
@@ -75,9 +87,9 @@ class Transfer:
     def run(
         self, name: str, argv: Sequence[str], deadline_s: float, reads: Sequence[Path] = ()
     ) -> ClientRun:
-        """Run any program on the client host to its end; raises TrialInvalidError.
+        """Run a program on the client host to its end; raises TrialInvalidError.
 
-        ``reads`` are the user's own files that it reads.
+        ``reads`` are the user's own files that the program reads.
         """
         label = numbered(f"transfer-{name}")
         log = self.host.logs / "clients" / f"{label}.log"
@@ -108,38 +120,44 @@ class Transfer:
 
 
 def _moments(log: str, command: str, path: str) -> list[float]:
-    """When the NameNode's audit log saw a command on a path or below it; epoch seconds."""
+    """Times of a command on a path or below it in the NameNode's audit log; epoch seconds."""
     below = re.escape(path)
     line = rf"{_STAMP}FSNamesystem\.audit: allowed=true\t.*\tcmd={command}\tsrc={below}(?:/|\t)"
     return _times(line, log)
 
 
 def _closed(log: str, folder: str) -> list[float]:
-    """When the NameNode closed files of a folder; epoch seconds."""
+    """Times at which the NameNode closed files of a folder; epoch seconds."""
     line = rf"{_STAMP}hdfs\.StateChange: DIR\* completeFile: {re.escape(folder)}/.* is closed"
     return _times(line, log)
 
 
 def _times(line: str, log: str) -> list[float]:
     found = re.findall(line, log, re.MULTILINE)
-    # in the machine's time zone, as a naive time is taken
+    # the log and a naive datetime both use the machine's time zone
     return [datetime.fromisoformat(stamp.replace(",", ".")).timestamp() for stamp in found]
 
 
 def _phase(
     name: str, run: ClientRun, started: list[float], finished: list[float], size: int
 ) -> JobRun:
-    """One timed phase; where the NameNode's log does not tell, the client's time, and a note."""
+    """One timed phase; if the NameNode's log lacks a time, the client's times and a note."""
     wall_s = run.finished_at - run.started_at
     notes = []
     if not started or not finished:
-        notes = [f"{name}: timed with the start of the client, the NameNode's log does not tell"]
+        notes = [
+            f"{name}: the time includes the start of the client, because the NameNode's log has "
+            "no times of these files"
+        ]
         started, finished = [run.started_at], [run.finished_at]
     elapsed_s = finished[0] - started[0]
-    metrics = {"transferred": Metric(value=size, unit="bytes")}
-    if elapsed_s > 0:
-        metrics["transfer_rate"] = Metric(value=size / elapsed_s, unit="bytes/s")
-    metrics["client_overhead"] = Metric(value=max(0.0, wall_s - elapsed_s), unit="s")
+    metrics = numbers(
+        {
+            TRANSFERRED: size,
+            TRANSFER_RATE: size / elapsed_s if elapsed_s > 0 else None,
+            CLIENT_OVERHEAD: max(0.0, wall_s - elapsed_s),
+        }
+    )
     record = Phase(
         name=name,
         started_at=started[0],

@@ -1,7 +1,7 @@
 """The cluster's file system over WebHDFS: listings, small reads, removal.
 
 Redirects name DataNodes by their host names in the deployment, which this machine's
-resolver does not know; they are mapped to addresses here.
+resolver does not know; this module maps them to addresses.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from windtunnel.hosts.base import Host
 if TYPE_CHECKING:
     import httpx
 
-# Of a checksum's digits: how many bytes each is of (4 bytes), how many a block has (8), the MD5 of
-# all; then whatever the DataNode's buffer held beyond it.
+# The digits of a checksum: bytes per CRC (4 bytes), CRCs per block (8 bytes), the MD5 of all; then
+# the remaining content of the DataNode's buffer.
 _MD5 = slice(24, 56)
 _TIMEOUT_S = 30.0
 
@@ -34,7 +34,7 @@ class WebHdfs:
     names:
         Host name in the deployment -> IP address.
     host:
-        A host of the deployment: requests come from its network and its account.
+        A host of the deployment: requests use its network and its account.
     """
 
     def __init__(self, address: tuple[str, int], names: Mapping[str, str], host: Host) -> None:
@@ -49,7 +49,7 @@ class WebHdfs:
 
     def list_files(self, path: str) -> list[FileStatus]:
         """Files directly in a folder; an absent folder is empty."""
-        answer = self._ask("GET", path, op="LISTSTATUS")
+        answer = self._request("GET", path, op="LISTSTATUS")
         if answer is None:
             return []
         entries = answer.json()["FileStatuses"]["FileStatus"]
@@ -61,7 +61,7 @@ class WebHdfs:
 
     def folders(self, path: str) -> list[str]:
         """Folders directly in a folder; an absent folder has none."""
-        answer = self._ask("GET", path, op="LISTSTATUS")
+        answer = self._request("GET", path, op="LISTSTATUS")
         if answer is None:
             return []
         entries = answer.json()["FileStatuses"]["FileStatus"]
@@ -75,7 +75,7 @@ class WebHdfs:
         DeploymentError
             If there is no such file.
         """
-        answer = self._ask("GET", path, op="OPEN", length=str(limit_bytes))
+        answer = self._request("GET", path, op="OPEN", length=str(limit_bytes))
         if answer is None:
             raise DeploymentError(f"{path} is not on the cluster's file system")
         if answer.is_redirect:
@@ -83,8 +83,8 @@ class WebHdfs:
         return answer.content
 
     def replicas(self, path: str) -> list[list[str]]:
-        """For each block of a file the names of the hosts that hold it; none if it is absent."""
-        answer = self._ask("GET", path, op="GETFILEBLOCKLOCATIONS")
+        """The names of the hosts that hold each block of a file; none if the file is absent."""
+        answer = self._request("GET", path, op="GETFILEBLOCKLOCATIONS")
         if answer is None:
             return []
         return [list(block["hosts"]) for block in answer.json()["BlockLocations"]["BlockLocation"]]
@@ -92,7 +92,7 @@ class WebHdfs:
     def checksums(self, path: str) -> list[dict[str, Any]]:
         """All files below a folder: ``path`` in it, ``bytes``, ``replication``, ``checksum``.
 
-        Checksums are as Hadoop writes them: algorithm and MD5.
+        Checksums have Hadoop's format: algorithm and MD5.
         """
         head = len(path) + 1
         return [
@@ -110,7 +110,7 @@ class WebHdfs:
         return [*self.list_files(path), *below]
 
     def _checksum(self, path: str) -> str:
-        answer = self._ask("GET", path, op="GETFILECHECKSUM")
+        answer = self._request("GET", path, op="GETFILECHECKSUM")
         if answer is None:
             return ""  # removed meanwhile
         if answer.is_redirect:
@@ -124,20 +124,20 @@ class WebHdfs:
         try:
             answer = self._http.get(url)
         except httpx.HTTPError as error:
-            raise DeploymentError(f"a DataNode does not give {path}: {error}") from error
+            raise DeploymentError(f"a DataNode does not return {path}: {error}") from error
         if answer.is_error:
-            raise DeploymentError(f"a DataNode does not give {path}: {answer.text[:300]}")
+            raise DeploymentError(f"a DataNode does not return {path}: {answer.text[:300]}")
         return answer
 
     def delete(self, path: str) -> None:
-        """Remove a file or folder with all that is in it; one that is absent is no error."""
-        self._ask("DELETE", path, op="DELETE", recursive="true")
+        """Remove a file, or a folder with its content; an absent path is not an error."""
+        self._request("DELETE", path, op="DELETE", recursive="true")
 
     def set_replication(self, path: str, copies: int) -> None:
-        """Ask for this many copies of a file's blocks; one that is absent is no error."""
-        self._ask("PUT", path, op="SETREPLICATION", replication=str(copies))
+        """Request this number of replicas for a file; an absent path is not an error."""
+        self._request("PUT", path, op="SETREPLICATION", replication=str(copies))
 
-    def _ask(self, method: str, path: str, **query: str) -> httpx.Response | None:
+    def _request(self, method: str, path: str, **query: str) -> httpx.Response | None:
         import httpx
 
         parameters: dict[str, Any] = {"user.name": self._account, **query}

@@ -1,1 +1,1 @@
-"""HBase on HDFS with ZooKeeper, and YCSB's core with a binding of our own."""
+"""HBase on HDFS with ZooKeeper, and YCSB's core with Windtunnel's own binding."""

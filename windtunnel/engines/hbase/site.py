@@ -1,4 +1,4 @@
-"""Which daemon of HBase runs where, on which ports, with which settings."""
+"""Hosts, ports and settings of HBase's daemons."""
 
 from __future__ import annotations
 
@@ -6,45 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from windtunnel.cluster import Cluster
+from windtunnel.cluster import ROLES
 from windtunnel.engines.hbase.sizes import cache_settings
 from windtunnel.engines.ports import Ports, plan_ports
 from windtunnel.hosts.base import Host
 
-ROLES = ("zookeeper", "hmaster", "regionserver")
-MAIN_CLASS = {
-    "zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-    "hmaster": "org.apache.hadoop.hbase.master.HMaster",
-    "regionserver": "org.apache.hadoop.hbase.regionserver.HRegionServer",
-}
-# Ports of each role and those that HBase and ZooKeeper take by default.
+MASTER = "hbase-master"
+MAIN_CLASS = ROLES.main_classes("hbase")
+# The ports of each role, with the defaults of HBase and ZooKeeper.
 _PORTS = {
     "zookeeper": {"client": 2181, "peer": 2888, "election": 3888},
-    "hmaster": {"rpc": 16000, "web": 16010},
+    MASTER: {"rpc": 16000, "web": 16010},
     "regionserver": {"rpc": 16020, "web": 16030},
 }
-
-
-def placed(cluster: Cluster) -> dict[str, list[str]]:
-    """Role -> names of the hosts that play it.
-
-    By the description's roles zookeeper, hbase-master and regionserver; where it has none, the
-    first host and every host with a DataNode.
-    """
-    first = [next(iter(cluster.nodes())).name]
-    servers = cluster.nodes_with("regionserver") or cluster.nodes_with("datanode")
-    return {
-        "zookeeper": [node.name for node in cluster.nodes_with("zookeeper")] or first,
-        "hmaster": [node.name for node in cluster.nodes_with("hbase-master")] or first,
-        "regionserver": [node.name for node in servers],
-    }
 
 
 @dataclass(frozen=True)
 class Site:
     """Hosts and ports of one start of HBase.
 
-    ``hosts`` maps a role to its hosts, ``ports`` are theirs; ``root`` is the folder on HDFS.
+    ``hosts`` maps a role to its hosts, ``ports`` holds their ports, ``root`` is the folder on HDFS.
     """
 
     hosts: Mapping[str, Sequence[Host]]
@@ -56,7 +37,7 @@ class Site:
         return f"{host.address}:{self.ports[role, host.name, 'web']}"
 
     def common(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Properties of all daemons and clients; ``own`` are the description's, which win."""
+        """Properties of all daemons and clients; ``own``, from the description, override them."""
         quorum = [f"{h.name}:{self._client_port(h)}" for h in self.hosts["zookeeper"]]
         servers = len(self.hosts["regionserver"])
         return {
@@ -64,15 +45,15 @@ class Site:
             "hbase.rootdir": self.root,
             "hbase.zookeeper.quorum": ",".join(quorum),
             "hbase.zookeeper.property.clientPort": str(self._client_port(None)),
-            # The loss of a RegionServer is noticed after this; HBase's own 90 s are longer than
-            # whole runs here (docs/decisions/0009).
+            # The loss of a RegionServer is noticed after this time; HBase's default of 90 s is
+            # longer than complete runs here (docs/decisions/0009).
             "zookeeper.session.timeout": "10000",
             "hbase.master.wait.on.regionservers.mintostart": str(servers),
             "hbase.master.wait.on.regionservers.interval": "200",
             "hbase.regionserver.msginterval": "1000",
-            # Counts of a run are read at its beginning and its end.
+            # The counts of a run are read at its start and its end.
             "hbase.regionserver.metrics.period": "1000",
-            # Native sockets would pass by the class that keeps a JVM on its host's address.
+            # Native sockets would bypass the class that binds a JVM to its host's address.
             "hbase.netty.nativetransport": "false",
             **cache_settings(own),
             **own,
@@ -89,7 +70,7 @@ class Site:
             "hbase.regionserver.ipc.address": host.address,
             "hbase.regionserver.info.bindAddress": host.address,
         }
-        names = {"hmaster": "hbase.master", "regionserver": "hbase.regionserver"}
+        names = {MASTER: "hbase.master", "regionserver": "hbase.regionserver"}
         for role, prefix in names.items():
             if host in self.hosts[role]:
                 found[f"{prefix}.port"] = str(self.ports[role, host.name, "rpc"])
@@ -104,7 +85,7 @@ class Site:
             "clientPortAddress": host.address,
             "admin.enableServer": "false",
             "maxClientCnxns": 0,
-            # 2 to 600 ticks: what sessions may ask for
+            # sessions may request a time-out of 2 to 600 ticks
             "tickTime": 1000,
             "maxSessionTimeout": 600_000,
             "initLimit": 20,
@@ -117,7 +98,7 @@ class Site:
         return "".join(f"{name}={value}\n" for name, value in rows.items())
 
     def number_of(self, host: Host) -> int:
-        """Number of a ZooKeeper in its ensemble, from 1."""
+        """Number of a ZooKeeper server in its ensemble, from 1."""
         return list(self.hosts["zookeeper"]).index(host) + 1
 
     def _client_port(self, host: Host | None) -> int:
@@ -125,7 +106,7 @@ class Site:
 
 
 def plan_site(hosts: Mapping[str, Sequence[Host]], root: str, *, own_networks: bool) -> Site:
-    """Give every daemon its usual ports or, where hosts share a network, free ones."""
+    """Give every daemon its default ports or, if hosts share a network, free ports."""
     return Site(hosts, plan_ports(hosts, _PORTS, own_networks=own_networks), root)
 
 

@@ -1,30 +1,28 @@
-"""What HBase tells of itself: the beans of its master and its RegionServers."""
+"""The status that HBase reports: the beans of its master and its RegionServers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from windtunnel.engines.hbase.site import Site
+from windtunnel.engines.hbase.site import MASTER, Site
 from windtunnel.engines.web import WebPages
 from windtunnel.engines.ycsb.store import Cache
 
 
 class Status(WebPages):
-    """Asks the web servers of HBase's daemons."""
+    """Queries the web servers of HBase's daemons."""
 
     def __init__(self, site: Site) -> None:
-        super().__init__(site.hosts["hmaster"][0].open_socket)
+        super().__init__(site.hosts[MASTER][0].open_socket)
         self._site = site
 
     def missing(self) -> list[str]:
-        """What HBase still lacks to serve; empty if it is ready.
+        """What is still missing before HBase serves; empty if it is ready.
 
-        The master says itself when it has come up, which includes that meta is assigned, how
-        many RegionServers live, and how many regions are on their way.
+        The master reports the end of its initialisation, which includes the assignment of meta,
+        the number of live RegionServers, and the number of regions in transition.
         """
-        masters = [
-            self._bean("hmaster", h, "Master,sub=Server") for h in self._site.hosts["hmaster"]
-        ]
+        masters = [self._bean(MASTER, h, "Master,sub=Server") for h in self._site.hosts[MASTER]]
         active = next((m for m in masters if m.get("tag.isActiveMaster") == "true"), None)
         if active is None:
             return ["an active master"]
@@ -35,8 +33,8 @@ class Status(WebPages):
         live = int(active.get("numRegionServers", 0))
         if live < wanted:
             found.append(f"{wanted - live} regionservers")
-        for host in self._site.hosts["hmaster"]:
-            moving = self._bean("hmaster", host, "Master,sub=AssignmentManager").get("ritCount", 0)
+        for host in self._site.hosts[MASTER]:
+            moving = self._bean(MASTER, host, "Master,sub=AssignmentManager").get("ritCount", 0)
             if moving:
                 found.append(f"{moving} regions in transition")
         return found
@@ -54,15 +52,15 @@ class Status(WebPages):
         )
 
     def stored(self, table: str) -> float | None:
-        """Bytes of a table's files, one copy; None if no RegionServer tells.
+        """Bytes of a table's files, one replica; None if no RegionServer reports them.
 
-        Clients are told whole MiB of each region: too coarse for small ones.
+        Clients receive the size of each region in MiB only: too coarse for small regions.
         """
         metric = f"Namespace_default_table_{table}_metric_storeFileSize"
         hosts = self._site.hosts["regionserver"]
         beans = [self._bean("regionserver", host, "RegionServer,sub=Tables") for host in hosts]
-        told = [bean[metric] for bean in beans if metric in bean]
-        return float(sum(told)) if told else None
+        sizes = [bean[metric] for bean in beans if metric in bean]
+        return float(sum(sizes)) if sizes else None
 
     def _bean(self, role: str, host: Any, name: str) -> dict[str, Any]:
         return self._bean_at(self._site.web(role, host), "HBase", name)

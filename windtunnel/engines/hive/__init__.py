@@ -1,1 +1,1 @@
-"""Hive: SQL over files in HDFS, answered by MapReduce jobs."""
+"""Hive: SQL over files in HDFS, executed by MapReduce jobs."""

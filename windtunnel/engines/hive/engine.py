@@ -1,8 +1,7 @@
-"""The engine ``hive``: statements of HiveQL, of which queries run as MapReduce jobs.
+"""The engine ``hive``: statements of HiveQL; its queries run as MapReduce jobs.
 
-Nothing of it runs between uses. A session is a JVM on the client's host that holds Hive's
-compiler and a metastore in memory; what queries need of Hive goes to YARN with their jobs, as
-everywhere: Hive's own jar of 83 MB with each.
+It has no daemons. A session is a JVM on the client's host with Hive's compiler and a metastore
+in memory. Each job of a query uploads Hive's jar of 83 MB to YARN, as in every installation.
 """
 
 from __future__ import annotations
@@ -16,14 +15,15 @@ from typing import ClassVar
 
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.client import numbered
-from windtunnel.engines.lines import Line
-from windtunnel.engines.told import Step, told_in
+from windtunnel.engines.json_lines import Step, steps_in
+from windtunnel.engines.releases import Line
 from windtunnel.errors import TrialInvalidError
 
 MAIN = "io.windtunnel.hive.Driver"
 OWN_JAR = Path(__file__).with_name("windtunnel-hive.jar")
 _HEAP_MB = 768
-# What its serialisation of plans reaches into, in clients and in tasks, beside what Hadoop needs.
+# The packages that its serialisation of plans accesses in clients and tasks, in addition to those
+# of Hadoop.
 _OPENS = tuple(
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.io", "java.net", "java.util.concurrent", "java.util.concurrent.atomic")
@@ -34,9 +34,10 @@ _CLASSPATH = "mapreduce.application.classpath"
 
 @dataclass(frozen=True)
 class HiveRun:
-    """What a session told of each step (see ``Driver.java``), and when it ran.
+    """The steps that a session reported (see ``Driver.java``), and when it ran.
 
-    ``started_at`` is epoch seconds, just before its JVM was started; ``wall_s`` is until its end.
+    ``started_at`` is the time just before its JVM was started, in epoch seconds; ``wall_s`` is the
+    time from then to its end.
     """
 
     steps: Sequence[Step]
@@ -48,14 +49,14 @@ class Hive(Engine):
     """See the module's docstring."""
 
     name: ClassVar[str] = "hive"
-    # made for Java 8 and seen on 17; nobody has run it on the newest ones yet
+    # built for Java 8 and tested on 17; not tested on the newest releases
     lines: ClassVar[Mapping[str, Line]] = {"4.0": Line("hive-4.0", 17, 21)}
 
     def start(self) -> None:
         """No daemon is started."""
 
     def run(self, name: str, steps: Sequence[Step], deadline_s: float) -> HiveRun:
-        """Take steps (``name`` and ``sql`` each) in a session of their own.
+        """Execute steps (each with ``name`` and ``sql``) in a new session.
 
         Raises
         ------
@@ -66,7 +67,7 @@ class Hive(Engine):
         """
         client = self.hadoop.client
         folder = client.root / "hive" / numbered(name)
-        # beside the log: results keep every setting and every query
+        # next to the log, so that the results contain every setting and every query
         description = client.logs / "clients" / f"{folder.name}-hive.json"
         job = {"settings": self._settings(str(folder)), "steps": list(steps)}
         client.write_text(description, json.dumps(job, indent=1))
@@ -75,12 +76,12 @@ class Hive(Engine):
             name, self._command(str(description), str(folder)), deadline_s=deadline_s
         )
         wall_s = time.time() - began
-        told = told_in(text)
-        if [step["name"] for step in told] != [step["name"] for step in steps]:
+        done = steps_in(text)
+        if [step["name"] for step in done] != [step["name"] for step in steps]:
             raise TrialInvalidError(
-                f"Hive did not answer all that {name} asked; what that was: {description}"
+                f"Hive did not execute all steps of {name}; the steps are in {description}"
             )
-        return HiveRun(told, began, wall_s)
+        return HiveRun(done, began, wall_s)
 
     def _command(self, description: str, folder: str) -> list[str]:
         daemons, client = self.hadoop.daemons, self.hadoop.client
@@ -95,11 +96,11 @@ class Hive(Engine):
         )
 
     def _settings(self, folder: str) -> dict[str, str]:
-        """Of the session and its jobs; those of the cluster's description win."""
+        """Settings of the session and its jobs; the cluster's description overrides them."""
         opens = " ".join(_OPENS)
         settings = {
             "hive.execution.engine": "mr",
-            # a metastore of its own, which ends with the session
+            # a private metastore, which ends with the session
             "javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
             "datanucleus.schema.autoCreateAll": "true",
             "hive.metastore.schema.verification": "false",
@@ -109,24 +110,24 @@ class Hive(Engine):
             "hive.exec.local.scratchdir": f"{folder}/scratch",
             "hive.downloaded.resources.dir": f"{folder}/resources",
             "hive.querylog.location": f"{folder}/log",
-            # files are read, whatever the metastore may know of them
+            # queries must read the files, not the metastore's statistics
             "hive.stats.autogather": "false",
             "hive.compute.query.using.stats": "false",
-            # it makes a standard deviation the difference of two sums of squares, which has no
-            # digits left where values are large and alike (HIVE-25351, open in 4.0)
+            # this rule computes a standard deviation as the difference of two sums of squares,
+            # which loses all digits if values are large and similar (HIVE-25351, open in 4.0)
             "hive.cbo.rule.exclusion.regex": "HiveAggregateReduceFunctionsRule",
-            # a task for each split of a file; Hive's default packs what lies on one host into
+            # one task per split of a file; Hive's default combines the splits of one host into
             # tasks of 256 MB
             "hive.input.format": "org.apache.hadoop.hive.ql.io.HiveInputFormat",
         }
-        # Hadoop's once more: Hive lays defaults of its own over what the site files say
+        # Hadoop's properties again: Hive's own defaults override the site files
         settings |= self.hadoop.daemons.layout.properties()
         settings |= self.settings
         for name in _TASK_OPTIONS:
             settings[name] = f"{opens} {settings.get(name, '')}".strip()
-        # of which Hive's jar takes the second for granted, and Hadoop has it no longer
+        # Hive's jar needs Commons Collections 3, which Hadoop no longer contains
         return {**settings, _CLASSPATH: f"{settings[_CLASSPATH]},{self._collections()}"}
 
     def _collections(self) -> Path:
-        """The jar of Commons Collections 3, read where it lies in the cache."""
+        """The jar of Commons Collections 3, which is read from the cache."""
         return next(iter(self.jars.lib.glob("commons-collections-3*.jar")))

@@ -1,1 +1,1 @@
-"""Kudu on the hosts' own disks, and YCSB's core with a binding of our own."""
+"""Kudu on the hosts' own disks, and YCSB's core with Windtunnel's own binding."""

@@ -1,7 +1,7 @@
 """The engine ``kudu``: a master and tablet servers on the hosts of a Hadoop cluster.
 
-Its data lies on the hosts' own disks, in folders beside those of the DataNodes, and not on HDFS;
-it keeps its own copies. The daemons are Kudu's own programs, no JVMs.
+It stores its data, with its own replicas, on the hosts' own disks, in folders next to those of the
+DataNodes, and not on HDFS. The daemons are Kudu's own programs, not JVMs.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ from windtunnel.engines.kudu.site import (
     TSERVER,
     WORD,
     cache_mb,
-    copies,
-    placed,
     plan_site,
+    replicas,
 )
 from windtunnel.engines.kudu.status import Status
-from windtunnel.engines.lines import Line
+from windtunnel.engines.releases import Line
 from windtunnel.engines.ycsb.sizes import MIB, own_memory, server_mb
 from windtunnel.engines.ycsb.store import Cache, Store
 from windtunnel.errors import DeploymentError, TrialInvalidError
@@ -42,11 +41,11 @@ from windtunnel.hosts.base import Host, ProcessSpec
 _STEP_S = 0.2
 _END_S = 10.0
 _OPERATION_LIMIT_MS = 60_000  # as long as HBase's clients wait for one answer
-# A flush begins when what is in memory is that old, and Kudu looks every quarter of a second.
+# A flush begins when the data in memory is this old; Kudu checks every quarter of a second.
 _FLUSH_FLAG, _FLUSH_SOON_S, _FLUSH_USUAL_S = "flush_threshold_secs", "1", "120"
-_QUIET_LOOKS = 8
+_QUIET_CHECKS = 8
 _UUID = re.compile(r"^[0-9a-f]{32}$", re.MULTILINE)
-# Key and version of a row, and its part of the indexes and bloom filters.
+# Key and version of a row, and its entries in the indexes and bloom filters.
 _ROW_BYTES = 40
 
 
@@ -54,9 +53,8 @@ class Kudu(Store):
     """See the module's docstring."""
 
     name: ClassVar[str] = "kudu"
-    # seen on 17; of its own only the client is Java
+    # tested on Java 17; only its client is Java
     lines: ClassVar[Mapping[str, Line]] = {"1.18": Line("kudu-1.18", 17, 21)}
-    roles: ClassVar[tuple[str, ...]] = (MASTER, TSERVER)
     guarded: ClassVar[bool] = False
     title: ClassVar[str] = "Kudu"
     leading: ClassVar[str] = MASTER
@@ -68,66 +66,61 @@ class Kudu(Store):
 
     def __init__(self, hadoop: HadoopCluster, jars: ArtifactSet) -> None:
         super().__init__(hadoop, jars)
-        self._settling = threading.Lock()  # one table at a time: it bears on all
+        self._settling = threading.Lock()  # one table at a time: the flag applies to all tables
 
     @classmethod
     def check_machine(cls) -> None:
-        """Raise SetupError anywhere but on Linux on x86_64."""
+        """Raise SetupError on machines other than Linux on x86_64."""
         programs.check_machine()
 
     @classmethod
     def try_out(cls, jars: ArtifactSet) -> None:
-        """Unpack the programs, start one; raise SetupError if it does not."""
+        """Unpack the programs and start one; raise SetupError if it does not start."""
         programs.try_out(programs.unpack(jars))
 
     @classmethod
-    def placed(cls, cluster: Cluster) -> Mapping[str, Sequence[str]]:
-        """Names of the hosts that each role runs on."""
-        return placed(cluster)
-
-    @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
-        """It runs with one master, and not with any block cache."""
-        masters = placed(cluster)[MASTER]
+        """It runs with one master only, and with a block cache of limited size."""
+        masters = cls.placed(cluster)[MASTER]
         if len(masters) > 1:
-            return [f"Kudu runs with one {MASTER} here, and {len(masters)} hosts have that role"]
+            return [f"Kudu supports one {MASTER} here, but {len(masters)} hosts have that role"]
         return super().problems(cluster)
 
     @classmethod
     def cache_share(cls, cluster: Cluster) -> float:
-        """Above its pressure threshold a server does not start (memory_pressure_percentage)."""
+        """A server does not start above its pressure threshold (memory_pressure_percentage)."""
         return 0.6
 
     @classmethod
     def memory_bytes(cls, cluster: Cluster) -> int:
-        """The limits that its daemons get."""
-        hosts = placed(cluster)
+        """Sum of the memory limits of its daemons."""
+        hosts = cls.placed(cluster)
         each = server_mb(psutil.virtual_memory().total, len(hosts[TSERVER]))
         return (len(hosts[MASTER]) * MASTER_MB + len(hosts[TSERVER]) * each) * MIB
 
     @classmethod
     def cache_bytes(cls, cluster: Cluster) -> float:
-        """Block caches of all tablet servers together."""
-        return float(len(placed(cluster)[TSERVER]) * cache_mb(cls.settings_in(cluster)) * MIB)
+        """Sum of the tablet servers' block caches."""
+        return float(len(cls.placed(cluster)[TSERVER]) * cache_mb(cls.settings_in(cluster)) * MIB)
 
     @classmethod
     def stored_bytes(cls, records: int, fields: int, field_length: int) -> int:
-        """Columns hold values alone; key and version are columns more."""
+        """Columns hold values only; key and version are additional columns."""
         return records * (fields * field_length + _ROW_BYTES)
 
     def start(self) -> None:
-        """Start all daemons at once and wait until Kudu serves; DeploymentError if it does not."""
+        """Start all daemons together; wait until Kudu serves, else raise DeploymentError."""
         layout = self.hadoop.daemons.layout
         self._programs = programs.unpack(self.jars)
         self.jar()
         found = {placement.host.name: placement for placement in layout.placements}
         hosts = {
             role: [found[name].host for name in names if name in found]
-            for role, names in placed(layout.cluster).items()
+            for role, names in self.placed(layout.cluster).items()
         }
-        stamp = f"{time.time_ns():x}"  # at each start anew: what an earlier one left is not read
+        stamp = f"{time.time_ns():x}"  # unique per start: data of earlier starts is not read
         players = {host.name: host for role in hosts.values() for host in role}
-        servers = placed(layout.cluster)[TSERVER]
+        servers = self.placed(layout.cluster)[TSERVER]
         own = None if layout.loopback else own_memory(layout.cluster, servers)
         memory_mb = server_mb(psutil.virtual_memory().total, len(servers), own)
         self.site = plan_site(
@@ -154,77 +147,77 @@ class Kudu(Store):
         self.running[name] = host.spawn(ProcessSpec(name, argv, log, host.root))
 
     def missing(self, deadline_s: float) -> list[str]:
-        """What it still lacks to serve: the master knows all tablet servers, and they serve."""
+        """What is still missing: the master must know all tablet servers, and they must serve."""
         if missing := self.status.missing():
             return missing
         words = ("tserver", "list", self.site.master, "-columns=uuid", "-format=space")
         try:
-            told = self.run_client(
+            output = self.run_client(
                 self.hadoop.client, "list", self._programs.command(*words), deadline_s
             )
         except TrialInvalidError:
             return ["the master"]
-        unknown = len(self.site.hosts[TSERVER]) - len(_UUID.findall(told.text))
+        unknown = len(self.site.hosts[TSERVER]) - len(_UUID.findall(output.text))
         return [f"{unknown} tablet servers"] if unknown > 0 else []
 
     def hosts_of(self, role: str) -> Sequence[Host]:
-        """The hosts that play a role."""
+        """The hosts with a role."""
         return self.site.hosts[role]
 
     def copies(self) -> int:
-        """As many as HDFS keeps of a file."""
+        """The replication factor of HDFS, within Kudu's limits."""
         replication = int(self.hadoop.daemons.layout.properties()["dfs.replication"])
-        return copies(replication, len(self.site.hosts[TSERVER]))
+        return replicas(replication, len(self.site.hosts[TSERVER]))
 
     def settle(self, table: str, deadline_s: float) -> float:
-        """Have everything flushed; then wait until nothing is flushed or compacted any more.
+        """Flush all data, and wait until no flush and no compaction runs.
 
-        Kudu has no command for that: for the time being its servers are told to flush what is a
-        second old instead of two minutes.
+        Kudu has no command for this: in the meantime its servers flush data after one second
+        instead of two minutes.
         """
         usual = self.settings.get(f"kudu.{_FLUSH_FLAG}", _FLUSH_USUAL_S)
         with self._settling:
-            self._tell_servers(_FLUSH_SOON_S, deadline_s)
+            self._set_flush_age(_FLUSH_SOON_S, deadline_s)
             try:
-                return self._rest(table, deadline_s)
+                return self._wait_idle(table, deadline_s)
             finally:
-                self._tell_servers(usual, time.monotonic() + _END_S)
+                self._set_flush_age(usual, time.monotonic() + _END_S)
 
-    def _rest(self, table: str, deadline_s: float) -> float:
+    def _wait_idle(self, table: str, deadline_s: float) -> float:
         quiet = 0
         while True:
             self.hadoop.check_alive()
-            rest = self.status.rest(table)
-            quiet = quiet + 1 if rest and not rest.in_memory and not rest.at_work else 0
-            if rest and quiet >= _QUIET_LOOKS:
-                return rest.stored
+            state = self.status.table_state(table)
+            quiet = quiet + 1 if state and not state.in_memory and not state.at_work else 0
+            if state and quiet >= _QUIET_CHECKS:
+                return state.stored
             if time.monotonic() > deadline_s:
                 raise TrialInvalidError("Kudu was still flushing or compacting at the time limit")
             time.sleep(_STEP_S)
 
-    def _tell_servers(self, flush_s: str, deadline_s: float) -> None:
+    def _set_flush_age(self, flush_s: str, deadline_s: float) -> None:
         for host in self.site.hosts[TSERVER]:
             words = ("tserver", "set_flag", self.site.rpc(TSERVER, host), _FLUSH_FLAG, flush_s)
             argv = self._programs.command(*words)
             self.run_client(self.hadoop.client, "set-flag", argv, deadline_s)
 
     def cache(self) -> Cache | None:
-        """The block caches as the tablet servers tell; None if one does not."""
+        """The block caches as the tablet servers report them; None if one does not."""
         return self.status.cache(cache_mb(self.settings) * float(MIB))
 
     def client_folders(self) -> Sequence[Path]:
-        """Settings of Hadoop's clients, for their logging."""
+        """Settings of Hadoop's clients, for the logging."""
         return (self.hadoop.daemons.client_conf,)
 
     def client_options(self) -> Sequence[str]:
-        """Where the master is."""
+        """The address of the master, and the time limit of an operation."""
         return (
             f"-Dwindtunnel.kudu.masters={self.site.master}",
             f"-Dwindtunnel.kudu.timeout_ms={_OPERATION_LIMIT_MS}",
         )
 
     def recover(self) -> None:
-        """Wait until all tablets are served again: Kudu's own check (ksck) finds nothing."""
+        """Wait until all tablets are served again: Kudu's own check (ksck) finds no error."""
         self.wait_ready()
         deadline = time.monotonic() + self.ready_limit_s
         argv = self._programs.command("cluster", "ksck", self.site.master)
@@ -250,7 +243,7 @@ class Kudu(Store):
             log = host.logs / "kudu-removal.log"
             argv = ["/bin/rm", "-rf", *folders]
             spec = ProcessSpec(f"kudu-removal@{host.name}", argv, log, host.root)
-            with contextlib.suppress(DeploymentError):  # the host may be gone, and its disks
+            with contextlib.suppress(DeploymentError):  # the host and its disks may be gone
                 host.spawn(spec).wait(_END_S)
 
 

@@ -1,8 +1,8 @@
-"""Kudu's own programs: unpacked once beside their jar, and whether they run on this machine.
+"""Kudu's own programs: unpack them once next to their jar, and check that they run here.
 
 The project publishes them for tests, built for Linux on x86_64 with most of the libraries that
-they load; glibc, libstdc++, libcom_err, libkeyutils, libselinux and libcrypt.so.1 are the
-machine's. Their licence lies with them (LICENSE.txt, NOTICE.txt).
+they load; glibc, libstdc++, libcom_err, libkeyutils, libselinux and libcrypt.so.1 come from the
+machine. Their licence is in the same folder (LICENSE.txt, NOTICE.txt).
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from windtunnel.errors import SetupError
 
 JAR = "org.apache.kudu:kudu-binary:linux-x86_64"
 _MADE_FOR = ("Linux", "x86_64")
-_OLDEST_GLIBC = (2, 27)  # the newest symbol version that its programs and libraries ask for
+_OLDEST_GLIBC = (2, 27)  # the newest symbol version that its programs and libraries require
 _WANTED = re.compile(r"[^/]+/(bin/kudu|lib/.+|LICENSE\.txt|NOTICE\.txt)")
 _LIMIT_S = 30
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Where Kudu's programs are unpacked."""
+    """The folder of Kudu's unpacked programs."""
 
     root: Path
 
     def command(self, *words: str) -> list[str]:
-        """Command line of ``kudu``, which finds its libraries beside it.
+        """Command line of ``kudu``, with the paths of its libraries.
 
-        Not by the environment of the process that starts it: what enters a virtual host must
-        load the machine's own libraries.
+        The paths are not in the environment of the process that starts it: a process that enters
+        a virtual host must load the machine's own libraries.
         """
         lib = self.root / "lib"
         own = [f"LD_LIBRARY_PATH={lib}", f"SASL_PATH={lib / 'sasl2'}"]
@@ -45,12 +45,12 @@ class Programs:
 
 
 def check_machine() -> None:
-    """Raise SetupError on a machine that the programs are not made for."""
+    """Raise SetupError on a machine that the programs do not support."""
     here = platform.system(), platform.machine()
     if here != _MADE_FOR:
         raise SetupError(
-            f"Kudu runs on {' '.join(_MADE_FOR)} only, and this machine is {' '.join(here)}: its "
-            "project publishes no programs for others",
+            f"Kudu runs on {' '.join(_MADE_FOR)} only, but this machine is {' '.join(here)}: the "
+            "Kudu project publishes no programs for other machines",
             remedy="use 'store: hbase', or another machine.",
         )
     name, version = platform.libc_ver()
@@ -58,13 +58,13 @@ def check_machine() -> None:
     if name == "glibc" and known and tuple(known) < _OLDEST_GLIBC:
         wanted = ".".join(map(str, _OLDEST_GLIBC))
         raise SetupError(
-            f"Kudu needs glibc {wanted} or newer, and this machine has {version}",
+            f"Kudu needs glibc {wanted} or newer, but this machine has {version}",
             remedy="use 'store: hbase', or another machine.",
         )
 
 
 def unpack(jars: ArtifactSet) -> Programs:
-    """The programs of a set of jars, unpacked if they are not yet, every byte as in the jar.
+    """The programs of a set of jars; unpacks them if they are missing or altered.
 
     Raises
     ------
@@ -82,18 +82,18 @@ def unpack(jars: ArtifactSet) -> Programs:
     except OSError as problem:
         raise SetupError(
             f"Kudu's programs cannot be unpacked into {target}: {problem}",
-            remedy="make the cache writable and see that 100 MB are free.",
+            remedy="make the cache writable and make sure that 100 MB are free.",
         ) from problem
     return Programs(target)
 
 
 def _inside(entry: zipfile.ZipInfo) -> str:
-    """Where a file goes: without the first folder, which names the version."""
+    """Path of a file in the target folder: without the first folder, which has the version."""
     return entry.filename.partition("/")[2]
 
 
 def _same(path: Path, entry: zipfile.ZipInfo) -> bool:
-    """Whether a file has been unpacked already and is unaltered."""
+    """Whether a file is already unpacked and unaltered."""
     try:
         return path.stat().st_size == entry.file_size and zlib.crc32(path.read_bytes()) == entry.CRC
     except FileNotFoundError:
@@ -101,7 +101,7 @@ def _same(path: Path, entry: zipfile.ZipInfo) -> bool:
 
 
 def _unpack(packed: zipfile.ZipFile, wanted: list[zipfile.ZipInfo], target: Path) -> None:
-    """Write all beside the target and rename it, so that it is whole or absent."""
+    """Write all files next to the target and rename the folder: it is complete or absent."""
     part = target.with_name(f"{target.name}.part-{os.getpid()}")
     shutil.rmtree(part, ignore_errors=True)
     for entry in wanted:
@@ -110,7 +110,7 @@ def _unpack(packed: zipfile.ZipFile, wanted: list[zipfile.ZipInfo], target: Path
         with packed.open(entry) as source, path.open("wb") as file:
             shutil.copyfileobj(source, file)
     (part / "bin" / "kudu").chmod(0o755)
-    if target.exists():  # damaged; another process may be looking at it
+    if target.exists():  # damaged; another process may be reading it
         target.rename(part / "old")
     try:
         part.rename(target)
@@ -122,7 +122,7 @@ def _unpack(packed: zipfile.ZipFile, wanted: list[zipfile.ZipInfo], target: Path
 
 
 def try_out(programs: Programs) -> None:
-    """Raise SetupError if ``kudu`` does not start, such as for a library that is missing."""
+    """Raise SetupError if ``kudu`` does not start, for example because a library is missing."""
     argv = programs.command("--version")
     try:
         done = subprocess.run(
@@ -131,9 +131,9 @@ def try_out(programs: Programs) -> None:
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise SetupError(f"Kudu's programs do not start on this machine: {problem}") from problem
     if done.returncode != 0:
-        told = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[0]
+        output = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[0]
         raise SetupError(
-            f"Kudu's programs do not start on this machine: {told}",
-            remedy="install the library that is named; they need glibc, libstdc++, libcom_err, "
-            "libkeyutils, libselinux, libcrypt.so.1, and a cache on a disk that may hold programs.",
+            f"Kudu's programs do not start on this machine: {output}",
+            remedy="install the named library; the programs need glibc, libstdc++, libcom_err, "
+            "libkeyutils, libselinux, libcrypt.so.1, and a cache on a disk without 'noexec'.",
         )

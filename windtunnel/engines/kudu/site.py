@@ -1,4 +1,4 @@
-"""Which daemon of Kudu runs where, on which ports, in which folders, with which flags."""
+"""Hosts, ports, folders and flags of Kudu's daemons."""
 
 from __future__ import annotations
 
@@ -6,41 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windtunnel.cluster import Cluster
+from windtunnel.cluster import ROLES
 from windtunnel.engines.ports import Ports, plan_ports
 from windtunnel.engines.ycsb.sizes import CACHE_MB, MIB
 from windtunnel.hosts.base import Host
 
 MASTER, TSERVER = "kudu-master", "kudu-tserver"
 CACHE = "block_cache_capacity_mb"
-WORD = {MASTER: "master", TSERVER: "tserver"}
-"""What the program is told to be."""
+WORD = ROLES.main_classes("kudu")
+"""The program's argument for each role."""
 MASTER_MB = 256
 _PORTS = {MASTER: {"rpc": 7051, "web": 8051}, TSERVER: {"rpc": 7050, "web": 8050}}
-_MOST_COPIES = 7  # Kudu's own limit
+_MOST_REPLICAS = 7  # Kudu's own limit
 
 
-def placed(cluster: Cluster) -> dict[str, list[str]]:
-    """Role -> names of the hosts that play it.
-
-    By the description's roles kudu-master and kudu-tserver; where it has none, the first host
-    and every host with a DataNode.
-    """
-    servers = cluster.nodes_with("kudu-tserver") or cluster.nodes_with("datanode")
-    first = [next(iter(cluster.nodes())).name]
-    return {
-        MASTER: [node.name for node in cluster.nodes_with("kudu-master")] or first,
-        TSERVER: [node.name for node in servers],
-    }
-
-
-def copies(replication: int, servers: int) -> int:
-    """Copies of a table's data: as many as HDFS keeps of a file, if there are the servers."""
-    return max(1, min(replication, servers, _MOST_COPIES))
+def replicas(replication: int, servers: int) -> int:
+    """Replicas of a table's data: HDFS's replication factor, at most one per server."""
+    return max(1, min(replication, servers, _MOST_REPLICAS))
 
 
 def cache_mb(settings: Mapping[str, str]) -> int:
-    """Block cache of one tablet server, MiB. What is no number Kudu itself refuses."""
+    """Block cache of one tablet server, MiB; Kudu itself refuses an invalid number."""
     text = settings.get(f"kudu.{CACHE}", str(CACHE_MB)).strip()
     return int(text) if text.isdigit() else CACHE_MB
 
@@ -49,8 +35,8 @@ def cache_mb(settings: Mapping[str, str]) -> int:
 class Site:
     """Hosts, ports and folders of one start of Kudu.
 
-    ``hosts`` maps a role to its hosts, ``ports`` are theirs, ``folders`` maps a host's name to
-    folders of this start on each of its disks. ``memory_mb`` is the limit of a tablet server.
+    ``hosts`` maps a role to its hosts, ``ports`` holds their ports, ``folders`` maps a host's name
+    to this start's folders, one per disk. ``memory_mb`` is the limit of a tablet server.
     """
 
     hosts: Mapping[str, Sequence[Host]]
@@ -75,25 +61,24 @@ class Site:
         """Flags of a daemon; ``own`` are the description's, ``kudu.FLAG``, for all daemons
         (the size of the block cache: for tablet servers).
 
-        They win over what is only sized or chosen here, and not over where it lies: of a flag
-        that is given twice Kudu takes the last.
+        They override sizes and choices of this method, but not addresses and folders.
         """
         memory = MASTER_MB if role == MASTER else self.memory_mb
         chosen = {
-            # All hosts share this machine's clock, which needs no NTP; see docs/decisions/0022.
+            # All hosts share this machine's clock, so they need no NTP; see docs/decisions/0022.
             "unlock_unsafe_flags": "true",
             "unlock_experimental_flags": "true",
             "time_source": "system_unsync",
-            # Files grow by this; the usual 32 MiB would be half a gigabyte for 100 MB of data.
+            # Files grow by this; the default, 32 MiB, would use half a gigabyte for 100 MB of data.
             "log_container_preallocate_bytes": str(2 * MIB),
-            # As HBase here: neither authenticates, neither encrypts.
+            # As HBase here: no authentication, no encryption.
             "rpc_authentication": "disabled",
             "rpc_encryption": "disabled",
             "memory_limit_hard_bytes": str(memory * MIB),
             CACHE: str(CACHE_MB),
         }
         if role == MASTER:
-            # as many copies as HDFS, and as many regions as are asked for
+            # permit the replication factor of HDFS and the requested number of tablets
             chosen |= {"allow_unsafe_replication_factor": "true", "max_create_tablets_per_ts": "0"}
         folders = [folder / WORD[role] for folder in self.folders[host.name]]
         place = {
@@ -104,14 +89,14 @@ class Site:
             "webserver_port": str(self.ports[role, host.name, "web"]),
             "local_ip_for_outbound_sockets": host.address,
             "logtostderr": "true",
-            # what it writes beside that must not lie in the machine's /tmp
+            # its other files must not be in the machine's /tmp
             "log_dir": str(self.folders[host.name][0]),
             "enable_minidumps": "false",
         }
         if role == TSERVER:
             place["tserver_master_addrs"] = self.master
         wanted = {name.removeprefix("kudu."): value for name, value in own.items()}
-        if role == MASTER:  # whose memory is not meant, and may be less than that cache
+        if role == MASTER:  # the cache size is for tablet servers and may exceed its memory
             wanted.pop(CACHE, None)
         return [f"--{name}={value}" for name, value in {**chosen, **wanted, **place}.items()]
 

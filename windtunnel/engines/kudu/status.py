@@ -1,4 +1,4 @@
-"""What Kudu tells of itself: the metrics of its tablet servers."""
+"""The status that Kudu reports: the metrics of its tablet servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from windtunnel.hosts.base import Host
 _HITS, _MISSES = "block_cache_hits_caching", "block_cache_misses_caching"
 _STARTING = ("tablets_num_not_initialized", "tablets_num_initialized", "tablets_num_bootstrapping")
 _MEMORY = "memrowset_size"
-_EMPTY_BYTES = 4096  # one without rows says 265 bytes; the first row takes hundreds of thousands
+_EMPTY_BYTES = 4096  # without rows its size is 265 bytes; the first row adds hundreds of thousands
 _DATA = "on_disk_data_size"
 _AT_WORK = (
     "flush_mrs_running",
@@ -26,11 +26,12 @@ _AT_WORK = (
 
 
 @dataclass(frozen=True)
-class Rest:
-    """How a table lies on its servers.
+class TableState:
+    """The state of a table on its servers.
 
-    ``in_memory`` are bytes of inserted rows that are in no file yet, all copies, ``at_work``
-    flushes and compactions that run, ``stored`` the bytes of the data files, one copy.
+    ``in_memory`` is the size of inserted rows that are not flushed yet, all replicas, ``at_work``
+    the number of running flushes and compactions, ``stored`` the size of the data files, one
+    replica; sizes are in bytes.
     """
 
     in_memory: float
@@ -39,14 +40,14 @@ class Rest:
 
 
 class Status(WebPages):
-    """Asks the web servers of the tablet servers."""
+    """Queries the web servers of the tablet servers."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site.hosts[TSERVER][0].open_socket)
         self._site = site
 
     def missing(self) -> list[str]:
-        """What the tablet servers still lack; empty if all have opened their tablets."""
+        """What is still missing; empty if all tablet servers have opened their tablets."""
         found = []
         for host in self._site.hosts[TSERVER]:
             counts = self._server(host, _STARTING)
@@ -57,7 +58,7 @@ class Status(WebPages):
         return found
 
     def cache(self, capacity_each: float) -> Cache | None:
-        """The block caches, each of which may hold so many bytes; None if a server is silent."""
+        """The block caches of this capacity each; None if a server does not answer."""
         hosts = self._site.hosts[TSERVER]
         found = [self._server(host, [_HITS, _MISSES]) for host in hosts]
         if not all(_HITS in one and _MISSES in one for one in found):
@@ -68,8 +69,8 @@ class Status(WebPages):
             misses=sum(one[_MISSES] for one in found),
         )
 
-    def rest(self, table: str) -> Rest | None:
-        """How a table lies; None if a server is silent or none has a part of it."""
+    def table_state(self, table: str) -> TableState | None:
+        """The state of a table; None if a server does not answer or no server has a part of it."""
         names = [_MEMORY, *_AT_WORK, _DATA]
         memory = work = 0.0
         sizes: dict[str, list[float]] = {}
@@ -88,17 +89,17 @@ class Status(WebPages):
                 sizes.setdefault(str(entity["id"]), []).append(values[_DATA])
         if not sizes:
             return None
-        return Rest(memory, work, sum(sum(one) / len(one) for one in sizes.values()))
+        return TableState(memory, work, sum(sum(one) / len(one) for one in sizes.values()))
 
     def _server(self, host: Host, names: Sequence[str]) -> dict[str, float]:
-        """Metrics of a tablet server as a whole by their names; empty where it does not answer."""
+        """A tablet server's own metrics by name; empty if it does not answer."""
         for entity in self._metrics(host, names) or []:
             if entity.get("type") == "server":
                 return {name: v for name, v in _values(entity).items() if name in names}
         return {}
 
     def _metrics(self, host: Host, names: Sequence[str]) -> list[dict[str, Any]] | None:
-        """The entities that have metrics whose name contains one of some; None: no answer."""
+        """The entities with metrics whose names contain one of ``names``; None: no answer."""
         address = self._site.web(host)
         answer = self._get(f"http://{address}/metrics?metrics={','.join(names)}")
         try:

@@ -1,8 +1,8 @@
 """The engine ``pig``: scripts in Pig Latin that run as MapReduce jobs.
 
-Nothing of it runs between scripts. A script's client is a JVM on the client's host; it submits
-jobs to YARN that take what they need of Pig with them. Our own jar holds a class that Pig names
-when it submits and that only its release has (see ``java``).
+It has no daemons. The client of a script is a JVM on the client's host; it submits jobs to YARN
+and uploads the parts of Pig that they need. Windtunnel's own jar holds a class that Pig refers to
+when it submits a job and that only Pig's binary release contains (see ``java``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.client import numbered
 from windtunnel.engines.hadoop.program import client_jvm, run_program
-from windtunnel.engines.lines import Line
+from windtunnel.engines.releases import Line
 
 OWN_JAR = Path(__file__).with_name("windtunnel-pig.jar")
 _MAIN = "org.apache.pig.Main"
@@ -25,21 +25,21 @@ class Pig(Engine):
     """See the module's docstring."""
 
     name: ClassVar[str] = "pig"
-    # seen on 17; nobody has run it on the newest ones yet
+    # tested on Java 17; not tested on the newest releases
     lines: ClassVar[Mapping[str, Line]] = {"0.18": Line("pig-0.18", 17, 21)}
 
     def start(self) -> None:
         """No daemon is started."""
 
     def run(self, phase: str, script: str, folder: str, deadline_s: float) -> JobRun:
-        """Run a script to its end, as one timed phase from its first job's start to its last's end.
+        """Run a script as one timed phase, from its first job's start to its last job's end.
 
         Parameters
         ----------
         folder:
-            A folder of the cluster's file system for what is passed between jobs.
+            A folder of the cluster's file system for intermediate data of the jobs.
         deadline_s:
-            Monotonic time at which it is given up.
+            Monotonic time at which it is aborted.
 
         Raises
         ------
@@ -61,5 +61,5 @@ class Pig(Engine):
 
 
 def _escaped(value: str) -> str:
-    """A value as a Java properties file wants it."""
+    """A value, escaped for a Java properties file."""
     return value.replace("\\", "\\\\").replace("\n", "\\n")

@@ -1,1 +1,1 @@
-"""Spark SQL on YARN or in one JVM: an application for each piece of work, no daemons."""
+"""Spark SQL on YARN or in one JVM: one application per run, no daemons."""

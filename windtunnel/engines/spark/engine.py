@@ -1,8 +1,8 @@
-"""The engine ``spark``: runs a job description as an application of its own and reads what it told.
+"""The engine ``spark``: runs a job description as a new application and parses what it reports.
 
-Nothing of it runs between jobs. An application's driver is a JVM on the client's host; its
-executors are containers on YARN, or threads of the driver. The jars are read from the cache where
-they lie, on every host: nothing is uploaded but the settings.
+It has no daemons. An application's driver is a JVM on the client's host; its executors are
+containers on YARN, or threads of the driver. Every host reads the jars from the cache: only the
+settings are uploaded.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import ClassVar
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.cds import make_archive
 from windtunnel.engines.hadoop.client import numbered, watch, why
-from windtunnel.engines.lines import Line
+from windtunnel.engines.json_lines import Step, steps_in
+from windtunnel.engines.releases import Line
 from windtunnel.engines.spark.sizes import Sizes, sizes_of
-from windtunnel.engines.told import Step, told_in
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import ProcessSpec
 
 MAIN = "io.windtunnel.spark.Driver"
 JAR = "windtunnel-spark.jar"
 
-# What Spark reaches into by reflection (its JavaModuleOptions). It tells its executors by itself;
-# a driver that no script of Spark's starts has to be told.
+# The packages that Spark accesses by reflection (its JavaModuleOptions). Spark passes the options
+# to its executors; a driver that is not started by Spark's script needs them from here.
 _OPENS = (
     "java.lang",
     "java.lang.invoke",
@@ -47,18 +47,18 @@ _OPENS = (
 )
 _OPTIONS = tuple(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS)
 _DRIVER_OPTIONS = (*_OPTIONS, "-Dio.netty.tryReflectionSetAccessible=true", "-XX:-UsePerfData")
-# JVMs that plan and wait: the quick compiler alone starts them sooner
+# for JVMs that plan and wait: with the quick compiler only, they start sooner
 _LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 @dataclass(frozen=True)
 class SparkJob:
-    """What an application does.
+    """The job description of an application.
 
-    ``steps`` are those of ``Driver.java``. Without ``yarn`` the work is done by threads of the
-    driver. ``executors`` and ``cores`` (of each) are by default one for each NodeManager and the
-    machine's cores shared out; ``settings`` win over the engine's, those of the cluster's
-    description over both.
+    ``steps`` are those of ``Driver.java``. Without ``yarn``, threads of the driver do the work.
+    By default there is one executor per NodeManager, and the machine's cores are divided among
+    the executors (``cores`` are those of one). ``settings`` override the engine's; the cluster's
+    description overrides both.
     """
 
     steps: Sequence[Step]
@@ -70,9 +70,9 @@ class SparkJob:
 
 @dataclass(frozen=True)
 class SparkRun:
-    """What an application told: its start, then each step; and how long its client ran.
+    """What an application reported: its start, then each step; and how long its client ran.
 
-    ``started_at`` is epoch seconds, just before the driver's JVM was started.
+    ``started_at`` is the time just before the driver's JVM was started, in epoch seconds.
     """
 
     start: Step
@@ -82,11 +82,11 @@ class SparkRun:
     log: Path
 
     def named(self, name: str) -> Step:
-        """The step with a name; TrialInvalidError if it told nothing."""
+        """The step with a name; TrialInvalidError if the application did not report it."""
         for step in self.steps:
             if step.get("name") == name:
                 return step
-        raise TrialInvalidError(f"the Spark application told nothing of {name}; log: {self.log}")
+        raise TrialInvalidError(f"the Spark application did not report {name}; log: {self.log}")
 
 
 class Spark(Engine):
@@ -94,13 +94,13 @@ class Spark(Engine):
 
     name: ClassVar[str] = "spark"
     lines: ClassVar[Mapping[str, Line]] = {"3.5": Line("spark-3.5", 17, None)}
-    guarded: ClassVar[bool] = False  # its executors open ports without the class that guards
+    guarded: ClassVar[bool] = False  # its executors open ports without the guarding class
 
     def start(self) -> None:
-        """Lay the driver's jar where its host reads it; no daemon is started.
+        """Write the driver's jar to the shared folder; no daemon is started.
 
-        The first time on a machine a class archive is made, which takes half a minute: without
-        it, three JVMs parse ten thousand classes each before the first answer.
+        The first start on a machine creates a class archive, which takes half a minute: without
+        it, three JVMs each parse ten thousand classes before the first result.
         """
         self._jar = self.hadoop.shared / JAR
         package = resources.files("windtunnel.engines.spark")
@@ -130,7 +130,7 @@ class Spark(Engine):
         label = numbered(f"spark-{name}")
         sizes = sizes_of(daemons.layout, job.executors, job.cores)
         settings = self._settings(name, job, sizes)
-        # beside the log: results keep every setting and every query
+        # next to the log, so that the results contain every setting and every query
         description = client.logs / "clients" / f"{label}.json"
         client.write_text(
             description, json.dumps({"settings": settings, "steps": list(job.steps)}, indent=1)
@@ -149,13 +149,13 @@ class Spark(Engine):
         wall_s = time.time() - began
         if code != 0:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
-        told = told_in(log.read_text(errors="replace"))
-        if not told or told[0].get("did") != "start":
-            raise TrialInvalidError(f"{name} ended well but told nothing; log: {log}")
-        return SparkRun(told[0], told[1:], began, wall_s, log)
+        done = steps_in(log.read_text(errors="replace"))
+        if not done or done[0].get("did") != "start":
+            raise TrialInvalidError(f"{name} succeeded but reported no step; log: {log}")
+        return SparkRun(done[0], done[1:], began, wall_s, log)
 
     def _command(self, description: str, job: SparkJob, sizes: Sizes) -> list[str]:
-        """Command line of the driver; the class archive wants the jars first."""
+        """Command line of the driver; the class archive needs the jars first."""
         daemons = self.hadoop.daemons
         software = daemons.layout.software
         binding = daemons.layout.binding(self.hadoop.client.address)
@@ -177,7 +177,7 @@ class Spark(Engine):
         return ":".join(f"{lib}/*" for lib in self._libs())
 
     def _jvm_options(self) -> list[str]:
-        """What all of its JVMs are told: names of hosts, classes, what a trimmed Java needs."""
+        """Options of all its JVMs: host names, class archive, properties of a trimmed Java."""
         security = self.hadoop.daemons.layout.software.security
         options = [f"-Djdk.net.hosts.file={self.hadoop.hosts_file}"]
         options += [f"-XX:SharedArchiveFile={self._archive}"] if self._archive else []
@@ -201,20 +201,21 @@ class Spark(Engine):
                 "spark.master": "yarn",
                 "spark.submit.deployMode": "client",
                 "spark.yarn.jars": f"local:{self.jars.lib}/*",
-                # Spark's own build brings Hadoop along, ours is the cluster's
+                # Spark's own build contains Hadoop; Windtunnel's uses the cluster's
                 "spark.yarn.populateHadoopClasspath": "true",
                 "spark.yarn.am.memory": f"{sizes.master_mb}m",
                 "spark.yarn.am.memoryOverhead": f"{sizes.master_overhead_mb}m",
                 "spark.yarn.am.extraJavaOptions": " ".join([options, *_LIGHT]),
                 "spark.executor.extraJavaOptions": options,
-                # for the class archive: class paths begin with the jars (the first is the master's)
+                # for the class archive, class paths begin with the jars (the driver's setting
+                # applies to the application master)
                 "spark.driver.extraClassPath": self._jars(),
                 "spark.executor.extraClassPath": self._jars(),
                 "spark.executor.instances": str(sizes.executors),
                 "spark.executor.cores": str(sizes.cores),
                 "spark.executor.memory": f"{sizes.executor_mb}m",
                 "spark.executor.memoryOverhead": f"{sizes.overhead_mb}m",
-                # all of them are there before the first query, which is what is timed
+                # all executors are registered before the first query, which is timed
                 "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             }
         else:

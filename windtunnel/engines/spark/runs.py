@@ -1,4 +1,4 @@
-"""From what an application told to a phase of a trial: times, metrics, tasks."""
+"""Build a phase of a trial from the steps of an application: times, metrics, tasks."""
 
 from __future__ import annotations
 
@@ -6,50 +6,75 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.job_metrics import (
+    CLIENT_OVERHEAD,
+    CPU_TIME,
+    FAILED_ATTEMPTS,
+    GC_TIME,
+    HDFS_BYTES_READ,
+    MAP_TIME,
+    RECORDS_READ,
+    REDUCE_TIME,
+    SHUFFLE_BYTES,
+    SPILLED_BYTES,
+    START_TO_FIRST_RESULT,
+)
+from windtunnel.engines.json_lines import Step
 from windtunnel.engines.spark.engine import SparkRun
-from windtunnel.engines.told import Step
-from windtunnel.results.record import Metric, Phase
+from windtunnel.results.metrics import MetricInfo, numbers, register
+from windtunnel.results.record import Phase
 
-# metric -> what tasks count, unit
+STAGES = MetricInfo("stages", "count", "stages of the jobs", "Spark's listener")
+SPARK_START = MetricInfo(
+    "spark_start",
+    "s",
+    "time from the start of the driver's JVM until the application was ready",
+    "the driver",
+    better="less",
+)
+register(STAGES, SPARK_START)
+
+# metric -> the counter of the tasks
 _COUNTED = {
-    "cpu_time": ("cpu_s", "s"),
-    "gc_time": ("gc_s", "s"),
-    "hdfs_bytes_read": ("bytes_read", "bytes"),
-    "records_read": ("records_read", "count"),
-    "shuffle_bytes": ("bytes_shuffled", "bytes"),
-    "spilled_bytes": ("bytes_spilled", "bytes"),
-    "stages": ("stages", "count"),
+    CPU_TIME: "cpu_s",
+    GC_TIME: "gc_s",
+    HDFS_BYTES_READ: "bytes_read",
+    RECORDS_READ: "records_read",
+    SHUFFLE_BYTES: "bytes_shuffled",
+    SPILLED_BYTES: "bytes_spilled",
+    STAGES: "stages",
 }
 
 
 def job_run(
     phase: str, run: SparkRun, timed: Sequence[Step], *, counts_records: bool = True
 ) -> JobRun:
-    """One timed phase: from the start of the first of some steps to the end of the last.
+    """One timed phase, from the start of the first of the ``timed`` steps to the end of the last.
 
-    Without ``counts_records`` what tasks say of records that they read is left out: of text Spark
-    counts only those that passed the query's conditions.
+    Without ``counts_records`` the number of records that tasks read is omitted: in text files
+    Spark counts only records that match the query's conditions.
 
-    ``start_to_first_result`` is counted from just before the driver's JVM was started.
+    ``start_to_first_result`` counts from just before the driver's JVM was started.
     """
     began, ended = timed[0]["started"], timed[-1]["ended"]
     tasks = [_task(phase, run.start["application"], row) for step in timed for row in _rows(step)]
     if not counts_records:
         tasks = [{**row, "input_records": None} for row in tasks]
-    metrics = {
-        name: Metric(value=sum(step["counts"][key] for step in timed), unit=unit)
-        for name, (key, unit) in _COUNTED.items()
-        if all("counts" in step for step in timed) and (counts_records or key != "records_read")
+    found: dict[MetricInfo, float | None] = {
+        info: sum(step["counts"][key] for step in timed)
+        for info, key in _COUNTED.items()
+        if all("counts" in step for step in timed) and (counts_records or info != RECORDS_READ)
     }
-    for name, kind in (("map_time", "MAP"), ("reduce_time", "REDUCE")):
+    for info, kind in ((MAP_TIME, "MAP"), (REDUCE_TIME, "REDUCE")):
         spans = [row["finished_at"] - row["started_at"] for row in tasks if row["type"] == kind]
-        metrics[name] = Metric(value=sum(spans), unit="s")
-    failed = sum(row["status"] != "SUCCEEDED" for row in tasks)
-    metrics["failed_attempts"] = Metric(value=failed, unit="count")
-    metrics["client_overhead"] = Metric(value=max(0.0, run.wall_s - (ended - began)), unit="s")
-    metrics["spark_start"] = Metric(value=run.start["ended"] - run.started_at, unit="s")
+        found[info] = sum(spans)
     first = next((step for step in run.steps if step["did"] == "query"), timed[0])
-    metrics["start_to_first_result"] = Metric(value=first["ended"] - run.started_at, unit="s")
+    found |= {
+        FAILED_ATTEMPTS: sum(row["status"] != "SUCCEEDED" for row in tasks),
+        CLIENT_OVERHEAD: max(0.0, run.wall_s - (ended - began)),
+        SPARK_START: run.start["ended"] - run.started_at,
+        START_TO_FIRST_RESULT: first["ended"] - run.started_at,
+    }
     record = Phase(
         name=phase,
         job_id=run.start["application"],
@@ -57,7 +82,7 @@ def job_run(
         finished_at=ended,
         elapsed_s=ended - began,
         wall_s=run.wall_s,
-        metrics=metrics,
+        metrics=numbers(found),
     )
     return JobRun(record, {}, tasks=tasks)
 
@@ -68,7 +93,7 @@ def _rows(step: Step) -> Iterable[Step]:
 
 
 def _task(phase: str, application: str, row: Step) -> dict[str, Any]:
-    """A row of the ``tasks`` file: tasks that read data stand as maps, later ones as reduces."""
+    """A row of the ``tasks`` file: tasks that read data are listed as maps, others as reduces."""
     later = bool(row.get("records_shuffled"))
     kind = "REDUCE" if later else "MAP"
     read = ("records_shuffled", "bytes_shuffled") if later else ("records_read", "bytes_read")

@@ -1,4 +1,4 @@
-"""How much memory and how many cores an application gets on a cluster."""
+"""Memory and cores of an application on a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from windtunnel.errors import TrialInvalidError
 
 _MASTER_MB, _MASTER_OVERHEAD_MB = 256, 256
 _OVERHEAD_MB = 384
-"""Spark's own least for what a JVM needs beside its heap (spark.executor.memoryOverhead)."""
+"""Spark's own minimum for a JVM's memory outside its heap (spark.executor.memoryOverhead)."""
 _LEAST_EXECUTOR_MB = 480
 """Spark refuses heaps below 450 MiB."""
 _DRIVER_MB = 768
@@ -19,9 +19,9 @@ _DRIVER_MB = 768
 
 @dataclass(frozen=True)
 class Sizes:
-    """MiB of heap and of what comes on top of it; ``cores`` are those of one executor.
+    """Heap and overhead in MiB; ``cores`` are those of one executor.
 
-    ``local_mb`` is the driver's heap where it does all the work: what the executors had together.
+    ``local_mb`` is the heap of a driver that does all the work: its own plus that of all executors.
     """
 
     executors: int
@@ -39,18 +39,18 @@ class Sizes:
 
 
 def sizes_of(layout: Layout, executors: int | None, cores: int | None) -> Sizes:
-    """Executors that fill the NodeManagers, beside one application master.
+    """Executors that fill the NodeManagers, together with one application master.
 
     Parameters
     ----------
     executors, cores:
-        What was asked for; by default an executor for each NodeManager, and the machine's cores
-        shared out among them.
+        The requested numbers; by default one executor per NodeManager, with the machine's cores
+        divided among them.
 
     Raises
     ------
     TrialInvalidError
-        If more executors were asked for than the NodeManagers hold: Spark would go on with fewer.
+        If the NodeManagers cannot hold the requested executors: Spark would run with fewer.
     """
     nodes = [p.host for p in layout.placements if "nodemanager" in p.roles]
     name = "yarn.nodemanager.resource.memory-mb"
@@ -59,12 +59,12 @@ def sizes_of(layout: Layout, executors: int | None, cores: int | None) -> Sizes:
     most = (offered - master) // least + (len(nodes) - 1) * (offered // least)
     if executors is not None and executors > most:
         raise TrialInvalidError(
-            f"{executors} executors of at least {least} MiB do not fit beside an application "
-            f"master of {master} MiB in {len(nodes)} NodeManagers of {offered} MiB: {most} do; "
-            f"ask for fewer executors, or raise settings.{name}"
+            f"{executors} executors of at least {least} MiB and an application master of {master} "
+            f"MiB do not fit in {len(nodes)} NodeManagers of {offered} MiB; at most {most} "
+            f"executors fit: request fewer executors, or raise settings.{name}"
         )
     count = executors or len(nodes)
     on_a_node = -(-count // len(nodes))
     heap = (offered - master) // on_a_node - _OVERHEAD_MB
-    share = max(1, (psutil.cpu_count() or 1) // count)
-    return Sizes(count, cores or share, max(heap, _LEAST_EXECUTOR_MB))
+    each = max(1, (psutil.cpu_count() or 1) // count)
+    return Sizes(count, cores or each, max(heap, _LEAST_EXECUTOR_MB))

@@ -1,1 +1,1 @@
-"""Trino: a coordinator and workers that answer SQL over files in HDFS."""
+"""Trino: a coordinator and workers that execute SQL over files in HDFS."""

@@ -1,14 +1,16 @@
 """The engine ``trino``: a coordinator and workers that read the files of a Hadoop cluster.
 
-As with Spark nothing of it runs between jobs: its servers are started for one job and end with it,
-so that no trial inherits another's compiled code, and nothing idles beside other engines. They
-run on a Java of their own, which is newer than Hadoop's.
+As with Spark, nothing runs between jobs: its servers are started for one job and end with it, so
+that no trial uses the compiled code of another, and no idle server runs alongside other engines.
+The servers use a Java of their own, which is newer than Hadoop's.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,21 +22,20 @@ from typing import Any, ClassVar
 
 import psutil
 
-from windtunnel.cluster import Cluster
+from windtunnel.cluster import ROLES, Cluster
 from windtunnel.engines.engine import Engine, java_of
 from windtunnel.engines.hadoop.cds import make_archive
 from windtunnel.engines.hadoop.client import numbered, watch, why
-from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hadoop.providers import ensure_properties
-from windtunnel.engines.lines import Line
-from windtunnel.engines.trino import ask
+from windtunnel.engines.releases import Line
+from windtunnel.engines.running import tail
+from windtunnel.engines.trino import query
 from windtunnel.engines.trino.site import (
     CATALOG,
     COORDINATOR,
     VERSION,
     WORKER,
     Site,
-    placed,
     plan_site,
 )
 from windtunnel.engines.trino.sizes import COORDINATOR_MB, planned_bytes, worker_mb
@@ -43,12 +44,11 @@ from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
 
 JAR = "windtunnel-trino.jar"
-MAIN = "io.windtunnel.trino.Main"
+MAIN_CLASS = ROLES.main_classes("trino")
 _READY_LIMIT_S = 120.0
 _STEP_S = 0.2
 _END_S = 10.0
-# What Trino's own start script tells every server (jvm.config of its packages), as far as it bears
-# on small heaps.
+# The options of Trino's own start script (jvm.config of its packages) that apply to small heaps.
 _OPTIONS = (
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-OmitStackTraceInFastThrow",
@@ -56,25 +56,25 @@ _OPTIONS = (
     "-XX:PerBytecodeRecompilationCutoff=10000",
     "-Djdk.attach.allowAttachSelf=true",
     "-Djdk.nio.maxCachedBufferSize=2000000",
-    # a second process that would look into this one, for sizes of objects; it fails everywhere
+    # disables a second process that would attach for the sizes of objects; it always fails here
     "-Djol.skipHotspotSAAttach=true",
     "-Dfile.encoding=UTF-8",
     "-XX:+EnableDynamicAgentLoading",
     "--sun-misc-unsafe-memory-access=allow",
     "-XX:-UsePerfData",
 )
-# The same for the class archive.
+# These are also options of the class archive.
 _MODULES = ("--enable-native-access=ALL-UNNAMED",)
-# The coordinator plans and waits; workers do the work that is measured: the collector that Trino
-# asks for, and both compilers.
+# The coordinator plans and waits; workers do the measured work: they use the collector that Trino
+# requires, and both compilers.
 _COLLECTOR = {
     COORDINATOR: ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
     WORKER: ("-XX:+UseG1GC",),
 }
 
-# Jars of that client; it shares the others.
+# Jars that only the connector's HDFS client needs; the connector shares the others with it.
 _HDFS_ALONE = ("trino-hdfs-", "hadoop-apache-")
-# By this a server finds a plug-in's class (java.util.ServiceLoader).
+# A server finds a plug-in's class by this file (java.util.ServiceLoader).
 _SERVICE = ("META-INF/services/io.trino.spi.Plugin", "io.trino.plugin.hive.HivePlugin\n")
 
 Step = dict[str, Any]
@@ -82,9 +82,9 @@ Step = dict[str, Any]
 
 @dataclass(frozen=True)
 class TrinoRun:
-    """What the coordinator told of each step; ``started_at`` and ``ready_at`` are epoch seconds.
+    """The coordinator's report of each step; ``started_at`` and ``ready_at`` are epoch seconds.
 
-    ``wall_s`` is how long the servers were up, their start included.
+    ``wall_s`` is the time that the servers ran, including their start.
     """
 
     steps: Sequence[Step]
@@ -99,26 +99,30 @@ class Trino(Engine):
 
     name: ClassVar[str] = "trino"
     lines: ClassVar[Mapping[str, Line]] = {VERSION: Line("trino-474", 23, None, own_java=True)}
-    roles: ClassVar[tuple[str, ...]] = (COORDINATOR, WORKER)
     guarded: ClassVar[bool] = False
 
     @classmethod
     def placed(cls, cluster: Cluster) -> Mapping[str, Sequence[str]]:
-        """Names of the hosts that each role runs on."""
-        return placed(cluster)
+        """Names of the hosts that each role runs on; there is one coordinator."""
+        found = super().placed(cluster)
+        return {**found, COORDINATOR: found[COORDINATOR][:1]}
 
     @classmethod
     def memory_bytes(cls, cluster: Cluster) -> int:
-        """The heaps, and what a JVM needs beside its heap."""
-        return planned_bytes(cluster, len(placed(cluster)[WORKER]), psutil.virtual_memory().total)
+        """The heaps and the other memory of the JVMs."""
+        return planned_bytes(
+            cluster, len(cls.placed(cluster)[WORKER]), psutil.virtual_memory().total
+        )
 
     def start(self) -> None:
-        """Find its Java and lay what all hosts read; no server is started.
+        """Find its Java and write the files that all hosts read; no server is started.
 
-        The first time on a machine a class archive is made, which takes half a minute: without it
-        each server parses ten thousand classes of its own before it is ready.
+        The first start on a machine creates a class archive, which takes half a minute: without
+        it, each server parses ten thousand classes before it is ready.
         """
-        self._label: str | None = None  # of the job that servers are up for
+        self._label: str | None = None  # of the job that the servers run for
+        self._lock = threading.Lock()  # a fault starts servers from its own thread
+        self._client: _Client | None = None
         java = java_of(type(self), self.hadoop.cluster)
         assert java is not None
         self._java = java.binary
@@ -133,13 +137,13 @@ class Trino(Engine):
 
     @property
     def plugins(self) -> Path:
-        """Folder of plug-ins, for all servers: a folder of jars each."""
+        """Folder of plug-ins, for all servers, with one folder of jars per plug-in."""
         return self.hadoop.shared / "trino-plugins"
 
     def _lay_plugin(self, folder: Path) -> None:
-        """Link the jars of the connector, and name the class that a server is to begin with.
+        """Link the jars of the connector, and name the class that a server loads first.
 
-        It loads its client of HDFS apart from itself, from a folder within its own.
+        The connector loads its HDFS client separately, from a subfolder of its own folder.
         """
         inner = folder / "hdfs"
         inner.mkdir(parents=True, exist_ok=True)
@@ -150,15 +154,19 @@ class Trino(Engine):
         with zipfile.ZipFile(folder / "services.jar", "w") as services:
             services.writestr(*_SERVICE)
 
-    def run(self, name: str, steps: Sequence[Step], deadline_s: float) -> TrinoRun:
-        """Start the servers, take steps (see ``ask.py``) from the client's host, end the servers.
+    def run(
+        self, name: str, steps: Sequence[Step], deadline_s: float, timed: int | None = None
+    ) -> TrinoRun:
+        """Start the servers, execute steps (``query.py``) on the client's host, end the servers.
+
+        :meth:`progress` counts the last ``timed`` steps (None: all).
 
         Raises
         ------
         TrialInvalidError
             If a query fails or is still running at ``deadline_s`` (monotonic).
         DeploymentError
-            If Trino does not come up, or a daemon dies meanwhile.
+            If Trino does not become ready, or a daemon dies meanwhile.
         """
         client = self.hadoop.client
         label = numbered(f"trino-{name}")
@@ -169,25 +177,29 @@ class Trino(Engine):
             description = log.with_suffix(".json")
             job = {"url": site.coordinator, "steps": list(steps)}
             client.write_text(description, json.dumps(job, indent=1))
-            argv = [sys.executable, "-P", ask.__file__, str(description)]
+            argv = [sys.executable, "-P", query.__file__, str(description)]
             process = client.spawn(ProcessSpec(label, argv, log, client.root))
-            code = watch(self.hadoop, process, name, deadline_s)
+            self._client = _Client(log, len(steps), len(steps) if timed is None else timed)
+            try:
+                code = watch(self.hadoop, process, name, deadline_s)
+            finally:
+                self._client = None
         wall_s = time.time() - began
         if code != 0:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
-        told = told_in(log.read_text(errors="replace"))
-        if [step["name"] for step in told] != [step["name"] for step in steps]:
-            raise TrialInvalidError(f"Trino did not answer all that {name} asked; log: {log}")
-        return TrinoRun(told, began, ready, wall_s, log)
+        done = steps_in(log.read_text(errors="replace"))
+        if [step["name"] for step in done] != [step["name"] for step in steps]:
+            raise TrialInvalidError(f"Trino did not execute all steps of {name}; log: {log}")
+        return TrinoRun(done, began, ready, wall_s, log)
 
     @contextmanager
     def _serving(self, label: str) -> Iterator[Site]:
-        """Servers that are ready, until the context ends."""
+        """Servers that are ready; they end with the context."""
         layout = self.hadoop.daemons.layout
         found = {placement.host.name: placement.host for placement in layout.placements}
         hosts = {
             role: [found[name] for name in names if name in found]
-            for role, names in placed(layout.cluster).items()
+            for role, names in self.placed(layout.cluster).items()
         }
         self.site = plan_site(
             hosts,
@@ -196,18 +208,20 @@ class Trino(Engine):
             self.plugins,
             own_networks=layout.loopback is None,
         )
-        self._label = label
         try:
-            for role, players in hosts.items():
-                for host in players:
-                    folder = self.site.folder(role, host)
-                    for name, text in self.site.files(role, host, self.settings).items():
-                        host.write_text(folder / name, text)
-                    self._spawn(role, host)
+            with self._lock:
+                self._label = label
+                for role, players in hosts.items():
+                    for host in players:
+                        folder = self.site.folder(role, host)
+                        for name, text in self.site.files(role, host, self.settings).items():
+                            host.write_text(folder / name, text)
+                        self._spawn(role, host)
             self._wait_ready()
             yield self.site
         finally:
-            self._label = None
+            with self._lock:  # from here on no server is started again
+                self._label = None
             self.close()
 
     def _spawn(self, role: str, host: Host) -> None:
@@ -238,7 +252,7 @@ class Trino(Engine):
             f"-Dlog.levels-file={folder / 'log.properties'}",
             "-cp",
             f"{self.jars.lib}/*:{self._jar}",
-            MAIN,
+            MAIN_CLASS[role],
             VERSION,
         ]
 
@@ -263,20 +277,60 @@ class Trino(Engine):
             status.close()
 
     def restart(self, name: str) -> None:
-        """Start a server that has ended again, under its old name; not where its job has, too."""
-        if self._label is None:
-            return
+        """Restart a server that has ended, under its old name.
+
+        If its job has ended, too, this does nothing: the next job starts its own servers.
+        """
         role, _, host_name = name.partition("@")
-        host = next(host for host in self.site.hosts[role] if host.name == host_name)
-        self._spawn(role, host)
+        with self._lock:
+            if self._label is None or name in self.running:
+                return
+            host = next(host for host in self.site.hosts[role] if host.name == host_name)
+            self._spawn(role, host)
+
+    def progress(self) -> float | None:
+        """Completed fraction of the timed queries, by the coordinator; None before they begin."""
+        client = self._client
+        if client is None:
+            return None
+        with contextlib.suppress(FileNotFoundError):
+            return progress_in(client.log.read_text(errors="replace"), client.steps, client.timed)
+        return None
 
     def recover(self) -> None:
-        """Wait until all servers serve again, if there are any."""
+        """Wait until all servers of a running job serve again."""
         self.check_alive()
         if self.running:
             self._wait_ready()
 
 
-def told_in(text: str) -> list[Step]:
-    """What the client told, line by line."""
+@dataclass(frozen=True)
+class _Client:
+    """The running client: its log, its number of steps, and how many of them are timed."""
+
+    log: Path
+    steps: int
+    timed: int
+
+
+def steps_in(text: str) -> list[Step]:
+    """The client's report of each step that has ended, one per line."""
+    return [line for line in _lines(text) if query.PROGRESS not in line]
+
+
+def progress_in(text: str, steps: int, timed: int) -> float | None:
+    """Completed fraction of the last ``timed`` of all steps, by the client's log so far.
+
+    None before the first of them has begun.
+    """
+    complete = text[: text.rfind("\n") + 1]  # the last line may be incomplete
+    lines = _lines(complete)
+    ended = len(steps_in(complete)) - (steps - timed)
+    now = lines[-1].get(query.PROGRESS) if lines else None
+    if ended < 0 or (ended == 0 and now is None):
+        return None
+    return min(1.0, (ended + (now or 0.0)) / timed)
+
+
+def _lines(text: str) -> list[Step]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]

@@ -1,4 +1,4 @@
-"""From what Trino told to a phase of a trial: times and metrics."""
+"""Build a phase of a trial from Trino's report: times and metrics."""
 
 from __future__ import annotations
 
@@ -7,16 +7,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.job_metrics import (
+    CLIENT_OVERHEAD,
+    CPU_TIME,
+    HDFS_BYTES_READ,
+    RECORDS_READ,
+    SHUFFLE_BYTES,
+    SPILLED_BYTES,
+    START_TO_FIRST_RESULT,
+)
 from windtunnel.engines.trino.engine import Step, TrinoRun
-from windtunnel.results.record import Metric, Phase
+from windtunnel.results.metrics import MetricInfo, numbers, register
+from windtunnel.results.record import Phase
 
-# metric -> its name among a query's statistics, unit
+TRINO_START = MetricInfo(
+    "trino_start",
+    "s",
+    "time from the start of the servers until the coordinator accepted queries",
+    "Trino's client",
+    better="less",
+)
+register(TRINO_START)
+
+# metric -> its name among a query's statistics
 _COUNTED = {
-    "cpu_time": ("totalCpuTime", "s"),
-    "hdfs_bytes_read": ("physicalInputDataSize", "bytes"),
-    "records_read": ("physicalInputPositions", "count"),
-    "shuffle_bytes": ("internalNetworkInputDataSize", "bytes"),
-    "spilled_bytes": ("spilledDataSize", "bytes"),
+    CPU_TIME: "totalCpuTime",
+    HDFS_BYTES_READ: "physicalInputDataSize",
+    RECORDS_READ: "physicalInputPositions",
+    SHUFFLE_BYTES: "internalNetworkInputDataSize",
+    SPILLED_BYTES: "spilledDataSize",
 }
 _UNITS = {
     "ns": 1e-9,
@@ -36,21 +55,22 @@ _QUANTITY = re.compile(r"([\d.]+(?:E[+-]?\d+)?)([a-zA-Z]+)")
 
 
 def job_run(phase: str, run: TrinoRun, timed: Sequence[Step]) -> JobRun:
-    """One timed phase: from the start of the first of some queries to the end of the last.
+    """One timed phase, from the start of the first of the ``timed`` queries to the end of the last.
 
-    ``start_to_first_result`` is counted from just before the servers were started, to the first
-    answer from a table.
+    ``start_to_first_result`` counts from just before the servers were started to the first result
+    from a table.
     """
     began, ended = timed[0]["started"], timed[-1]["ended"]
-    metrics = {}
-    for name, (key, unit) in _COUNTED.items():
-        told = [_stat(step, key) for step in timed]
-        if None not in told:
-            metrics[name] = Metric(value=sum(filter(None, told)), unit=unit)
-    metrics["client_overhead"] = Metric(value=max(0.0, run.wall_s - (ended - began)), unit="s")
-    metrics["trino_start"] = Metric(value=run.ready_at - run.started_at, unit="s")
+    found: dict[MetricInfo, float | None] = {}
+    for info, key in _COUNTED.items():
+        counts = [_stat(step, key) for step in timed]
+        found[info] = None if None in counts else sum(filter(None, counts))
     first = next((step for step in run.steps if partitions(step) is not None), timed[0])
-    metrics["start_to_first_result"] = Metric(value=first["ended"] - run.started_at, unit="s")
+    found |= {
+        CLIENT_OVERHEAD: max(0.0, run.wall_s - (ended - began)),
+        TRINO_START: run.ready_at - run.started_at,
+        START_TO_FIRST_RESULT: first["ended"] - run.started_at,
+    }
     record = Phase(
         name=phase,
         job_id=str(timed[0]["query"]["queryId"]),
@@ -58,13 +78,13 @@ def job_run(phase: str, run: TrinoRun, timed: Sequence[Step]) -> JobRun:
         finished_at=ended,
         elapsed_s=ended - began,
         wall_s=run.wall_s,
-        metrics=metrics,
+        metrics=numbers(found),
     )
     return JobRun(record, {})
 
 
 def partitions(step: Step) -> int | None:
-    """How many partitions of its table a query read; None where it is not told, or read none."""
+    """How many partitions of its table a query read; None if unknown or if it read no table."""
     known = [source.get("connectorInfo") or {} for source in step["query"].get("inputs") or ()]
     if len(known) != 1 or "partitionIds" not in known[0] or known[0].get("truncated"):
         return None
@@ -72,17 +92,17 @@ def partitions(step: Step) -> int | None:
 
 
 def rows_read(step: Step) -> float | None:
-    """Rows that its table's files gave; None where it is not told."""
+    """Rows that the query read from its table's files; None if unknown."""
     return _stat(step, "physicalInputPositions")
 
 
 def amount(given: object) -> float:
-    """A quantity as Trino writes it (``12.5ms``, ``1024B``) in s or bytes; numbers as they are."""
+    """A quantity in Trino's format (``12.5ms``, ``1024B``) in s or bytes; numbers are unchanged."""
     if isinstance(given, int | float):
         return float(given)
     found = _QUANTITY.fullmatch(str(given))
     if found is None:
-        raise ValueError(f"'{given}' is no quantity")
+        raise ValueError(f"'{given}' is not a quantity")
     return float(found.group(1)) * _UNITS[found.group(2)]
 
 
@@ -92,5 +112,5 @@ def _stats(step: Step) -> Mapping[str, Any]:
 
 
 def _stat(step: Step, name: str) -> float | None:
-    told = _stats(step).get(name)
-    return None if told is None else amount(told)
+    value = _stats(step).get(name)
+    return None if value is None else amount(value)

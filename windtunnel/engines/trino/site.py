@@ -1,4 +1,4 @@
-"""Which server of Trino runs where, on which ports, with how much memory and which settings."""
+"""Hosts, ports and settings of Trino's servers."""
 
 from __future__ import annotations
 
@@ -8,41 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windtunnel.cluster import Cluster
 from windtunnel.engines.ports import Ports, plan_ports
 from windtunnel.hosts.base import Host
 
 COORDINATOR, WORKER = "trino-coordinator", "trino-worker"
 CATALOG = "hive"
 VERSION = "474"
-"""What servers say that they are; those that say something else are not worked with."""
+"""The version that servers report; the coordinator ignores workers with another version."""
 _ENVIRONMENT = "windtunnel"
 _INVENTORY = "workers.json"
 _PORTS = {COORDINATOR: {"http": 8080}, WORKER: {"http": 8081}}
-# Properties that the connector reads and not the server, by how they begin.
+# Prefixes of the properties that the connector reads instead of the server.
 _CONNECTOR = ("hive.", "parquet.", "orc.", "fs.")
-
-
-def placed(cluster: Cluster) -> dict[str, list[str]]:
-    """Role -> names of the hosts that play it.
-
-    By the description's roles trino-coordinator and trino-worker; where it has none, the first
-    host and every host with a NodeManager.
-    """
-    workers = cluster.nodes_with("trino-worker") or cluster.nodes_with("nodemanager")
-    first = [next(iter(cluster.nodes())).name]
-    return {
-        COORDINATOR: [node.name for node in cluster.nodes_with("trino-coordinator")][:1] or first,
-        WORKER: [node.name for node in workers],
-    }
 
 
 @dataclass(frozen=True)
 class Site:
-    """Hosts and ports of one start of Trino; ``stamp`` tells it from others.
+    """Hosts and ports of one start of Trino, which ``stamp`` identifies.
 
-    ``hadoop_conf`` is a folder with the settings of Hadoop's clients, ``plugins`` one with the
-    jars of each plug-in.
+    ``hadoop_conf`` is a folder with the settings of Hadoop's clients, ``plugins`` the folder of
+    the plug-ins.
     """
 
     hosts: Mapping[str, Sequence[Host]]
@@ -52,23 +37,23 @@ class Site:
     plugins: Path
 
     def url(self, role: str, host: Host) -> str:
-        """Where a server listens."""
+        """URL of a server."""
         return f"http://{host.address}:{self.ports[role, host.name, 'http']}"
 
     @property
     def coordinator(self) -> str:
-        """Where queries are sent to."""
+        """URL of the coordinator, which receives the queries."""
         return self.url(COORDINATOR, self.hosts[COORDINATOR][0])
 
     def folder(self, role: str, host: Host) -> Path:
-        """Folder of a server: its settings, and what it writes."""
+        """Folder of a server, for its settings and its output."""
         return host.root / f"trino-{self.stamp}" / role
 
     def files(self, role: str, host: Host, own: Mapping[str, str]) -> dict[str, str]:
         """Text of a server's settings by their names in its folder.
 
-        ``own`` are the description's, ``trino.PROPERTY``: they win over what is only chosen here,
-        and not over where it lies.
+        ``own`` are the description's, ``trino.PROPERTY``: they override choices of this method, but
+        not addresses and folders.
         """
         wanted = {name.removeprefix("trino."): value for name, value in own.items()}
         connector = {k: v for k, v in wanted.items() if k.startswith(_CONNECTOR)}
@@ -84,7 +69,7 @@ class Site:
         chosen = {"http-server.log.enabled": "false"}
         if role == COORDINATOR:
             chosen["web-ui.enabled"] = "false"
-            # who died is watched over here; waiting for signs of life takes seconds
+            # Windtunnel detects dead servers itself; waiting for heartbeats takes seconds
             chosen["failure-detector.enabled"] = "false"
         place = {
             "coordinator": str(role == COORDINATOR).lower(),
@@ -95,12 +80,12 @@ class Site:
         }
         if role == COORDINATOR:
             place["node-scheduler.include-coordinator"] = "false"
-            # who belongs to it is known beforehand
+            # the workers are known in advance
             place["service-inventory.uri"] = f"file://{self.folder(role, host) / _INVENTORY}"
         return {**chosen, **own, **place, **self._node(role, host)}
 
     def _inventory(self) -> dict[str, object]:
-        """All workers, as the coordinator's service discovery would hear of them."""
+        """All workers, in the format of the coordinator's service discovery."""
         properties = {"node_version": VERSION, "coordinator": "false"}
         workers = [
             {
@@ -132,7 +117,7 @@ class Site:
         sites = [str(self.hadoop_conf / f"{name}-site.xml") for name in ("core", "hdfs")]
         place = {
             "connector.name": "hive",
-            # the coordinator alone asks where the files of a table lie
+            # only the coordinator looks up the files of a table
             "hive.metastore": "file",
             "hive.metastore.catalog.dir": f"file://{catalog}",
             "hive.config.resources": ",".join(sites),

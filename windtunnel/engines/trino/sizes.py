@@ -10,9 +10,9 @@ from windtunnel.engines.spark.sizes import sizes_of
 
 MIB = 1 << 20
 COORDINATOR_MB = 512
-_BESIDE_HEAP_MB = 256
-# A worker gets the heap that an executor of Spark's would on the same cluster, of which no job
-# runs meanwhile; not more than this, as neither workload keeps much.
+_NON_HEAP_MB = 256
+# A worker gets the heap of a Spark executor on the same cluster, on which no other job runs
+# meanwhile; at most this much, because its queries need little memory.
 _MOST_MB = 2048
 _LEAST_MB = 512
 
@@ -23,11 +23,11 @@ def worker_mb(layout: Layout) -> int:
 
 
 def planned_bytes(cluster: Cluster, workers: int, memory_bytes: int) -> int:
-    """Memory of all servers before anything runs, on a machine with so much, bytes."""
+    """Planned memory of all servers on a machine with ``memory_bytes``, bytes."""
     nodes = cluster.role_counts().get("nodemanager", 0)
     each = container_memory_mb(psutil.cpu_count() or 1, memory_bytes, max(nodes, 1))
     heaps = [COORDINATOR_MB, *[_within(each)] * workers]
-    return sum(heap + _BESIDE_HEAP_MB for heap in heaps) * MIB
+    return sum(heap + _NON_HEAP_MB for heap in heaps) * MIB
 
 
 def _within(heap_mb: int) -> int:

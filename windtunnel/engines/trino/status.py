@@ -1,8 +1,8 @@
-"""What Trino tells of itself: which servers have started, which workers take part."""
+"""The status that Trino reports: which servers have started, which workers are active."""
 
 from __future__ import annotations
 
-from windtunnel.engines.trino import ask
+from windtunnel.engines.trino import query
 from windtunnel.engines.trino.site import WORKER, Site
 from windtunnel.engines.web import WebPages, url_opener
 
@@ -10,7 +10,7 @@ _ACTIVE = "SELECT node_id FROM system.runtime.nodes WHERE NOT coordinator AND st
 
 
 class Status(WebPages):
-    """Asks the web servers of all servers."""
+    """Queries the web interfaces of all servers."""
 
     def __init__(self, site: Site) -> None:
         open_socket = site.hosts[WORKER][0].open_socket
@@ -19,7 +19,7 @@ class Status(WebPages):
         self._site = site
 
     def missing(self) -> list[str]:
-        """What is not ready yet; empty if Trino serves with all workers."""
+        """What is still missing; empty if Trino serves with all workers."""
         found = [
             f"the {role} on {host.name}"
             for role, hosts in self._site.hosts.items()
@@ -29,10 +29,10 @@ class Status(WebPages):
         return found or self._absent()
 
     def _absent(self) -> list[str]:
-        """Workers that the coordinator does not count on."""
+        """Workers that the coordinator does not report as active."""
         try:
-            rows, _ = ask.run(self._site.coordinator, _ACTIVE, opener=self._opener)
-        except ask.RefusedError:
+            rows, _ = query.run(self._site.coordinator, _ACTIVE, opener=self._opener)
+        except query.RefusedError:
             return ["the coordinator"]
         absent = len(self._site.hosts[WORKER]) - len(rows)
         return [f"{absent} workers"] if absent > 0 else []

@@ -1,1 +1,1 @@
-"""What the key-value stores have in common: YCSB's core, the ledger, their part of the workload."""
+"""Common code of the key-value stores: YCSB's core, the ledger, their part of the workload."""

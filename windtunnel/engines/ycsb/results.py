@@ -1,4 +1,4 @@
-"""YCSB's command line and what it writes: results by operation, and its status each second."""
+"""YCSB's command line and output: results by operation, and the status of each second."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _PERCENTILE = re.compile(r"^([0-9.]+)(?:st|nd|rd|th)?PercentileLatency\(us\)$")
 
 @dataclass(frozen=True)
 class Operation:
-    """Latencies of one kind of operation, ms, and how often each answer came.
+    """Latencies of one kind of operation in ms, and the counts of its return codes.
 
     ``latency`` maps ``p50`` ... ``p99.9``, ``mean`` and ``max`` to milliseconds from the intended
-    start, ``service`` to those from the actual one. ``answers`` maps ``OK``, ``ERROR``,
+    start, ``service`` to milliseconds from the actual start. ``answers`` maps ``OK``, ``ERROR``,
     ``NOT_FOUND``, ``UNEXPECTED_STATE`` to counts.
     """
 
@@ -37,9 +37,10 @@ class Operation:
 
 @dataclass(frozen=True)
 class Second:
-    """One line of status: epoch seconds, operations since the line before, over how many seconds.
+    """One status line: its time (epoch seconds), and the operations since the previous line.
 
-    ``p99`` maps an operation to the 99th percentile from the intended start since then, in ms.
+    ``seconds`` is the time since the previous line. ``p99`` maps an operation to the 99th
+    percentile of its latency from the intended start in that time, in ms.
     """
 
     at: float
@@ -50,7 +51,7 @@ class Second:
 
 @dataclass(frozen=True)
 class Results:
-    """What a run told. ``elapsed_s`` is None if it told no end."""
+    """The output of a run. ``elapsed_s`` is None if the output lacks the end of the run."""
 
     elapsed_s: float | None
     operations: Mapping[str, Operation]
@@ -110,9 +111,9 @@ def results_in(text: str) -> Results:
 
 
 def _latencies(found: Mapping[str, float]) -> dict[str, float]:
-    """Milliseconds by name; nothing where nothing was measured.
+    """Milliseconds by name; empty if no operation was measured.
 
-    A percentile is left out where no whole operation lies above it: it would be the largest.
+    A percentile is omitted if fewer than one operation is above it: it would equal the maximum.
     """
     count = found.get("Operations")
     if not count:
@@ -135,9 +136,9 @@ def _answers(found: Mapping[str, float]) -> dict[str, int]:
 
 
 def _status(text: str) -> Iterator[Second]:
-    """Lines of status but the first, which is written as the threads start, at 0 operations.
+    """Status lines except the first, which YCSB writes at the start, with 0 operations.
 
-    The last one may follow the one before at once: it says nothing of a second.
+    The last line may immediately follow the previous one: it does not describe a full second.
     """
     before: tuple[float, int] | None = None
     for stamp, thousandth, _, total, rest in _STATUS.findall(text):

@@ -7,14 +7,14 @@ from collections.abc import Collection
 from windtunnel.cluster import Cluster
 
 MIB = 1 << 20
-# MiB. A server gets a sixteenth of the machine, shared among all of them: data, containers and
-# the page cache want the rest. Of a host with memory of its own it gets a quarter. The same for
-# every store: they are compared.
-_LEAST_MB, _MOST_MB, _SHARE = 384, 2048, 16
-_SMALLEST_MB = 192  # with less a RegionServer does not come up
+# MiB. All servers together get a sixteenth of the machine: data, containers and the page cache
+# need the rest. On a host with memory of its own a server gets a quarter of it. The sizes are the
+# same for all stores, because they are compared.
+_LEAST_MB, _MOST_MB, _DIVISOR = 384, 2048, 16
+_SMALLEST_MB = 192  # a RegionServer does not start with less
 CACHE_MB = 32
-"""Block cache of a server if the description does not say, MiB. HBase's own default, 40 % of the
-heap, and Kudu's, 512 MiB, would hold all the data that a small machine can load in a minute."""
+"""Default block cache of a server, MiB. HBase's own default, 40 % of the heap, and Kudu's, 512 MiB,
+would hold all the data that a small machine can load in a minute."""
 
 
 def server_mb(memory_bytes: int, servers: int, own_bytes: int | None = None) -> int:
@@ -27,14 +27,14 @@ def server_mb(memory_bytes: int, servers: int, own_bytes: int | None = None) -> 
     servers:
         Servers on it.
     own_bytes:
-        Memory that each of their hosts has for itself; None where they share the machine's.
+        Memory of each server's host; None if the hosts share the machine's memory.
     """
-    found = max(_LEAST_MB, min(_MOST_MB, memory_bytes // MIB // _SHARE // max(servers, 1)))
+    found = max(_LEAST_MB, min(_MOST_MB, memory_bytes // MIB // _DIVISOR // max(servers, 1)))
     return found if own_bytes is None else max(_SMALLEST_MB, min(found, own_bytes // MIB // 4))
 
 
 def own_memory(cluster: Cluster, hosts: Collection[str]) -> int | None:
-    """Memory of the smallest of some hosts by the description, bytes; None: not given."""
+    """Smallest described memory of some hosts, bytes; None if the description gives none."""
     known = [
         node.guest.memory if node.guest else cluster.hosts[node.class_name].memory
         for node in cluster.nodes()

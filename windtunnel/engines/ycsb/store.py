@@ -1,8 +1,8 @@
-"""The contract of key-value stores: what the workload ``keyvalue`` asks of one.
+"""The contract of key-value stores, as the workload ``keyvalue`` needs them.
 
-A store is an engine with a binding for YCSB, two Java classes beside those in ``java/``: one that
-reads and writes (``Store.java``), one that makes tables (``Tables.java``). Its clients, YCSB among
-them, are JVMs on the client's host.
+A store is an engine with a binding for YCSB: two Java classes in addition to those in ``java/``,
+one that reads and writes (``Store.java``) and one that creates tables (``Tables.java``). Its
+clients, including YCSB, are JVMs on the client's host.
 """
 
 from __future__ import annotations
@@ -22,26 +22,25 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import Engine, HadoopCluster
 from windtunnel.engines.hadoop.client import Watched, numbered, watch, why
-from windtunnel.engines.hadoop.daemons import tail
+from windtunnel.engines.running import tail
 from windtunnel.engines.ycsb.results import done_in
 from windtunnel.engines.ycsb.sizes import MIB, server_mb
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
 
 WORKING = ("-XX:TieredStopAtLevel=4",)
-"""Java's second compiler, for JVMs that do what is measured."""
+"""Java's second compiler, for JVMs that do the measured work."""
 _TOOL = "io.windtunnel.ycsb.Tool"
 _STEP_S = 0.2
 _WARM, _WARM_WITHIN = "windtunnel: warm_ms=", 200
-_TOLD = re.compile(r"^windtunnel: (\w+)=(.*)$", re.MULTILINE)
+_RESULT = re.compile(r"^windtunnel: (\w+)=(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Block caches of all servers: bytes, and blocks that were asked for so far.
+    """Block caches of all servers: capacity in bytes, and counts of requested blocks.
 
-    ``capacity`` is what they may hold. ``hits`` and ``misses`` count requests that were to be
-    cached.
+    ``hits`` and ``misses`` count requests with caching enabled, so far.
     """
 
     capacity: float
@@ -50,10 +49,10 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a client wrote: all of it, and its results by name; ``log`` is where it lies.
+class ClientOutput:
+    """The output of a client: its full text, its results by name, and its ``log``.
 
-    ``wall_s`` is how long it ran, the start of its JVM included.
+    ``wall_s`` is the time that it ran, including the start of its JVM.
     """
 
     text: str
@@ -62,15 +61,17 @@ class Told:
     wall_s: float = 0.0
 
     def number(self, name: str) -> int:
-        """A result that is a whole number; TrialInvalidError if it was not told."""
+        """A result that is an integer; TrialInvalidError if the client did not report it."""
         try:
             return int(self.values[name])
         except (KeyError, ValueError) as error:
-            raise TrialInvalidError(f"the client did not tell '{name}'; log: {self.log}") from error
+            raise TrialInvalidError(
+                f"the client did not report '{name}'; log: {self.log}"
+            ) from error
 
 
 class _UntilWarm:
-    """The cluster that a client needs; tells meanwhile when that client has warmed up."""
+    """The cluster that a client needs; also calls ``warm`` when the client has warmed up."""
 
     def __init__(self, needed: Watched, log: Path, warm: Callable[[], None] | None) -> None:
         self._needed, self._log, self._warm = needed, log, warm
@@ -85,10 +86,10 @@ class _UntilWarm:
 class Store(Engine):
     """A key-value store on the hosts of a Hadoop cluster.
 
-    ``title`` is what reports call it, ``leading`` the role of its masters, ``serving`` that of the
-    servers that hold its data; it is to be ready within ``ready_limit_s``.
-    ``cache_setting`` the property that sizes their block caches. ``binding`` and ``tables`` are
-    its Java classes, in a jar ``windtunnel-NAME.jar`` beside its module.
+    ``title`` is its name in reports, ``leading`` the role of its masters, ``serving`` the role of
+    the servers that hold its data; it must be ready within ``ready_limit_s``. ``cache_setting`` is
+    the property for the size of their block caches. ``binding`` and ``tables`` are its Java
+    classes, in a jar ``windtunnel-NAME.jar`` in the folder of its module.
     """
 
     title: ClassVar[str]
@@ -107,18 +108,18 @@ class Store(Engine):
 
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
-        """Why it cannot run on that cluster; empty if it can.
+        """Why it cannot run on a cluster; empty if it can.
 
-        Here: its servers do not start with a block cache that large.
+        This method checks that its servers can start with the configured block cache.
         """
         servers = len(cls.placed(cluster)[cls.serving])
         own_mb = server_mb(psutil.virtual_memory().total, servers)
         most_mb = cls.cache_share(cluster) * own_mb
-        asked_mb = cls.cache_bytes(cluster) / servers / MIB
-        if asked_mb <= most_mb + 1:
+        configured_mb = cls.cache_bytes(cluster) / servers / MIB
+        if configured_mb <= most_mb + 1:
             return []
         return [
-            f"settings.{cls.cache_setting} makes a block cache of {asked_mb:.0f} MiB, but a "
+            f"settings.{cls.cache_setting} sets a block cache of {configured_mb:.0f} MiB, but a "
             f"{cls.serving} gets {own_mb} MiB on this machine and starts with a cache of at most "
             f"{most_mb:.0f} MiB"
         ]
@@ -126,23 +127,23 @@ class Store(Engine):
     @classmethod
     @abstractmethod
     def cache_share(cls, cluster: Cluster) -> float:
-        """Largest share of a server's memory that its block cache may take."""
+        """Largest fraction of a server's memory that its block cache may use."""
 
     @classmethod
     @abstractmethod
     def cache_bytes(cls, cluster: Cluster) -> float:
-        """Block caches of all servers together, as they are planned on this machine."""
+        """Sum of the servers' block caches, as planned on this machine."""
 
     @classmethod
     @abstractmethod
     def stored_bytes(cls, records: int, fields: int, field_length: int) -> int:
-        """About what it makes of records, one copy, bytes."""
+        """Approximate stored size of records, one replica, bytes."""
 
     # -- while it runs --
 
     @abstractmethod
     def missing(self, deadline_s: float) -> list[str]:
-        """What it still lacks to serve, by its own status; empty if it is ready."""
+        """What is still missing before it serves, by its own status; empty if it is ready."""
 
     @abstractmethod
     def spawn(self, role: str, host: Host) -> None:
@@ -150,27 +151,27 @@ class Store(Engine):
 
     @abstractmethod
     def hosts_of(self, role: str) -> Sequence[Host]:
-        """The hosts that play a role."""
+        """The hosts with a role."""
 
     @abstractmethod
     def copies(self) -> int:
-        """How many copies it keeps of a table's data."""
+        """Number of replicas of a table's data."""
 
     @abstractmethod
     def settle(self, table: str, deadline_s: float) -> float:
-        """Bring all of a table from memory into files, and wait until their servers rest.
+        """Flush a table from memory into files, and wait until its servers are idle.
 
-        Returns the bytes of these files, one copy. Raises TrialInvalidError if the servers do
-        not come to that before ``deadline_s`` (monotonic).
+        Returns the bytes of these files, one replica. Raises TrialInvalidError if the servers are
+        not idle before ``deadline_s`` (monotonic).
         """
 
     @abstractmethod
     def cache(self) -> Cache | None:
-        """The block caches as the servers tell; None if one does not."""
+        """The block caches as the servers report them; None if one does not."""
 
     @abstractmethod
     def client_folders(self) -> Sequence[Path]:
-        """Folders on the class path of its clients, behind its jars."""
+        """Folders on the class path of its clients, after its jars."""
 
     @abstractmethod
     def client_options(self) -> Sequence[str]:
@@ -179,7 +180,7 @@ class Store(Engine):
     def wait_ready(self) -> None:
         """Wait until it serves.
 
-        Raises DeploymentError if a daemon dies, or if it takes too long: says what was missing.
+        Raises DeploymentError, with a list of what is missing, if a daemon dies or the time is up.
         """
         deadline = time.monotonic() + self.ready_limit_s
         while missing := self.missing(deadline):
@@ -196,12 +197,12 @@ class Store(Engine):
             time.sleep(_STEP_S)
 
     def restart(self, name: str) -> None:
-        """Start a daemon that has ended again, under its old name."""
+        """Restart a daemon that has ended, under its old name."""
         role, _, host_name = name.partition("@")
         self.spawn(role, next(host for host in self.hosts_of(role) if host.name == host_name))
 
     def recover(self) -> None:
-        """Wait until all of it serves again, after daemons were started anew."""
+        """Wait until all daemons serve after a restart."""
         self.wait_ready()
 
     def jar(self) -> Path:
@@ -222,19 +223,19 @@ class Store(Engine):
         heap_mb: int = 512,
         operations: int | None = None,
         warm: Callable[[], None] | None = None,
-    ) -> Told:
+    ) -> ClientOutput:
         """Run a command of ``Tool.java`` on the client's host to its end.
 
         Parameters
         ----------
         name:
-            What errors and the log call it.
+            Its name in errors and in the name of the log.
         deadline_s:
-            Monotonic time at which it is given up.
+            Monotonic time at which it is aborted.
         operations:
-            How many YCSB is to do, so that its progress is known meanwhile.
+            Number of YCSB's operations, for :meth:`progress`.
         warm:
-            Called once YCSB has warmed up, as its operations begin.
+            Called when YCSB has warmed up and its operations begin.
 
         Raises
         ------
@@ -264,8 +265,8 @@ class Store(Engine):
         deadline_s: float,
         operations: int | None = None,
         warm: Callable[[], None] | None = None,
-    ) -> Told:
-        """Run any program on the client's host to its end; as :meth:`run`."""
+    ) -> ClientOutput:
+        """Run a program on the client's host to its end; parameters and errors as :meth:`run`."""
         label = numbered(f"{self.name}-{name}")
         log = client.logs / "clients" / f"{label}.log"
         began = time.monotonic()
@@ -280,9 +281,9 @@ class Store(Engine):
         text = log.read_text(errors="replace")
         if code != 0:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
-        return Told(text, dict(_TOLD.findall(text)), log, wall_s)
+        return ClientOutput(text, dict(_RESULT.findall(text)), log, wall_s)
 
     def progress(self) -> float | None:
-        """Share of its operations that the running YCSB has done; None while none runs."""
-        looks = [(done_in(tail(log, 40)), total) for log, total in list(self._working.items())]
-        return max((done / total for done, total in looks if done is not None), default=None)
+        """Completed fraction of the running YCSB's operations; None if none runs."""
+        running = [(done_in(tail(log, 40)), total) for log, total in list(self._working.items())]
+        return max((done / total for done, total in running if done is not None), default=None)

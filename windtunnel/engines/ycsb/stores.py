@@ -1,4 +1,4 @@
-"""The registry of key-value stores. A new store is one engine and one entry."""
+"""The registry of key-value stores. A new store needs one engine and one entry."""
 
 from __future__ import annotations
 

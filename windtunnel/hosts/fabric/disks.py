@@ -1,8 +1,8 @@
 """Disks of virtual hosts: an image, a loop device with direct I/O, a file system, a mount.
 
-The rate is a rule of the kernel's block throttling on the loop device. Writes that the page
-cache takes would run ahead of it: the device's share of dirty pages is bounded to about a
-second's worth (``strict_limit`` and ``max_bytes`` of its backing device).
+A rule of the kernel's block throttling on the loop device sets the rate. The page cache could
+absorb writes faster: the device's dirty pages are limited to about one second of writes
+(``strict_limit`` and ``max_bytes`` of its backing device).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from windtunnel.hosts.fabric.groups import Group, Trees
 from windtunnel.hosts.fabric.ledger import Ledger
 from windtunnel.hosts.fabric.plan import DiskPlan, HostPlan
 
-# numbers far from those that losetup hands out (it starts at 0), so that nobody meets them
+# numbers far from those that losetup assigns (it starts at 0), to avoid conflicts
 _FIRST_LOOP, _LOOPS = 10_000, 50_000
-_DIRTY_S = 1.0  # seconds' worth of writes that a disk may hold in the page cache
+_DIRTY_S = 1.0  # the page cache may hold writes of this time for a disk
 _LEAST_DIRTY_BYTES = 2 << 20
 _COPY_BYTES = 4 << 20
-_CONTROLLER_SPARE = 1.03  # the outer file system's own needs, as a factor and in bytes
+_CONTROLLER_SPARE = 1.03  # space for the outer file system itself, as a factor and in bytes
 _CONTROLLER_SPARE_BYTES = 96 << 20
 _THREADS = 8
 
@@ -42,7 +42,7 @@ _V1_FILES = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wio
 
 @dataclass
 class Disk:
-    """A standing disk: its loop device, image, mount point and present plan."""
+    """A mounted disk: its loop device, image, mount point and present plan."""
 
     host: str
     plan: DiskPlan
@@ -56,7 +56,7 @@ class Disk:
         return syscalls.device_number(self.index)
 
     def counters(self) -> tuple[int, int]:
-        """Bytes read and written since the disk was built (512 per sector, as the kernel)."""
+        """Bytes read and written since the disk was built (512 per sector, as in the kernel)."""
         fields = Path(f"/sys/block/loop{self.index}/stat").read_text().split()
         return int(fields[2]) * 512, int(fields[6]) * 512
 
@@ -67,12 +67,12 @@ class Disks:
     Parameters
     ----------
     folder:
-        The deployment's scratch folder: images lie in ``images``, host H's disk D is mounted
+        The deployment's scratch folder: images are in ``images``, host H's disk D is mounted
         on ``H/disks/D``.
     trees, groups:
         Control groups; in version 2 the group of a host holds the rules of its disks.
     ledger:
-        Where every change is noted first.
+        Records every change before it is made.
     """
 
     def __init__(
@@ -89,21 +89,21 @@ class Disks:
         self._templates: dict[int, Path] = {}
 
     def build(self, hosts: tuple[HostPlan, ...], file_system: str) -> None:
-        """Make and mount all disks. Raises OSError, NotRealisableError."""
+        """Create and mount all disks. Raises OSError, NotRealisableError."""
         self._images.mkdir(parents=True, exist_ok=True)
         outer = [_controller(host) for host in hosts if host.controller_bytes_s and host.disks]
         self._controllers = {host: self._plan(host, plan) for host, plan in outer}
-        self._stand(list(self._controllers.values()), file_system)
+        self._set_up(list(self._controllers.values()), file_system)
         for host in hosts:
             for plan in host.disks:
                 self._disks[host.name, plan.name] = self._plan(host.name, plan)
-        self._stand(list(self._disks.values()), file_system)
+        self._set_up(list(self._disks.values()), file_system)
         for template in self._templates.values():
             template.unlink()
         if not all(syscalls.loop_fact(disk.index, "dio") == "1" for disk in self._disks.values()):
             self.notes.append(
                 f"the file system of {self._folder} has no direct I/O: the machine's page cache "
-                "lies under the disks, which may be faster than set when read again"
+                "also holds the disks' data, so repeated reads may be faster than the set rate"
             )
 
     def of(self, host: str) -> dict[str, Disk]:
@@ -111,18 +111,21 @@ class Disks:
         return {name: disk for (owner, name), disk in self._disks.items() if owner == host}
 
     def set_rate(self, host: str, disk: str, plan: DiskPlan) -> None:
-        """Give a disk the rates of a plan (not its size or name), live. Raises OSError."""
-        standing = self._disks[host, disk]
-        standing.plan = replace(plan, name=disk, size_bytes=standing.plan.size_bytes)
-        self._limit(standing)
+        """Set the rates of a disk to those of a plan (not its size or name), live.
+
+        Raises OSError.
+        """
+        found = self._disks[host, disk]
+        found.plan = replace(plan, name=disk, size_bytes=found.plan.size_bytes)
+        self._limit(found)
 
     def set_controller_rate(self, host: str, rate_bytes_s: float | None) -> None:
-        """Set the limit that a host's disks share, in each direction, live. Raises OSError."""
+        """Set the common limit of a host's disks, per direction, live. Raises OSError."""
         outer = self._controllers.get(host)
         if outer is None:
             raise NotRealisableError(
-                f"host {host} was built without a controller limit: it cannot get one now",
-                remedy="build the cluster anew, with a controller limit from the start.",
+                f"host {host} was built without a controller limit, which cannot be added now",
+                remedy="build the cluster again, with a controller limit from the start.",
             )
         outer.plan = replace(outer.plan, read_bytes_s=rate_bytes_s, write_bytes_s=rate_bytes_s)
         self._limit(outer)
@@ -132,20 +135,20 @@ class Disks:
         image = outer.mount / plan.name if outer else self._images / f"{host}-{plan.name}"
         return Disk(host, plan, _free_loop(), image, self._folder / host / "disks" / plan.name)
 
-    def _stand(self, disks: list[Disk], file_system: str) -> None:
-        """Several disks from nothing to mounted and limited, at once."""
+    def _set_up(self, disks: list[Disk], file_system: str) -> None:
+        """Create, mount and limit several disks in parallel."""
         if not disks:
             return
         for size in {disk.plan.size_bytes for disk in disks} - self._templates.keys():
             self._templates[size] = make_template(self._images, size, file_system)
         self._ledger.note(*(record for disk in disks for record in _records(disk)))
         with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(lambda disk: self._stand_one(disk, file_system), disks))
+            list(pool.map(lambda disk: self._set_up_one(disk, file_system), disks))
         self._ledger.note(*(record for disk in disks for record in self._rules(disk)))
         for disk in disks:
             self._limit(disk)
 
-    def _stand_one(self, disk: Disk, file_system: str) -> None:
+    def _set_up_one(self, disk: Disk, file_system: str) -> None:
         copy_sparse(self._templates[disk.plan.size_bytes], disk.image)
         syscalls.loop_add(disk.index)
         syscalls.loop_attach(disk.index, disk.image)
@@ -155,7 +158,7 @@ class Disks:
         syscalls.mount(device, disk.mount, file_system, syscalls.MS_NOATIME, options)
 
     def _rules(self, disk: Disk) -> list[dict[str, str]]:
-        """Undo records of all limits of a disk (those in a group of ours go with the group)."""
+        """Undo records of a disk's limits, except those in its host's group, which is removed."""
         backing = Path("/sys/class/bdi", disk.device)
         records = [
             {"kind": "value", "path": str(file), "text": file.read_text().strip()}
@@ -194,7 +197,7 @@ class Disks:
 
 
 def _controller(host: HostPlan) -> tuple[str, DiskPlan]:
-    """The device that holds the images of a host's disks and has the limit they share."""
+    """The device that holds the images of a host's disks and has their common limit."""
     inner = sum(disk.size_bytes for disk in host.disks)
     size = int(inner * _CONTROLLER_SPARE) + _CONTROLLER_SPARE_BYTES
     size -= size % 4096
@@ -210,7 +213,7 @@ def _records(disk: Disk) -> list[dict[str, object]]:
 
 
 def _free_loop() -> int:
-    """Number of a loop device that nobody has made; chance keeps deployments apart."""
+    """Random number of a loop device that does not exist; random, to avoid conflicts."""
     for _ in range(100):
         index = _FIRST_LOOP + secrets.randbelow(_LOOPS)
         if not Path(f"/sys/block/loop{index}").exists():
@@ -227,20 +230,20 @@ def make_template(folder: Path, size_bytes: int, file_system: str) -> Path:
     program = shutil.which(command[0], path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if program is None:
         raise NotRealisableError(
-            f"{command[0]} is not installed, which makes the disks' file systems",
-            remedy="install e2fsprogs (ext4) or xfsprogs (xfs), or ask for the other one.",
+            f"{command[0]}, which creates the disks' file systems, is not installed",
+            remedy="install e2fsprogs (ext4) or xfsprogs (xfs), or use the other file system.",
         )
     done = subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotRealisableError(
             f"a disk of {size_bytes} bytes cannot be formatted: {done.stderr.strip()}",
-            remedy="give the disks more space; a few hundred MB is the least.",
+            remedy="make the disks larger; they need at least a few hundred MB.",
         )
     return image
 
 
 def copy_sparse(source: Path, target: Path) -> None:
-    """Copy the data of a sparse file and leave its holes holes. Raises OSError."""
+    """Copy a sparse file and keep its holes. Raises OSError."""
     with source.open("rb") as old, target.open("xb") as new:
         size = os.fstat(old.fileno()).st_size
         os.truncate(new.fileno(), size)
@@ -250,7 +253,7 @@ def copy_sparse(source: Path, target: Path) -> None:
                 begin = os.lseek(old.fileno(), place, os.SEEK_DATA)
             except OSError as error:
                 if error.errno == errno.ENXIO:
-                    return  # nothing but a hole follows
+                    return  # the rest of the file is a hole
                 raise
             place = os.lseek(old.fileno(), begin, os.SEEK_HOLE)
             for part in range(begin, place, _COPY_BYTES):

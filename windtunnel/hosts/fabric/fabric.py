@@ -1,4 +1,4 @@
-"""The fabric: all virtual hosts of a deployment, built, changed live, and undone."""
+"""The fabric: all virtual hosts of a deployment, which are built, changed live, and undone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from windtunnel.hosts.fabric.network import Network, ends
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, GuestPlan, HostPlan
 from windtunnel.hosts.fabric.undo import undo
 from windtunnel.hosts.fabric.virtual import VirtualHost
-from windtunnel.hosts.isolation.inside import ETC
+from windtunnel.hosts.isolation.confine import ETC
+from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
-from windtunnel.hosts.remains import Registration
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")  # host names, and parts of paths and commands
 _LOOPBACK = "127.0.0.1 localhost\n"
@@ -31,12 +31,12 @@ class Fabric:
     Parameters
     ----------
     registration:
-        The deployment; its scratch folder takes disks and hosts, its folder the ledger.
+        The deployment; its scratch folder holds disks and hosts, its folder the ledger.
     supervisor:
-        Starts the processes; made with the registration's scratch folder, so that it undoes
-        the fabric when this program dies.
+        Starts the processes; it has the registration's scratch folder, so that it undoes the
+        fabric when this program dies.
     logs:
-        Folder that is kept, with one folder for each host.
+        Folder that is kept, with one folder per host.
     """
 
     def __init__(
@@ -58,18 +58,18 @@ class Fabric:
 
     @property
     def notes(self) -> list[str]:
-        """What the plan asks for and this machine cannot do; it stands without that."""
+        """Requests of the plan that this machine cannot provide; the fabric exists without them."""
         return [*self._network.notes, *self._disks.notes]
 
     def build(self, plan: FabricPlan) -> Mapping[str, VirtualHost]:
-        """Build everything; returns the hosts (of hosts with guests, the guests) by name.
+        """Build all hosts; returns them by name (for hosts with guests, it returns the guests).
 
         Raises
         ------
         NotRealisableError
-            If the plan is at odds with itself, or something on this machine is missing.
+            If the plan is inconsistent, or this machine lacks something.
         DeploymentError
-            If the kernel refuses a step. What was built is undone in both cases.
+            If the kernel refuses a step. In both cases the completed steps are undone.
         """
         check_plan(plan)
         from pyroute2.netlink.exceptions import NetlinkError
@@ -85,7 +85,7 @@ class Fabric:
             self._give_up()
             raise DeploymentError(
                 f"the virtual hosts cannot be built: {error}",
-                remedy="'windtunnel doctor' says what the machine lacks for the testbed 'scaled'.",
+                remedy="'windtunnel doctor' reports what the machine lacks for virtual hosts.",
             ) from error
         except BaseException:
             self._give_up()
@@ -93,26 +93,26 @@ class Fabric:
         return self.hosts
 
     def _give_up(self) -> None:
-        """Undo a fabric that failed; what stays is tried again when the supervisor ends."""
+        """Undo a failed fabric; the supervisor tries again at its end to undo what remains."""
         with contextlib.suppress(DeploymentError):
             self.close()
 
     def close(self) -> None:
-        """End what runs inside and undo every change. Raises DeploymentError if some stay."""
+        """End all processes inside and undo all changes; raises DeploymentError if some remain."""
         self._network.close()
         problems = undo(self._registration.folder)
         if problems:
             raise DeploymentError(
-                "the machine is not as it was: " + "; ".join(problems),
-                remedy="run 'windtunnel clean' when the program has ended.",
+                "changes of the machine could not be undone: " + "; ".join(problems),
+                remedy="run 'windtunnel clean' after the program has ended.",
             )
 
     def set_nic_rate(self, host: str, rate_bytes_s: float | None) -> None:
-        """Set a host's NIC, both directions, in bytes/s; None frees it."""
+        """Set the rate of a host's NIC, both directions, in bytes/s; None removes the limit."""
         self._network.set_nic_rate(host, rate_bytes_s)
 
     def set_uplink_rate(self, rack: str, rate_bytes_s: float | None) -> None:
-        """Set a rack's uplink, both directions, in bytes/s; None frees it."""
+        """Set the rate of a rack's uplink, both directions, in bytes/s; None removes the limit."""
         self._network.set_uplink_rate(rack, rate_bytes_s)
 
     def set_mtu(self, host: str, mtu: int) -> None:
@@ -121,19 +121,19 @@ class Fabric:
             self._network.set_mtu(end, mtu)
 
     def cut(self, name: str) -> None:
-        """Pull the cable of a host, a guest or a rack."""
+        """Disconnect a host, a guest or a rack."""
         self._network.cut(name)
 
     def mend(self, name: str) -> None:
-        """Put the cable of a host, a guest or a rack back."""
+        """Reconnect a host, a guest or a rack."""
         self._network.mend(name)
 
     def set_disk(self, host: str, disk: str, rates: DiskPlan) -> None:
-        """Give a disk the rates of a plan; its name and size stay."""
+        """Set the rates of a disk to those of a plan; its name and size do not change."""
         self._disks.set_rate(host, disk, rates)
 
     def slow_disk(self, host: str, disk: str, factor: float) -> DiskPlan:
-        """Multiply a disk's rates; returns its plan before, for :meth:`set_disk`."""
+        """Multiply a disk's rates; returns its previous plan, for :meth:`set_disk`."""
         before = self._disks.of(host)[disk].plan
         slow = replace(
             before,
@@ -144,35 +144,35 @@ class Fabric:
         return before
 
     def set_controller_rate(self, host: str, rate_bytes_s: float | None) -> None:
-        """Set what a host's disks share, in each direction. Raises NotRealisableError."""
+        """Set the common limit of a host's disks, per direction. Raises NotRealisableError."""
         self._disks.set_controller_rate(host, rate_bytes_s)
 
     def set_cpu(self, host: str, cores: float | None) -> None:
-        """Set the CPU quota of a host; guests keep theirs, within it."""
+        """Set the CPU quota of a host; guests keep theirs, limited to it."""
         plan = self._host(host)
         quotas = {guest.name: _least(guest.cpu_cores, cores) for guest in plan.guests}
         group = self._groups[host]
-        group.set_cpu(None)  # version 1 refuses a guest's quota above its host's, at any moment
+        group.set_cpu(None)  # version 1 always refuses a guest's quota above its host's
         for name, quota in quotas.items():
             self._groups[name].set_cpu(quota)
         group.set_cpu(cores)
 
     def set_guest_cpu(self, guest: str, cores: float | None) -> None:
-        """Set the CPU quota of a guest; :meth:`set_cpu` of its host gives the planned one back."""
+        """Set the CPU quota of a guest; :meth:`set_cpu` of its host restores the planned quota."""
         self._groups[guest].set_cpu(cores)
 
     def set_memory(self, name: str, limit_bytes: int | None) -> None:
-        """Set the memory limit of a host or a guest, processes and page cache together."""
+        """Set the memory limit of a host or a guest, for processes and page cache together."""
         self._groups[name].set_memory(limit_bytes)
 
     def _host(self, name: str) -> HostPlan:
         return next(host for host in self.plan.hosts if host.name == name)
 
     def _share_mounts(self) -> None:
-        """Make unmounting below some folders reach the copies of all mounts.
+        """Make unmounts below some folders apply to the copies of all mounts.
 
-        Every process of a virtual host, of other deployments too, has such copies, which
-        would hold namespaces and loop devices for as long as it lives.
+        Every process of a virtual host, also of other deployments, has such copies, which
+        would hold namespaces and loop devices during its lifetime.
         """
         for folder in (self._registration.scratch, self._namespaces):
             folder.mkdir(exist_ok=True)
@@ -217,12 +217,12 @@ class Fabric:
         lines = [f"{host.address} {host.name}\n" for host in self.hosts.values()]
         self.etc.mkdir(exist_ok=True)
         (self.etc / "hosts").write_text("".join([_LOOPBACK, *lines]))
-        (self.etc / "hosts").chmod(0o644)  # for processes that are not root's
+        (self.etc / "hosts").chmod(0o644)  # for processes of other accounts than root
         self.etc.chmod(0o755)
 
 
 def check_plan(plan: FabricPlan) -> None:
-    """Names and references of a plan. Raises NotRealisableError."""
+    """Check names and references of a plan. Raises NotRealisableError."""
     hosts = [host.name for host in plan.hosts]
     guests = [guest.name for host in plan.hosts for guest in host.guests]
     racks = [rack.name for rack in plan.racks]
@@ -230,12 +230,14 @@ def check_plan(plan: FabricPlan) -> None:
     disks = [disk.name for host in plan.hosts for disk in host.disks]
     for name in [*names, *disks]:
         if not _NAME.fullmatch(name):
-            _refuse(f"'{name}' is no name for a host, guest, rack or disk: letters, digits, '-'")
+            _refuse(
+                f"'{name}' is not a valid name of a host, guest, rack or disk: use a-z, 0-9 and '-'"
+            )
     if len(set(names)) < len(names):
         _refuse("two hosts, guests or racks have the same name")
     for host in plan.hosts:
         if host.rack not in racks:
-            _refuse(f"host {host.name} stands in rack {host.rack}, which is not planned")
+            _refuse(f"host {host.name} is in rack {host.rack}, which the plan does not have")
         own = [disk.name for disk in host.disks]
         if len(set(own)) < len(own):
             _refuse(f"two disks of host {host.name} have the same name")
@@ -245,7 +247,7 @@ def check_plan(plan: FabricPlan) -> None:
 
 
 def _refuse(message: str) -> None:
-    raise NotRealisableError(message, remedy="mend the description of the cluster.")
+    raise NotRealisableError(message, remedy="fix the description of the cluster.")
 
 
 def _least(one: float | None, other: float | None) -> float | None:

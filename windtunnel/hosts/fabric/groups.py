@@ -1,9 +1,9 @@
 """Control groups of a fabric, versions 1 and 2 behind one class.
 
-Each virtual host has a group ``wt-ID/HOST``, its guests groups below it, so that the host's
-limits cap their sum. Version 1 has a tree for each controller, version 2 one tree for all.
-Disks are limited in version 2 by the host's group, in version 1 by the root group: there a
-rule in a group of ours would miss what the kernel writes back later.
+Each virtual host has a group ``wt-ID/HOST``; its guests have groups below it, so that the host's
+limits apply to their sum. Version 1 has one tree per controller, version 2 one tree for all.
+In version 2 the host's group limits the disks. In version 1 the root group limits them, because
+a rule in another group would not apply to data that the kernel writes back later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from windtunnel.hosts.fabric.ledger import Ledger
 
-_PERIOD_US = 50_000  # shorter than the kernel's 100 ms: a throttled daemon stalls less at a time
+_PERIOD_US = 50_000  # shorter than the kernel's 100 ms: a throttled daemon stalls for less time
 _LEAST_QUOTA_US = 1000  # the kernel's own limit
 _CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory")
 _DROP_PASSES = 5
@@ -30,7 +30,7 @@ class Trees:
     v2_controllers: frozenset[str] = frozenset()
 
     def missing(self) -> list[str]:
-        """Controllers that neither version offers."""
+        """Required controllers that neither version has."""
         needed = ("cpu", "cpuset", "memory")
         missing = [name for name in needed if name not in {*self.v1, *self.unified}]
         disks = "blkio" in self.v1 or "io" in self.unified
@@ -38,7 +38,7 @@ class Trees:
 
     @property
     def unified(self) -> frozenset[str]:
-        """Controllers of version 2; none where there is no such tree."""
+        """Controllers of version 2; empty if there is no such tree."""
         return self.v2_controllers if self.v2 else frozenset()
 
 
@@ -67,7 +67,7 @@ class Group:
         self._trees = trees
 
     def folders(self) -> list[Path]:
-        """Its folders, one for each tree."""
+        """Its folders, one per tree."""
         roots = [root for control, root in self._trees.v1.items() if control in _CONTROLLERS]
         if self._trees.unified:
             assert self._trees.v2 is not None
@@ -75,19 +75,19 @@ class Group:
         return [root / self.name for root in dict.fromkeys(roots)]
 
     def entrances(self) -> list[Path]:
-        """The files into which a process writes its id to become a member.
+        """The files to which a process writes its id to become a member.
 
-        In version 1 the process also goes to the root of blkio, where the disks' rules are.
+        In version 1 the process also joins the root of blkio, which has the disks' rules.
         """
         blkio = self._trees.v1.get("blkio")
         folders = [*self.folders(), *([blkio] if blkio else [])]
         return [folder / "cgroup.procs" for folder in folders]
 
     def set_cpu(self, cores: float | None) -> None:
-        """Limit CPU time to this many cores' worth. Raises OSError.
+        """Limit CPU time to this number of cores. Raises OSError.
 
-        What a period leaves unused, as much as another period's worth, may be used later: else
-        a machine that pauses for a moment (steal) takes away what it has promised.
+        The unused time of a period, up to one full quota, may be used later: otherwise a group
+        would lose time whenever the machine pauses for a moment (steal time).
         """
         quota = None if cores is None else max(int(cores * _PERIOD_US), _LEAST_QUOTA_US)
         burst = "cpu.cfs_burst_us" if "cpu" in self._trees.v1 else "cpu.max.burst"
@@ -102,13 +102,13 @@ class Group:
             self._write("cpu", burst, quota or 0)
 
     def set_cpuset(self, cpus: Iterable[int]) -> None:
-        """Bind to these CPUs; none named: to all that the parent has. Raises OSError."""
+        """Bind to these CPUs; without any, to all CPUs of the parent. Raises OSError."""
         folder = self._folder("cpuset")
         text = ",".join(str(cpu) for cpu in cpus)
         if "cpuset" not in self._trees.v1:
             (folder / "cpuset.cpus").write_text(f"{text}\n")
             return
-        for name in ("cpuset.mems", "cpuset.cpus"):  # empty ones would let no process in
+        for name in ("cpuset.mems", "cpuset.cpus"):  # no process can join if they are empty
             inherited = (folder.parent / name).read_text().strip()
             (folder / name).write_text(text if text and name == "cpuset.cpus" else inherited)
 
@@ -123,11 +123,11 @@ class Group:
                 self._write("memory", "memory.swap.max", 0)
 
     def drop_caches(self) -> None:
-        """Give back the page cache of this group; what is dirty stays. Raises OSError."""
+        """Drop the page cache of this group except dirty pages. Raises OSError."""
         if "memory" in self._trees.v1:
             self._write("memory", "memory.force_empty", 0)
             return
-        for _ in range(_DROP_PASSES):  # memory.reclaim says EAGAIN when less came free
+        for _ in range(_DROP_PASSES):  # memory.reclaim returns EAGAIN if it freed less
             cached = self._stat("memory", "memory.stat").get("file", 0)
             if not cached:
                 return
@@ -135,30 +135,30 @@ class Group:
                 self._write("memory", "memory.reclaim", cached)
 
     def set_disk_rules(self, device: str, rules: Mapping[str, float | None]) -> None:
-        """Version 2: limit a device, MAJOR:MINOR, by rbps, wbps, riops, wiops. Raises OSError."""
+        """Version 2: limit a device, MAJOR:MINOR, by rbps, wbps, riops, wiops; raises OSError."""
         text = " ".join(f"{key}={'max' if v is None else int(v)}" for key, v in rules.items())
         self._write("io", "io.max", f"{device} {text}")
 
     def cpu_s(self) -> float:
-        """CPU seconds used since the group was made."""
+        """CPU seconds used since the group was created."""
         if "cpuacct" in self._trees.v1:
             return int((self._folder("cpuacct") / "cpuacct.usage").read_text()) / 1e9
         return self._stat("cpu", "cpu.stat").get("usage_usec", 0) / 1e6
 
     def throttled_s(self) -> float:
-        """Seconds for which the quota held the group back, summed over CPUs."""
+        """Seconds for which the quota throttled the group, summed over CPUs."""
         found = self._stat("cpu", "cpu.stat")
         if "cpu" in self._trees.v1:
             return found.get("throttled_time", 0) / 1e9
         return found.get("throttled_usec", 0) / 1e6
 
     def memory_bytes(self) -> int:
-        """Memory of processes and page cache now."""
+        """Present memory of processes and page cache."""
         name = "memory.usage_in_bytes" if "memory" in self._trees.v1 else "memory.current"
         return int((self._folder("memory") / name).read_text())
 
     def cached_bytes(self) -> int:
-        """Page cache now."""
+        """Present page cache."""
         found = self._stat("memory", "memory.stat")
         return found.get("total_cache", 0) if "memory" in self._trees.v1 else found.get("file", 0)
 
@@ -176,10 +176,10 @@ class Group:
 
 
 def make_groups(trees: Trees, names: Iterable[str], ledger: Ledger) -> dict[str, Group]:
-    """Make groups, parents before children; every process of them is ended at the undoing.
+    """Create groups, parents before children; the undo ends all their processes.
 
-    In version 2 a group hands its controllers on to its children; those that the root did not
-    hand on yet are noted as well. Raises OSError.
+    In version 2 a group enables its controllers for its children; the ledger also records
+    controllers that the root had not enabled. Raises OSError.
     """
     groups = {name: Group(trees, name) for name in names}
     wanted = sorted(trees.unified & {"cpu", "cpuset", "memory", "io"})

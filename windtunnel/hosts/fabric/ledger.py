@@ -1,9 +1,9 @@
 """The ledger of a fabric: how to undo each change of the machine, written before the change.
 
-``ledger.jsonl`` in the deployment's folder holds one JSON object a line, an *undo record*
-``{"kind": ..., facts}``. A record is on the disk before the change that it undoes is made;
-so the ledger may name things that were never made, and undoing must not mind. The records
-are undone backwards; what cannot be undone stays in the ledger for the next attempt.
+``ledger.jsonl`` in the deployment's folder holds one JSON object per line, an *undo record*
+``{"kind": ..., facts}``. A record is on the disk before its change is made, so the ledger may
+name changes that were never made; the undo must accept that. The records are undone in reverse
+order; a record that cannot be undone stays in the ledger for the next attempt.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from windtunnel import durable
+
 LEDGER = "ledger.jsonl"
 
 Record = Mapping[str, object]
@@ -22,7 +24,7 @@ Undo = Callable[[Record], None]
 
 
 class Ledger:
-    """The writing end; a fabric has one.
+    """Writes the ledger of one fabric.
 
     Parameters
     ----------
@@ -34,19 +36,13 @@ class Ledger:
         self.path = folder / LEDGER
 
     def note(self, *records: Record) -> None:
-        """Write undo records; when this returns, they survive any death. Raises OSError."""
-        new = not self.path.exists()
-        with self.path.open("ab") as file:
-            # the first line end closes what a failed write may have left without one
-            file.write(b"\n" + _lines(records))
-            file.flush()
-            os.fsync(file.fileno())
-        if new:
-            _sync_folder(self.path.parent)
+        """Write undo records durably: they survive every crash. Raises OSError."""
+        # the first line end completes a partial line of a failed write
+        durable.append(self.path, b"\n" + _lines(records))
 
 
 def read(folder: Path) -> list[Record]:
-    """All whole records, oldest first. A torn last line is of a change that was never begun."""
+    """All complete records, oldest first; the change of a partial last line was not begun."""
     try:
         lines = (folder / LEDGER).read_bytes().split(b"\n")
     except OSError:
@@ -61,19 +57,19 @@ def read(folder: Path) -> list[Record]:
 
 
 def undo(folder: Path, kinds: Mapping[str, Undo]) -> list[str]:
-    """Undo all records backwards; safe to repeat, to kill, and to run twice at a time.
+    """Undo all records in reverse order; safe to repeat, to interrupt, and to run concurrently.
 
     Parameters
     ----------
     folder:
         The registration folder.
     kinds:
-        What undoes a record of each kind; raises OSError where it cannot.
+        The function that undoes a record of each kind; it raises OSError if it cannot.
 
     Returns
     -------
     list of str
-        What could not be undone, one line each; these records stay in the ledger.
+        One line per record that could not be undone; these records stay in the ledger.
     """
     if not (folder / LEDGER).exists():
         return []
@@ -92,7 +88,7 @@ def undo(folder: Path, kinds: Mapping[str, Undo]) -> list[str]:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: supervisor, ``clean`` and the program may all want to undo."""
+    """Hold the folder's lock: supervisor, ``clean`` and the program may undo concurrently."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -107,17 +103,7 @@ def _lines(records: Iterable[Record]) -> bytes:
 
 def _replace(folder: Path, kept: list[Record]) -> None:
     path = folder / LEDGER
-    if not kept:
+    if kept:
+        durable.write_bytes(path, _lines(kept))
+    else:
         path.unlink(missing_ok=True)
-        return
-    new = path.with_suffix(".new")
-    new.write_bytes(_lines(kept))
-    new.replace(path)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

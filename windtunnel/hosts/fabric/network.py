@@ -1,13 +1,13 @@
-"""Namespaces and links of a fabric: a switch namespace with all bridges, one for each host.
+"""Namespaces and links of a fabric: a switch namespace with all bridges, one namespace per host.
 
 ::
 
     host w1 [eth0]==[p0] bridge of its rack [u0]==[c0] bridge core [program]--[eth0] supervisor
     guest [eth0]--[g0.0] bridge of its host [h0]==[p0] bridge of its rack
 
-``==`` is shaped on both ends: each end shapes what leaves it. The namespaces are held by bind
-mounts in the deployment's own folder, but for that of the supervisor, which lives with it and gives
-this program its sockets. No link leads out of the deployment.
+``==`` is shaped on both ends: each end shapes its outgoing traffic. Bind mounts in the deployment's
+own folder hold the namespaces, except that of the supervisor, which exists as long as the
+supervisor; this program's sockets are created there. No link leads out of the deployment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
 from windtunnel.hosts.fabric.shaping import Links, Shaper, kernel_kinds
 
 _SWITCH = "switch"
-# of the hosts; no route leads there or from there, so it meets no other network
+# of the hosts; it has no route to or from other networks
 _SUBNET = ipaddress.IPv4Network("10.82.0.0/16")
 _LARGEST_MTU = 65535  # of links between bridges: the hosts' own MTU decides
 
@@ -34,11 +34,11 @@ class Network:
     Parameters
     ----------
     program:
-        The file of the namespace that this program's sockets are of: the supervisor's.
+        The file of the namespace of this program's sockets: the supervisor's.
     folder:
         A folder of the deployment for the files that hold the namespaces.
     ledger:
-        Where every change is noted first.
+        Records every change before it is made.
     """
 
     def __init__(self, program: Path, folder: Path, ledger: Ledger) -> None:
@@ -58,7 +58,7 @@ class Network:
         return self._folder / f"{name}.net"
 
     def build(self, plan: FabricPlan) -> None:
-        """Make all namespaces, bridges and links.
+        """Create all namespaces, bridges and links.
 
         Raises
         ------
@@ -105,12 +105,12 @@ class Network:
             self._links[_SWITCH].link("set", index=self._ports[name], mtu=mtu)
 
     def cut(self, name: str) -> None:
-        """Pull the cable of a host, a guest or a rack."""
+        """Disconnect a host, a guest or a rack."""
         with self._lock:
             self._links[_SWITCH].link("set", index=self._ports[name], state="down")
 
     def mend(self, name: str) -> None:
-        """Put the cable of a host, a guest or a rack back."""
+        """Reconnect a host, a guest or a rack."""
         with self._lock:
             self._links[_SWITCH].link("set", index=self._ports[name], state="up")
 
@@ -120,7 +120,7 @@ class Network:
         return received, sent  # the switch's end sent what the host received
 
     def close(self) -> None:
-        """Leave the namespaces, so that they can go."""
+        """Leave the namespaces, so that they can be removed."""
         with self._lock:
             while self._links:
                 self._links.popitem()[1].close()
@@ -133,7 +133,7 @@ class Network:
         return index
 
     def _cable(self, one: str, bridge: int, other: str, other_bridge: int) -> list[Shaper]:
-        """Join two bridges; returns the shapers of both ends."""
+        """Connect two bridges; returns the shapers of both ends."""
         switch = self._links[_SWITCH]
         switch.link("add", ifname=one, kind="veth", peer={"ifname": other})
         shapers = []
@@ -157,7 +157,7 @@ class Network:
         self.set_nic_rate(host.name, host.nic_bytes_s)
 
     def _attach(self, name: str, port: str, bridge: int, addresses: Iterator[str]) -> list[Shaper]:
-        """Give a namespace its eth0, whose other end is a port of a bridge."""
+        """Create the eth0 of a namespace, whose other end is a port of a bridge."""
         switch, own = self._links[_SWITCH], self._links[name]
         with self.namespace(name).open("rb") as namespace:
             peer = {"ifname": "eth0", "net_ns_fd": namespace.fileno()}
@@ -172,7 +172,7 @@ class Network:
         return [Shaper(own, eth0), Shaper(switch, self._ports[name])]
 
     def _delay(self, hosts: list[HostPlan]) -> None:
-        """Half of a host's latency on the way out, half on the way in."""
+        """Add half of a host's latency to outgoing and half to incoming packets."""
         if not hosts:
             return
         if not kernel_kinds()["netem"]:
@@ -184,7 +184,7 @@ class Network:
                 shaper.set_delay(host.latency_s / 2)
 
     def _connect_program(self, core: int) -> None:
-        """The link to the namespace that this program's sockets are of."""
+        """Create the link to the namespace of this program's sockets."""
         switch, own = self._links[_SWITCH], Links(self._program)
         try:
             with self._program.open("rb") as namespace:

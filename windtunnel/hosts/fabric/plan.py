@@ -1,4 +1,4 @@
-"""What a fabric is to be: plain data in bytes, bytes/s, cores and seconds; None is unlimited."""
+"""The plan of a fabric: plain data in bytes, bytes/s, cores and seconds; None is unlimited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DiskPlan:
-    """One disk of a host: a file system of its own, slow in both directions."""
+    """One disk of a host: a file system of its own, limited in both directions."""
 
     name: str
     size_bytes: int
@@ -19,7 +19,7 @@ class DiskPlan:
 
 
 def raid0(name: str, disks: Sequence[DiskPlan]) -> DiskPlan:
-    """Disks striped into one: sizes and rates add up. (JBOD is the disks as they are.)"""
+    """Disks striped into one: sizes and rates are summed. (JBOD uses single disks instead.)"""
 
     def total(values: list[float | None]) -> float | None:
         known = [value for value in values if value is not None]
@@ -39,7 +39,7 @@ def raid0(name: str, disks: Sequence[DiskPlan]) -> DiskPlan:
 
 @dataclass(frozen=True)
 class GuestPlan:
-    """A virtual machine: limits within its host's. ``disks``: names of host disks, or all."""
+    """A virtual machine, limited within its host's limits; ``disks``: host disks, () for all."""
 
     name: str
     cpu_cores: float | None = None
@@ -50,11 +50,11 @@ class GuestPlan:
 
 @dataclass(frozen=True)
 class HostPlan:
-    """One host. With guests, processes run in the guests and share the host's limits.
+    """One host. If it has guests, processes run in the guests and share the host's limits.
 
-    ``cpuset`` holds numbers of the machine's CPUs, () for all; ``memory_bytes`` bounds what
-    processes and page cache take together; ``latency_s`` is added on the way out and on the
-    way in, half each.
+    ``cpuset`` holds numbers of the machine's CPUs, () for all; ``memory_bytes`` limits processes
+    and page cache together; half of ``latency_s`` is added to outgoing and half to incoming
+    packets.
     """
 
     name: str
@@ -72,7 +72,7 @@ class HostPlan:
 
 @dataclass(frozen=True)
 class RackPlan:
-    """One rack; ``uplink_bytes_s`` holds for each direction between it and all others."""
+    """One rack; ``uplink_bytes_s`` applies to each direction between it and all others."""
 
     name: str
     uplink_bytes_s: float | None = None

@@ -1,8 +1,8 @@
-"""Run inside a virtual host: moves bytes or burns time, prints what it did as one JSON line.
+"""Load generator inside a virtual host: moves bytes or uses CPU, prints its result as a JSON line.
 
-A program of its own (``python -I probe.py WORK WORDS...``) that imports little: it starts in
-hosts with a fiftieth of a processor. Instants are of the clock that all processes of the machine
-share (``time.monotonic``); ``at`` is the instant to begin at, 0 for at once.
+It is a separate program (``python -I probe.py WORK WORDS...``) that imports little, because it
+also starts on hosts with a fiftieth of a processor. Times are of the clock that all processes of
+the machine share (``time.monotonic``); ``at`` is the start time, 0 for an immediate start.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ REACH_S = 2.0
 
 
 def serve(port: str, warmup_s: str = "0", seconds: str = "30") -> dict[str, float]:
-    """Take one stream and count what comes, after a warm-up and for some seconds.
+    """Accept one stream and count its bytes, after a warm-up and for some seconds.
 
-    The warm-up lets the token buckets run empty that were full when the stream began.
+    The warm-up empties the token buckets, which are full when the stream begins.
     """
-    with socket.create_server(("", int(port))) as door:
-        door.settimeout(PATIENCE_S)
-        peer, _ = door.accept()
+    with socket.create_server(("", int(port))) as server:
+        server.settimeout(PATIENCE_S)
+        peer, _ = server.accept()
         with peer:
             peer.settimeout(PATIENCE_S)
             peer.recv(CHUNK)
@@ -46,7 +46,7 @@ def serve(port: str, warmup_s: str = "0", seconds: str = "30") -> dict[str, floa
 
 
 def send(address: str, port: str, seconds: str, at: str = "0") -> dict[str, float]:
-    """Send for some seconds, or until the other end has enough; waits for its door a little."""
+    """Send for some seconds, or until the server closes; waits ``REACH_S`` for the server."""
     limit = time.monotonic() + REACH_S
     while True:
         try:
@@ -64,16 +64,16 @@ def send(address: str, port: str, seconds: str, at: str = "0") -> dict[str, floa
             while time.monotonic() < end:
                 peer.sendall(data)
         except ConnectionError:
-            pass  # the other end has enough
+            pass  # the server has closed the connection
     return {"reached": 1}
 
 
 def write(
     path: str, size: str, how: str, block_bytes: str = "1048576", at: str = "0"
 ) -> dict[str, float]:
-    """Write a file until it is on the disk; ``how``: buffered or direct.
+    """Write a file and flush it to the disk; ``how``: buffered or direct.
 
-    Blocks of an older file are written again: no image grows.
+    Blocks of an existing file are overwritten, so that no image grows.
     """
     length, count = int(block_bytes), max(1, int(size) // int(block_bytes))
     block = mmap.mmap(-1, length)  # aligned to pages, as direct writes must be
@@ -102,7 +102,7 @@ def read(
 
 
 def spin(seconds: str, processes: str = "1", at: str = "0") -> dict[str, float]:
-    """Burn CPU in some processes; how many cores' worth they got."""
+    """Use CPU in some processes; returns how many cores they got."""
     _wait(at)
     began, earlier = time.monotonic(), _cpu_s()
     end = began + float(seconds)
@@ -153,6 +153,6 @@ WORK: dict[str, Callable[..., dict[str, float]]] = {
 if __name__ == "__main__":
     try:
         answer = WORK[sys.argv[1]](*sys.argv[2:])
-    except OSError as error:  # a door that nobody came to, a full disk
+    except OSError as error:  # no client has connected, a full disk
         sys.exit(f"{' '.join(sys.argv[1:3])}: {error}")
     sys.stdout.write(json.dumps(answer) + "\n")

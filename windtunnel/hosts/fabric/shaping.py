@@ -1,7 +1,7 @@
-"""Shapers on links: a token bucket for the rate, a delay where the kernel has one.
+"""Shapers on links: a token bucket for the rate, a delay if the kernel supports it.
 
-Rates count bytes as the link layer does: of 1514 bytes of a full frame 1448 are TCP's
-payload, so a transfer sees 0.956 of the rate at the usual MTU.
+Rates count bytes of the link layer: 1448 of the 1514 bytes of a full frame are TCP's
+payload, so a transfer reaches 0.956 of the rate with the usual MTU.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any
 from windtunnel.hosts import syscalls
 
 _TOP, _ROOT, _BELOW_TBF, _DELAY = 0xFFFFFFFF, 0x10000, 0x10001, 0x20000  # root, 1:, 1:1, 2:
-_QUEUE_US = 50_000  # a full queue holds a packet this long; 'tc' man pages suggest it
-# Tokens gathered while a timer is late, or this machine pauses (steal), are not lost: with a third
-# of its time stolen, 20 ms gave 0.74 to 0.92 of the rate, 100 ms 0.93 to 0.956.
+_QUEUE_US = 50_000  # a full queue delays a packet by this time, as the man page of 'tc' suggests
+# The burst keeps tokens that arrive while a timer is late or this machine pauses (steal time): with
+# a third of the time stolen, 20 ms gave 0.74 to 0.92 of the rate, 100 ms gave 0.93 to 0.956.
 _BURST_S = 0.1
-_LEAST_BURST_BYTES = 70_000  # one packet of the largest size that a veth hands on (64 KiB)
-_DELAYED_PACKETS = 10_000  # netem drops what is beyond
+_LEAST_BURST_BYTES = 70_000  # one packet of the largest size that a veth forwards (64 KiB)
+_DELAYED_PACKETS = 10_000  # netem drops further packets
 _MOST_RATE_BYTES_S = 2**32 - 1  # the width of the field in the kernel's structure
 
 
 class Links:
-    """A thread inside a network namespace that carries out requests to the kernel there.
+    """A thread inside a network namespace that sends requests to the kernel there.
 
-    pyroute2 opens a socket for each thread that uses it, at the first use: only a thread that
-    stays inside is sure to speak to no other namespace. Requests raise pyroute2's NetlinkError.
+    pyroute2 opens one socket per thread, at the first use: only a thread that stays inside never
+    sends requests to another namespace. Requests raise pyroute2's NetlinkError.
 
     Parameters
     ----------
@@ -53,19 +53,19 @@ class Links:
         self._do("tc", command, *facts, **named)
 
     def index_of(self, name: str) -> int:
-        """Number of a link. Raises OSError where there is none."""
+        """Number of a link. Raises OSError if there is none."""
         found = self._do("link_lookup", ifname=name)
         if not found:
             raise OSError(errno.ENODEV, f"no link {name}")
         return int(found[0])
 
     def counters(self, index: int) -> tuple[int, int]:
-        """Bytes that a link has received and sent."""
+        """Bytes received and sent by a link."""
         counted = self._do("get_links", index)[0].get_attr("IFLA_STATS64")
         return int(counted["rx_bytes"]), int(counted["tx_bytes"])
 
     def close(self) -> None:
-        """Close the socket and leave; the thread would keep the namespace alive."""
+        """Close the socket and end the thread, which would keep the namespace alive."""
         self._thread.submit(self._leave)
         self._thread.shutdown()
 
@@ -86,7 +86,7 @@ class Links:
 
 
 class Shaper:
-    """What leaves one link: its rate in bytes/s (None: unlimited) and its delay in seconds."""
+    """Rate in bytes/s (None: unlimited) and delay in seconds of the traffic that leaves a link."""
 
     def __init__(self, links: Links, index: int) -> None:
         self._links = links
@@ -95,7 +95,7 @@ class Shaper:
         self._delay_s = 0.0
 
     def set_rate(self, rate_bytes_s: float | None) -> None:
-        """Shape, reshape or free the link, live."""
+        """Set, change or remove the rate of the link, live."""
         if rate_bytes_s is None or rate_bytes_s > _MOST_RATE_BYTES_S:
             if self._shaped:
                 self._links.tc("del", index=self._index, parent=_TOP)
@@ -116,7 +116,7 @@ class Shaper:
             self.set_delay(self._delay_s)
 
     def set_delay(self, delay_s: float) -> None:
-        """Hold every packet this long. Raises NetlinkError where the kernel lacks netem."""
+        """Delay every packet by this time. Raises NetlinkError if the kernel lacks netem."""
         below = {"parent": _BELOW_TBF} if self._shaped else {}
         microseconds = int(delay_s * 1e6)
         self._links.tc(
@@ -132,9 +132,9 @@ class Shaper:
 
 
 def kernel_kinds() -> dict[str, bool]:
-    """Which of bridge, veth, tbf and netem this kernel has; tried in a namespace of no name.
+    """Which of bridge, veth, tbf and netem this kernel supports; tested in an unnamed namespace.
 
-    Raises OSError where no namespace can be made, ImportError without pyroute2.
+    Raises OSError if no namespace can be created, ImportError without pyroute2.
     """
     from pyroute2 import IPRoute
     from pyroute2.netlink.exceptions import NetlinkError

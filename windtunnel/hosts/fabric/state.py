@@ -1,4 +1,4 @@
-"""The state of the machine, to compare before and after; and what it lacks for a fabric."""
+"""The state of the machine, for a comparison before and after, and what a fabric lacks on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BDI = ("strict_limit", "max_ratio_fine", "min_ratio_fine", "max_ratio", "min_ra
 
 @dataclass(frozen=True)
 class Lack:
-    """Something that the machine lacks. ``fatal``: no fabric without it; else a weaker one."""
+    """A feature that the machine lacks; without a ``fatal`` one no fabric can be built."""
 
     what: str
     remedy: str
@@ -26,7 +26,7 @@ class Lack:
 
 
 def machine_state() -> dict[str, list[str]]:
-    """Everything that a fabric changes, listed; Linux only. Raises OSError.
+    """A list of everything that a fabric changes; Linux only. Raises OSError.
 
     Links, addresses, routes and qdiscs of the machine's own network namespace, named and
     mounted namespaces, mounts, loop devices, control groups of the first level, settings of
@@ -44,7 +44,7 @@ def machine_state() -> dict[str, list[str]]:
 
 
 def differences(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> list[str]:
-    """What came and what went between two states, one line each."""
+    """Added and removed entries between two states, one line each."""
     found = []
     for kind in before:
         old, new = set(before[kind]), set(after[kind])
@@ -108,7 +108,7 @@ def _groups() -> list[str]:
 
 
 def _device(number: str) -> str:
-    """A device number, with the image of a loop device: whose it is."""
+    """A device number, with the image of a loop device, which identifies its owner."""
     with contextlib.suppress(OSError):
         image = Path(f"/sys/dev/block/{number}/loop/backing_file").read_text().strip()
         return f"{number} ({image})"
@@ -119,7 +119,7 @@ def _settings(folder: Path, names: tuple[str, ...]) -> list[str]:
     found = []
     for device in sorted(folder.iterdir()):
         for name in names:
-            with contextlib.suppress(OSError):  # gone meanwhile, or not of this kernel
+            with contextlib.suppress(OSError):  # removed meanwhile, or not in this kernel
                 found.append(f"{_device(device.name)} {name} {(device / name).read_text().strip()}")
     return found
 
@@ -134,9 +134,9 @@ def _rules() -> list[str]:
 
 
 def capabilities(file_system: str = "ext4") -> list[Lack]:
-    """What this machine lacks for the testbed 'scaled'; nothing fatal: a fabric can stand.
+    """What this machine lacks for virtual hosts; they can be built if nothing is fatal.
 
-    ``file_system`` is what its disks shall have, ext4 or xfs.
+    ``file_system`` is the file system of the disks, ext4 or xfs.
     """
     if sys.platform != "linux":
         return [Lack("Linux", "use a Linux machine; 'local' and 'modelled' work on this one.")]
@@ -166,7 +166,7 @@ def _missing_tools(file_system: str) -> list[Lack]:
 def _missing_groups() -> list[Lack]:
     from windtunnel.hosts.fabric.groups import find_trees
 
-    remedy = "mount the cgroup controllers, or boot a kernel that has them."
+    remedy = "mount the cgroup controllers, or boot a kernel with them."
     return [Lack(f"the cgroup controller {name}", remedy) for name in find_trees().missing()]
 
 
@@ -177,7 +177,7 @@ def _missing_disks() -> list[Lack]:
     if not LOOP_CONTROL.exists():
         lacks.append(Lack("loop devices", "load the kernel module 'loop'."))
     if not any(Path("/sys/class/bdi").glob("*/strict_limit")):
-        what = "strict_limit of backing devices (Linux 6.2): buffered writes run ahead of disks"
+        what = "strict_limit of backing devices (Linux 6.2): the page cache absorbs writes"
         lacks.append(Lack(what, "use a newer kernel.", fatal=False))
     return lacks
 
@@ -188,7 +188,7 @@ def _missing_links() -> list[Lack]:
 
         kinds = kernel_kinds()
     except (OSError, ImportError) as error:
-        return [Lack(f"network namespaces ({error})", "run where they can be made.")]
+        return [Lack(f"network namespaces ({error})", "run where they can be created.")]
     lacks = [
         Lack(f"links of kind {kind}", f"load the kernel module '{kind}'.")
         for kind in ("bridge", "veth")
@@ -197,6 +197,6 @@ def _missing_links() -> list[Lack]:
     if not kinds["tbf"]:
         lacks.append(Lack("the shaper tbf", "load the kernel module 'sch_tbf'."))
     if not kinds["netem"]:
-        remedy = "nothing, unless latency is a factor: then a kernel with the module 'sch_netem'."
+        remedy = "if latency is a factor, use a kernel with the module 'sch_netem'."
         lacks.append(Lack("netem (added latency)", remedy, fatal=False))
     return lacks

@@ -1,8 +1,8 @@
 """Undo a fabric: one function for each kind of record in its ledger.
 
-Run as a program, ``python -m windtunnel.hosts.fabric.undo FOLDER``, by the supervisor after
-the death of the program that built the fabric. Every function is content when the thing is
-not there, and touches nothing whose name or content is not the deployment's.
+The supervisor does this after the death of the program that built the fabric; it is also a
+program, ``python -m windtunnel.hosts.fabric.undo FOLDER``. Every function accepts that the
+object does not exist, and changes nothing whose name or content is not the deployment's.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV)
 
 
 def undo(folder: Path) -> list[str]:
-    """End what runs in a fabric, then undo it; returns what could not be undone."""
+    """End the processes in a fabric, then undo it; returns what could not be undone."""
     groups = [
         Path(str(record.get("path"))) for record in read(folder) if record.get("kind") == "cgroup"
     ]
     deadline = time.monotonic() + _PATIENCE_S
     while sum(_end_members(group) for group in groups) and time.monotonic() < deadline:
-        time.sleep(_STEP_S)  # else its open files would hold the disks
+        time.sleep(_STEP_S)  # open files of the processes would keep the disks busy
     return undo_ledger(folder, KINDS)
 
 
 def _end_members(group: Path) -> bool:
-    """SIGKILL the processes of a group; whether there were any."""
+    """Send SIGKILL to the processes of a group; returns whether there were any."""
     pids: list[str] = []
-    with contextlib.suppress(OSError):  # the group is gone, or was never made
+    with contextlib.suppress(OSError):  # the group does not exist
         pids = (group / "cgroup.procs").read_text().split()
     for pid in filter(lambda pid: pid != "0", pids):  # 0: of another process namespace
         with contextlib.suppress(ProcessLookupError):
@@ -54,13 +54,13 @@ def _netns(record: Record) -> None:
 
 
 def _mount(record: Record) -> None:
-    """{path}: a mount point; what was mounted there more than once goes too."""
+    """{path}: a mount point; all mounts there are removed."""
     path = Path(str(record["path"]))
     deadline = time.monotonic() + _PATIENCE_S
     while str(path) in mount_points():
         try:
-            # busy for a moment after its last process died; at last only hidden, and gone
-            # with the last open file
+            # it is busy for a moment after its last process died; after the deadline it is only
+            # detached, and removed with the last open file
             syscalls.unmount(path, lazily=time.monotonic() > deadline)
         except OSError:
             if time.monotonic() > deadline + _PATIENCE_S:
@@ -69,7 +69,7 @@ def _mount(record: Record) -> None:
 
 
 def _loop(record: Record) -> None:
-    """{index, image}: a loop device that we made; spared if it holds another's image."""
+    """{index, image}: a loop device; it is kept if it holds another image."""
     index = int(str(record["index"]))
     deadline = time.monotonic() + _PATIENCE_S
     while Path(f"/sys/block/loop{index}").exists():
@@ -79,7 +79,7 @@ def _loop(record: Record) -> None:
         try:
             syscalls.loop_detach(index)
             syscalls.loop_remove(index)
-        except OSError as error:  # detaching ends when the last user closes the device
+        except OSError as error:  # the detachment ends when the last user closes the device
             if error.errno in _GONE:
                 continue
             if error.errno != errno.EBUSY or time.monotonic() > deadline:
@@ -88,7 +88,7 @@ def _loop(record: Record) -> None:
 
 
 def _cgroup(record: Record) -> None:
-    """{path}: a control group of ours; what still runs in it is ended."""
+    """{path}: a control group; processes that still run in it are killed."""
     path = Path(str(record["path"]))
     deadline = time.monotonic() + _PATIENCE_S
     while path.is_dir():
@@ -104,7 +104,7 @@ def _cgroup(record: Record) -> None:
 
 
 def _value(record: Record) -> None:
-    """{path, text}: a file of the kernel that held ``text``, or for a rule, its removal."""
+    """{path, text}: a kernel file and the text that restores its value or removes its rule."""
     try:
         Path(str(record["path"])).write_text(str(record["text"]))
     except OSError as error:
@@ -113,7 +113,7 @@ def _value(record: Record) -> None:
 
 
 def _folder(record: Record) -> None:
-    """{path}: a folder of ours."""
+    """{path}: a folder of the deployment."""
     shutil.rmtree(str(record["path"]), ignore_errors=True)
 
 
@@ -128,13 +128,13 @@ KINDS: dict[str, Undo] = {
 
 
 def mount_points() -> set[str]:
-    """Where something is mounted, as this process sees it."""
+    """All mount points in this process's mount namespace."""
     lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     return {_plain(line.split(b" ")[4]) for line in lines}
 
 
 def _plain(escaped: bytes) -> str:
-    """A path of mountinfo, in which blanks are written as octal numbers (proc(5))."""
+    """A path of mountinfo, in which white space is escaped as octal numbers (proc(5))."""
     for code, byte in ((b"\\040", b" "), (b"\\011", b"\t"), (b"\\012", b"\n")):
         escaped = escaped.replace(code, byte)
     return os.fsdecode(escaped.replace(b"\\134", b"\\"))

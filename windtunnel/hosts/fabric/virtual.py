@@ -1,4 +1,4 @@
-"""A virtual host: a name, an address and limits of its own on this machine."""
+"""A virtual host on this machine, with its own name, address and limits."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric.disks import Disk
 from windtunnel.hosts.fabric.groups import Group
 from windtunnel.hosts.fabric.network import Network
+from windtunnel.hosts.isolation.confine import Place
 from windtunnel.hosts.isolation.folders import write_below
-from windtunnel.hosts.isolation.inside import Place
 from windtunnel.hosts.local import LocalProcess, SupervisorClient
 
 
 @dataclass(frozen=True)
 class Counters:
-    """What a virtual host has used since it was built; guests without a wire share none.
+    """The resources that a virtual host has used since it was built.
 
-    CPU and throttled time in seconds (throttled: summed over CPUs), memory and page cache in
-    bytes now, disks as bytes (read, written) by name, NIC as bytes in and out.
+    CPU and throttled time are in seconds (throttled: summed over CPUs), memory and page cache are
+    the present bytes, disks are bytes (read, written) by name, the NIC is bytes in and out.
     """
 
     cpu_s: float
@@ -35,11 +35,10 @@ class Counters:
 
 
 class VirtualHost:
-    """A host of the fabric; made by ``Fabric.build``.
+    """A host of the fabric; ``Fabric.build`` creates it.
 
-    ``disks`` gives the folder of each disk by name; guests of one host have folders of their
-    own on the host's disks. ``machine`` is the name of the host that carries it: its own, or
-    of a guest that of the host it runs on.
+    ``disks`` maps each disk's name to its folder; guests have folders of their own on the host's
+    disks. ``machine`` is its own name or, for a guest, the name of the host that it runs on.
     """
 
     def __init__(
@@ -61,8 +60,8 @@ class VirtualHost:
         self.logs = logs / name
         self.place = Place(name, group.entrances(), network.namespace(name), etc)
         own = name if name != machine else ""
-        self.disks = {disk: standing.mount / own for disk, standing in disks.items()}
-        self._standing = disks
+        self.disks = {name: disk.mount / own for name, disk in disks.items()}
+        self._host_disks = disks
         self._group = group
         self._network = network
         self._supervisor = supervisor
@@ -71,26 +70,26 @@ class VirtualHost:
 
     @property
     def account(self) -> str:
-        """Name of the account that its processes run as."""
+        """Name of the account of its processes."""
         return self._supervisor.isolation.account
 
     def open_socket(self) -> socket.socket:
-        """A TCP socket of the network that joins all hosts, not connected yet. Raises OSError."""
+        """A TCP socket of the network of all hosts, not connected yet. Raises OSError."""
         return self._supervisor.open_socket()
 
     def spawn(self, spec: ProcessSpec) -> LocalProcess:
-        """Start a process inside this host; it and what it starts cannot leave it."""
+        """Start a process inside this host; neither it nor its children can leave it."""
         return self._supervisor.spawn(spec, self.place)
 
     def write_text(self, path: Path, text: str) -> None:
-        """Write a file below the hosts' folders or those of their logs; no link is followed."""
+        """Write a file below the hosts' folders or log folders; no link is followed."""
         roots = (self.root.parent, self.logs.parent)
         write_below(next(root for root in roots if path.is_relative_to(root)), path, text)
 
     def drop_caches(self) -> bool:
-        """Write what is dirty on this host's disks, then give its page cache back."""
+        """Write dirty pages to this host's disks, then drop its page cache."""
         try:
-            for disk in self._standing.values():
+            for disk in self._host_disks.values():
                 syscalls.sync_file_system(disk.mount)
             self._group.drop_caches()
         except OSError:
@@ -98,14 +97,14 @@ class VirtualHost:
         return True
 
     def counters(self) -> Counters:
-        """What it has used so far; a guest's disks are its host's. Raises OSError."""
+        """Resources used so far; a guest's disks are those of its host. Raises OSError."""
         received, sent = self._network.counters(self.name)
         return Counters(
             cpu_s=self._group.cpu_s(),
             throttled_s=self._group.throttled_s(),
             memory_bytes=self._group.memory_bytes(),
             cached_bytes=self._group.cached_bytes(),
-            disks={name: disk.counters() for name, disk in self._standing.items()},
+            disks={name: disk.counters() for name, disk in self._host_disks.items()},
             received_bytes=received,
             sent_bytes=sent,
         )

@@ -1,10 +1,10 @@
-"""Isolation: what keeps other accounts of this machine out of a deployment.
+"""Isolation: other accounts of this machine cannot access a deployment.
 
 A deployment has a network namespace of its own, so no process outside can reach its ports.
-Where root starts it, its processes run as an account of their own (``account``) and see only the
-folders that they need (``view``). ``policy`` finds out what this machine can provide; ``inside``
-holds what a process does to itself before it becomes a daemon; ``enter`` is the way in for
-``windtunnel exec``.
+If root starts it, its processes run as an account of their own (``account``) and see only the
+folders that they need (``view``). ``policy`` determines what this machine can provide;
+``confine`` prepares a process before it becomes a daemon; ``enter`` runs the commands of
+``windtunnel exec`` inside a deployment.
 
-Nothing is imported here: the supervisor must stay light.
+Nothing is imported here: the supervisor must start quickly.
 """

@@ -1,8 +1,8 @@
-"""The account that a deployment's processes run as where root starts it.
+"""The account of a deployment's processes if root starts the deployment.
 
 No account is created on the machine. The processes get a user id that no account has, different
-for each deployment, and see a user database (``/etc/passwd``) in which it has a name: Java and
-Hadoop need one. ``WINDTUNNEL_ACCOUNT`` names an existing account instead, or ``root``.
+for each deployment. They see a user database (``/etc/passwd``) with a name for this id, which Java
+and Hadoop need. ``WINDTUNNEL_ACCOUNT`` names an existing account instead, or ``root``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIRST_ID, _IDS = 1_900_000_000, 200_000_000
 
 @dataclass(frozen=True)
 class Account:
-    """User and group that processes run as; ``listed``: the machine's user database has it."""
+    """User and group of processes; ``listed``: the machine's user database has the account."""
 
     name: str
     uid: int
@@ -52,7 +52,7 @@ def account_for(deployment: str) -> Account | None:
         known = pwd.getpwnam(name)
     except KeyError:
         raise SetupError(
-            f"{VARIABLE} is '{name}', and this machine has no such account",
+            f"{VARIABLE} is '{name}', but this machine has no such account",
             remedy=f"name an existing account, or unset {VARIABLE}.",
         ) from None
     return None if known.pw_uid == 0 else Account(name, known.pw_uid, known.pw_gid, listed=True)
@@ -69,7 +69,7 @@ def _free_id(seed: int) -> int:
 
 
 def user_database(account: Account, home: Path) -> dict[str, str]:
-    """The machine's ``/etc/passwd`` and ``/etc/group`` with the account, by path."""
+    """The machine's ``/etc/passwd`` and ``/etc/group`` plus the account, by path."""
     user = f"{account.name}:x:{account.uid}:{account.gid}:Windtunnel:{home}:/bin/sh\n"
     group = f"{account.name}:x:{account.gid}:\n"
     return {

@@ -1,9 +1,9 @@
 """Sockets of a network namespace for a program outside of it.
 
-A socket belongs to the namespace that it was made in, whoever holds it. A process inside makes
-them and hands them over, one for each byte that it receives, through a pair of connected sockets:
-nobody else has an end of it. As a program, ``python -P -m ...channel HANDLE``, it does only that,
-until the other end is closed.
+A socket belongs to the namespace in which it was created, whichever process uses it. A process
+inside creates sockets and passes them to the program, one for each byte that it receives, through
+a pair of connected sockets. No other process has an end of the pair. This module as a program,
+``python -P -m ...channel HANDLE``, does only that, until the other end is closed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 
 
 class Channel:
-    """The end of the program outside; may be used from several threads."""
+    """The end of the program outside the namespace; may be used from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -27,19 +27,19 @@ class Channel:
             self._end.sendall(b"s")
             data, handles, _, _ = socket.recv_fds(self._end, 1, 1)
         if not data:
-            raise ConnectionResetError("the process that makes the sockets has ended")
+            raise ConnectionResetError("the process that creates the sockets has ended")
         if not handles:
-            raise OSError(errno.EMFILE, "no more sockets can be had")
+            raise OSError(errno.EMFILE, "no more sockets can be created")
         return socket.socket(fileno=handles[0])
 
     def close(self) -> None:
-        """Close this end: the other process sees it."""
+        """Close this end; the other process then ends."""
         self._end.close()
         self.other.close()
 
 
 def hand_out(end: socket.socket) -> bool:
-    """Serve one request of the other end; False where it is closed. Raises OSError."""
+    """Serve one request of the other end; False if it is closed. Raises OSError."""
     if not end.recv(1):
         return False
     try:

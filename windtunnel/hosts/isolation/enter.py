@@ -1,9 +1,9 @@
 """Run a command inside a deployment: ``python -P -m ...enter FACTS.json WHERE -- COMMAND...``.
 
-Enters, as the caller, the network of the supervisor (WHERE is ``network``, for ``windtunnel open``)
-or the client host (``client``, for ``exec``) and becomes the command. FACTS: ``supervisor``
-(process id), ``network`` and ``place`` (null where the client host is this machine), as the
-deployment registered them.
+The program enters, as the caller, the network of the supervisor (WHERE is ``network``, for
+``windtunnel open``) or the client host (``client``, for ``exec``) and then executes the command.
+FACTS.json has ``supervisor`` (process id), ``network`` and ``place`` (null if the client host is
+this machine), as the deployment registered them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.hosts import syscalls
-from windtunnel.hosts.isolation.inside import Place, become
+from windtunnel.hosts.isolation.confine import Place, become
 
 
 def enter(facts: Mapping[str, Any], where: str) -> None:
-    """Take this process, which has one thread, into the deployment. Raises OSError."""
+    """Move this process, which has one thread, into the deployment. Raises OSError."""
     if facts["place"] and where == "client":
         become(Place.from_json(facts["place"]))
         return

@@ -1,4 +1,4 @@
-"""Folders and files that no other account can change, or lead elsewhere by a link."""
+"""Folders and files that no other account can change or redirect with a link."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that only this account can read, or make an existing one so.
+    """Create a folder that only this account can read, or restrict an existing one.
 
     Raises
     ------
     OSError
-        If it cannot be made, or belongs to another account.
+        If it cannot be created, or belongs to another account.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=_PRIVATE, exist_ok=True)
@@ -37,19 +37,19 @@ def make_private(folder: Path) -> None:
 
 
 def refuse_shared(folder: Path, setting: str) -> None:
-    """See that no other account can change a folder, or put another one in its place.
+    """Check that no other account can change or replace a folder.
 
     Parameters
     ----------
     folder:
-        It need not be there yet; what is there of the way to it counts.
+        It need not exist yet; its existing parents are checked.
     setting:
-        What names the folder, for the remedy.
+        The setting that names the folder, for the remedy.
 
     Raises
     ------
     NotRealisableError
-        If another account can.
+        If another account can change or replace it.
     """
     for place in _way_to(folder):
         found = place.lstat()
@@ -62,12 +62,12 @@ def refuse_shared(folder: Path, setting: str) -> None:
         else:
             continue
         raise NotRealisableError(
-            f"{place} {why}: what runs from {folder} could be replaced", remedy=remedy
+            f"{place} {why}: another account could replace programs in {folder}", remedy=remedy
         )
 
 
 def _way_to(folder: Path) -> Iterator[Path]:
-    """The folder, all folders that it lies in, and the same for where a link leads."""
+    """The folder and all its parents, and the same for the targets of links."""
     for place in (folder, *folder.parents):
         if place.is_symlink():
             yield place
@@ -78,7 +78,7 @@ def _way_to(folder: Path) -> Iterator[Path]:
 
 def _others_may_write(found: os.stat_result, *, sticky_is_safe: bool) -> bool:
     if stat.S_ISLNK(found.st_mode):
-        return False  # whoever may change the folder that it lies in may change it
+        return False  # the rights on its parent folder decide
     if sticky_is_safe and found.st_mode & stat.S_ISVTX:
         return False  # others can only add names
     by_group = found.st_mode & stat.S_IWGRP and not _group_is_one_user(found.st_gid)
@@ -86,7 +86,7 @@ def _others_may_write(found: os.stat_result, *, sticky_is_safe: bool) -> bool:
 
 
 def _group_is_one_user(gid: int) -> bool:
-    """Whether a group is root's, or this user's alone, as many systems make one for each user."""
+    """Whether a group is root's or has only this user, as many systems create one per user."""
     if gid == 0:
         return True
     try:
@@ -98,26 +98,26 @@ def _group_is_one_user(gid: int) -> bool:
 
 
 def _trusted() -> set[int]:
-    """This user, root, and in a user namespace what is owned outside of it."""
+    """Ids of this user, of root and, in a user namespace, of owners outside of it."""
     trusted = {0, os.geteuid()}
     try:
         mapped = int(Path("/proc/self/uid_map").read_text().split()[2])
         if mapped < _ALL_IDS:
             trusted.add(int(Path("/proc/sys/kernel/overflowuid").read_text()))
     except (OSError, ValueError, IndexError):
-        return trusted  # no Linux
+        return trusted  # not Linux
     return trusted
 
 
 def write_below(root: Path, path: Path, text: str) -> None:
-    """Write a file below a folder, with its folders; no link on the way is followed.
+    """Write a file below a folder and create its parents; no link on the path is followed.
 
-    For folders that processes of another account can write to.
+    This is for folders in which processes of another account can write.
 
     Raises
     ------
     OSError
-        If a folder on the way, or the file, is a link, or cannot be made.
+        If the file or a folder on the path is a link, or cannot be created.
     """
     *folders, name = path.relative_to(root).parts
     handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.hosts.isolation.account import VARIABLE, Account, account_for, user_database
-from windtunnel.hosts.isolation.inside import ETC, Confinement, Network
+from windtunnel.hosts.isolation.confine import ETC, Confinement, Network
 from windtunnel.hosts.isolation.view import Shown
 
 FLAG = "--open-to-local-accounts"
 OPEN_MEANS = (
-    "every account on this machine can reach the cluster's ports, and run programs as this user"
+    "every account on this machine can reach the cluster's ports and run programs as this user"
 )
 GUARDED_MEANS = (
     "its Java daemons refuse the connections of other accounts themselves; those of spark, trino "
@@ -26,7 +26,7 @@ GUARDED_MEANS = (
 )
 _PROBE_LIMIT_S = 30
 _SYSCTL = Path("/proc/sys")
-# What forbids user namespaces: the setting, the value that forbids them, the value that permits.
+# Settings that can forbid user namespaces: name, forbidding value, permitting value.
 _SETTINGS = (
     ("user/max_user_namespaces", "0", "15000"),
     ("kernel/unprivileged_userns_clone", "0", "1"),
@@ -36,10 +36,10 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class Isolation:
-    """What keeps other accounts out of a deployment.
+    """How a deployment is isolated from other accounts.
 
-    ``open_because`` is why they can reach its ports, ``root_because`` why its processes run as
-    root; both are empty where that is not so. ``remedy`` mends the former.
+    ``open_because`` is the reason why they can reach its ports, ``root_because`` the reason why
+    its processes run as root; each is empty if that is not the case. ``remedy`` fixes the former.
     """
 
     network: Network
@@ -50,17 +50,17 @@ class Isolation:
 
     @property
     def closed(self) -> bool:
-        """Whether no other account but root can reach the deployment."""
+        """Whether no other account except root can reach the deployment."""
         return not self.open_because
 
     @property
     def guarded(self) -> bool:
-        """Whether Java daemons refuse other users themselves, for want of a network namespace."""
+        """Whether Java daemons themselves refuse other users, without a network namespace."""
         return not self.closed and sys.platform == "linux"
 
     @property
     def caveat(self) -> str:
-        """One line on what is not isolated; empty if all is."""
+        """One line about missing isolation; empty if nothing is missing."""
         if self.guarded:
             as_root = "; the daemons run as root" if self.root_because else ""
             return (
@@ -74,22 +74,22 @@ class Isolation:
 
     @property
     def account(self) -> str:
-        """Name of the account that the deployment's processes run as."""
+        """Name of the account of the deployment's processes."""
         return self.confinement.account.name if self.confinement else getpass.getuser()
 
     def facts(self) -> dict[str, Any]:
-        """The isolation as the provenance of a trial has it."""
+        """The isolation for the provenance of a trial."""
         kept_out = {"closed": self.closed, "guarded": self.guarded}
         return {"network": self.network, "account": self.account, **kept_out}
 
 
 def isolation(folders: Sequence[Path] = ()) -> Isolation:
-    """How a deployment of this user is isolated here, before there is one.
+    """The isolation that this machine can provide for a deployment of this user.
 
     Parameters
     ----------
     folders:
-        Where its data and logs will lie: what is there of the way to them is looked at.
+        Future folders of its data and logs; their existing parents are examined.
     """
     root = os.geteuid() == 0
     network: Network = "own" if root else "own, with a user namespace"
@@ -109,10 +109,10 @@ def isolation(folders: Sequence[Path] = ()) -> Isolation:
 
 
 def refusal(found: Isolation, *, permit_open: bool, unguarded: Sequence[str] = ()) -> str:
-    """Why no deployment may start, with the remedy; empty where one may.
+    """Why no deployment may start, with the remedy; empty if one may start.
 
-    An open cluster of root gives every account of the machine the rights of root. ``unguarded``
-    are the engines with daemons that refuse nobody.
+    A cluster of root without isolation gives every account of the machine the rights of root.
+    ``unguarded`` are the engines whose daemons accept connections of every account.
     """
     if found.closed or permit_open or os.geteuid() != 0:
         return ""
@@ -133,18 +133,18 @@ def refusal(found: Isolation, *, permit_open: bool, unguarded: Sequence[str] = (
 def confined(
     base: Isolation, deployment: str, folder: Path, logs: Path, reads: Sequence[Path]
 ) -> Isolation:
-    """The isolation of one deployment: where root starts it, with an account of its own.
+    """The isolation of one deployment; if root starts it, with an account of its own.
 
     Parameters
     ----------
     base:
-        What :func:`isolation` found.
+        The result of :func:`isolation`.
     deployment, folder:
-        Id and registration folder; ``scratch`` in it must be there.
+        Id and registration folder, in which ``scratch`` must exist.
     logs:
         Folder that the processes write logs to, linked as ``logs`` in the registration folder.
     reads:
-        Folders of the software, in addition to those of Python and of this package.
+        Folders of software, in addition to those of Python and of this package.
     """
     account = None if base.root_because or os.geteuid() != 0 else account_for(deployment)
     if account is None:
@@ -152,7 +152,7 @@ def confined(
     scratch = folder / "scratch"
     for own in ("home", "tmp"):
         (scratch / own).mkdir(exist_ok=True)
-    # of scratch itself only the folders of hosts, home and tmp can be written: see ``confine``
+    # in scratch, only the folders of hosts, home and tmp are writable: see ``confine``
     shown = [Shown(scratch, scratch)]
     writable = [(scratch / "home", scratch / "home"), (logs, logs), (logs, folder / "logs")]
     shown += [Shown(source, target, writable=True) for source, target in writable]
@@ -163,7 +163,7 @@ def confined(
 
 
 def _database(account: Account, folder: Path) -> Path:
-    """A folder with the machine's user database and this account."""
+    """A folder with the machine's user database plus this account."""
     etc = folder / ETC
     etc.mkdir(exist_ok=True)
     for path, text in user_database(account, folder / "scratch" / "home").items():
@@ -175,7 +175,7 @@ def _database(account: Account, folder: Path) -> Path:
 
 
 def _root_because(problem: str, folders: Sequence[Path]) -> str:
-    """Why the processes of a deployment that root starts run as root; empty if they do not."""
+    """Why the processes of root's deployments run as root; empty if they do not."""
     if problem:
         return problem
     if account_for("wt-00000000") is None:
@@ -187,19 +187,19 @@ def _root_because(problem: str, folders: Sequence[Path]) -> str:
 
 
 def _own_software() -> list[Path]:
-    """Python, and this package: some of its programs run on the hosts."""
+    """Folders of Python and of this package: some of its programs run on the hosts."""
     package, real = Path(__file__).parents[2], Path(sys.executable).resolve().parents[1]
     return [Path(sys.prefix), Path(sys.base_prefix), real, package]
 
 
 @cache
 def _tried(what: str, which: str) -> str:
-    """Why something of ``probe`` cannot be done here; empty if it can."""
+    """Why a feature of ``probe`` is not available here; empty if it is."""
     return try_out([what, which])
 
 
 def try_out(words: Sequence[str], run: Callable[..., Any] = subprocess.run) -> str:
-    """Run the probe; returns what it says against it."""
+    """Run the probe; returns the reason of its failure, empty after success."""
     argv = [sys.executable, "-P", "-m", "windtunnel.hosts.isolation.probe", *words]
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
     try:
@@ -215,11 +215,11 @@ def try_out(words: Sequence[str], run: Callable[..., Any] = subprocess.run) -> s
 
 
 def _remedy(sysctl: Path) -> str:
-    """What would permit the namespaces."""
+    """A sentence with the change that would permit the namespaces."""
     if sys.platform != "linux":
-        return "Use a Linux machine, or one that only you have an account on."
+        return "Use a Linux machine, or a machine on which only you have an account."
     for name, forbids, permits in _SETTINGS:
         file = sysctl / name
         if file.exists() and file.read_text().strip() == forbids:
-            return f"Set it as root: sysctl {name.replace('/', '.')}={permits}."
-    return "Run where namespaces can be made: as root, with CAP_SYS_ADMIN in a container."
+            return f"Permit namespaces as root: sysctl {name.replace('/', '.')}={permits}."
+    return "Run where namespaces can be created: as root, with CAP_SYS_ADMIN in a container."

@@ -1,8 +1,8 @@
-"""Try out what isolates a deployment, as a program.
+"""A program that tests the features which isolate a deployment.
 
-``python -P -m ...probe network KIND`` succeeds where a network namespace of that kind can be made,
-``... mounts FOLDER`` where the folder's mount can be ID-mapped; else it writes the reason. What it
-makes ends with it.
+``python -P -m ...probe network KIND`` succeeds if a network namespace of this kind can be created,
+``... mounts FOLDER`` if the folder's mount can be ID-mapped; else it writes the reason. Everything
+that it creates ends with it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import cast
 
 from windtunnel.hosts import syscalls
 from windtunnel.hosts.isolation.account import FIRST_ID
-from windtunnel.hosts.isolation.inside import Network, enter_own_network, own_mounts
+from windtunnel.hosts.isolation.confine import Network, enter_own_network, own_mounts
 from windtunnel.hosts.isolation.view import user_map
 
 
 def main(what: str, which: str) -> None:
-    """Raises OSError where something cannot be done."""
+    """Raises OSError if the feature is not available."""
     if what == "network":
         enter_own_network(cast(Network, which))
         return
     own_mounts()
     with user_map(FIRST_ID, FIRST_ID) as users:
-        copy = syscalls.clone_mount(Path(which), recursive=False)
-        syscalls.set_mount(copy, users, writable=True, recursive=False)
-        os.close(copy)
+        clone = syscalls.clone_mount(Path(which), recursive=False)
+        syscalls.set_mount(clone, users, writable=True, recursive=False)
+        os.close(clone)
 
 
 if __name__ == "__main__":

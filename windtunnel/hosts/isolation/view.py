@@ -1,9 +1,9 @@
-"""What the processes of an account of their own see of this machine's files.
+"""The files of this machine that processes with an account of their own see.
 
-The folders that they need may lie below a folder that is closed to them, such as ``/root``.
-In a mount namespace of the process an empty folder covers each closed folder, and the needed
-folders are attached at their usual paths. They are ID-mapped: files of root in them belong to the
-account there, and files that the account makes belong to root on the disk. ``/tmp`` is a folder of
+The folders that they need may be below a folder that they cannot enter, such as ``/root``. In the
+process's mount namespace, an empty folder covers each such folder, and the needed folders are
+mounted at their usual paths. These mounts are ID-mapped: in them, files of root belong to the
+account, and files that the account creates belong to root on the disk. ``/tmp`` is a folder of
 the deployment.
 """
 
@@ -32,12 +32,12 @@ class Shown:
 
 
 def show(entries: Iterable[Shown], tmp: Path, users: int) -> None:
-    """Give this process, in a mount namespace of its own already, the view. Raises OSError.
+    """Set up the view for this process, which has its own mount namespace. Raises OSError.
 
     Parameters
     ----------
     entries:
-        What it sees; of what everybody can read anyway nothing is changed.
+        What it sees; entries that every account can read are not changed.
     tmp:
         Folder of the deployment that becomes ``/tmp``.
     users:
@@ -50,11 +50,11 @@ def show(entries: Iterable[Shown], tmp: Path, users: int) -> None:
         if entry.source.exists() and not _open_to_all(entry) and not _within(entry, given)
     ]
     needed.sort(key=lambda entry: len(entry.target.parts))  # an outer folder before an inner one
-    # what is a folder is known now: the covers hide it
+    # whether an entry is a folder must be determined now: the covers will hide it
     copies = [(_copy(entry, users), entry.target, entry.source.is_dir()) for entry in needed]
     own_tmp = syscalls.clone_mount(tmp, recursive=False)
     syscalls.set_mount(own_tmp, users, writable=True, recursive=False)
-    for _, target, folder in copies:  # in the folder that will be /tmp, while it can be reached
+    for _, target, folder in copies:  # in the folder that becomes /tmp, while it is accessible
         if target.is_relative_to(_TMP):
             _make_target(tmp / target.relative_to(_TMP), folder)
     covered = sorted({top for entry in needed if (top := _closed(entry.target))})
@@ -70,7 +70,7 @@ def show(entries: Iterable[Shown], tmp: Path, users: int) -> None:
 
 
 def _copy(entry: Shown, users: int) -> int:
-    """A detached, ID-mapped copy; of what is only read, the owners may stay."""
+    """A detached, ID-mapped clone; entries that are only read may keep their owners."""
     copy = syscalls.clone_mount(entry.source, recursive=entry.writable)
     try:
         syscalls.set_mount(copy, users, writable=entry.writable, recursive=entry.writable)
@@ -82,14 +82,14 @@ def _copy(entry: Shown, users: int) -> int:
 
 
 def _open_to_all(entry: Shown) -> bool:
-    """Whether any account can read it where it lies."""
+    """Whether every account can read it at its own path."""
     if entry.writable or entry.source != entry.target or entry.target.is_relative_to(_TMP):
         return False
     return _closed(entry.target) is None and _mode(entry.target) & _READABLE == _READABLE
 
 
 def _within(entry: Shown, others: Iterable[Shown]) -> bool:
-    """Whether something else that is shown holds it."""
+    """Whether another shown entry contains it."""
     return (
         not entry.writable
         and entry.source == entry.target
@@ -101,14 +101,14 @@ def _within(entry: Shown, others: Iterable[Shown]) -> bool:
 
 
 def _closed(path: Path) -> Path | None:
-    """The outermost folder on the way to a path that not everybody may pass."""
+    """The outermost parent of a path that not every account can enter."""
     return next((p for p in reversed(path.parents) if not _mode(p) & _TRAVERSABLE), None)
 
 
 def _mode(path: Path) -> int:
     with contextlib.suppress(FileNotFoundError):
         return path.stat().st_mode
-    return _TRAVERSABLE  # made where it is needed
+    return _TRAVERSABLE  # it will be created if needed
 
 
 def _make_target(target: Path, folder: bool) -> None:
@@ -139,7 +139,7 @@ def user_map(uid: int, gid: int) -> Iterator[int]:
     try:
         os.close(ready[1])
         if not os.read(ready[0], 1):
-            raise OSError(errno.EPERM, "no user namespace can be made")
+            raise OSError(errno.EPERM, "no user namespace can be created")
         Path(f"/proc/{child}/uid_map").write_text(f"0 {uid} 1")
         Path(f"/proc/{child}/gid_map").write_text(f"0 {gid} 1")
         handle = os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)

@@ -18,7 +18,7 @@ READERS: dict[str, ReaderEntry] = {
             "csv",
             "metered",
             "import",
-            "what the meter covers: you say which hosts",
+            "the hosts that the meter covers, as stated at the import",
             lambda: Support(True, "windtunnel power DIR --csv FILE --map time=... --map watts=..."),
         ),
         ReaderEntry(
@@ -35,8 +35,8 @@ READERS: dict[str, ReaderEntry] = {
             f"{FORMULA}, per host",
             lambda: Support(
                 True,
-                "where every host class has 'power: {idle, peak}', the hosts are machines of "
-                "their own (not on the testbed 'local') and nothing was measured",
+                "used if every host class has 'power: {idle, peak}', the hosts are separate "
+                "machines (not the testbed 'local') and no power was measured",
             ),
         ),
     )
@@ -44,5 +44,5 @@ READERS: dict[str, ReaderEntry] = {
 
 
 def live_readers() -> list[LiveReader]:
-    """The live readers that work here; sampled during every trial."""
+    """The live readers that this machine supports; they are sampled during every trial."""
     return [reader for reader in (Rapl(),) if reader.support().works]

@@ -1,4 +1,4 @@
-"""What a reader of electrical power is: who it asks, whether it works here, what it covers."""
+"""Readers of electrical power: their source, whether this machine supports them, their scope."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Literal, Protocol
 from windtunnel.results.power import Kind
 
 How = Literal["live", "import", "derived"]
-"""``live``: sampled during a trial; ``import``: read from a file afterwards; ``derived``: worked
-out from other samples when the results are analysed."""
+"""``live``: sampled during a trial; ``import``: read from a file afterwards; ``derived``:
+computed from other samples during the analysis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Whether a reader works on this machine; if not, why and what helps."""
+    """Whether a reader works on this machine; if not, the reason and the remedy."""
 
     works: bool
     said: str
@@ -23,12 +23,12 @@ class Support:
 
 
 class LiveReader(Protocol):
-    """A reader that is asked once per sample."""
+    """A reader that is queried once per sample."""
 
     source: str
 
     def support(self) -> Support:
-        """Whether it can be read here and now."""
+        """Whether it can be read on this machine."""
 
     def sample(self, now: float) -> Iterator[tuple[str, float]]:
         """Domain and mean watts since the last call; nothing at the first call.
@@ -39,7 +39,7 @@ class LiveReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReaderEntry:
-    """One entry of the registry. ``kind`` goes into the names of metrics: ``energy_KIND``."""
+    """One entry of the registry. ``kind`` is part of the names of metrics: ``energy_KIND``."""
 
     name: str
     kind: Kind

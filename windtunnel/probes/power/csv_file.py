@@ -1,7 +1,7 @@
 """Power samples from a CSV file: exports of DCM, PDUs, IPMI loggers, spreadsheets.
 
-Nothing is guessed that would move the samples against the trials: which columns, which zone
-the clock was in, what the watts of a sample are. Whatever is wrong is told with file, line
+Settings that would shift the samples relative to the trials are not guessed: the columns, the
+time zone of the clock, the meaning of the watts of a sample. Errors are reported with file, line
 and column.
 """
 
@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
-from windtunnel.cluster.shape import suggest
+from windtunnel.cluster.schema_paths import suggest
 from windtunnel.errors import DescriptionError, UsageError
 from windtunnel.results.power import Array, PowerRecord, Stamp
 
@@ -29,11 +29,11 @@ ONE_GROUP = "all hosts"
 
 @dataclass(frozen=True)
 class Layout:
-    """How to read a file.
+    """The layout of a file.
 
     ``columns`` maps ``time``, ``watts`` and, if there is one, ``group`` to the file's columns.
-    ``zone`` is that of times without an offset; ``time_format`` is strptime's (None: ISO 8601).
-    ``groups`` are the groups wanted (empty: the only one there is).
+    ``zone`` is the zone of times without an offset; ``time_format`` is that of strptime (None:
+    ISO 8601). ``groups`` are the selected groups (empty: the only group of the file).
     """
 
     columns: Mapping[str, str]
@@ -45,7 +45,7 @@ class Layout:
 
 @dataclass
 class _Group:
-    """Samples of one group as they stand in the file, with the line of each."""
+    """Samples of one group in the order of the file, with the line of each."""
 
     t: list[float] = field(default_factory=list)
     watts: list[float] = field(default_factory=list)
@@ -63,14 +63,14 @@ def read_csv(
 ) -> PowerRecord:
     """Metered samples from a CSV file; rows without watts are gaps.
 
-    ``period_s`` is the time between samples; None: the median of those in the file.
+    ``period_s`` is the time between samples; None: its median in the file.
 
     Raises
     ------
     DescriptionError
         If the file or a row of it cannot be read (file, line, column).
     UsageError
-        If the file holds several groups and none was chosen, or lacks a chosen one.
+        If the file contains several groups and none was selected, or lacks a selected one.
     """
     found: dict[str, _Group] = {}
     for line, row in _rows(path, layout):
@@ -84,9 +84,9 @@ def read_csv(
     steps = [step for t, _ in groups.values() for step in np.diff(t).tolist()]
     if period_s is None and not steps:
         raise DescriptionError(
-            "one sample alone does not tell for how long it stands",
+            "the file has only one sample, so the time between samples is unknown",
             file=path,
-            remedy="give the time between samples with --period, such as --period '180 s'",
+            remedy="specify the time between samples with --period, such as --period '180 s'",
         )
     return PowerRecord(
         kind="metered",
@@ -104,7 +104,7 @@ def parse_zone(text: str) -> tzinfo:
     Raises
     ------
     UsageError
-        Anything else; abbreviations such as PST mean several zones.
+        Any other text; abbreviations such as PST are ambiguous.
     """
     if text.upper() in ("UTC", "Z"):
         return UTC
@@ -127,7 +127,7 @@ def parse_zone(text: str) -> tzinfo:
 
 
 def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number (from 1, of the row's end) and the cells of the wanted columns."""
+    """Line number (from 1, of the row's end) and the cells of the selected columns."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=layout.delimiter, strict=True)
@@ -138,10 +138,10 @@ def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, dict[str, str]]]:
                     continue
                 if len(cells) != len(head):
                     raise DescriptionError(
-                        f"the row has {len(cells)} cells, the head has {len(head)}",
+                        f"the row has {len(cells)} cells, the header has {len(head)}",
                         file=path,
                         line=reader.line_num,
-                        remedy="quote cells that hold the delimiter, or give --delimiter",
+                        remedy="quote cells that contain the delimiter, or specify --delimiter",
                     )
                 yield (
                     reader.line_num,
@@ -153,14 +153,14 @@ def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, dict[str, str]]]:
         raise DescriptionError(f"not CSV: {error}", file=path, remedy="export it again") from None
     except OSError as error:
         raise DescriptionError(
-            str(error.strerror or error), file=path, remedy="give a CSV file that you may read"
+            str(error.strerror or error), file=path, remedy="specify a readable CSV file"
         ) from None
 
 
 def _places(path: Path, head: Sequence[str], layout: Layout) -> dict[str, int]:
     if not any(head):
         raise DescriptionError(
-            "the file is empty", file=path, remedy="give a CSV file whose first line names columns"
+            "the file is empty", file=path, remedy="specify a CSV file with a header line"
         )
     for role, column in layout.columns.items():
         if column not in head:
@@ -197,13 +197,13 @@ def _watts(path: Path, line: int, text: str, layout: Layout) -> float:
             file=path,
             line=line,
             key=layout.columns["watts"],
-            remedy="write plain numbers such as 2938.5; leave the cell empty where there is none",
+            remedy="write plain numbers such as 2938.5; leave the cell empty if there is none",
         )
     return watts
 
 
 def _instant(path: Path, line: int, text: str, layout: Layout, last: float) -> float:
-    """Epoch seconds. An hour that the clock showed twice is told apart by the row before it."""
+    """Epoch seconds. If the clock repeats an hour, the previous row determines which one it is."""
 
     def wrong(message: str, remedy: str) -> DescriptionError:
         key = layout.columns["time"]
@@ -217,19 +217,19 @@ def _instant(path: Path, line: int, text: str, layout: Layout, last: float) -> f
     except ValueError:
         like = layout.time_format or "ISO 8601, such as 2014-10-01 07:57:00"
         raise wrong(
-            f"'{text}' is not a time ({like})", "give the form with --time-format"
+            f"'{text}' is not a time ({like})", "specify the format with --time-format"
         ) from None
     if when.tzinfo is not None:
         return when.timestamp()
     if layout.zone is None:
         raise wrong(
             f"'{text}' has no time zone",
-            "say in which zone the meter's clock was: --zone Europe/Paris, --zone -08:00",
+            "specify the time zone of the meter's clock: --zone Europe/Paris, --zone -08:00",
         )
     first, second = (when.replace(tzinfo=layout.zone, fold=fold) for fold in (0, 1))
     offsets = [w.utcoffset() or timedelta() for w in (first, second)]
     if offsets[0] < offsets[1]:
-        raise wrong(f"the clock never showed '{text}' in {layout.zone}", "give another --zone")
+        raise wrong(f"the time '{text}' does not exist in {layout.zone}", "specify another --zone")
     return (second if first.timestamp() <= last else first).timestamp()
 
 
@@ -238,15 +238,15 @@ def _chosen(found: Mapping[str, _Group], layout: Layout, path: Path) -> dict[str
     if not layout.groups:
         if len(filled) > 1:
             raise UsageError(
-                f"{path} holds {len(filled)} groups: {', '.join(sorted(filled))}",
-                remedy="choose with --group NAME (again for each); groups that share hosts "
-                "would count them twice.",
+                f"{path} contains {len(filled)} groups: {', '.join(sorted(filled))}",
+                remedy="select groups with --group NAME (repeat it for each group); groups that "
+                "share hosts would count these hosts twice.",
             )
         return filled
     for name in layout.groups:
         if name not in filled:
             raise UsageError(
-                f"{path} holds no samples of a group '{name}'",
+                f"{path} contains no samples of a group '{name}'",
                 remedy=f"{suggest(name, sorted(filled), 'group')}.",
             )
     return {name: filled[name] for name in layout.groups}
@@ -259,10 +259,10 @@ def _sorted(path: Path, group: _Group) -> tuple[Array, Array]:
         if group.t[one] == group.t[other]:
             first, second = sorted((group.lines[one], group.lines[other]))
             raise DescriptionError(
-                f"the same instant as on line {first}",
+                f"the instant is the same as on line {first}",
                 file=path,
                 line=second,
-                remedy="if these are several groups, name their column: --map group=COLUMN",
+                remedy="if the file has several groups, specify their column: --map group=COLUMN",
             )
     t = np.array([group.t[i] for i in order])
     return t, np.array([group.watts[i] for i in order])

@@ -1,8 +1,8 @@
-"""Modelled power: a straight line from idle to peak watts over the use of the CPU.
+"""Modelled power: a straight line from idle to peak watts against the CPU utilisation.
 
 Fan, Weber & Barroso (2007), Power provisioning for a warehouse-sized computer, ISCA: the line
-follows measured servers to within about 10 %. It knows nothing of disks, fans or turbo, so it
-is never mixed with what was measured (rule of trust 10).
+agrees with measured servers within about 10 %. It excludes disks, fans and turbo, so it is
+never mixed with measured power (rule of trust 10).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ FORMULA = "idle + (peak - idle) x CPU use"
 
 
 def host_watts(idle: float, peak: float, use: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Watts of one host at each ``use`` (share of its CPU, 0 to 1)."""
+    """Watts of one host at each ``use`` (utilisation of its CPU, 0 to 1)."""
     return idle + (peak - idle) * np.clip(use, 0.0, 1.0)
 
 
 def described(cluster: Cluster) -> dict[str, tuple[float, float]]:
-    """(idle, peak) watts by host name, as far as the description has both."""
+    """(idle, peak) watts by host name, for hosts for which the description has both."""
     return {
         host_class.host_name(name, index): (host_class.power.idle, host_class.power.peak)
         for name, host_class in cluster.hosts.items()

@@ -1,10 +1,9 @@
-"""RAPL: the energy counters of Intel and AMD processors, where the kernel shows them.
+"""RAPL: the energy counters of Intel and AMD processors, if the kernel provides them.
 
 Each domain is a folder with a name and a counter of microjoules that wraps around at
-``max_energy_range_uj`` (Linux, Documentation/power/powercap/powercap.rst). Domains nest:
-``core`` and ``uncore`` lie inside ``package``, and ``psys`` may hold everything, so only
-packages and memory are read; they add up. Since 2020 the counters are readable by root
-only (CVE-2020-8694).
+``max_energy_range_uj`` (Linux, Documentation/power/powercap/powercap.rst). Domains are nested:
+``package`` includes ``core`` and ``uncore``, and ``psys`` may include all, so only packages and
+memory are read, which are disjoint. Since 2020 only root can read the counters (CVE-2020-8694).
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ class Rapl:
             if not domains:
                 return Support(
                     False,
-                    "this kernel shows no RAPL counters",
-                    "on a machine of your own: modprobe intel_rapl_msr; virtual machines and "
-                    "containers rarely have them: import what a power meter recorded instead "
-                    "('windtunnel power DIR --csv FILE').",
+                    "this kernel provides no RAPL counters",
+                    "on a physical machine: modprobe intel_rapl_msr; virtual machines and "
+                    "containers rarely have the counters: import the samples of a power meter "
+                    "instead ('windtunnel power DIR --csv FILE').",
                 )
             for domain in domains:
                 domain.counter.read_text()
         except PermissionError:
             return Support(
                 False,
-                "the RAPL counters are there but cannot be read",
-                f"run as root, or allow it: chmod a+r {self.root}/intel-rapl*/energy_uj",
+                "the RAPL counters exist but are not readable",
+                f"run as root, or allow reading: chmod a+r {self.root}/intel-rapl*/energy_uj",
             )
         except (OSError, ValueError) as error:
             return Support(False, f"the RAPL counters cannot be read: {error}", "run as root.")
@@ -66,7 +65,7 @@ class Rapl:
         Raises
         ------
         OSError, ValueError
-            If a counter cannot be read any more.
+            If a counter is no longer readable.
         """
         if self._domains is None:
             self._domains = _domains(self.root)
@@ -80,15 +79,16 @@ class Rapl:
 
 
 def grown(before: int, after: int, wraps_at: int) -> int:
-    """How far a counter went that starts again from 0 after ``wraps_at``.
+    """The increase of a counter that continues at 0 after ``wraps_at``.
 
-    One turn at most: at 400 W a counter of 2^32 uJ wraps every 11 s, and samples are 1 s apart.
+    At most one wrap is possible: at 400 W, a counter of 2^32 uJ wraps every 11 s, and the period
+    of the samples is 1 s.
     """
     return after - before if after >= before else after + wraps_at - before
 
 
 def _domains(root: Path) -> list[_Domain]:
-    """Packages and memories; two of one name (two sockets) are told apart by their folder."""
+    """Packages and memories; two with one name (two sockets) are distinguished by their folder."""
     found: list[_Domain] = []
     for folder in sorted(root.glob("intel-rapl:*")):
         counter = folder / "energy_uj"

@@ -1,10 +1,10 @@
-"""Stated numbers against the numbers that they follow from."""
+"""Stated numbers against the numbers on which they depend."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from windtunnel.analysis.words import digits as shown
+from windtunnel.analysis.formatting import digits as shown
 from windtunnel.published.case import Case, Number, Point, cells_of, source_of, sources_in_words
 from windtunnel.published.numbers import NumberError, Span, evaluate, names_in
 from windtunnel.published.relations import Equation
@@ -35,7 +35,7 @@ def _checked(
         stated = _number(equation, equation.stated, row, picked)
         readings = [_number(equation, text, row, picked) for text in equation.found]
     except NumberError:
-        return  # a number is not published: nothing to compare
+        return  # A number is not published, so there is nothing to compare.
     if any(_holds(equation, stated.span, reading.span) for reading in readings):
         return
     found = readings[0]
@@ -58,7 +58,7 @@ def _checked(
 def _number(
     equation: Equation, expression: str, row: Row | None, picked: Mapping[str, Number]
 ) -> Number:
-    """An expression worked out; NumberError where a cell that it needs is empty."""
+    """The value of an expression; NumberError if a required cell is empty."""
     needed = names_in(expression)
     names = {name: picked[name].span for name in needed if name in picked}
     sources = [s for name in sorted(needed & picked.keys()) for s in picked[name].sources]
@@ -79,7 +79,7 @@ def _holds(equation: Equation, stated: Span, found: Span) -> bool:
 
 
 def means_of_ratios(case: Case) -> Iterator[Point]:
-    """Rule 4: an arithmetic mean of ratios depends on which side is called the baseline."""
+    """Rule 4: an arithmetic mean of ratios depends on the choice of the baseline."""
     for average in case.relations.means_of_ratios:
         try:
             stated = case.pick(average.stated, {})
@@ -91,7 +91,7 @@ def means_of_ratios(case: Case) -> Iterator[Point]:
             continue
         plain, right = (100 * (number.span.value - 1) for number in ratios.values())
         fits = stated.span.meets(Span.exact(plain))
-        why = "" if fits else " The printed figure is not the arithmetic mean either."
+        why = "" if fits else " The printed number is not the arithmetic mean either."
         yield Point(
             check="mean-of-ratios",
             rule=4,
@@ -106,7 +106,7 @@ def means_of_ratios(case: Case) -> Iterator[Point]:
 
 
 def _shown(value: float) -> str:
-    """Enough digits to tell two numbers apart that differ in the fourth."""
+    """A number with enough digits to distinguish numbers that differ in the fourth digit."""
     if value and abs(value) < 1e6 and abs(value) >= 100:
         return f"{value:,.1f}".removesuffix(".0")
     return f"{value:.4g}" if value else shown(value)

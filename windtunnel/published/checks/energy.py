@@ -1,12 +1,12 @@
-"""Stated energy against the power samples and against what the jobs took."""
+"""Stated energy against the power samples and against the energy of the jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from windtunnel.analysis.power_curve import PowerCurve
-from windtunnel.analysis.words import percent
+from windtunnel.analysis.cost.power_curve import PowerCurve
+from windtunnel.analysis.formatting import percent
 from windtunnel.published.case import Case, Point, source_of
 from windtunnel.published.numbers import printed
 from windtunnel.published.relations import StatedEnergy
@@ -16,15 +16,15 @@ from windtunnel.results.record import Trial
 
 KWH = 3.6e6
 REST_AT_MOST = 0.10
-"""Share of the metered time without a job that is tolerated: the gaps between jobs."""
+"""Accepted fraction of the metered time without a job: the gaps between jobs."""
 WATTS_WITHIN = 0.01
-"""A mean power may differ by this much: a sample more or less at the edges of the window."""
+"""Accepted difference of a mean power: one sample more or less at the ends of the window."""
 DELTA_WITHIN = 2.0
-"""Percentage points by which a difference of energies may move with the gaps between jobs."""
+"""Percentage points by which gaps between jobs may change a difference of energies."""
 
 
 def _stated(case: Case, described: StatedEnergy) -> Iterator[Row]:
-    """Rows with an energy and a duration; of a treatment that is there twice, the first."""
+    """Rows with an energy and a duration; the first one of each treatment."""
     seen = set()
     for row in case.tables[described.table].rows:
         if row[described.kwh] and row[described.hours] and row[described.treatment] not in seen:
@@ -34,10 +34,10 @@ def _stated(case: Case, described: StatedEnergy) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class EnergyRow:
-    """Energy of one treatment in kWh, and the hours that it covers; None where unknown.
+    """Energy of one treatment in kWh, and the hours that it covers; None if unknown.
 
-    ``stated`` is printed, ``product`` printed power x printed time, ``jobs`` the integral of the
-    power samples over the reported jobs.
+    ``stated`` is the printed energy, ``product`` the printed power x the printed time, ``jobs``
+    the integral of the power samples over the reported jobs.
     """
 
     treatment: str
@@ -50,7 +50,7 @@ class EnergyRow:
 
 
 def energy_table(case: Case) -> list[EnergyRow]:
-    """The study's table of energies, recomputed; empty where it has none."""
+    """The study's recomputed table of energies; empty if it has none."""
     described = case.relations.energy
     if described is None:
         return []
@@ -70,7 +70,7 @@ def energy_table(case: Case) -> list[EnergyRow]:
 
 
 def of_jobs(case: Case) -> Iterator[Point]:
-    """The metered time against the time in which jobs ran, and what that does to a comparison."""
+    """The metered time against the time of the jobs, and the effect on a comparison."""
     described = case.relations.energy
     if described is None:
         return
@@ -92,14 +92,14 @@ def of_jobs(case: Case) -> Iterator[Point]:
             found=f"{jobs:.2f} h of reported jobs, {rest:.2f} h "
             f"({percent(rest / hours, signed=False)}) without{watts}",
             found_source="elapsed times of the jobs, power samples",
-            means="the stated energy holds more than the reported jobs, and not the same share of "
-            "it in every treatment. Power well above idle means that other work ran meanwhile.",
+            means="the stated energy includes more than the reported jobs, and this part differs "
+            "between treatments. Power well above idle means that other work ran at that time.",
         )
     yield from _deltas(described, rows, joules)
 
 
 def _watts_of_the_rest(kwh: float, joules: float | None, hours: float) -> str:
-    """``, at 2,860 W``: what is left of the stated energy, over the time without a job."""
+    """``, at 2,860 W``: the energy outside the jobs, divided by the time without a job."""
     if joules is None or hours <= 0:
         return ""
     return f", at {(kwh * KWH - joules) / (hours * 3600):,.0f} W on average"
@@ -127,7 +127,8 @@ def _deltas(
             found=f"{found:+.1f} % ({joules[treatment] / KWH:.2f} and "
             f"{joules[reference] / KWH:.2f} kWh during the jobs)",
             found_source="power samples integrated over the jobs",
-            means="the stated difference is not that of the reported jobs: more was metered.",
+            means="the stated difference is not that of the reported jobs: the metered time "
+            "includes more than these jobs.",
         )
 
 
@@ -137,7 +138,7 @@ def _job_seconds(case: Case, treatment: str) -> float:
 
 
 def _job_joules(case: Case) -> dict[str, float]:
-    """Metered energy of all jobs by treatment, where every job has one."""
+    """Metered energy of all jobs by treatment, if every job has one."""
     found: dict[str, float] = {}
     curves = _curves(case)
     for treatment in {t.treatment.id for t in case.results.trials}:
@@ -154,7 +155,7 @@ def _job_joules(case: Case) -> dict[str, float]:
 
 
 def of_samples(case: Case) -> Iterator[Point]:
-    """The mean power of every window of the stated length that holds all jobs of a treatment."""
+    """The mean power of all windows of the stated length that contain a treatment's jobs."""
     described = case.relations.energy
     curves = _curves(case)
     if described is None or not curves:
@@ -178,12 +179,13 @@ def of_samples(case: Case) -> Iterator[Point]:
             stated_source=source_of(row),
             found=f"{nearest:,.0f} W in the nearest window of that length",
             found_source="power samples",
-            means="no window of the stated length that holds the jobs has the stated mean power.",
+            means="no window of the stated length that contains the jobs has the stated mean "
+            "power.",
         )
 
 
 def _means(trials: list[Trial], curves: list[PowerCurve], seconds: float) -> Iterator[float]:
-    """Mean watts of the windows of this length that hold all trials (or as much as they can)."""
+    """Mean watts of the windows of this length that contain all trials, or as many as possible."""
     first, last = min(t.started_at for t in trials), max(t.finished_at for t in trials)
     step = curves[0].period_s
     low, high = sorted((last - seconds, first))

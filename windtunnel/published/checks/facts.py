@@ -1,4 +1,4 @@
-"""Facts that are written in several places, and rates that counters cannot show."""
+"""Facts that are stated in several places, and rates that counters cannot measure."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import combinations
 
-from windtunnel.analysis.words import listed
+from windtunnel.analysis.formatting import listed
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
 from windtunnel.published.table import Row
 
 ALIKE = 0.93
-"""Names at least this similar (Ratcliff-Obershelp) that never occur together are one name."""
+"""Names with at least this similarity (Ratcliff-Obershelp) that never occur together are
+considered to be one name."""
 COUNTER_BITS = 32
 NEAR_LIMIT = 0.97
-"""A largest rate this close below what a counter can show has been cut off by it."""
+"""A largest rate this close to the limit of a counter was truncated by the counter."""
 
 
 def versions(case: Case) -> Iterator[Point]:
-    """Rows of the same key from several places must agree; empty cells say nothing."""
+    """Rows of the same key from several places must agree; empty cells are ignored."""
     for rule in case.relations.versions:
         groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
         for row in case.tables[rule.table].rows:
@@ -27,11 +28,11 @@ def versions(case: Case) -> Iterator[Point]:
                 groups[tuple(row[column] for column in rule.key)].append(row)
         for key, rows in groups.items():
             for column in rule.columns:
-                told = [row for row in rows if row[column]]
-                if len({_plain(row[column]) for row in told}) < 2:
+                filled = [row for row in rows if row[column]]
+                if len({_plain(row[column]) for row in filled}) < 2:
                     continue
-                first = told[0]
-                other = next(r for r in told if _plain(r[column]) != _plain(first[column]))
+                first = filled[0]
+                other = next(r for r in filled if _plain(r[column]) != _plain(first[column]))
                 yield Point(
                     check="versions",
                     rule=8,
@@ -54,7 +55,7 @@ def _plain(text: str) -> str:
 
 
 def spelling(case: Case) -> Iterator[Point]:
-    """Names that differ by a letter and never stand in the same place."""
+    """Names that differ by a letter and never occur in the same place."""
     for rule in case.relations.spelling:
         places: dict[str, set[str]] = defaultdict(set)
         rows: dict[str, Row] = {}
@@ -78,7 +79,7 @@ def spelling(case: Case) -> Iterator[Point]:
 
 
 def once(case: Case) -> Iterator[Point]:
-    """One name, several values."""
+    """A name with several values."""
     for rule in case.relations.once:
         groups: dict[str, list[Row]] = defaultdict(list)
         for row in case.rows(rule.table, rule.where, {}):
@@ -102,7 +103,7 @@ def once(case: Case) -> Iterator[Point]:
 
 
 def counters(case: Case) -> Iterator[Point]:
-    """An octet counter of 32 bits cannot show more than 2^32 bytes between two readings."""
+    """A 32-bit octet counter cannot count more than 2^32 bytes between two readings."""
     described = case.relations.counters
     if described is None:
         return
@@ -116,7 +117,7 @@ def counters(case: Case) -> Iterator[Point]:
             cut[limit].append((largest, row))
     for limit, found in cut.items():
         if len(found) < 2:
-            continue  # one may be chance
+            continue  # A single one may be chance.
         top = max(largest for largest, _ in found)
         names = [" / ".join(row[c] for c in described.series) for _, row in found]
         yield Point(
@@ -126,8 +127,8 @@ def counters(case: Case) -> Iterator[Point]:
             subject=f"{len(found)} series of network rates: {listed(names, 2)}",
             stated=f"at most {top / 1e6:.1f} Mb/s",
             stated_source=sources_in_words(source_of(row) for _, row in found),
-            found=f"{limit / 1e6:.1f} Mb/s is the most that a 32-bit counter shows",
+            found=f"{limit / 1e6:.1f} Mb/s is the limit of a 32-bit counter",
             found_source="2^32 bytes per interval of the readings",
-            means="the counters wrapped: these rates are what was left of larger ones, and no sum "
-            "or mean of them holds. Read 64-bit counters, or more often.",
+            means="the counters wrapped: the real rates are higher, and sums and means of these "
+            "rates are wrong. Read 64-bit counters, or read the counters more often.",
         )

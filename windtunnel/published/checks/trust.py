@@ -1,4 +1,4 @@
-"""The rules of trust, as far as results that others published can be held to them."""
+"""The rules of trust that can be applied to published results."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from windtunnel.analysis.evidence import slot
+from windtunnel.analysis.formatting import listed, percent, plural, quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.words import listed, percent, plural, quantity
 from windtunnel.published.case import Case, Point, source_of
 from windtunnel.published.table import Row
 
 
 def confounded(case: Case) -> Iterator[Point]:
-    """Settings that change with the levels of a factor that is about something else."""
+    """Settings that change with the levels of a factor for another property."""
     for name, factor in (case.mapped.factors if case.mapped else {}).items():
         found: dict[str, dict[str, str]] = defaultdict(dict)
         for level, sets in factor.levels.items():
@@ -33,16 +33,16 @@ def confounded(case: Case) -> Iterator[Point]:
                 subject=f"factor {name}",
                 stated=f"effects of {name}",
                 stated_source="the study's list of treatments",
-                found=f"{setting} changes too: "
+                found=f"{setting} also changes: "
                 + ", ".join(f"{value} with {level}" for level, value in values.items()),
                 found_source="the study's list of treatments",
-                means="two things change at once: the effect is that of both.",
+                means="two properties change at once: the effect is that of both.",
             )
     yield from _applied_apart(case)
 
 
 def _applied_apart(case: Case) -> Iterator[Point]:
-    """Settings that differ between the treatments that they are listed for."""
+    """Settings that differ between the treatments for which they are listed."""
     described = case.relations.applied_apart
     if described is None:
         return
@@ -55,7 +55,7 @@ def _applied_apart(case: Case) -> Iterator[Point]:
         other = next((r for r in rows if r[described.value] != first[described.value]), None)
         if other is None or other[described.place] == first[described.place]:
             continue
-        told, found = (
+        stated, found = (
             f"{' '.join(filter(None, (r[described.value], r.cells.get('unit'))))} "
             f"({r[described.place]})"
             for r in (first, other)
@@ -65,11 +65,11 @@ def _applied_apart(case: Case) -> Iterator[Point]:
             rule=8,
             severity="caution",
             subject=f"setting {name}",
-            stated=told,
+            stated=stated,
             stated_source=source_of(first),
             found=found,
             found_source=source_of(other),
-            means="the treatments differ in this setting too: the effect is that of both.",
+            means="the treatments also differ in this setting: the effect is that of both.",
         )
 
 
@@ -92,12 +92,12 @@ def missing(case: Case) -> Iterator[Point]:
             stated_source="the study's list of treatments",
             found="no result",
             found_source=kept or "the published data",
-            means="nothing about this treatment can be checked or compared here.",
+            means="this treatment cannot be checked or compared.",
         )
 
 
 def one_run(case: Case) -> Iterator[Point]:
-    """Rule 2: one figure per cell has no known spread."""
+    """Rule 2: the spread of a cell with one number is unknown."""
     cells = [c for c in case.analysis.cells if c.phase == TOTAL]
     single = [c for c in cells if c.n == 1]
     if not case.published or not single:
@@ -107,23 +107,23 @@ def one_run(case: Case) -> Iterator[Point]:
         rule=2,
         severity="serious",
         subject=f"{len(single)} of {len(cells)} cells (treatment x workload x metric)",
-        stated="differences between single figures",
+        stated="differences between single numbers",
         stated_source=listed(list(case.results.study.sources), 2),
         found="n = 1: spread and interval are unknown",
         found_source="the published data",
-        means="none of these differences can be told from noise by the data alone.",
+        means="the data alone cannot distinguish these differences from noise.",
     )
 
 
 def variation(case: Case) -> Iterator[Point]:
-    """Rule 3: cells beyond the study's own limit that were not run again."""
+    """Rule 3: cells above the study's own limit that were not measured again."""
     limit = case.results.study.protocol.variation_limit
     rounds = case.results.study.protocol.rounds
     for cell in case.analysis.cells:
         if not case.published or cell.metric != ELAPSED or cell.cv is None or cell.cv <= limit:
             continue
         if cell.n > rounds:
-            continue  # it was run again
+            continue  # The cell was measured again.
         yield Point(
             check="variation",
             rule=3,
@@ -134,7 +134,7 @@ def variation(case: Case) -> Iterator[Point]:
             found=f"{percent(cell.cv, signed=False)} (mean {quantity(cell.mean, cell.unit)}, "
             f"standard deviation {quantity(cell.sd, cell.unit)})",
             found_source=_runs_of(case, cell.treatment, cell.workload),
-            means="by its own rule the study had to run this test again; the mean does not hold.",
+            means="by its own rule the study had to repeat this test; the mean is not reliable.",
         )
 
 
@@ -163,8 +163,8 @@ def resolution(case: Case) -> Iterator[Point]:
         stated_source="the published runs",
         found="standard deviation 0",
         found_source="recomputed",
-        means="times were rounded for print (0.1 min is 6 s): intervals of these cells are too "
-        "narrow by that.",
+        means="times were rounded for print (0.1 min is 6 s), so the intervals of these cells are "
+        "too narrow.",
     )
 
 
@@ -175,7 +175,7 @@ def order(case: Case) -> Iterator[Point]:
     ran = [t.treatment.id for t in sorted(trials, key=lambda t: t.started_at)]
     treatments = len(set(ran))
     if not case.published or treatments < 2 or len(starts) < len(trials):
-        return  # no clock times, or nothing to interleave
+        return  # There are no start times, or there is nothing to interleave.
     blocks = 1 + sum(a != b for a, b in pairwise(ran))
     if blocks != treatments or len(ran) == treatments:
         return
@@ -188,7 +188,7 @@ def order(case: Case) -> Iterator[Point]:
         stated_source=listed(list(case.results.study.sources), 1),
         found=f"{blocks} blocks of runs, one treatment after the other",
         found_source="start times of the runs",
-        means="whatever drifted over the days (heat, disks, software) is part of the effects.",
+        means="the effects include any drift over the days (temperature, disks, software).",
     )
 
 
@@ -208,12 +208,12 @@ def unverified(case: Case) -> Iterator[Point]:
         stated_source=listed(list(case.results.study.sources), 1),
         found="no checksum, row count or other check of the output is published",
         found_source="the published data",
-        means="a job that ends well with wrong or empty output would not be seen.",
+        means="a job that succeeded with wrong or empty output would not be detected.",
     )
 
 
 def report_warnings(case: Case) -> Iterator[Point]:
-    """What the report warns of, for measured studies; published ones have checks of their own."""
+    """The warnings of the report, for measured studies; published studies have other checks."""
     for warning in case.analysis.warnings:
         if case.published and warning.id != "above-physical-limit":
             continue

@@ -1,14 +1,14 @@
 """The registry of fixed charts. A new chart is one module here and one entry in CHARTS.
 
-A chart module is drawn twice, for a wide and for a narrow screen, as static SVG.
+Each chart is drawn twice as static SVG, for a wide and for a narrow screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from windtunnel.analysis import Analysis
+from windtunnel.analysis.analyse import Analysis
 from windtunnel.report.charts import (
     effects,
     energy,
@@ -16,6 +16,7 @@ from windtunnel.report.charts import (
     interactions,
     keyvalue,
     mix,
+    overview,
     pareto,
     phases,
     ranking,
@@ -25,25 +26,36 @@ from windtunnel.report.charts import (
     trials,
     utilisation,
 )
-from windtunnel.report.charts.parts import Drawing
+from windtunnel.report.charts.parts import Drawing, Key
 
 
 @dataclass(frozen=True)
 class ChartEntry:
-    """A chart: how to draw it at a width in px (None: nothing to show) and say it in words."""
+    """A chart: functions that draw it at a width in px (None: no data) and describe it in words.
+
+    ``key`` explains its marks and colours, ``caption`` explains how to read it.
+    """
 
     id: str
     draw: Callable[[Analysis, int], Drawing | None]
     describe: Callable[[Analysis], str]
+    key: Callable[[Analysis], Sequence[Key]] | None = None
+    caption: str = ""
 
+
+FOREST = (
+    "Point: ratio of geometric means minus 1. Bar: 95 % interval on logarithms, not corrected. "
+    "Hollow: no difference detected after correction for all comparisons, or no interval."
+)
 
 CHARTS: dict[str, ChartEntry] = {
     entry.id: entry
     for entry in (
-        ChartEntry("effects", effects.draw, effects.describe),
+        ChartEntry("overview", overview.draw, overview.describe, overview.key, FOREST),
+        ChartEntry("effects", effects.draw, effects.describe, caption=FOREST),
         ChartEntry("resources", resources.draw, resources.describe),
-        ChartEntry("trials", trials.draw, trials.describe),
-        ChartEntry("phases", phases.draw, phases.describe),
+        ChartEntry("trials", trials.draw, trials.describe, trials.key),
+        ChartEntry("phases", phases.draw, phases.describe, phases.key),
         ChartEntry("ranking", ranking.draw, ranking.describe),
         ChartEntry("interactions", interactions.draw, interactions.describe),
         ChartEntry("scaling", scaling.draw, scaling.describe),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import altair as alt
 
-from windtunnel.analysis import Analysis, Cell
-from windtunnel.analysis.energy import energy
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.cost.energy import energy
+from windtunnel.analysis.effects.cells import Cell
+from windtunnel.analysis.formatting import energy_unit, quantity
 from windtunnel.analysis.observations import TOTAL
-from windtunnel.analysis.words import energy_unit, quantity
 from windtunnel.report.charts.parts import Drawing, data, layer, stack
 from windtunnel.report.theme import INK, MUTED, TREATMENTS
 from windtunnel.results.power import KINDS
@@ -18,17 +19,21 @@ NARROW = 500
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
     """None without energy."""
-    panels = [_panel(head, cells, width) for head, cells in _panels(analysis)]
+    panels = [_panel(analysis, head, cells, width) for head, cells in _panels(analysis)]
     return stack(*panels, spacing=26) if panels else None
 
 
 def describe(analysis: Analysis) -> str:
     """The plot in words: each mean."""
     said = [
-        f"{head}: {', '.join(f'{c.treatment} {quantity(c.mean, c.unit)}' for c in cells)}"
+        f"{head}: " + ", ".join(f"{analysis.name(c.treatment)} {_words(c)}" for c in cells)
         for head, cells in _panels(analysis)
     ]
     return f"Mean energy by treatment with 95 % intervals. {'. '.join(said)}."
+
+
+def _words(cell: Cell) -> str:
+    return quantity(cell.mean, cell.unit)
 
 
 def _panels(analysis: Analysis) -> list[tuple[str, list[Cell]]]:
@@ -45,18 +50,18 @@ def _panels(analysis: Analysis) -> list[tuple[str, list[Cell]]]:
     return found
 
 
-def _panel(head: str, cells: list[Cell], width: int) -> Drawing:
+def _panel(analysis: Analysis, head: str, cells: list[Cell], width: int) -> Drawing:
     narrow = width < NARROW
     label = 104 if narrow else 170
     top = max(cell.mean for cell in cells)
     unit, scale = energy_unit(top)
     rows = [
         {
-            "treatment": cell.treatment,
+            "treatment": analysis.name(cell.treatment),
             "mean": cell.mean / scale,
             "low": (cell.mean if cell.ci_low is None else max(0.0, cell.ci_low)) / scale,
             "high": (cell.mean if cell.ci_high is None else min(cell.ci_high, 3 * top)) / scale,
-            "words": quantity(cell.mean, cell.unit),
+            "words": _words(cell),
         }
         for cell in cells
     ]

@@ -1,4 +1,4 @@
-"""A forest plot: one row per effect, a point with its interval, and "no difference" as a line."""
+"""A forest plot: one row per effect, a point with its interval, and a line at no difference."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from windtunnel.analysis import Effect
-from windtunnel.analysis.words import percent, percent_interval
+from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.formatting import percent, percent_interval
 from windtunnel.report.charts.parts import Drawing, data, layer
 from windtunnel.report.theme import GRID, INK, MUTED, PAPER, TREATMENTS
 
@@ -16,14 +16,16 @@ NARROW = 500
 Row = tuple[str, Effect]
 
 
-def forest(rows: Sequence[Row], width: int, title: str) -> Drawing:
-    """Draw ``rows`` (label, effect) in a picture of about ``width`` px.
+def forest(
+    rows: Sequence[Row], width: int, title: str, scale: tuple[float, float] | None = None
+) -> Drawing:
+    """Draw ``rows`` (label, effect) in a chart of about ``width`` px.
 
-    A filled point is an effect whose interval leaves out zero; a hollow one is not clear.
-    Intervals that pass the axis are cut at its end.
+    A filled point is a detected effect, a hollow point an effect that was not detected. Intervals
+    are cut at the ends of the axis. ``scale`` is the domain of the axis if several plots share it.
     """
     narrow = width < NARROW
-    low, high = _domain([effect for _, effect in rows])
+    low, high = scale or domain([effect for _, effect in rows])
     values = [_value(label, effect, low, high) for label, effect in rows]
     plot = width - (128 if narrow else 380)
     y = alt.Y(
@@ -61,7 +63,6 @@ def forest(rows: Sequence[Row], width: int, title: str) -> Drawing:
 def _value(label: str, effect: Effect, low: float, high: float) -> dict[str, object]:
     clear = effect.distinguishable
     ink = TREATMENTS[1] if clear else MUTED
-    span = percent_interval(effect.ci_low, effect.ci_high, effect.relative)
     point = effect.relative if effect.relative is not None else 0.0
     known = effect.ci_low is not None and effect.ci_high is not None
     return {
@@ -71,12 +72,19 @@ def _value(label: str, effect: Effect, low: float, high: float) -> dict[str, obj
         "high": min(effect.ci_high, high) if known and effect.ci_high is not None else point,
         "ink": ink,
         "fill": ink if clear else PAPER,
-        "words": _typographic(f"{percent(effect.relative)}  {span}"),
+        "words": _typographic(size(effect)),
     }
 
 
-def _domain(effects: Sequence[Effect]) -> tuple[float, float]:
-    """From the smallest to the largest bound with zero inside; wild intervals are cut."""
+def size(e: Effect) -> str:
+    """``+31 % [+25, +38]``; without an interval only the change."""
+    if e.ci_low is None or e.ci_high is None:
+        return percent(e.relative)
+    return f"{percent(e.relative)} {percent_interval(e.ci_low, e.ci_high, e.relative)}"
+
+
+def domain(effects: Sequence[Effect]) -> tuple[float, float]:
+    """From the lowest to the highest bound, including zero; very wide intervals are cut."""
     points = [e.relative for e in effects if e.relative is not None]
     reach = max(3 * max((abs(p) for p in points), default=0.1), 0.1)
     bounds = [b for e in effects for b in (e.ci_low, e.ci_high) if b is not None]

@@ -1,4 +1,4 @@
-"""Column against row: records per second by format, with what DuckDB does beside it."""
+"""Storage formats: records per second by format, with those of DuckDB for comparison."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from typing import Any
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.formats import Entry, Formats, beside, formats, rows_per_s, times
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.subjects.formats import Entry, Formats, beside, formats, rows_per_s, times
 from windtunnel.report.charts.parts import Drawing, data, layer, stack
+from windtunnel.report.sections.formats import intervals_known, ratio_words
 from windtunnel.report.theme import GRID, INK, TREATMENTS
 
 ROW = 44
 NARROW = 500
 PANELS = 6
-_OURS, _BESIDE = TREATMENTS[1], TREATMENTS[2]
+_ENGINE, _DUCKDB = TREATMENTS[1], TREATMENTS[2]
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
-    """A panel for each workload and engine, DuckDB's points in the same; None without any.
+    """A panel for each workload and engine, with DuckDB's points; None without data.
 
-    All have one scale: an engine is compared with the one above it.
+    All panels have the same scale, so that engines can be compared.
     """
     chosen = _chosen(analysis)
     values = [_value(e, "") for pair in chosen for found in pair if found for e in found.entries]
@@ -31,14 +32,19 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
 
 
 def describe(analysis: Analysis) -> str:
-    """The plot in words: each point, and the ratio to the format by row."""
+    """The plot in words: each point, and its ratio to the row format."""
     said = []
+    known = intervals_known(analysis.once(formats))
     for one, other in _chosen(analysis):
         for found in (one, other):
             if found is not None:
                 points = ", ".join(
                     f"{e.name} {rows_per_s(e.rate.mean)}"
-                    + (f" ({times(e.ratio)} times {found.base})" if e.ratio else "")
+                    + (
+                        f" ({ratio_words(e.ratio, known=known)} times {found.base})"
+                        if e.ratio
+                        else ""
+                    )
                     for e in found.entries
                 )
                 said.append(f"{found.workload} by {found.engine}: {points}")
@@ -46,7 +52,7 @@ def describe(analysis: Analysis) -> str:
 
 
 def _chosen(analysis: Analysis) -> list[tuple[Formats, Formats | None]]:
-    """Each phase with the one beside it."""
+    """Each phase with its reference phase."""
     found = analysis.once(formats)
     shown = [f for f in found if (f.workload, f.phase) not in analysis.beside]
     return [(f, beside(found, f)) for f in shown][:PANELS]
@@ -55,9 +61,9 @@ def _chosen(analysis: Analysis) -> list[tuple[Formats, Formats | None]]:
 def _panel(one: Formats, other: Formats | None, ends: tuple[float, float], width: int) -> Drawing:
     narrow = width < NARROW
     label = 96 if narrow else 130
-    rows = [_value(e, _OURS) for e in one.entries]
+    rows = [_value(e, _ENGINE) for e in one.entries]
     if other is not None:
-        rows += [_value(e, _BESIDE) for e in other.entries]
+        rows += [_value(e, _DUCKDB) for e in other.entries]
     y = alt.Y(
         "name:N",
         sort=None,
@@ -79,7 +85,7 @@ def _panel(one: Formats, other: Formats | None, ends: tuple[float, float], width
     words = base.mark_text(dy=-13).encode(x=x, text=alt.Text("words:N"), color=ink)
     others = ", ".join(f"{factor} {level}" for factor, level in one.others.items())
     head = one.workload + (f", {others}" if others else "")
-    names = [(one.engine, _OURS)] + ([(other.engine, _BESIDE)] if other is not None else [])
+    names = [(one.engine, _ENGINE)] + ([(other.engine, _DUCKDB)] if other is not None else [])
     legend = [
         alt.Chart(data([{"words": f"\N{BLACK CIRCLE} {engine}"}]))
         .mark_text(align="right", x=width - label - 30 - 110 * place, y=-10, color=colour)

@@ -6,19 +6,19 @@ import json
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.interactions import Interaction
-from windtunnel.analysis.words import quantity
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.effects.interactions import Interaction
+from windtunnel.analysis.formatting import quantity
 from windtunnel.report.charts.parts import Drawing, data, grid, layer
 from windtunnel.report.theme import INK, MUTED, TREATMENTS, colour
 
 NARROW = 500
 STEP = 0.07
-"""Lines stand this far apart (of a level's width), so that their intervals do not cover."""
+"""Distance of the lines as a fraction of a level's width, so that their intervals are visible."""
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
-    """The strongest interactions of each workload; None where none can be told."""
+    """The strongest interactions of each workload; None if none can be estimated."""
     shown = _shown(analysis)
     if not shown:
         return None
@@ -42,7 +42,7 @@ def describe(analysis: Analysis) -> str:
 
 
 def _shown(analysis: Analysis) -> list[tuple[Interaction, bool]]:
-    """Each interaction to draw, and whether it is more than chance."""
+    """Each interaction to draw, and whether it was detected."""
     return [
         (
             each,
@@ -114,5 +114,5 @@ def _panel(found: Interaction, width: int, *, clear: bool) -> Drawing:
         base.mark_line(strokeWidth=2).encode(x=x, y=y, color=ink),
         base.mark_point(size=60, filled=True, opacity=1).encode(x=x, y=y, color=ink),
     ]
-    head = f"{found.workload}: {found.across} x {found.line}{'' if clear else ', not clear'}"
+    head = f"{found.workload}: {found.across} x {found.line}{'' if clear else ', not detected'}"
     return layer(*drawn, width=width, height=210, title=head)

@@ -1,4 +1,4 @@
-"""A key-value store: throughput each second, latencies by percentile, throughput against load."""
+"""Key-value store: throughput over time, latencies by percentile, throughput by load."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.keyvalue import (
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import digits
+from windtunnel.analysis.subjects.keyvalue import (
     AXES,
     PERCENTILES,
     Course,
@@ -18,7 +19,6 @@ from windtunnel.analysis.keyvalue import (
     curves,
     served,
 )
-from windtunnel.analysis.words import digits
 from windtunnel.report.charts.parts import Drawing, data, grid, layer
 from windtunnel.report.sections.keyvalue import name
 from windtunnel.report.theme import ALERT, INK, MUTED, TREATMENTS, colour
@@ -37,7 +37,7 @@ def draw_courses(analysis: Analysis, width: int) -> Drawing | None:
     one = width < NARROW or len(chosen) == 1
     each = width - 80 if one else (width - 40) // 2 - 70
     several = len({course.workload for course in chosen}) > 1
-    panels = [_course(course, each, several) for course in chosen]
+    panels = [_course(analysis, course, each, several) for course in chosen]
     return grid(*panels, columns=1 if one else 2, spacing=24)
 
 
@@ -48,15 +48,16 @@ def describe_courses(analysis: Analysis) -> str:
         rates = [rate for _, rate in course.points]
         if rates:
             said.append(
-                f"{course.treatment} from {digits(min(rates))} to {digits(max(rates))} ops/s"
+                f"{analysis.name(course.treatment)} from {digits(min(rates))} to "
+                f"{digits(max(rates))} ops/s"
             )
     return f"Operations per second against time, one trial each: {'; '.join(said)}."
 
 
-def _course(course: Course, width: int, several: bool) -> Drawing:
+def _course(analysis: Analysis, course: Course, width: int, several: bool) -> Drawing:
     points = [{"x": at, "y": rate} for at, rate in course.points]
     top = max([rate for _, rate in course.points] + [course.target or 0.0, 1.0])
-    # a target far above what was reached would flatten the line: it is named instead
+    # a target far above the reached rate would flatten the line: only the title has it
     reached = max([rate for _, rate in course.points] or [1.0])
     shown = course.target is not None and course.target <= 2 * reached
     top = top if shown or course.target is None else reached
@@ -80,9 +81,9 @@ def _course(course: Course, width: int, several: bool) -> Drawing:
                 x=alt.X("x:Q"), y=alt.value(55), text=alt.Text("words:N")
             )
         )
-    head = name(course, several)
+    head = name(analysis, course, several)
     if course.target is not None:
-        head += f" (asked for: {course.target:,.0f})"
+        head += f" (target: {course.target:,.0f})"
     return layer(*drawn, width=width, height=110, title=head)
 
 
@@ -95,14 +96,14 @@ def draw_latencies(analysis: Analysis, width: int) -> Drawing | None:
     narrow = width < NARROW or len(operations) == 1
     label = 110 if width < NARROW else 150
     each = width - label - 40 if narrow else (width - 30) // 2 - label - 20
-    panels = [_latency(rows, operation, each, label) for operation in operations]
+    panels = [_latency(analysis, rows, operation, each, label) for operation in operations]
     return grid(*panels, columns=1 if narrow else 2, spacing=24)
 
 
 def describe_latencies(analysis: Analysis) -> str:
     """The plot in words: median and 99th percentile of each treatment and operation."""
     said = [
-        f"{row.treatment} {one.operation} {digits(one.by_percentile['p50'])} and "
+        f"{analysis.name(row.treatment)} {one.operation} {digits(one.by_percentile['p50'])} and "
         f"{digits(one.by_percentile['p99'])} ms"
         for row in analysis.once(served)[:ROWS_SHOWN]
         for one in row.latencies
@@ -111,14 +112,16 @@ def describe_latencies(analysis: Analysis) -> str:
     return f"Latency percentiles by operation and treatment; p50 and p99: {'; '.join(said)}."
 
 
-def _latency(rows: list[Served], operation: str, width: int, label: int) -> Drawing:
+def _latency(
+    analysis: Analysis, rows: list[Served], operation: str, width: int, label: int
+) -> Drawing:
     several = len({row.workload for row in rows}) > 1
     points, spans, order = [], [], []
     for row in rows:
         one = next((o for o in row.latencies if o.operation == operation), None)
         if one is None:
             continue
-        who = name(row, several) + (" *" if row.saturated else "")
+        who = name(analysis, row, several) + (" *" if row.saturated else "")
         order.append(who)
         known = [(p, v) for p in PERCENTILES if (v := one.by_percentile.get(p)) and v > 0]
         points += [{"row": who, "x": value, "percentile": p} for p, value in known]
@@ -167,7 +170,7 @@ def _decades(points: Sequence[Mapping[str, object]]) -> list[float]:
 
 
 def draw_curves(analysis: Analysis, width: int) -> Drawing | None:
-    """Throughput against threads or the target rate; None where neither was varied."""
+    """Throughput by threads or by target rate; None if neither was varied."""
     chosen = analysis.once(curves)
     axes = list(dict.fromkeys((curve.workload, curve.axis) for curve in chosen))
     if not axes:
@@ -215,7 +218,7 @@ def _curves(chosen: list[Curve], width: int) -> Drawing:
             {
                 "x": at,
                 "y": mean,
-                # no rate is below 0, whatever Student's t says of two trials
+                # with two trials, Student's t interval may extend below 0; a rate cannot
                 "low": mean if low is None else max(low, 0.0),
                 "high": mean if high is None else high,
             }

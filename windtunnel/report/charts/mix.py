@@ -1,12 +1,12 @@
-"""Slowdown of each part of a mix, with its interval; 1 is as fast as alone."""
+"""Slowdown of each part of a mix, with its interval; 1 means as fast as alone."""
 
 from __future__ import annotations
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.mix import PartInMix, parts_in_mix
-from windtunnel.analysis.words import digits
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import digits
+from windtunnel.analysis.subjects.mix import PartInMix, parts_in_mix
 from windtunnel.report.charts.parts import Drawing, data, layer
 from windtunnel.report.theme import INK, MUTED
 
@@ -21,7 +21,7 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
     several = len({part.treatment for part in found}) > 1
     rows = [
         {
-            "part": f"{part.part}, {part.treatment}" if several else part.part,
+            "part": f"{part.part}, {analysis.name(part.treatment)}" if several else part.part,
             "x": part.slowdown.ratio,
             "low": part.slowdown.low or part.slowdown.ratio,
             "high": part.slowdown.high or part.slowdown.ratio,
@@ -45,7 +45,7 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
 def describe(analysis: Analysis) -> str:
     """The plot in words."""
     said = [f"{part.part} {digits(part.slowdown.ratio or 0.0)}" for part in _known(analysis)]
-    return f"Slowdown of each part when all run together, 1 is as fast as alone: {', '.join(said)}."
+    return f"Slowdown of each part when all run together (1: as fast as alone): {', '.join(said)}."
 
 
 def _known(analysis: Analysis) -> list[PartInMix]:

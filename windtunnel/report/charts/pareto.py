@@ -1,12 +1,12 @@
-"""The front of time and price, or of time and energy: filled points are beaten by no other."""
+"""Pareto front of time and price, or of time and energy: filled points are not dominated."""
 
 from __future__ import annotations
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.fronts import Front, Point, fronts
-from windtunnel.analysis.words import energy_unit, quantity
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.cost.pareto_front import Front, Point, fronts
+from windtunnel.analysis.formatting import energy_unit, quantity
 from windtunnel.report.charts.parts import Drawing, data, layer, stack
 from windtunnel.report.theme import INK, MUTED, PAPER, TREATMENTS
 
@@ -15,15 +15,16 @@ NARROW = 500
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
-    """One panel per workload; None where there is nothing to weigh."""
-    panels = [_panel(front, width) for front in analysis.once(fronts)]
+    """One panel per workload; None without a Pareto front."""
+    panels = [_panel(analysis, front, width) for front in analysis.once(fronts)]
     return stack(*panels, spacing=30) if panels else None
 
 
 def describe(analysis: Analysis) -> str:
-    """The plot in words: who is on each front."""
+    """The plot in words: the treatments on each front."""
     said = [
-        f"{front.workload}: on the front {', '.join(p.treatment for p in _on(front))}"
+        f"{front.workload}: on the Pareto front are "
+        + ", ".join(analysis.name(p.treatment) for p in _on(front))
         for front in analysis.once(fronts)
     ]
     return f"Time against price or energy, one point per treatment. {'. '.join(said)}."
@@ -33,10 +34,10 @@ def _on(front: Front) -> list[Point]:
     return [point for point in front.points if not point.beaten_by]
 
 
-def _panel(front: Front, width: int) -> Drawing:
+def _panel(analysis: Analysis, front: Front, width: int) -> Drawing:
     narrow = width < NARROW
     priced = "price" in front.objectives
-    rows = [_row(point, priced) for point in front.points]
+    rows = [_row(analysis, point, priced) for point in front.points]
     title = f"price, {front.currency}" if priced else f"mean energy, {_unit(front)[0]}"
     if not priced:
         for row, point in zip(rows, front.points, strict=True):
@@ -70,13 +71,13 @@ def _panel(front: Front, width: int) -> Drawing:
     return layer(*drawn, width=plot, height=220, title=front.workload)
 
 
-def _row(point: Point, priced: bool) -> dict[str, object]:
+def _row(analysis: Analysis, point: Point, priced: bool) -> dict[str, object]:
     time, free = point.time, not point.beaten_by
     ink = TREATMENTS[1] if free else MUTED
-    words = point.treatment
+    words = analysis.name(point.treatment)
     if priced and point.energy is not None:
         words += f", {quantity(point.energy.mean, point.energy.unit)}"
-    reach = 0.5 * time.mean  # wild intervals of few trials are cut
+    reach = 0.5 * time.mean  # very wide intervals of few trials are cut
     return {
         "x": time.mean,
         "y": point.price,

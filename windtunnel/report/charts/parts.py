@@ -1,14 +1,15 @@
-"""Small parts that the charts share, and how they are put together.
+"""Common parts of the charts, and functions that combine them.
 
-Single charts are Altair's. Put together they are plain dictionaries: Altair copies every part
-with each combination that it makes, which takes seconds on a page with many panels. For the
-same reason channels are given as ``alt.X2("high:Q")``, never as bare text.
+Single charts are Altair objects. Combined charts are plain dictionaries: Altair copies every part
+with each combination, which takes seconds on a page with many panels. For the same reason,
+channels are written as ``alt.X2("high:Q")``, never as plain text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
 import altair as alt
 
@@ -16,12 +17,22 @@ Rows = Sequence[Mapping[str, object]]
 Drawing = dict[str, Any]
 """A Vega-Lite specification; its rows are in ``datasets``."""
 NARROW = 500
-"""Below this width, in px, panels stand below each other."""
+"""Below this width in px, panels are stacked."""
 T = TypeVar("T")
+Mark = Literal["dot", "cross", "triangle", "mean", "square"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of a chart's key: a mark, its colour (empty: the colour of text) and its label."""
+
+    mark: Mark
+    ink: str
+    words: str
 
 
 def data(rows: Rows) -> alt.InlineData:
-    """Rows as data of a chart: a tuple, because Altair copies lists with every combination."""
+    """Rows as data of a chart: a tuple, because Altair copies lists at each combination."""
     return alt.InlineData(values=tuple(rows))
 
 
@@ -45,7 +56,7 @@ def grid(*drawings: Drawing, columns: int, spacing: int, **more: Any) -> Drawing
 
 
 def panels(chosen: Sequence[T], draw: Callable[[T, int], Drawing], width: int) -> Drawing | None:
-    """A panel for each, side by side where the picture is wide enough; None without any."""
+    """A panel for each, side by side if the chart is wide enough; None without panels."""
     if not chosen:
         return None
     narrow = width < NARROW or len(chosen) == 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.words import quantity
-from windtunnel.report.charts.parts import Drawing, data, layer, stack
+from windtunnel.report.charts.parts import Drawing, Key, data, layer, stack
 from windtunnel.report.theme import INK, PAPER, PHASES, colour
 
 BARS_SHOWN = 24
@@ -15,7 +15,7 @@ NARROW = 500
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
-    """One group of bars per workload; None where nothing was timed."""
+    """One group of bars per workload; None without timed phases."""
     groups = []
     for workload, phases in analysis.phases.items():
         rows = _rows(analysis, workload, _stacked(analysis, workload, phases))
@@ -28,21 +28,21 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
 def describe(analysis: Analysis) -> str:
     """The plot in words: the total of each bar."""
     totals = [c for c in analysis.cells if c.metric == ELAPSED and c.phase == TOTAL]
-    said = [f"{c.treatment} {quantity(c.mean, c.unit)}" for c in totals[:BARS_SHOWN]]
+    said = [f"{analysis.name(c.treatment)} {quantity(c.mean, c.unit)}" for c in totals[:BARS_SHOWN]]
     return f"Stacked bars of mean elapsed time by phase. Totals: {', '.join(said)}."
 
 
-def legend(analysis: Analysis) -> list[tuple[str, str]]:
-    """(phase, colour) in the order of the stack; each workload starts anew."""
+def key(analysis: Analysis) -> list[Key]:
+    """The colours of the phases in the order of the stack; each workload starts again."""
     pairs: dict[str, str] = {}
     for workload, phases in analysis.phases.items():
         for index, phase in enumerate(_stacked(analysis, workload, phases)):
             pairs.setdefault(phase, colour(PHASES, index))
-    return list(pairs.items())
+    return [Key("square", ink, phase) for phase, ink in pairs.items()]
 
 
 def _stacked(analysis: Analysis, workload: str, phases: list[str]) -> list[str]:
-    """The phases that add up to the total."""
+    """The phases whose sum is the total."""
     return [p for p in phases if p != TOTAL and (workload, p) not in analysis.beside]
 
 
@@ -57,7 +57,7 @@ def _rows(analysis: Analysis, workload: str, phases: list[str]) -> list[dict[str
             end = start + cell.mean
             rows.append(
                 {
-                    "treatment": treatment,
+                    "treatment": analysis.name(treatment),
                     "start": start,
                     "end": end,
                     "ink": colour(PHASES, index),
@@ -72,7 +72,7 @@ def _rows(analysis: Analysis, workload: str, phases: list[str]) -> list[dict[str
 
 def _bars(rows: list[dict[str, object]], width: int) -> Drawing:
     narrow = width < NARROW
-    label = 84 if narrow else 170
+    label = 110 if narrow else 220
     names = len({row["treatment"] for row in rows})
     y = alt.Y(
         "treatment:N",

@@ -1,12 +1,12 @@
-"""What matters: a bar per factor and interaction, its share of the variance with its interval."""
+"""Factor ranking: the variance that each factor and interaction explains, with intervals."""
 
 from __future__ import annotations
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.ranking import Entry, Ranking, share
-from windtunnel.analysis.words import percent
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.effects.ranking import Entry, Ranking, share
+from windtunnel.analysis.formatting import percent
 from windtunnel.report.charts.parts import Drawing, data, layer, stack
 from windtunnel.report.theme import GRID, INK, MUTED, TREATMENTS
 
@@ -16,7 +16,7 @@ SHOWN = 14
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
-    """Bars by workload, strongest first; None where fewer than two factors were varied."""
+    """Bars by workload, strongest first; None if fewer than two factors were varied."""
     plots = [_bars(ranking, width) for ranking in analysis.rankings if _values(ranking)]
     return stack(*plots, spacing=28) if plots else None
 
@@ -27,12 +27,12 @@ def describe(analysis: Analysis) -> str:
     for ranking in analysis.rankings:
         names = [f"{entry.name} {_words(entry)}" for entry in ranking.entries[:SHOWN]]
         said.append(f"{ranking.workload}, {_axis(ranking)}: {', '.join(names)}")
-    return f"Bars of what matters. {'. '.join(said)}."
+    return f"Bars of the factor ranking. {'. '.join(said)}."
 
 
 def _axis(ranking: Ranking) -> str:
     return (
-        "share of the variance of the total"
+        "fraction of the variance of the total"
         if ranking.tables
         else "slowest level against fastest level, total"
     )
@@ -61,7 +61,7 @@ def _values(ranking: Ranking) -> list[dict[str, object]]:
                 "low": size if low is None else low,
                 "high": size if high is None else high,
                 "ink": TREATMENTS[1] if entry.clear else MUTED,
-                "words": _words(entry) + ("" if entry.clear else ", not clear"),
+                "words": _words(entry) + ("" if entry.clear else ", not detected"),
             }
         )
     return rows

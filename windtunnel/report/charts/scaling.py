@@ -1,26 +1,26 @@
-"""Speed-up against the count: the points with intervals, both laws, and the ideal line."""
+"""Speed-up by the amount of resources: points with intervals, both laws, and the ideal line."""
 
 from __future__ import annotations
 
 import altair as alt
 import numpy as np
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.laws import Fit
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import digits, percent
 from windtunnel.analysis.observations import TOTAL
-from windtunnel.analysis.scaling import Scaling, scalings
-from windtunnel.analysis.words import digits, percent
+from windtunnel.analysis.scaling.laws import Fit
+from windtunnel.analysis.scaling.speedup import Scaling, scalings
 from windtunnel.report.charts.parts import Drawing, data, layer, panels
 from windtunnel.report.theme import INK, MUTED, TREATMENTS
 
 PANELS = 6
 BEYOND = 1.25
-"""The curves go on this far past the largest level."""
+"""The curves end at this multiple of the largest level."""
 LAWS = {"Amdahl": TREATMENTS[1], "USL": TREATMENTS[2]}
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
-    """A panel for each factor that counts, of the total time; None without one."""
+    """A panel of the total time for each factor that is an amount; None without one."""
     return panels(_chosen(analysis), _panel, width)
 
 
@@ -79,7 +79,7 @@ def _panel(scaling: Scaling, width: int) -> Drawing:
 
 
 def _curve(scaling: Scaling, fit: Fit, place: int) -> list[alt.Chart]:
-    """A fitted law with its name at the end of its line; the first above it, the second below."""
+    """A fitted law with its name at the end of its line: the first above, the second below."""
     base, end = scaling.base.count, scaling.points[-1].count * BEYOND
     ink = LAWS[fit.law]
     rows = [{"x": x, "y": fit.speed_up(x, base)} for x in np.linspace(base, end, 60).tolist()]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import percent, quantity
 from windtunnel.analysis.observations import TOTAL
-from windtunnel.analysis.sizes import SizeFit, size_fits
-from windtunnel.analysis.words import percent, quantity
+from windtunnel.analysis.scaling.data_size import SizeFit, size_fits
 from windtunnel.report.charts.parts import Drawing, data, layer, panels, stack
 from windtunnel.report.sections.sizes import name
 from windtunnel.report.theme import INK, MUTED, TREATMENTS
@@ -25,7 +25,7 @@ def describe(analysis: Analysis) -> str:
     """The plot in words: each line's rate and worst residual."""
     said = [
         f"{name(fit)}: {quantity(fit.rate_bytes_s, 'bytes/s')}, at most "
-        f"{percent(abs(fit.worst.residual), signed=False)} off the line"
+        f"{percent(abs(fit.worst.residual), signed=False)} residual"
         for fit in _chosen(analysis)
     ]
     return f"Elapsed time against the size of the data with a fitted line. {'. '.join(said)}."
@@ -42,7 +42,7 @@ def _panel(fit: SizeFit, width: int) -> Drawing:
     end = largest / factor * 1.05
 
     def x(title: str | None) -> alt.X:
-        # sizes that are doubled lie close together at the left: not every one gets a number
+        # doubled sizes are close together on the left: not all of them get a label
         axis = alt.Axis(
             values=ticks,
             grid=False,
@@ -80,7 +80,7 @@ def _panel(fit: SizeFit, width: int) -> Drawing:
         .mark_line(strokeDash=[4, 4], color=MUTED)
         .encode(
             x=x(f"size, {unit}"),
-            y=alt.Y("y:Q", title="off the line", axis=alt.Axis(format="+%", tickCount=3)),
+            y=alt.Y("y:Q", title="residual", axis=alt.Axis(format="+%", tickCount=3)),
         ),
         alt.Chart(data(left))
         .mark_point(filled=True, size=45, color=INK, opacity=0.8)

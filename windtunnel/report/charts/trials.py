@@ -1,4 +1,4 @@
-"""Every single trial as a point, by phase and treatment, from left to right as they ran."""
+"""Each trial as a point, by phase and treatment, from left to right in order of execution."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections import defaultdict
 
 import altair as alt
 
-from windtunnel.analysis import Analysis, TrialRow
+from windtunnel.analysis.analyse import Analysis, TrialRow
+from windtunnel.analysis.formatting import plural
 from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.words import plural
-from windtunnel.report.charts.parts import Drawing, data, grid, layer
+from windtunnel.report.charts.parts import Drawing, Key, data, grid, layer
 from windtunnel.report.theme import ALERT, INK, PAPER, TREATMENTS, colour
 
 BANDS = 24
-"""With more treatments than this the points stand in the order of execution instead."""
+"""With more treatments than this, the points of all treatments are in order of execution."""
 NARROW = 500
 SHAPES = {"valid": "circle", "invalid": "cross", "warm-up": "triangle-up"}
 
@@ -33,7 +33,7 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
 
 
 def describe(analysis: Analysis) -> str:
-    """The plot in words; the table of trials says the numbers."""
+    """The plot in words; the table of trials has the numbers."""
     verdicts = [t.verdict for t in analysis.trials]
     return (
         f"{plural(len(verdicts), 'trial')} as points by phase and treatment: "
@@ -42,8 +42,17 @@ def describe(analysis: Analysis) -> str:
     )
 
 
+def key(analysis: Analysis) -> list[Key]:
+    """The marks of the verdicts that the study has, and of the mean."""
+    verdicts = {t.verdict for t in analysis.trials}
+    found = [Key("dot", "", "valid")]
+    found += [Key("cross", ALERT, "invalid, not averaged")] if "invalid" in verdicts else []
+    found += [Key("triangle", "", "warm-up, not averaged")] if "warm-up" in verdicts else []
+    return [*found, Key("mean", "", "mean and its 95 % interval")]
+
+
 def _shown(phases: list[str]) -> list[str]:
-    """The total first; alone if there is one phase only, which is the same."""
+    """The total, then the phases; only the total if there is only one phase."""
     named = [phase for phase in phases if phase != TOTAL]
     return [TOTAL, *named] if len(named) > 1 else [TOTAL]
 
@@ -61,10 +70,10 @@ def _panel(analysis: Analysis, workload: str, phase: str, width: int) -> Drawing
     axis = (
         alt.Axis(
             values=list(range(len(names))),
-            labelExpr=f"{json.dumps(names)}[datum.value]",
+            labelExpr=f"{json.dumps([analysis.name(name) for name in names])}[datum.value]",
             grid=False,
             labelColor=INK,
-            labelLimit=110,
+            labelLimit=160,
             labelAngle=0 if len(names) <= 4 else -40,
             labelSeparation=-99,  # no label is dropped
         )

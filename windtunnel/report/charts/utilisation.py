@@ -1,13 +1,13 @@
-"""How far each resource was used, by phase and treatment, against the share at which it binds."""
+"""Utilisation of each resource by phase and treatment, with the threshold of a bottleneck."""
 
 from __future__ import annotations
 
 import altair as alt
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.bottleneck import Verdict, bottlenecks
-from windtunnel.analysis.causes import BUSY
-from windtunnel.analysis.words import percent
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.bottleneck.causes import BUSY
+from windtunnel.analysis.bottleneck.verdicts import Verdict, bottlenecks
+from windtunnel.analysis.formatting import percent
 from windtunnel.report.charts.parts import Drawing, data, grid, layer
 from windtunnel.report.theme import ALERT, INK, TREATMENTS
 
@@ -17,7 +17,7 @@ PANELS = 4
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
-    """A panel for each resource whose limit is known; None if there is none."""
+    """A panel for each resource with a known limit; None without one."""
     verdicts = analysis.once(bottlenecks)[:ROWS_SHOWN]
     names = resources(verdicts)[:PANELS]
     if not names:
@@ -26,7 +26,7 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
     label = 104 if narrow else 190
     each = width - label - 60 if narrow else (width - label - 40) // len(names) - 24
     panels = [
-        _panel(verdicts, name, each, label if narrow or place == 0 else 0)
+        _panel(analysis, verdicts, name, each, label if narrow or place == 0 else 0)
         for place, name in enumerate(names)
     ]
     return grid(*panels, columns=1 if narrow else PANELS, spacing=20)
@@ -39,12 +39,12 @@ def describe(analysis: Analysis) -> str:
         known = [(load.share, load.resource) for load in verdict.loads if load.share is not None]
         if known:
             share, name = max(known)
-            said.append(f"{_label(verdict)} {name} {percent(share, signed=False)}")
+            said.append(f"{_label(analysis, verdict)} {name} {percent(share, signed=False)}")
     return f"Bars of utilisation by phase and treatment. Most used: {', '.join(said)}."
 
 
 def resources(verdicts: list[Verdict]) -> list[str]:
-    """Resources with a known share, those that are used most first."""
+    """Resources with a known utilisation, the highest first."""
     top: dict[str, float] = {}
     for load in (load for verdict in verdicts for load in verdict.loads):
         if load.share is not None:
@@ -52,14 +52,16 @@ def resources(verdicts: list[Verdict]) -> list[str]:
     return sorted(top, key=lambda name: -top[name])
 
 
-def _label(verdict: Verdict) -> str:
-    return f"{verdict.phase}, {verdict.treatment}"
+def _label(analysis: Analysis, verdict: Verdict) -> str:
+    return f"{verdict.phase}, {analysis.name(verdict.treatment)}"
 
 
-def _panel(verdicts: list[Verdict], resource: str, width: int, label: int) -> Drawing:
+def _panel(
+    analysis: Analysis, verdicts: list[Verdict], resource: str, width: int, label: int
+) -> Drawing:
     rows = [
         {
-            "row": _label(verdict),
+            "row": _label(analysis, verdict),
             "share": load.share,
             "words": percent(load.share, signed=False),
         }
@@ -69,7 +71,7 @@ def _panel(verdicts: list[Verdict], resource: str, width: int, label: int) -> Dr
     ]
     top = max(1.0, *(float(str(row["share"])) for row in rows))
     axis = alt.Axis(labelColor=INK, labelLimit=label, minExtent=label) if label else None
-    order = [_label(verdict) for verdict in verdicts]
+    order = [_label(analysis, verdict) for verdict in verdicts]
     y = alt.Y("row:N", sort=order, scale=alt.Scale(domain=order), title=None, axis=axis)
     x = alt.X(
         "share:Q",

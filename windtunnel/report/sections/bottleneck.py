@@ -1,45 +1,53 @@
-"""Why: what bound each phase, with its evidence."""
+"""Section "Bottlenecks": the resource that bound each phase, with the evidence."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.bottleneck import Verdict, bottlenecks, share_words
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.bottleneck.utilisation import MEMORY, WAITING
+from windtunnel.analysis.bottleneck.verdicts import Verdict, bottlenecks, share_words
+from windtunnel.analysis.formatting import digits, percent, plural, quantity
 from windtunnel.analysis.observations import ELAPSED
-from windtunnel.analysis.use import MEMORY, WAITING
-from windtunnel.analysis.words import digits, percent, plural, quantity
 from windtunnel.report.sections.base import Section, Table, column
 
 SAID = 8
-"""Verdicts said as sentences: those of the phases that take longest; the table has all."""
+"""Verdicts that are shown as sentences: those of the longest phases. The table has all."""
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None where neither samples, task times nor counters tell anything."""
+    """None if samples, task times and counters determine no bottleneck."""
     verdicts = [v for v in analysis.once(bottlenecks) if v.known]
     if not verdicts:
         return None
     longest = sorted(verdicts, key=lambda v: -_elapsed(analysis, v))[:SAID]
     several = len(analysis.phases) > 1
-    said = [f"{v.treatment}, {_phase(v, several)}: {v.text}" for v in verdicts if v in longest]
+    spread = any(v.n > 1 for v in verdicts)
+    said = [
+        f"{analysis.name(v.treatment)}, {_phase(v, several)}: {v.words(spread=spread)}"
+        for v in verdicts
+        if v in longest
+    ]
     rest = len(verdicts) - len(longest)
     return Section(
         id="bottleneck",
-        title="Why: what bound each phase",
-        lead="Judged on the means over the trials by thresholds that were fixed beforehand; the "
-        "next one is what would bind if the first were gone.",
+        title="Bottlenecks",
+        lead="The resource that limited each phase, determined from the means over the trials with "
+        "thresholds that were fixed before the first trial. The next bottleneck is the resource "
+        "that would limit the phase if the first one did not."
+        + ("" if spread else " One trial per treatment: the spread is unknown."),
         said=said,
         charts=("utilisation",),
-        tables=[_verdicts(verdicts, several), _use(verdicts, several)],
+        tables=[_verdicts(analysis, verdicts, several), _use(analysis, verdicts, several)],
         hint=f"{plural(rest, 'more verdict')} in the table" if rest else "",
+        group="why",
         data=[_data(v) for v in verdicts],
     )
 
 
 def _phase(verdict: Verdict, several: bool) -> str:
-    """The phase, with its workload where the study has several."""
+    """The phase, with its workload if the study has several workloads."""
     return f"{verdict.workload} {verdict.phase}" if several else verdict.phase
 
 
@@ -48,11 +56,11 @@ def _elapsed(analysis: Analysis, verdict: Verdict) -> float:
     return cell.mean if cell else 0.0
 
 
-def _verdicts(verdicts: list[Verdict], several: bool) -> Table:
+def _verdicts(analysis: Analysis, verdicts: list[Verdict], several: bool) -> Table:
     rows = [
         (
             _phase(v, several),
-            v.treatment,
+            analysis.name(v.treatment),
             v.binding.kind,
             _next(v),
             share_words(v) or digits(v.binding.share),
@@ -60,21 +68,22 @@ def _verdicts(verdicts: list[Verdict], several: bool) -> Table:
         )
         for v in verdicts
     ]
-    names = ("phase", "treatment", "bound by", "next", "its number", "trials agree")
-    return Table("What bound each phase", column(*names, text=4), rows)
+    names = ("phase", "treatment", "bound by", "next", "value", "trials agree")
+    return Table("Bottleneck of each phase", column(*names, text=4), rows)
 
 
-def _use(verdicts: list[Verdict], several: bool) -> Table:
+def _use(analysis: Analysis, verdicts: list[Verdict], several: bool) -> Table:
     seen = dict.fromkeys(load.resource for v in verdicts for load in v.loads)
     resources = [name for name in seen if name != "network in" or "network out" not in seen]
     rows = [
-        (_phase(v, several), v.treatment, *(_load(v, name) for name in resources)) for v in verdicts
+        (_phase(v, several), analysis.name(v.treatment), *(_load(v, name) for name in resources))
+        for v in verdicts
     ]
     return Table(
-        "Utilisation of the busiest host, mean over each phase (memory: highest)",
+        "Utilisation of the busiest host: mean over each phase, maximum for memory",
         column("phase", "treatment", *map(_heading, resources), text=2),
         rows,
-        hint="per cent of the known limit; a rate without per cent has a limit that is not known",
+        hint="Percent of the limit. A rate without a percentage has an unknown limit",
     )
 
 

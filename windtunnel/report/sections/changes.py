@@ -1,16 +1,17 @@
-"""A table of effects of one metric: what changed, by how much, and whether it is clear."""
+"""A table of the effects on one metric: the change, its interval and whether it was detected."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from windtunnel.analysis import Effect
-from windtunnel.analysis.words import percent, percent_interval
+from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.formatting import percent, percent_interval
 from windtunnel.report.sections.base import Table, column
+from windtunnel.report.sections.known import without_unknown
 
 
 def changes(caption: str, effects: Sequence[Effect]) -> list[Table]:
-    """One row per effect, those that are clear set strong; no table without effects."""
+    """One row per effect, detected effects in bold; no table without effects."""
     if not effects:
         return []
     rows = [
@@ -25,12 +26,13 @@ def changes(caption: str, effects: Sequence[Effect]) -> list[Table]:
     ]
     columns = (*column("workload", "level : baseline", text=2), *column("change", "95 %", text=0))
     strong = frozenset(place for place, e in enumerate(effects) if e.distinguishable)
-    return [Table(caption, (*columns, *column("difference")), rows, strong)]
+    made = Table(caption, (*columns, *column("difference")), rows, strong)
+    return [without_unknown(made, "95 %", "difference")]
 
 
 def _verdict(e: Effect) -> str:
     if e.distinguishable is None:
         return "spread unknown"
     if e.distinguishable:
-        return "found"
-    return "not after correction" if e.clear_alone else "not found"
+        return "detected"
+    return "not after correction" if e.clear_alone else "not detected"

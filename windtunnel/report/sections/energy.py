@@ -1,12 +1,13 @@
-"""Energy by trial and phase, of each kind of source by itself."""
+"""Section "Energy": energy of trials and phases, separately for each kind of source."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from windtunnel.analysis import Analysis, Cell, Effect
-from windtunnel.analysis.energy import (
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.bottleneck.physical_limits import shares_machine
+from windtunnel.analysis.cost.energy import (
     above_idle,
     delay_product,
     energy,
@@ -14,25 +15,27 @@ from windtunnel.analysis.energy import (
     power,
     sample_count,
 )
-from windtunnel.analysis.limits import shares_machine
+from windtunnel.analysis.cost.power_sources import described_watts
+from windtunnel.analysis.effects.cells import Cell
+from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.formatting import digits, energy_unit, listed
 from windtunnel.analysis.observations import TOTAL, counts
-from windtunnel.analysis.power_sources import described_watts
-from windtunnel.analysis.words import digits, energy_unit, listed
 from windtunnel.report.sections.base import Column, Section, Table, column
 from windtunnel.report.sections.changes import changes
+from windtunnel.report.sections.known import without_unknown
 from windtunnel.results.power import KINDS, Kind
 
 COARSE_BELOW = 2
-"""Samples in a phase below which its energy is mostly that of its neighbours."""
+"""With fewer power samples than this, the energy of a phase is mostly that of its neighbours."""
 _COVERS: dict[Kind, str] = {
-    "metered": "what the meter was connected to",
-    "rapl": "processors and memory only: no disks, fans, power supply",
-    "modelled": "a straight line over the use of the CPU, not a measurement",
+    "metered": "everything that is connected to the meter",
+    "rapl": "only processors and memory, without disks, fans and power supply",
+    "modelled": "computed from CPU utilisation (linear model), not measured",
 }
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None where no trial has energy, and none could be modelled but for the testbed."""
+    """None without energy, unless the testbed is the reason why it was not modelled."""
     sources = _sources(analysis)
     if not sources:
         return _refused(analysis)
@@ -49,13 +52,14 @@ def section(analysis: Analysis) -> Section | None:
     hint = ""
     if coarse:
         hint = (
-            "* shorter than two samples of power in at least one trial: mostly the power before "
-            "and after the phase; the total is firmer."
+            "* fewer than two power samples in at least one trial: the value is mostly the power "
+            "before and after the phase. The total is more accurate."
         )
     return Section(
         id="energy",
         title="Energy",
-        lead="Power samples integrated over each phase. Kinds of source are never mixed.",
+        lead="Power samples, integrated over each phase. Values of different kinds of source are "
+        "never combined.",
         said=said,
         charts=("energy",),
         tables=tables,
@@ -65,7 +69,7 @@ def section(analysis: Analysis) -> Section | None:
 
 
 def _sources(analysis: Analysis) -> dict[Kind, list[str]]:
-    """What each kind of energy comes from, for the kinds that some counted trial has."""
+    """The sources of each kind of energy, for the kinds that the counted trials have."""
     found: dict[Kind, dict[str, None]] = {}
     for _, kind, words in kinds_of(t for t in analysis.results.trials if counts(t)):
         found.setdefault(kind, {})[words] = None
@@ -73,7 +77,7 @@ def _sources(analysis: Analysis) -> dict[Kind, list[str]]:
 
 
 def _refused(analysis: Analysis) -> Section | None:
-    """Why described watts were not used, where they are described."""
+    """The reason why the power values of the description were not used, if there are any."""
     study = analysis.study
     if not shares_machine(study) or not described_watts(analysis.results):
         return None
@@ -81,10 +85,10 @@ def _refused(analysis: Analysis) -> Section | None:
         id="energy",
         title="Energy",
         said=[
-            "energy is unknown: on the testbed local all hosts shared one machine, so the watts in "
-            "the description are not those of what ran, and nothing was metered"
+            "energy is unknown: on the testbed local all hosts shared one machine, so the power "
+            "values of the description do not apply to it, and no power was metered"
         ],
-        hint="'windtunnel power' says what could measure here.",
+        hint="'windtunnel power' lists the power sources that are available on this machine.",
         data={"sources": {}, "rows": []},
     )
 
@@ -94,7 +98,7 @@ def _effects(analysis: Analysis, kind: Kind) -> list[Effect]:
 
 
 def _coarse(analysis: Analysis, kind: Kind) -> list[tuple[str, str, str]]:
-    """(treatment, workload, phase) with fewer samples than its energy needs in some trial."""
+    """(treatment, workload, phase) of which at least one trial has too few power samples."""
     return sorted(
         {
             (row.treatment, row.workload, row.phase)
@@ -114,7 +118,7 @@ def _rows(analysis: Analysis, kind: Kind) -> list[Cell]:
 
 
 def _tables(analysis: Analysis, kind: Kind) -> list[Table]:
-    """Whole trials, then phases; a trial of one phase has the first only."""
+    """A table of whole trials, then one of phases if the trials have several."""
     cells = _rows(analysis, kind)
     totals = [cell for cell in cells if cell.phase == TOTAL]
     phases = [cell for cell in cells if cell.phase != TOTAL]
@@ -126,12 +130,14 @@ def _tables(analysis: Analysis, kind: Kind) -> list[Table]:
             (*row, "unknown" if product is None else digits(product.mean / scale))
             for row, product in zip(_figures(analysis, kind, totals), products, strict=True)
         ]
-        hint = "energy x delay: the energy times the elapsed time, lower is better."
+        hint = "energy x delay: energy multiplied by elapsed time; lower is better."
         columns = _columns("workload", totals, f"energy x delay, {prefix}J s")
-        tables.append(Table(f"Energy of all phases, {kind}", columns, rows, hint=hint))
+        whole = Table(f"Energy of all phases, {kind}", columns, rows, hint=hint)
+        tables.append(without_unknown(whole, "95 % interval"))
     if phases:
         rows = _figures(analysis, kind, phases)
-        tables.append(Table(f"Energy by phase, {kind}", _columns("phase", phases), rows))
+        parts = Table(f"Energy by phase, {kind}", _columns("phase", phases), rows)
+        tables.append(without_unknown(parts, "95 % interval"))
     return tables
 
 
@@ -154,7 +160,7 @@ def _figures(analysis: Analysis, kind: Kind, cells: list[Cell]) -> list[tuple[st
         rows.append(
             (
                 head if head != last else "",
-                cell.treatment,
+                analysis.name(cell.treatment),
                 f"{cell.n}{' *' if where in coarse else ''}",
                 digits(cell.mean / scale),
                 _span(cell, scale),
@@ -167,7 +173,7 @@ def _figures(analysis: Analysis, kind: Kind, cells: list[Cell]) -> list[tuple[st
 
 
 def _delay_unit(values: list[float]) -> tuple[str, float]:
-    """A prefix that suits the largest value, and its factor."""
+    """The unit prefix for the largest value, and its factor."""
     top = max(values, default=0.0)
     prefixes = (("G", 1e9), ("M", 1e6), ("k", 1e3))
     return next(((name, factor) for name, factor in prefixes if top >= factor), ("", 1.0))

@@ -1,14 +1,15 @@
-"""Section "Faults": did the jobs finish, is the output right, what did it cost."""
+"""Section "Faults": whether the jobs finished, whether the output is right, and the added time."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.effects import Effect
-from windtunnel.analysis.faults import FaultOutcome, Seen, Struck, fault_outcomes, struck
-from windtunnel.analysis.words import digits, percent, percent_interval, quantity
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.formatting import digits, quantity, with_interval
+from windtunnel.analysis.subjects.faults import FaultOutcome, Seen, Struck, fault_outcomes, struck
 from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 
 
 def section(analysis: Analysis) -> Section | None:
@@ -17,31 +18,23 @@ def section(analysis: Analysis) -> Section | None:
     if not outcomes:
         return None
     timeline = list(struck(analysis))
-    failed = [i for i, outcome in enumerate(outcomes) if outcome.right < outcome.trials]
+    changes = [o.effect for o in outcomes if o.faults and o.effect is not None]
+    known = any(effect.ci_low is not None for effect in changes)
     return Section(
         id="faults",
         title="Faults",
-        said=[sentence for outcome in outcomes if (sentence := _sentence(outcome))],
+        lead=f"{INTERVALS_UNKNOWN.capitalize()}." if changes and not known else "",
+        said=[text for outcome in outcomes if (text := _sentence(analysis, outcome, known=known))],
         tables=[
+            _outcomes(analysis, outcomes, known=known),
             Table(
-                "Outcomes",
-                column(
-                    *("treatment", "finished", "right", "time", "against the baseline"),
-                    *("noticed", "whole again"),
-                ),
-                [_row(outcome, several=len(analysis.phases) > 1) for outcome in outcomes],
-                strong=frozenset(failed),
-                hint="Right: trials whose output was verified; time is their mean, all phases "
-                "together. Noticed: from the fault until the NameNode missed a DataNode, or was "
-                "missing itself; whole again: until every block had all its copies.",
-            ),
-            Table(
-                "What struck when",
-                column("trial", "fault", "outcome", "into the job", "undone after", text=3),
+                "Injected faults",
+                column("trial", "fault", "outcome", "time in the job", "reverted after", text=3),
                 [_event(event) for event in timeline],
             ),
         ],
-        hint="A job that a fault failed is an outcome and is not run again; its time is in no mean",
+        hint="A job that fails because of a fault is a result: it is not repeated, and no mean "
+        "includes its time",
         data={
             "outcomes": [_data(outcome) for outcome in outcomes],
             "timeline": [
@@ -52,48 +45,62 @@ def section(analysis: Analysis) -> Section | None:
     )
 
 
-def _sentence(outcome: FaultOutcome) -> str:
+def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) -> Table:
+    failed = [i for i, outcome in enumerate(outcomes) if outcome.right < outcome.trials]
+    several = len(analysis.phases) > 1
+    names = ("treatment", "finished", "right", "time", "against the baseline")
+    return Table(
+        "Outcomes",
+        column(*names, "detected", "fully replicated"),
+        [_row(analysis, outcome, several=several, known=known) for outcome in outcomes],
+        strong=frozenset(failed),
+        hint="Right: trials with verified output; time: their mean over all phases. Detected: time "
+        "from the fault until the NameNode reported a DataNode as dead or did not respond itself. "
+        "Fully replicated: time from the fault until every block had all its replicas.",
+    )
+
+
+def _sentence(analysis: Analysis, outcome: FaultOutcome, *, known: bool) -> str:
     if not outcome.faults:
         return ""
     what = "; ".join(outcome.faults)
-    lead = f"{outcome.treatment}: {what}. "
+    lead = f"{analysis.name(outcome.treatment)}: {what}. "
     if not outcome.trials:
-        return f"{lead}No trial tells what it does"
+        return f"{lead}No valid trial shows its effect"
     if outcome.finished < outcome.trials:
         done = f"{outcome.finished} of {outcome.trials} jobs finished"
     else:
-        done = "the job finished every time" if outcome.trials > 1 else "the job finished"
+        done = "all jobs finished" if outcome.trials > 1 else "the job finished"
     wrong = outcome.finished - outcome.right
     if wrong:
         done += f", {wrong} with wrong output"
     elif outcome.finished:
         done += " with the right output"
-    cost = _effect(outcome.effect)
+    cost = _effect(outcome.effect, known=known)
     return f"{lead}{done[0].upper()}{done[1:]}" + (f", time {cost}" if cost != "unknown" else "")
 
 
-def _row(outcome: FaultOutcome, *, several: bool) -> list[str]:
+def _row(analysis: Analysis, outcome: FaultOutcome, *, several: bool, known: bool) -> list[str]:
     lead = f"{outcome.workload}: " if several else ""
     return [
-        f"{lead}{outcome.treatment}",
+        f"{lead}{analysis.name(outcome.treatment)}",
         f"{outcome.finished} of {outcome.trials}",
         f"{outcome.right} of {outcome.trials}",
         quantity(outcome.elapsed_s, "s"),
-        _effect(outcome.effect) if outcome.faults else "",
+        _effect(outcome.effect, known=known) if outcome.faults else "",
         _seen(outcome.noticed),
         _seen(outcome.whole),
     ]
 
 
-def _effect(effect: Effect | None) -> str:
+def _effect(effect: Effect | None, *, known: bool) -> str:
     if effect is None or effect.relative is None:
         return "unknown"
-    interval = percent_interval(effect.ci_low, effect.ci_high, effect.relative)
-    return f"{percent(effect.relative)} {interval}"
+    return with_interval(effect.relative, effect.ci_low, effect.ci_high, known=known)
 
 
 def _seen(seen: Seen | None) -> str:
-    """``24.1 s``, ``21.0 to 26.3 s``, ``not within 63 s``; empty where nothing was looked for."""
+    """``24.1 s``, ``21.0 to 26.3 s``, ``not within 63 s``; empty if it was not observed."""
     if seen is None:
         return ""
     parts = []
@@ -107,8 +114,8 @@ def _seen(seen: Seen | None) -> str:
 
 def _event(event: Struck) -> list[str]:
     fault = event.fault
-    into = "did not strike" if fault.at is None else quantity(event.into_job_s, "s")
-    undone = "with the cluster" if fault.at is not None else ""
+    into = "not injected" if fault.at is None else quantity(event.into_job_s, "s")
+    undone = "end of the cluster" if fault.at is not None else ""
     if event.lasted_s is not None:
         undone = quantity(event.lasted_s, "s")
     return [event.trial, fault.text, event.outcome, into, undone]

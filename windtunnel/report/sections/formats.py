@@ -1,80 +1,101 @@
-"""Section "Column against row": records per second by format, and what was not read."""
+"""Section "Storage formats": records per second by format, and the fraction of data read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.formats import (
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import digits, percent
+from windtunnel.analysis.subjects.formats import (
     RATE,
     SHARES,
     Entry,
     Formats,
+    Ratio,
     beside,
     formats,
     ratio_of,
     rows_per_s,
     times,
 )
-from windtunnel.analysis.words import percent
 from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 
 SAID = 6
 _READ = {"read_share", "partitions_pruned", "rows_skipped"}
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None where no workload read records in a format."""
+    """None if no workload read records in a format."""
     found = analysis.once(formats)
     if not found:
         return None
     several = [f for f in found if len(f.entries) > 1 and f.base is not None]
+    known = intervals_known(found)
     return Section(
         id="formats",
-        title="Column against row",
-        lead="Records per second of the data that was asked for, read or not; the ratio is to the "
-        "format by row.",
-        said=[_sentence(f) for f in several[:SAID]],
+        title="Storage formats",
+        lead="Records per second. All records of the queried collections count, including those "
+        "that the engine skips. Ratios are relative to the row format."
+        + ("" if known else f" {INTERVALS_UNKNOWN.capitalize()}."),
+        said=[_sentence(f, known=known) for f in several[:SAID]],
         charts=("formats",),
         tables=[
-            *(_rates(f) for f in found),
+            *(_rates(f, known=known) for f in found),
             *(_read(f) for f in found if any(e.shares.keys() & _READ for e in f.entries)),
-            *(_limit(analysis, f, other) for f in found if (other := beside(found, f))),
+            *(
+                _limit(analysis, f, other, known=known)
+                for f in found
+                if (other := beside(found, f))
+            ),
         ],
         data=[_data(f) for f in found],
     )
 
 
 def name(found: Formats) -> str:
-    """``scan, Spark on YARN``, with the levels of other factors where there are any."""
+    """``scan, Spark on YARN``, with the levels of the other factors, if any."""
     others = ", ".join(f"{factor} {level}" for factor, level in found.others.items())
     return f"{found.workload}, {found.engine}" + (f" ({others})" if others else "")
 
 
-def _sentence(found: Formats) -> str:
+def intervals_known(found: Iterable[Formats]) -> bool:
+    """Whether at least one ratio has an interval; also true without ratios."""
+    ratios = [e.ratio for f in found for e in f.entries if e.ratio is not None]
+    return not ratios or any(ratio.low is not None for ratio in ratios)
+
+
+def ratio_words(ratio: Ratio | None, *, known: bool) -> str:
+    """``5.20 [4.10, 6.50]``; only the ratio if no ratio has an interval (not ``known``)."""
+    return times(ratio) if known or ratio is None else digits(ratio.value)
+
+
+def _sentence(found: Formats, *, known: bool) -> str:
     columns = [e for e in found.entries if not e.by_row and e.ratio is not None]
-    known = columns or [e for e in found.entries if e.ratio is not None]
-    if not known:
+    compared = columns or [e for e in found.entries if e.ratio is not None]
+    if not compared:
         return f"{name(found)}: no ratio to {found.base} is known"
-    best = max(known, key=lambda e: e.ratio.value if e.ratio else 0.0)
-    said = f"{times(best.ratio)} times the records per second of {found.base}"
-    more = "" if best.ratio and best.ratio.clear else ", which is not clear"
-    return f"{name(found)}: {best.name} gives {said}{more}"
+    best = max(compared, key=lambda e: e.ratio.value if e.ratio else 0.0)
+    said = f"{ratio_words(best.ratio, known=known)} times the records per second of {found.base}"
+    tested = best.ratio is not None and best.ratio.low is not None
+    more = " (no difference detected)" if tested and best.ratio and not best.ratio.clear else ""
+    return f"{name(found)}: {best.name} reaches {said}{more}"
 
 
-def _rates(found: Formats) -> Table:
+def _rates(found: Formats, *, known: bool) -> Table:
     rows = [
         [
             entry.name,
             "row" if entry.by_row else "column",
             rows_per_s(entry.rate.mean),
-            "base" if entry.name == found.base else times(entry.ratio),
+            "base" if entry.name == found.base else ratio_words(entry.ratio, known=known),
             str(entry.rate.n),
         ]
         for entry in found.entries
     ]
-    columns = column("format", "by", "rows/s", f"times {found.base or 'by row'}", "n", text=2)
+    columns = column("format", "layout", "rows/s", f"times {found.base or 'row'}", "n", text=2)
     return Table(f"Records per second: {name(found)}", columns, rows)
 
 
@@ -85,17 +106,17 @@ def _read(found: Formats) -> Table:
 
     rows = [[entry.name, *(share(entry, metric) for metric in SHARES)] for entry in found.entries]
     return Table(
-        f"What was read: {name(found)}",
+        f"Data read: {name(found)}",
         column("format", "on disk", "read", "partitions pruned", "rows skipped"),
         rows,
-        hint="on disk: against the same records as CSV, one copy; read: bytes that the tasks read, "
-        "against those on disk of the collections asked for, a query; skipped: records that whole "
-        "row groups let pass; empty where it was not measured",
+        hint="on disk: size of one replica relative to the same records as CSV; read: bytes that "
+        "the tasks of a query read, relative to the size on disk of the queried collections; "
+        "rows skipped: records in row groups that the engine skipped; empty: not measured",
     )
 
 
-def _limit(analysis: Analysis, one: Formats, other: Formats) -> Table:
-    """How far an engine is from what DuckDB does with the same files on one machine."""
+def _limit(analysis: Analysis, one: Formats, other: Formats, *, known: bool) -> Table:
+    """An engine's records per second compared with those of DuckDB on one machine."""
     rows = []
     for entry in one.entries:
         twin = other.entry(entry.treatment)
@@ -106,12 +127,12 @@ def _limit(analysis: Analysis, one: Formats, other: Formats) -> Table:
         )
         ratio = ratio_of(machine, own, one.workload, one.phase)
         rates = [rows_per_s(each.rate.mean) for each in (entry, twin)]
-        rows.append([entry.name, *rates, times(ratio)])
+        rows.append([entry.name, *rates, ratio_words(ratio, known=known)])
     return Table(
-        f"Beside the machine's own limit: {name(one)}",
+        f"Compared with DuckDB on one machine: {name(one)}",
         column("format", "rows/s", "DuckDB rows/s", "DuckDB, times"),
         rows,
-        hint="DuckDB reads copies of the same files on the client's own disk, with all cores of "
+        hint="DuckDB reads the same files from the client's local disk, with all cores of "
         "the client and without HDFS",
     )
 

@@ -1,13 +1,14 @@
-"""Section "Overall": every treatment against the baseline over several workloads."""
+"""Section "Overall score": each treatment against the baseline over several workloads."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.normalised import Score, scores
-from windtunnel.analysis.words import percent, percent_interval, plural
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.effects.normalised import Score, scores
+from windtunnel.analysis.formatting import plural, with_interval
 from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.report.sections.known import without_unknown
 
 
 def section(analysis: Analysis) -> Section | None:
@@ -18,13 +19,15 @@ def section(analysis: Analysis) -> Section | None:
     names = ", ".join(found[0].workloads)
     return Section(
         id="overall",
-        title="Overall",
-        lead=f"Time against the treatment {found[0].baseline}, geometric mean over {names}",
-        said=[_sentence(score) for score in found],
-        tables=[_table(found)],
-        hint="A score is the geometric mean of the ratios of elapsed times, every workload with "
-        "the same weight; an arithmetic mean of ratios would depend on the choice of the "
-        "baseline and is never taken. p is corrected over the treatments by Holm.",
+        title="Overall score",
+        lead=f"Elapsed time relative to the treatment {analysis.name(found[0].baseline)}, "
+        f"geometric mean over {names}"
+        + ("" if any(s.low is not None for s in found) else "; the spread is unknown"),
+        said=[_sentence(analysis, score) for score in found],
+        tables=[_table(analysis, found)],
+        hint="A score is the geometric mean of the ratios of elapsed times; all workloads have "
+        "the same weight. An arithmetic mean of ratios would depend on the choice of the "
+        "baseline. p values are corrected over the treatments (Holm).",
         data=[{**asdict(score), "distinguishable": score.distinguishable} for score in found],
     )
 
@@ -33,26 +36,26 @@ def _scores(analysis: Analysis) -> list[Score]:
     return scores(analysis.study, analysis.table, list(analysis.phases))
 
 
-def _sentence(score: Score) -> str:
+def _sentence(analysis: Analysis, score: Score) -> str:
+    name = analysis.name(score.treatment)
     over = plural(len(score.workloads), "workload")
-    size = f"{percent(score.ratio - 1)} {_span(score)}"
+    size = _size(score)
     if score.distinguishable:
-        return f"{score.treatment} takes {size} of time over {over}"
+        return f"{name} changes elapsed time by {size} over {over}"
     if score.distinguishable is None:
-        return f"{score.treatment}: {size} over {over}, the spread is unknown"
-    return f"{score.treatment}: no difference found over {over}, {size}"
+        return f"{name}: {size} over {over}"
+    return f"{name}: no difference detected over {over}, {size}"
 
 
-def _span(score: Score) -> str:
-    if score.low is None or score.high is None:
-        return "interval unknown"
-    return percent_interval(score.low - 1, score.high - 1, score.ratio - 1)
+def _size(score: Score) -> str:
+    low, high = (None if bound is None else bound - 1 for bound in (score.low, score.high))
+    return with_interval(score.ratio - 1, low, high, known=False)
 
 
-def _table(found: list[Score]) -> Table:
+def _table(analysis: Analysis, found: list[Score]) -> Table:
     rows = [
         [
-            score.treatment,
+            analysis.name(score.treatment),
             f"{score.ratio:.3f}",
             "unknown" if score.low is None else f"{score.low:.3f} to {score.high:.3f}",
             str(score.n),
@@ -62,4 +65,5 @@ def _table(found: list[Score]) -> Table:
     ]
     strong = frozenset(place for place, score in enumerate(found) if score.distinguishable)
     names = ("treatment", "score", "95 % interval", "n", "p corrected")
-    return Table("Scores over all workloads (below 1: faster)", column(*names), rows, strong)
+    made = Table("Scores over all workloads (below 1: faster)", column(*names), rows, strong)
+    return without_unknown(made, "95 % interval", "p corrected")

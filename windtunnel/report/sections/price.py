@@ -1,13 +1,13 @@
-"""Price of the clusters, cost of their work, and the front of time, price and energy."""
+"""Section "Price, time and energy": prices, cost of the work, and the Pareto front."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, replace
 from typing import Any
 
-from windtunnel.analysis import Analysis, Cell, Effect
-from windtunnel.analysis.fronts import Front, Point, fronts
-from windtunnel.analysis.price import (
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.cost.pareto_front import Front, Point, fronts
+from windtunnel.analysis.cost.price import (
     COST_OVER_YEARS,
     COST_PER_TB,
     HARDWARE_PER_TB,
@@ -17,68 +17,78 @@ from windtunnel.analysis.price import (
     figure_cells,
     prices,
 )
-from windtunnel.analysis.words import (
-    listed,
-    money,
-    quantity,
-)
+from windtunnel.analysis.effects.cells import Cell
+from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.formatting import listed, money, quantity
 from windtunnel.report.sections.base import Section, Table, column
 from windtunnel.report.sections.changes import changes
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 
-BEATEN_SAID = 3
-"""More treatments than this are not each said to be beaten: the table says it."""
+DOMINATED_SAID = 3
+"""Sentences name up to this number of dominated treatments; the table has all."""
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None where nothing has a price, and time and energy need no weighing."""
+    """None without prices and without a Pareto front."""
     found, weighed = analysis.once(prices), analysis.once(fronts)
     if found is None and not weighed:
         return None
-    said = [sentence for front in weighed for sentence in _front_words(front)]
+    said = [sentence for front in weighed for sentence in _front_words(analysis, front)]
     tables = []
+    lead = ""
     if found is not None:
+        lead = f"Assumed: {analysis.tariff.words()}."
+        if not _known(found):
+            lead += f" {INTERVALS_UNKNOWN.capitalize()}."
         said += found.notes
         tables += [_clusters(analysis, found), *_figures(analysis, found)]
         tables += changes("Change of price/performance (lower is better)", _effects(found))
-    tables += [_front_table(front) for front in weighed]
+    tables += [_front_table(analysis, front) for front in weighed]
     return Section(
         id="price",
         title="Price, time and energy" if found is not None else "Time and energy",
-        lead=f"Assumed: {analysis.tariff.words()}." if found is not None else "",
+        lead=lead,
         said=said,
         charts=("pareto",),
         tables=tables,
-        hint="Prices are those of the description, exact; intervals carry the spread of time "
-        "and energy."
+        hint="Prices are those of the description, without uncertainty; intervals include the "
+        "spread of time and energy."
         if found is not None
         else "",
         data=_data(analysis, found, weighed),
     )
 
 
-def _front_words(front: Front) -> list[str]:
-    """Who is on the front, and who is beaten by whom."""
-    on = [point.treatment for point in front.points if not point.beaten_by]
+def _front_words(analysis: Analysis, front: Front) -> list[str]:
+    """The treatments on the front, and the dominated ones with those that dominate them."""
+    on = [analysis.name(point.treatment) for point in front.points if not point.beaten_by]
     what = " and ".join(front.objectives)
     if len(front.objectives) > 2:
         what = f"{', '.join(front.objectives[:-1])} and {front.objectives[-1]}"
     verb = "is" if len(on) == 1 else "are"
-    said = [f"{front.workload}: on the front of {what} {verb} {listed(on, 8)}"]
-    beaten = [point for point in front.points if point.beaten_by]
-    if len(beaten) <= BEATEN_SAID:
-        said += [_beaten(front, point) for point in beaten]
+    said = [f"{front.workload}: {listed(on, 8)} {verb} on the Pareto front of {what}"]
+    dominated = [point for point in front.points if point.beaten_by]
+    if len(dominated) <= DOMINATED_SAID:
+        said += [_dominated(analysis, front, point) for point in dominated]
     if front.left_out:
-        names = listed(list(front.left_out))
-        said.append(f"{front.workload}: not weighed, because a number is missing: {names}")
+        names = listed([analysis.name(name) for name in front.left_out])
+        said.append(f"{front.workload}: not compared, because a value is missing: {names}")
     return said
 
 
-def _beaten(front: Front, point: Point) -> str:
-    doubt = "" if point.clear else ", but by no more than chance may explain"
+def _dominated(analysis: Analysis, front: Front, point: Point) -> str:
+    better = listed([analysis.name(name) for name in point.beaten_by])
+    doubt = "" if point.clear else ", but the difference may be due to chance"
     return (
-        f"{front.workload}: {point.treatment} is beaten by {listed(list(point.beaten_by))}, "
-        f"nowhere worse and somewhere better{doubt}"
+        f"{front.workload}: {analysis.name(point.treatment)} is dominated by {better} "
+        f"(better in one objective, worse in none){doubt}"
     )
+
+
+def _known(found: Prices) -> bool:
+    """Whether at least one figure has an interval; also true without figures."""
+    cells = [cell for row in figure_cells(found).values() for cell in row.values()]
+    return not cells or any(cell.ci_low is not None for cell in cells)
 
 
 def _effects(found: Prices) -> list[Effect]:
@@ -86,10 +96,10 @@ def _effects(found: Prices) -> list[Effect]:
 
 
 def _clusters(analysis: Analysis, found: Prices) -> Table:
-    """Prices of the treatments that ran."""
+    """The prices of the treatments that have trials."""
     ran = {trial.treatment for trial in analysis.trials}
     rows = [
-        (price.treatment, _amount(price), _parts(price), _lacking(price))
+        (analysis.name(price.treatment), _amount(price), _parts(price), _lacking(price))
         for price in found.clusters
         if price.treatment in ran
     ]
@@ -112,11 +122,12 @@ def _lacking(price: ClusterPrice) -> str:
 
 
 def _figures(analysis: Analysis, found: Prices) -> list[Table]:
-    """What the work costs, one table per workload."""
+    """The cost of the work, one table per workload."""
     by_workload: dict[str, list[tuple[str, dict[str, Cell]]]] = {}
     order = {name: place for place, name in enumerate(analysis.treatments())}
     for (workload, treatment), cells in figure_cells(found).items():
         by_workload.setdefault(workload, []).append((treatment, cells))
+    known = _known(found)
     tables = []
     for workload, rows in by_workload.items():
         rows.sort(key=lambda row: order[row[0]])
@@ -132,20 +143,22 @@ def _figures(analysis: Analysis, found: Prices) -> list[Table]:
         )
         words = [
             (
-                treatment,
-                _figure(cells.get(PRICE_PERFORMANCE), 1e3 if thousands else 1.0),
-                *(_figure(cells.get(name)) for name in (HARDWARE_PER_TB, COST_PER_TB)),
-                _figure(cells.get(COST_OVER_YEARS)),
+                analysis.name(treatment),
+                _figure(cells.get(PRICE_PERFORMANCE), 1e3 if thousands else 1.0, known=known),
+                *(
+                    _figure(cells.get(name), known=known)
+                    for name in (HARDWARE_PER_TB, COST_PER_TB, COST_OVER_YEARS)
+                ),
             )
             for treatment, cells in rows
         ]
-        caption = f"What the work costs: {workload} (mean [95 % interval])"
+        caption = f"Cost of the work: {workload} ({'mean [95 % interval]' if known else 'mean'})"
         tables.append(Table(caption, columns, words))
     if tables:
         tables[-1] = replace(
             tables[-1],
-            hint="price/performance: price of the cluster over TB per hour, all phases; lower is "
-            "better.",
+            hint="price/performance: price of the cluster divided by TB per hour over all phases; "
+            "lower is better.",
         )
     return tables
 
@@ -155,38 +168,39 @@ def _mean(cells: dict[str, Cell]) -> float:
     return 0.0 if cell is None else cell.mean
 
 
-def _figure(cell: Cell | None, scale: float = 1.0) -> str:
+def _figure(cell: Cell | None, scale: float = 1.0, *, known: bool) -> str:
     if cell is None:
         return "unknown"
     mean = money(cell.mean / scale, "").strip()
     if cell.ci_low is None or cell.ci_high is None:
-        return f"{mean} (n = 1)"
+        return f"{mean} (n = 1)" if known else mean
     low, high = (money(bound / scale, "").strip() for bound in (cell.ci_low, cell.ci_high))
     return f"{mean} [{low}, {high}]"
 
 
-def _front_table(front: Front) -> Table:
+def _front_table(analysis: Analysis, front: Front) -> Table:
     coin = front.currency or ""
     rows = [
         (
-            point.treatment,
+            analysis.name(point.treatment),
             quantity(point.time.mean, point.time.unit),
             money(point.price, coin),
             "unknown" if point.energy is None else quantity(point.energy.mean, point.energy.unit),
-            _place(point),
+            _place(analysis, point),
         )
         for point in front.points
     ]
     strong = frozenset(i for i, point in enumerate(front.points) if not point.beaten_by)
-    columns = (*column("treatment", "time", "price", "energy"), *column("beaten"))
-    return Table(f"Front of {', '.join(front.objectives)}: {front.workload}", columns, rows, strong)
+    columns = (*column("treatment", "time", "price", "energy"), *column("dominated by"))
+    caption = f"Pareto front of {', '.join(front.objectives)}: {front.workload}"
+    return Table(caption, columns, rows, strong)
 
 
-def _place(point: Point) -> str:
+def _place(analysis: Analysis, point: Point) -> str:
     if not point.beaten_by:
-        return "on the front"
-    doubt = "" if point.clear else " (no more than chance may explain)"
-    return f"by {listed(list(point.beaten_by))}{doubt}"
+        return "none: on the front"
+    doubt = "" if point.clear else " (may be due to chance)"
+    return f"{listed([analysis.name(name) for name in point.beaten_by])}{doubt}"
 
 
 def _data(analysis: Analysis, found: Prices | None, weighed: list[Front]) -> dict[str, Any]:

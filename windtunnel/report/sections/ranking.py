@@ -1,28 +1,29 @@
-"""Section "What matters": factors and interactions by the variance that they explain."""
+"""Section "Factor ranking": factors and interactions by the variance that they explain."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.anova import Anova
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.effects.anova import Anova
+from windtunnel.analysis.effects.ranking import Entry, Ranking, said, share
+from windtunnel.analysis.formatting import digits, percent, percent_interval, plural
 from windtunnel.analysis.observations import TOTAL
-from windtunnel.analysis.ranking import Entry, Ranking, said, share
-from windtunnel.analysis.words import digits, percent, percent_interval, plural
 from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN, without_unknown
 
 CONFOUNDED_SHOWN = 8
 
 
 def section(analysis: Analysis) -> Section | None:
-    """The ranking of each workload; None where fewer than two factors were varied."""
+    """The ranking of each workload; None if fewer than two factors were varied."""
     found = analysis.rankings
     if not found:
         return None
     return Section(
         id="ranking",
-        title="What matters",
+        title="Factor ranking",
         lead=_lead(found),
         said=[*(sentence for ranking in found for sentence in said(ranking)), *_aliases(found[0])],
         charts=("ranking", "interactions"),
@@ -35,18 +36,24 @@ def section(analysis: Analysis) -> Section | None:
 def _lead(found: list[Ranking]) -> str:
     if any(ranking.tables for ranking in found):
         return (
-            "Analysis of variance of the logarithm of elapsed time: how much of the variance "
-            "between the trials each factor explains, with 95 % intervals"
+            "Analysis of variance of the logarithm of elapsed time: the fraction of the variance "
+            "between the trials that each factor explains, with 95 % intervals"
         )
-    return found[0].why[0].upper() + found[0].why[1:]
+    why = found[0].why[0].upper() + found[0].why[1:]
+    largest = [e.effect for ranking in found for e in ranking.entries if e.effect is not None]
+    if largest and all(effect.ci_low is None for effect in largest):
+        return f"{why}. {INTERVALS_UNKNOWN.capitalize()}"
+    return why
 
 
 def _aliases(ranking: Ranking) -> list[str]:
-    """What the design cannot separate, so that a share may belong to another effect."""
+    """The effects that the design cannot separate (aliased effects)."""
     lines = ranking.confounded[:CONFOUNDED_SHOWN]
     more = len(ranking.confounded) - len(lines)
-    spoken = [f"the design does not separate: {line}" for line in lines]
-    return [*spoken, f"{plural(more, 'more such line')} in the JSON export"] if more else spoken
+    said = [f"the design does not separate these effects: {line}" for line in lines]
+    return (
+        [*said, f"the JSON export has {plural(more, 'more line')} of this kind"] if more else said
+    )
 
 
 def _hint(found: list[Ranking]) -> str:
@@ -54,21 +61,23 @@ def _hint(found: list[Ranking]) -> str:
     if total is None:
         return ""
     blocks = (
-        "Rounds are blocks: what a round's trials share is taken out before the shares are worked "
-        "out. "
+        "Rounds are blocks: the variance between rounds is removed before the fractions are "
+        "computed. "
         if total.blocks_df
-        else "Rounds are not blocks here (some round holds one treatment only). "
+        else "Rounds are not blocks, because at least one round has only one treatment. "
     )
     source = (
         "The error is the spread of repeated trials"
         if total.error_from == "repetition"
-        else "Nothing was repeated: the error is taken from interactions, as if there were none"
+        else "No trial was repeated: the error is estimated from the interactions, which are "
+        "assumed to be zero"
     )
-    mixed = "" if total.interactions else " Interactions cannot be told apart in this design."
+    mixed = "" if total.interactions else " The design cannot separate interactions."
     return (
         f"Least squares, type II sums of squares. {blocks}{source} ({total.error_df} degrees of "
-        "freedom). Share: omega squared; it holds for the levels chosen here, wider levels "
-        f"explain more. p is corrected for all {len(total.terms)} terms by Holm.{mixed}"
+        "freedom). Variance explained: omega squared; it applies to the levels of this study, "
+        "levels that differ more explain more. p values are corrected for all "
+        f"{len(total.terms)} terms (Holm).{mixed}"
     )
 
 
@@ -76,7 +85,7 @@ def _tables(ranking: Ranking) -> list[Table]:
     if ranking.total is None:
         return [_by_range(ranking)]
     tables = [_by_share(ranking, ranking.total)]
-    several = len(ranking.tables) > 2  # the total, and phases that tell more than it does
+    several = len(ranking.tables) > 2  # the total and at least two phases
     return [*tables, _by_phase(ranking)] if several else tables
 
 
@@ -85,7 +94,7 @@ def _by_range(ranking: Ranking) -> Table:
     rows = [[entry.name, percent(entry.range), *_largest(entry)] for entry in ranking.entries]
     strong = frozenset(i for i, entry in enumerate(ranking.entries) if entry.clear)
     caption = f"{ranking.workload}, total: factors by the range of their effects"
-    return Table(caption, column(*names), rows, strong)
+    return without_unknown(Table(caption, column(*names), rows, strong), "95 % interval")
 
 
 def _largest(entry: Entry) -> list[str]:
@@ -97,7 +106,7 @@ def _largest(entry: Entry) -> list[str]:
 
 
 def _by_share(ranking: Ranking, total: Anova) -> Table:
-    names = ("term", "share", "95 % interval", "df", "F", "p corrected", "slowest : fastest")
+    names = ("term", "variance", "95 % interval", "df", "F", "p corrected", "slowest : fastest")
     rows = []
     for entry in ranking.entries:
         t = entry.term
@@ -119,11 +128,11 @@ def _by_share(ranking: Ranking, total: Anova) -> Table:
         rows.append(["rounds (blocks)", "", "", str(total.blocks_df), "", "", ""])
     rows.append(["error", "", "", str(total.error_df), "", "", ""])
     caption = f"{ranking.workload}, total: analysis of variance of {total.trials} trials"
-    return Table(caption, column(*names), rows, strong)
+    return without_unknown(Table(caption, column(*names), rows, strong), "95 % interval")
 
 
 def _by_phase(ranking: Ranking) -> Table:
-    """Shares by phase; what is not clear is in brackets."""
+    """Explained variance by phase; effects that were not detected are in brackets."""
     by_phase = {each.phase: {t.name: t for t in each.terms} for each in ranking.tables}
     rows = []
     for entry in ranking.entries:
@@ -134,10 +143,10 @@ def _by_phase(ranking: Ranking) -> Table:
             row.append(text if term is None or term.clear else f"({text})")
         rows.append(row)
     return Table(
-        f"{ranking.workload}: share of the variance, %, by phase",
+        f"{ranking.workload}: variance explained, %, by phase",
         column("term", *(TOTAL if phase == TOTAL else phase for phase in by_phase)),
         rows,
-        hint="in brackets: not clear after correction within the phase",
+        hint="in brackets: not detected after correction within the phase",
     )
 
 
@@ -146,7 +155,7 @@ def _f(value: float) -> str:
 
 
 def probability(p: float | None) -> str:
-    """A p value in words: never 0."""
+    """A p value as text; never 0."""
     if p is None:
         return "unknown"
     return "< 0.0001" if p < 0.0001 else f"{p:.2g}"

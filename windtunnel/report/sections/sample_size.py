@@ -1,24 +1,26 @@
-"""How many trials were run, where a pilot decided that: with its noise and what can be seen."""
+"""Section "Number of trials": the decision of the pilot, with the noise that it measured."""
 
 from __future__ import annotations
 
-from windtunnel.analysis import Analysis
+from windtunnel.analysis.analyse import Analysis
 from windtunnel.report.sections.base import Section
 from windtunnel.results.decision import read_decision
 
 
 def section(analysis: Analysis) -> Section | None:
-    """The decision of the pilot, None where none was made."""
+    """The decision of the pilot; None without a pilot."""
     decision = read_decision(analysis.results.path)
     if decision is None:
         return None
     return Section(
         id="sample_size",
         title="Number of trials",
-        lead=f"Decided once after {decision.pilot_rounds} rounds, from the spread alone: "
-        f"{decision.rounds} rounds",
+        lead=f"The pilot of {decision.pilot_rounds} rounds determined the number of rounds once, "
+        f"from the spread: {decision.rounds} rounds",
         said=(decision.text,),
-        hint="The pilot's trials count. The noise is the standard deviation of log elapsed time "
-        f"within treatments, here of {decision.degrees_of_freedom} degrees of freedom.",
+        hint="The trials of the pilot are part of the results. The noise is the standard deviation "
+        "of the logarithm of elapsed time within treatments, with "
+        f"{decision.degrees_of_freedom} degrees of freedom.",
+        group="trust",
         data=decision.model_dump(mode="json", by_alias=True),
     )

@@ -1,4 +1,4 @@
-"""Scaling: speed-up and efficiency by level, two laws, and where more stops paying."""
+"""Section "Scaling": speed-up and efficiency by level, fitted laws, and diminishing returns."""
 
 from __future__ import annotations
 
@@ -6,29 +6,32 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.laws import LEVELS_ADVISED, Estimate, Fit, parameters
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import digits, percent, plural, quantity
 from windtunnel.analysis.observations import TOTAL
-from windtunnel.analysis.scaling import DOUBLING_PAYS, Point, Scaling, scalings
-from windtunnel.analysis.words import digits, percent, plural, quantity
+from windtunnel.analysis.scaling.laws import LEVELS_ADVISED, Estimate, Fit, parameters
+from windtunnel.analysis.scaling.speedup import DOUBLING_PAYS, Point, Scaling, scalings
 from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN, without_unknown
 
 SAID = 6
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None where no factor counts anything."""
+    """None if no factor is a count or an amount of resources."""
     found = analysis.once(scalings)
     if not found:
         return None
     totals = [s for s in found if s.phase == TOTAL]
     few = [s for s in totals if s.usl is None or len(s.points) < LEVELS_ADVISED]
+    known = not totals or any(p.low is not None for s in totals for p in s.points[1:])
     return Section(
         id="scaling",
         title="Scaling",
-        lead="Speed-up: elapsed time at the smallest level over that at the level (geometric "
-        "means). Efficiency: speed-up over how many times as many units there are.",
-        said=[_sentence(s) for s in totals[:SAID]],
+        lead="Speed-up: elapsed time at the smallest level divided by elapsed time at the level "
+        "(geometric means). Efficiency: speed-up divided by the increase of resources."
+        + ("" if known else f" {INTERVALS_UNKNOWN.capitalize()}."),
+        said=[_sentence(s, known=known) for s in totals[:SAID]],
         charts=("scaling",),
         tables=[_points(totals), *([_fits(found)] if any(s.amdahl for s in found) else [])],
         hint=f"fits of fewer than {LEVELS_ADVISED} levels are indicative" if few else "",
@@ -37,30 +40,30 @@ def section(analysis: Analysis) -> Section | None:
 
 
 def name(scaling: Scaling) -> str:
-    """``workers, terasort``, with the levels of the other factors where there are any."""
+    """``workers, terasort``, with the levels of the other factors, if any."""
     others = ", ".join(f"{factor} {level}" for factor, level in scaling.others.items())
     return f"{scaling.factor}, {scaling.workload}" + (f" ({others})" if others else "")
 
 
-def _sentence(scaling: Scaling) -> str:
+def _sentence(scaling: Scaling, *, known: bool) -> str:
     first, last = scaling.base, scaling.points[-1]
     times = digits(last.count / first.count)
     text = (
         f"{name(scaling)}: {first.level} -> {last.level} "
         f"({times} times as {'much' if scaling.amount else 'many'}) is "
-        f"{digits(last.speed_up)} times as fast{_span(last)}, "
+        f"{digits(last.speed_up)} times as fast{_span(last) if known else ''}, "
         f"efficiency {percent(last.efficiency, signed=False)}"
     )
     return "; ".join([text, *_laws(scaling)])
 
 
 def _laws(scaling: Scaling) -> list[str]:
-    """What the fits say, or why there is none."""
+    """The results of the fits, or the reason why there is none."""
     if scaling.amdahl is None and len(scaling.points) > parameters("Amdahl"):
-        return ["neither law describes these times"]
+        return ["neither Amdahl's nor Gunther's law fits these times"]
     if scaling.amdahl is None:
         levels = plural(len(scaling.points), "level")
-        return [f"{levels} cannot tell how it goes on: Amdahl's law needs 3, Gunther's 4"]
+        return [f"{levels} are too few for a fit: Amdahl's law needs 3 levels, Gunther's law 4"]
     amdahl, usl = scaling.amdahl, scaling.usl
     said = [f"by Amdahl's law {_share(amdahl.serial)} of the work does not scale"]
     if usl is None:
@@ -79,13 +82,13 @@ def _stop(scaling: Scaling, best: Fit) -> str:
         return f"every doubling up to {digits(64 * largest)} gains {gain} or more ({best.law})"
     where = _count(scaling, stop)
     # a doubling is measured if both its ends are
-    beyond = ", beyond what was measured" if 2 * stop.value > largest else ""
-    return f"a doubling gains less than {gain} from {where} on ({best.law}{beyond})"
+    beyond = ", beyond the measured levels" if 2 * stop.value > largest else ""
+    return f"from {where}, a doubling gains less than {gain} ({best.law}{beyond})"
 
 
 def _count(scaling: Scaling, estimate: Estimate) -> str:
     unit = f" times {scaling.base.level}" if scaling.amount else ""
-    high = digits(estimate.high) if math.isfinite(estimate.high) else "no end"
+    high = digits(estimate.high) if math.isfinite(estimate.high) else "unbounded"
     return f"{digits(estimate.value)}{unit} [{digits(estimate.low)}, {high}]"
 
 
@@ -115,7 +118,7 @@ def _points(found: list[Scaling]) -> Table:
         for point in scaling.points
     ]
     names = ("factor, workload", "level", "n", "mean total", "speed-up", "95 %", "efficiency")
-    return Table("Speed-up by level", column(*names, text=2), rows)
+    return without_unknown(Table("Speed-up by level", column(*names, text=2), rows), "95 %")
 
 
 def _fits(found: list[Scaling]) -> Table:
@@ -142,9 +145,9 @@ def _fits(found: list[Scaling]) -> Table:
         "Laws fitted to the elapsed times (95 % intervals by parametric bootstrap)",
         column(*names, "shortest time at", "residuals", text=3),
         rows,
-        hint=f"a law needs a level more than it has parameters: Amdahl {parameters('Amdahl') + 1}, "
-        f"USL (Universal Scalability Law) {parameters('USL') + 1}; residuals: relative standard "
-        "deviation of the trials around the curve",
+        hint=f"A fit of Amdahl's law needs {parameters('Amdahl') + 1} levels, a fit of Gunther's "
+        f"law (USL, Universal Scalability Law) {parameters('USL') + 1}. Residuals: relative "
+        "standard deviation of the trials from the curve",
     )
 
 
@@ -178,5 +181,5 @@ def _law(fit: Fit) -> dict[str, Any]:
 
 
 def _finite(estimate: Estimate) -> dict[str, float | None]:
-    """JSON has no infinity: None stands for "without end"."""
+    """The numbers for JSON, which has no infinity: None means unbounded."""
     return {key: v if math.isfinite(v) else None for key, v in asdict(estimate).items()}

@@ -1,9 +1,9 @@
-"""Section "Similarity": how far a scale model may speak for the full size."""
+"""Section "Similarity": how closely a scale model matches the full size."""
 
 from __future__ import annotations
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.similarity import (
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.subjects.similarity import (
     MODEL_TIMES,
     consequences,
     counts,
@@ -20,7 +20,7 @@ def section(analysis: Analysis) -> Section | None:
         return None
     rows = [
         [
-            place(group),
+            place(group, analysis.names),
             group.name,
             value_words(group.full, group.unit),
             value_words(group.model, group.unit),
@@ -33,17 +33,18 @@ def section(analysis: Analysis) -> Section | None:
     return Section(
         id="similarity",
         title="Similarity",
-        lead=f"A scale model at rate {scale.rate:.4g}, data {scale.data:.4g}: {MODEL_TIMES}",
+        lead=f"A scale model with rate {scale.rate:.4g} and data {scale.data:.4g}: {MODEL_TIMES}",
         said=[f"At the baseline, {counts(scale)}", *consequences(scale)],
         tables=[
             Table(
-                "Groups at full size and in the model",
+                "Dimensionless groups at full size and in the model",
                 [*columns, Column("state")],
                 rows,
                 strong=frozenset(broken),
-                hint="Match: within 10 % of the full size; near: within 30 %; else broken. Other "
-                "treatments are listed where their state is another than at the baseline.",
+                hint="Match: within 10 % of the full size; near: within 30 %; broken: more than "
+                "that. Other treatments are listed if their state differs from the baseline's.",
             )
         ],
+        group="trust",
         data=scale.model_dump(mode="json"),
     )

@@ -1,32 +1,32 @@
-"""Time against the size of the data: the line of each phase, and what it leaves over."""
+"""Section "Elapsed time by data size": the fitted line of each phase, and its residuals."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from windtunnel.analysis import Analysis
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import digits, listed, percent, quantity
 from windtunnel.analysis.observations import TOTAL
-from windtunnel.analysis.sizes import SizeFit, size_fits
-from windtunnel.analysis.words import digits, listed, percent, quantity
+from windtunnel.analysis.scaling.data_size import SizeFit, size_fits
 from windtunnel.report.sections.base import Section, Table, column
 
 ANSWERED = 3
-"""Lines that the report's first sentence tells."""
+"""Number of lines in the report's first sentence."""
 SURE = 0.05
-"""Below this probability the times are said not to lie on a line."""
+"""If p is below this value, the report states that the times do not lie on a line."""
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None where no factor sets the size of the data at three levels or more."""
+    """None if no factor sets the size of the data at three levels or more."""
     found = analysis.once(size_fits)
     if not found:
         return None
     return Section(
         id="sizes",
-        title="Time against size",
-        lead="elapsed time = fixed part + size / rate, a line through all trials of a phase "
-        "(least squares, relative to each level's mean).",
+        title="Elapsed time by data size",
+        lead="Model: elapsed time = fixed part + size / rate, fitted to all trials of a phase "
+        "(least squares, relative to the mean of each level).",
         said=[_sentence(fit) for fit in found if fit.phase != TOTAL],
         charts=("sizes",),
         tables=[_lines(found), _residuals(found)],
@@ -36,17 +36,17 @@ def section(analysis: Analysis) -> Section | None:
 
 
 def _answer(analysis: Analysis, found: list[SizeFit]) -> str | None:
-    """The lines of the phases, where size is all that the study varies."""
+    """The lines of the phases if size is the only factor of the study."""
     if len(analysis.study.factors) > 1:
         return None
     timed = [fit for fit in found if fit.phase != TOTAL] or found
     lines = [f"{name(fit)} takes {_line(fit)}" for fit in timed[:ANSWERED]]
     bent = [name(fit) for fit in timed if fit.bend_p is not None and fit.bend_p < SURE]
-    return "; ".join(lines) + (f"; no straight line: {listed(bent)}" if bent else "")
+    return "; ".join(lines) + (f"; not linear: {listed(bent)}" if bent else "")
 
 
 def name(fit: SizeFit) -> str:
-    """``transfer put``, with the levels of the other factors where there are any."""
+    """``transfer put``, with the levels of the other factors, if any."""
     others = ", ".join(f"{factor} {level}" for factor, level in fit.others.items())
     head = fit.workload if fit.phase == fit.workload else f"{fit.workload} {fit.phase}"
     return head + (f" ({others})" if others else "")
@@ -56,24 +56,24 @@ def _sentence(fit: SizeFit) -> str:
     worst = fit.worst
     text = (
         f"{name(fit)}: {_line(fit)}; "
-        f"the farthest off the line is {worst.level}, by {percent(worst.residual)}"
+        f"the largest residual is {percent(worst.residual)}, at {worst.level}"
     )
     return f"{text}; {verdict(fit)}"
 
 
 def _line(fit: SizeFit) -> str:
-    """``0.18 s [0.05, 0.30] and then 270 MB/s [250 MB/s, 290 MB/s]``."""
+    """``0.18 s [0.05, 0.30] plus size / 270 MB/s [250 MB/s, 290 MB/s]``."""
     fixed = f"{digits(fit.fixed_s)} s{_seconds(fit)}"
-    return f"{fixed} and then {quantity(fit.rate_bytes_s, 'bytes/s')}{_rates(fit)}"
+    return f"{fixed} plus size / {quantity(fit.rate_bytes_s, 'bytes/s')}{_rates(fit)}"
 
 
 def verdict(fit: SizeFit) -> str:
-    """Whether the times lie on a line, in words."""
+    """Whether the times lie on a line, as a sentence."""
     if fit.bend_p is None:
-        return "whether it is a line cannot be told from one trial a size"
+        return "one trial per size cannot show whether the times lie on a line"
     if fit.bend_p < SURE:
         return f"the times do not lie on a line (p = {fit.bend_p:.2g})"
-    return f"nothing speaks against a line (p = {fit.bend_p:.2g})"
+    return f"no deviation from a line was detected (p = {fit.bend_p:.2g})"
 
 
 def _seconds(fit: SizeFit) -> str:
@@ -87,7 +87,7 @@ def _rates(fit: SizeFit) -> str:
     if fit.rate_interval is None:
         return " (interval unknown)"
     low, high = fit.rate_interval
-    top = quantity(high, "bytes/s") if math.isfinite(high) else "no end"
+    top = quantity(high, "bytes/s") if math.isfinite(high) else "unbounded"
     return f" [{quantity(low, 'bytes/s')}, {top}]"
 
 
@@ -104,7 +104,10 @@ def _lines(found: list[SizeFit]) -> Table:
         for fit in found
     ]
     names = ("phase", "fixed part", "95 %", "rate", "95 %", "p of a line")
-    hint = f"p below {SURE}: the times bend, and neither number holds beyond what was measured"
+    hint = (
+        f"p below {SURE}: the times are not linear, and neither number applies beyond the "
+        "measured sizes"
+    )
     return Table("Lines by phase", column(*names), rows, hint=hint)
 
 
@@ -122,8 +125,8 @@ def _residuals(found: list[SizeFit]) -> Table:
         for fit in found
         for point in fit.points
     ]
-    names = ("phase", "level", "n", "size", "mean", "line", "off by")
-    return Table("What the lines leave over", column(*names, text=2), rows)
+    names = ("phase", "level", "n", "size", "mean", "line", "residual")
+    return Table("Residuals by level", column(*names, text=2), rows)
 
 
 def _data(fit: SizeFit) -> dict[str, Any]:
@@ -136,7 +139,7 @@ def _data(fit: SizeFit) -> dict[str, Any]:
         "fixed_s": fit.fixed_s,
         "fixed_interval_s": fit.fixed_interval,
         "rate_bytes_s": fit.rate_bytes_s,
-        # JSON has no infinity: None stands for "without end"
+        # JSON has no infinity: None means unbounded
         "rate_interval_bytes_s": rates and [v if math.isfinite(v) else None for v in rates],
         "lack_of_fit_p": fit.bend_p,
         "points": [

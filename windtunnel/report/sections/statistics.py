@@ -1,25 +1,26 @@
-"""Section "Statistics": which interval, which test, which correction was used here."""
+"""Section "Statistics": the intervals, tests and corrections that this report uses."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from windtunnel.analysis import Analysis, Cell
-from windtunnel.analysis.intervals import BCA_FROM
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.effects.cells import Cell
+from windtunnel.analysis.formatting import digits, plural
 from windtunnel.analysis.observations import ELAPSED, TOTAL
-from windtunnel.analysis.words import digits, plural
+from windtunnel.analysis.statistics.intervals import BCA_FROM
 from windtunnel.report.sections.base import Section, Table, column
 
 
 def section(analysis: Analysis) -> Section | None:
-    """What was chosen and where it applied; None without any interval."""
+    """The methods and where each is used; None without intervals."""
     cells = [c for c in analysis.cells if c.metric == ELAPSED and c.ci_method is not None]
     if not cells:
         return None
     totals = [e for e in analysis.effects if e.metric == ELAPSED and e.phase == TOTAL]
     methods = Counter(e.method for e in totals if e.ci_low is not None)
     families = {e.workload: e.comparisons for e in totals if e.p is not None}
-    beside = [c for c in cells if c.phase == TOTAL and c.bca_low is not None]
+    compared = [c for c in cells if c.phase == TOTAL and c.bca_low is not None]
     said = [_intervals(analysis, cells)]
     if methods:
         said.append(
@@ -28,7 +29,7 @@ def section(analysis: Analysis) -> Section | None:
         )
     said += [
         f"{workload}: p values corrected for {count} comparisons of the total with the baseline "
-        "(Holm); intervals are those of one comparison alone"
+        "(Holm); intervals are not corrected"
         for workload, count in families.items()
         if count > 1
     ]
@@ -36,7 +37,8 @@ def section(analysis: Analysis) -> Section | None:
         id="statistics",
         title="Statistics",
         said=said,
-        tables=[_table(beside)] if beside else [],
+        tables=[_table(analysis, compared)] if compared else [],
+        group="trust",
         data={
             "interval": analysis.interval,
             "ci_methods": dict(Counter(str(c.ci_method) for c in cells)),
@@ -49,21 +51,21 @@ def section(analysis: Analysis) -> Section | None:
 def _intervals(analysis: Analysis, cells: list[Cell]) -> str:
     boot = sum(c.ci_method == "bca" for c in cells)
     if boot == len(cells):
-        return "intervals of means: bootstrap BCa, 95 % (asked for)"
+        return "intervals of means: bootstrap BCa, 95 % (as requested)"
     if boot:
         return (
-            f"intervals of means: bootstrap BCa (asked for) in {boot} of {len(cells)} cells, "
-            f"Student's t where there are fewer than {BCA_FROM} trials or all are equal; 95 %"
+            f"intervals of means: bootstrap BCa (as requested) in {boot} of {len(cells)} cells, "
+            f"Student's t in cells with fewer than {BCA_FROM} trials or equal values; 95 %"
         )
-    asked = " (BCa was asked for" if analysis.interval == "bca" else ""
-    few = f"{asked}, no cell has {BCA_FROM} trials)" if asked else ""
+    requested = analysis.interval == "bca"
+    few = f" (BCa was requested, but no cell has {BCA_FROM} trials)" if requested else ""
     return f"intervals of means: Student's t, 95 %{few}"
 
 
-def _table(cells: list[Cell]) -> Table:
+def _table(analysis: Analysis, cells: list[Cell]) -> Table:
     rows = [
         [
-            f"{c.treatment} / {c.workload}",
+            f"{analysis.name(c.treatment)} / {c.workload}",
             str(c.n),
             _span(c.ci_low, c.ci_high),
             str(c.ci_method),
@@ -73,8 +75,8 @@ def _table(cells: list[Cell]) -> Table:
         ]
         for c in cells
     ]
-    names = ("cell", "n", "interval used", "by", "BCa", "median", "median's interval")
-    caption = "Total elapsed time, s: intervals side by side (95 %)"
+    names = ("cell", "n", "interval used", "method", "BCa", "median", "median's interval")
+    caption = "Total elapsed time, s: 95 % intervals by method"
     return Table(caption, column(*names), rows)
 
 

@@ -1,4 +1,4 @@
-"""Tails: waves, stragglers, the long pole, locality, spills, speculation."""
+"""Section "Task waves and stragglers": also the long pole, locality, spills and speculation."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from windtunnel.analysis import Analysis
-from windtunnel.analysis.tails import MAP, REDUCE, STRAGGLER, Tail, mean_of, tails
-from windtunnel.analysis.words import digits, listed, percent, plural
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.bottleneck.tails import MAP, REDUCE, STRAGGLER, Tail, mean_of, tails
+from windtunnel.analysis.formatting import digits, listed, percent, plural
 from windtunnel.report.sections.base import Section, Table, column
 
 Key = tuple[str, str, str, str]
 """(workload, phase, kind, treatment)"""
 POLE_SAID = 0.15
-"""A long pole is said in a sentence from this share of the phase on."""
+"""A sentence reports a long pole of at least this fraction of the phase."""
 DATA_READ = 1e6
-"""Bytes read from HDFS from which on it matters where they lie."""
+"""Locality matters for phases that read at least this number of bytes from HDFS."""
 KINDS = {MAP: "maps", REDUCE: "reduces"}
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None where no task attempts were recorded."""
+    """None if no task attempts were recorded."""
     found = analysis.once(tails)
     if not found:
         return None
@@ -37,39 +37,45 @@ def section(analysis: Analysis) -> Section | None:
     several = len(analysis.phases) > 1
     return Section(
         id="tails",
-        title="Tasks: waves and tails",
-        lead="Means over the trials. The long pole is the part of the phase behind the last 5 % of "
-        f"its tasks (at least the last one); a straggler takes {STRAGGLER} times the median.",
-        said=[*_said(chosen, several), *_far(analysis, chosen, several)],
-        tables=[t for t in (_waves(chosen, several), _work(chosen, several)) if t.rows],
+        title="Task waves and stragglers",
+        lead="Means over the trials. The long pole is the part of the phase in which only the last "
+        "5 % of its tasks (at least one task) run; a straggler takes at least "
+        f"{STRAGGLER} times the median.",
+        said=[*_said(analysis, chosen, several), *_far(analysis, chosen, several)],
+        tables=[
+            t
+            for t in (_waves(analysis, chosen, several), _work(analysis, chosen, several))
+            if t.rows
+        ],
+        group="why",
         data=[_data(key, rows) for key, rows in chosen.items()],
     )
 
 
-def _said(groups: dict[Key, list[Tail]], several: bool) -> list[str]:
+def _said(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> list[str]:
     said = []
     for (workload, phase, kind, treatment), rows in groups.items():
-        where = f"{treatment}, {_phase(workload, phase, several)}"
+        where = f"{analysis.name(treatment)}, {_phase(workload, phase, several)}"
         pole, skew = mean_of(rows, "pole_share"), mean_of(rows, "skew")
         if pole is not None and pole >= POLE_SAID:
-            longer = f"; the longest worked {digits(skew)} times the median" if skew else ""
+            longer = f"; the longest took {digits(skew)} times the median" if skew else ""
             said.append(
-                f"{where}: the last of the {KINDS[kind]} held {percent(pole, signed=False)} of "
+                f"{where}: the last {KINDS[kind]} took {percent(pole, signed=False)} of "
                 f"the phase{longer}"
             )
         wasted, second = mean_of(rows, "wasted_s") or 0.0, mean_of(rows, "speculated")
         if wasted > 0 or second:
             won = mean_of(rows, "speculation_won")
             how = "speculation" if second is None else f"{digits(second)} speculative {KINDS[kind]}"
-            wins = f", of which {digits(won)} won" if won is not None else ""
+            wins = f", of which {digits(won)} finished first" if won is not None else ""
             said.append(
-                f"{where}: {how} per trial{wins}; {digits(wasted)} s of task time came to nothing"
+                f"{where}: {how} per trial{wins}; {digits(wasted)} s of task time were wasted"
             )
     return said
 
 
 def _far(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> list[str]:
-    """Phases that read data and in which less than half of the maps did so on their own host."""
+    """Phases that read data and in which fewer than half of the maps read from their own host."""
     far = []
     for (workload, phase, kind, treatment), rows in groups.items():
         read = analysis.cell(treatment, workload, phase, "hdfs_bytes_read")
@@ -77,12 +83,12 @@ def _far(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> li
         own = places["NODE_LOCAL"] / places.total() if kind == MAP and places else 1.0
         if read is not None and read.mean >= DATA_READ and own < 0.5:
             share = percent(own, signed=False)
-            far.append(f"{treatment}, {_phase(workload, phase, several)} ({share})")
-    return [f"less than half of the maps read from their own host: {listed(far)}"] if far else []
+            far.append(f"{analysis.name(treatment)}, {_phase(workload, phase, several)} ({share})")
+    return [f"fewer than half of the maps read from their own host: {listed(far)}"] if far else []
 
 
 def _phase(workload: str, phase: str, several: bool) -> str:
-    """The phase, with its workload where the study has several."""
+    """The phase, with its workload if the study has several workloads."""
     return f"{workload} {phase}" if several else phase
 
 
@@ -90,11 +96,11 @@ def _places(rows: Sequence[Tail]) -> Counter[str]:
     return sum((Counter(row.localities) for row in rows), Counter())
 
 
-def _waves(groups: dict[Key, list[Tail]], several: bool) -> Table:
-    names = ("tasks", "at once", "waves", "median", "skew", "slow", "long pole")
+def _waves(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> Table:
+    names = ("tasks", "concurrent", "waves", "median", "skew", "stragglers", "long pole")
     rows = [
         (
-            *_name(key, several),
+            *_name(analysis, key, several),
             _number(mean_of(tail, "tasks")),
             _number(mean_of(tail, "concurrency")),
             _number(mean_of(tail, "waves")),
@@ -106,26 +112,27 @@ def _waves(groups: dict[Key, list[Tail]], several: bool) -> Table:
         for key, tail in groups.items()
     ]
     return Table(
-        f"Waves and tails of {plural(len({t.trial for g in groups.values() for t in g}), 'trial')}",
+        "Waves and stragglers of "
+        f"{plural(len({t.trial for g in groups.values() for t in g}), 'trial')}",
         column("phase", "treatment", *names, text=2),
         rows,
-        hint="skew: longest / median working time, which for reduces begins with the last map's "
-        "end; slow: stragglers per trial",
+        hint="skew: longest divided by median working time (a reduce works from the end of the "
+        "last map); stragglers: number per trial",
     )
 
 
-def _work(groups: dict[Key, list[Tail]], several: bool) -> Table:
-    names = ("on own host", "spills", "merging", "speculative", "won", "wasted")
+def _work(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> Table:
+    names = ("on own host", "spills", "merging", "speculative", "finished first", "wasted")
     rows = []
     for key, tail in groups.items():
         maps, places = key[2] == MAP, _places(tail)
         local = places["NODE_LOCAL"] / places.total() if places else None
-        told = [mean_of(tail, name) for name in ("spills", "merge_share", "speculated", "wasted_s")]
-        if not any(told):
+        names_known = ("spills", "merge_share", "speculated", "wasted_s")
+        if not any(mean_of(tail, name) for name in names_known):
             continue
         rows.append(
             (
-                *_name(key, several),
+                *_name(analysis, key, several),
                 _share(local) if maps else "",
                 _number(mean_of(tail, "spills")) if maps else "",
                 _share(mean_of(tail, "merge_share")) if maps else "",
@@ -138,14 +145,15 @@ def _work(groups: dict[Key, list[Tail]], several: bool) -> Table:
         "Locality, spills and speculation",
         column("phase", "treatment", *names, text=2),
         rows,
-        hint="spills: how often a map's record was written to disk, 1 at least; merging: share of "
-        "the map time after the map function; wasted: task time of attempts that another overtook",
+        hint="spills: number of times that a map's record was written to disk, at least 1; "
+        "merging: fraction of the map time after the map function; wasted: task time of attempts "
+        "that another attempt overtook",
     )
 
 
-def _name(key: Key, several: bool) -> tuple[str, str]:
+def _name(analysis: Analysis, key: Key, several: bool) -> tuple[str, str]:
     workload, phase, kind, treatment = key
-    return f"{_phase(workload, phase, several)}, {KINDS[kind]}", treatment
+    return f"{_phase(workload, phase, several)}, {KINDS[kind]}", analysis.name(treatment)
 
 
 def _number(value: float | None) -> str:

@@ -10,7 +10,7 @@
   document.getElementById("inside-live").hidden = false;
 
   const PANELS = [
-    { head: "CPU, share of all cores", stack: true, top: 1, format: percent, series: [
+    { head: "CPU, fraction of all cores", stack: true, top: 1, format: percent, series: [
       ["cpu_user", "user", "--user"], ["cpu_system", "system", "--system"],
       ["cpu_iowait", "waiting for disk", "--iowait"], ["cpu_steal", "stolen", "--steal"]] },
     { head: "Disk", format: rate, series: [["disk_read", "read", "--l1"], ["disk_write", "write", "--l2"]] },

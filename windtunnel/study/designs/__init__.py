@@ -1,6 +1,6 @@
-"""Designs: which combinations of levels become treatments, and what that choice confounds.
+"""Designs: they select the combinations of levels that become treatments.
 
-A new design is one module with one class, and one entry in :data:`DESIGNS` and in the union.
+A new design needs one module with one class, and one entry in :data:`DESIGNS` and in the union.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from windtunnel.cluster.kinds import options_of_kind
 from windtunnel.study.designs.ab import AB
 from windtunnel.study.designs.base import Combination, Labels, Options
 from windtunnel.study.designs.fractional_factorial import FractionalFactorial
 from windtunnel.study.designs.full_factorial import FullFactorial
 from windtunnel.study.designs.one_factor_at_a_time import OneFactorAtATime
 from windtunnel.study.designs.plackett_burman import PlackettBurman
-from windtunnel.study.kinds import options_of_kind
 
 __all__ = ["DESIGNS", "Combination", "Design", "Labels", "Options"]
 
@@ -31,12 +31,12 @@ DESIGNS: dict[str, type[Options]] = {
 
 
 def _by_name(given: object) -> object:
-    """``NAME`` stands for ``{kind: NAME}``."""
+    """Accept ``NAME`` for ``{kind: NAME}``."""
     return given if isinstance(given, Options) else options_of_kind(given, DESIGNS, "design")
 
 
 class _NameOrOptions:
-    """Lets the JSON Schema say that the name alone will do."""
+    """Adds the name alone to the accepted types of the JSON Schema."""
 
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler

@@ -1,4 +1,4 @@
-"""``ab``: two treatments, one question."""
+"""``ab``: a comparison of two treatments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from windtunnel.study.designs.base import Combination, Labels, Options
 
 
 class AB(Options):
-    """Two treatments: the baseline A and one alternative B; made for ``protocol.detect``."""
+    """Two treatments: the baseline A and one alternative B; suits ``protocol.detect``."""
 
     kind: Literal["ab"] = Field(description="Name of the design.")
 
@@ -22,13 +22,14 @@ class AB(Options):
         if sizes != [2]:
             given = ", ".join(f"{name} with {len(found)}" for name, found in labels.items())
             raise DescriptionError(
-                f"the design ab needs one factor with two levels; there is {given or 'none'}",
-                remedy="name what A sets and what B sets as the two levels of one factor: "
+                "the design ab needs one factor with two levels; "
+                f"the study has {given or 'no factor'}",
+                remedy="write the values of A and B as the two levels of one factor: "
                 "'factors: {variant: {a: {}, b: {PATH: VALUE, ...}}}'.",
             )
         (name, (first, second)), a = next(iter(labels.items())), baseline
         return [dict(a), {name: second if a[name] == first else first}]
 
     def confounded(self, labels: Labels, chosen: Sequence[Combination]) -> list[str]:
-        """Nothing: there is one effect (of all that B changes, taken together)."""
+        """Nothing: there is one effect, that of all changes of B together."""
         return []

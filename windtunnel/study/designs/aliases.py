@@ -1,10 +1,10 @@
-"""Which effects a design mixes up, by linear algebra on its treatments.
+"""The effects that a design cannot separate, computed from the matrix of its treatments.
 
-Two effects are *aliased* if their columns of the model matrix are the same up to the sign:
-the data hold one number for both. They are *mixed in part* if the columns are correlated: an
-estimate of the one contains that share of the other. Main effects and two-factor interactions
-are looked at; higher interactions are taken as absent. See Box, Hunter and Hunter,
-*Statistics for Experimenters* (2005), chapters 6 and 7.
+Two effects are *aliased* if their columns of the model matrix are equal up to the sign: the data
+contain one number for both. They are *partially aliased* if the columns are correlated: an estimate
+of one contains a fraction of the other. Main effects and two-factor interactions are examined;
+higher interactions are assumed to be absent. See Box, Hunter and Hunter, *Statistics for
+Experimenters* (2005), chapters 6 and 7.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from windtunnel.study.designs.base import Combination, Labels, Signs
 
 _NOTHING = 1e-9
-_LISTED = 6  # interactions named one by one; the rest is counted
+_LISTED = 6  # interactions that are listed; the rest is counted
 
 
 def alias_lines(signs: Signs, names: Sequence[str]) -> list[str]:
-    """What a two-level design with balanced columns cannot separate, a line per group."""
+    """The effects that a two-level design with balanced columns cannot separate, by group."""
     pairs = list(itertools.combinations(range(len(names)), 2))
     effects = ["overall mean", *names, *(f"{names[a]}:{names[b]}" for a, b in pairs)]
     columns = [np.ones(len(signs)), *signs.T, *(signs[:, a] * signs[:, b] for a, b in pairs)]
@@ -49,39 +49,39 @@ def _aliased(shared: NDArray[np.float64], effects: list[str]) -> list[str]:
 
 
 def _mixed_mains(shared: NDArray[np.float64], effects: list[str], factors: int) -> list[str]:
-    """Main effects that contain a share of two-factor interactions."""
+    """The main effects that contain a fraction of two-factor interactions."""
     lines = []
     for i in range(1, factors + 1):
-        by_share: dict[Fraction, list[str]] = defaultdict(list)
+        by_fraction: dict[Fraction, list[str]] = defaultdict(list)
         for j in range(factors + 1, len(effects)):
-            if (share := _share(shared[i, j])) is not None:
-                by_share[share].append(effects[j])
+            if (fraction := _fraction(shared[i, j])) is not None:
+                by_fraction[fraction].append(effects[j])
         others = (factors - 1) * (factors - 2) // 2
-        for share, mixed in sorted(by_share.items(), reverse=True):
+        for fraction, mixed in sorted(by_fraction.items(), reverse=True):
             if len(mixed) == others > 1:
                 what = f"each of the {others} two-factor interactions of the other factors"
             else:
                 more = len(mixed) - _LISTED
                 what = ", ".join(mixed[:_LISTED]) + (f" and {more} more" if more > 0 else "")
-            lines.append(f"{effects[i]} contains {share} of {what}, added or subtracted")
+            lines.append(f"{effects[i]} contains {fraction} of {what}, added or subtracted")
     return lines
 
 
 def _mixed_interactions(shared: NDArray[np.float64], factors: int) -> list[str]:
-    """One line for all partial mixing among two-factor interactions: there may be thousands."""
+    """One line for all partial aliasing among two-factor interactions: there can be thousands."""
     below = shared[factors + 1 :, factors + 1 :]
     counts: dict[Fraction, int] = defaultdict(int)
     for value in below[np.triu_indices(len(below), 1)]:
-        if (share := _share(value)) is not None:
-            counts[share] += 1
+        if (fraction := _fraction(value)) is not None:
+            counts[fraction] += 1
     if not counts:
         return []
-    said = ", ".join(f"{n} pairs to {share}" for share, n in sorted(counts.items(), reverse=True))
-    return [f"two-factor interactions are mixed in part with each other: {said}"]
+    pairs = ", ".join(f"{n} pairs by {part}" for part, n in sorted(counts.items(), reverse=True))
+    return [f"two-factor interactions are partially aliased with each other: {pairs}"]
 
 
-def _share(value: float) -> Fraction | None:
-    """The size of a partial correlation as a fraction; None for none and for a whole one."""
+def _fraction(value: float) -> Fraction | None:
+    """The size of a partial correlation as a fraction; None if it is 0 or 1."""
     size = abs(value)
     if size < _NOTHING or size > 1 - _NOTHING:
         return None
@@ -89,10 +89,10 @@ def _share(value: float) -> Fraction | None:
 
 
 def lost_interactions(labels: Labels, chosen: Sequence[Combination]) -> list[str]:
-    """Two-factor interactions of which the treatments hold nothing that main effects do not.
+    """The two-factor interactions that cannot be estimated in addition to the main effects.
 
-    For any number of levels: the columns of an interaction (products of the factors'
-    indicator columns) must raise the rank of the model of main effects.
+    This holds for any number of levels: the columns of an estimable interaction (the products of
+    the indicator columns of its factors) increase the rank of the model of main effects.
     """
     columns = {name: _indicators(name, given, chosen) for name, given in labels.items()}
     mains = np.hstack([np.ones((len(chosen), 1)), *columns.values()])
@@ -108,5 +108,5 @@ def lost_interactions(labels: Labels, chosen: Sequence[Combination]) -> list[str
 def _indicators(
     name: str, given: Sequence[str], chosen: Sequence[Combination]
 ) -> NDArray[np.float64]:
-    """Runs x (levels - 1): 1 where the run has that level."""
+    """A matrix of runs x (levels - 1), which is 1 if the run has that level."""
     return np.array([[float(run[name] == label) for label in given[1:]] for run in chosen])

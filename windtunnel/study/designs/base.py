@@ -1,4 +1,4 @@
-"""The contract of a design: its options, its treatments, what it cannot tell apart."""
+"""The contract of a design: its options, its treatments and the effects that it confounds."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def two_levels(kind: str, labels: Labels, baseline: Combination) -> list[tuple[s
     for name, given in labels.items():
         if len(given) != 2:
             raise DescriptionError(
-                f"the factor '{name}' has {len(given)} levels, and the design {kind} takes "
-                "factors of two levels only",
-                remedy="keep the two levels that lie farthest apart, or use the design "
+                f"the factor '{name}' has {len(given)} levels, and the design {kind} supports "
+                "only factors with two levels",
+                remedy="keep the two levels that differ most, or use the design "
                 "full-factorial or one-factor-at-a-time.",
             )
         other = next(label for label in given if label != baseline[name])
@@ -74,7 +74,7 @@ def from_signs(signs: Signs, factors: Sequence[tuple[str, str, str]]) -> list[Co
 
 def to_signs(labels: Labels, chosen: Sequence[Combination]) -> Signs:
     """The matrix of signs of two-level treatments: the first label is -1."""
-    import numpy as np  # only some designs have a matrix
+    import numpy as np  # only some designs need NumPy
 
     first = {name: given[0] for name, given in labels.items()}
     rows = [[-1.0 if run[name] == first[name] else 1.0 for name in labels] for run in chosen]
@@ -82,10 +82,10 @@ def to_signs(labels: Labels, chosen: Sequence[Combination]) -> Signs:
 
 
 def with_baseline(signs: Signs, run: int) -> Signs:
-    """The same design with the signs of columns turned so that ``run`` is all baseline.
+    """The same design with signs of columns inverted so that ``run`` is the baseline.
 
-    Turning a column keeps it balanced and orthogonal to the others. Effects are counted
-    from the baseline, which is therefore worth having among the treatments.
+    An inverted column stays balanced and orthogonal to the others. The baseline has to be among the
+    treatments, because the effects are differences from it.
     """
     import numpy as np
 

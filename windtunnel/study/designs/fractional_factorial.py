@@ -24,24 +24,24 @@ from windtunnel.study.designs.base import (
     with_baseline,
 )
 
-_MOST_FACTORS = 15  # beyond, screening is what one wants
+_MOST_FACTORS = 15  # screening suits more factors better
 
 
 class FractionalFactorial(Options):
-    """A regular 2^(k-p) fraction: give the wanted resolution, or the generators.
+    """A regular 2^(k-p) fraction, given by its resolution or its generators.
 
-    Resolution 3: main effects are aliased with two-factor interactions; 4: two-factor
-    interactions with each other; 5: all of both can be told apart.
+    With resolution 3, main effects are aliased with two-factor interactions; with resolution 4,
+    two-factor interactions with each other; with resolution 5, all of them can be separated.
     """
 
     kind: Literal["fractional-factorial"] = Field(description="Name of the design.")
     resolution: int | None = Field(
-        None, ge=3, le=_MOST_FACTORS, description="Least resolution; 3, 4 or 5 in practice."
+        None, ge=3, le=_MOST_FACTORS, description="Minimum resolution; usually 3, 4 or 5."
     )
     generators: str | None = Field(
         None,
-        description="A word for each factor, in their order, instead of a resolution: "
-        "'a b c -abc' makes the fourth the product of the first three, turned around.",
+        description="One word per factor, in their order, instead of a resolution: with "
+        "'a b c -abc', the fourth factor is the negated product of the first three.",
     )
 
     @model_validator(mode="after")
@@ -54,7 +54,9 @@ class FractionalFactorial(Options):
         if self.generators is not None and not re.fullmatch(
             r"\s*[+-]?[A-Za-z]+(\s+[+-]?[A-Za-z]+)*\s*", self.generators
         ):
-            raise _mistake(f"'{self.generators}' are no generators", "write them as 'a b c abc'")
+            raise _mistake(
+                f"'{self.generators}' are not valid generators", "write them as 'a b c abc'"
+            )
         return self
 
     def combinations(self, labels: Labels, baseline: Combination) -> list[Combination]:
@@ -67,15 +69,15 @@ class FractionalFactorial(Options):
             if len(words) != len(factors):
                 raise DescriptionError(
                     f"there are {len(words)} generators for {len(factors)} factors",
-                    remedy=f"write a word for each of: {', '.join(labels)}.",
+                    remedy=f"write one word for each of: {', '.join(labels)}.",
                 )
             _refuse_unknown_letters(words)
             try:
                 signs = fracfact(" ".join(words))
             except ValueError as error:
                 raise DescriptionError(
-                    f"generators: '{self.generators}' make no design: {error}",
-                    remedy="write each letter once alone and give each factor a word of its own: "
+                    f"generators: '{self.generators}' define no design: {error}",
+                    remedy="use each letter once as a word, and a different word for each factor: "
                     "'a b c abc'.",
                 ) from None
             _refuse_useless(signs, list(labels))
@@ -84,7 +86,7 @@ class FractionalFactorial(Options):
         return from_signs(with_baseline(fracfact(" ".join(words)), 0), factors)
 
     def confounded(self, labels: Labels, chosen: Sequence[Combination]) -> list[str]:
-        """Aliases, from the matrix."""
+        """The aliases, from the matrix of signs."""
         from windtunnel.study.designs.aliases import alias_lines  # loads NumPy
 
         return alias_lines(to_signs(labels, chosen), list(labels))
@@ -97,22 +99,22 @@ def _mistake(message: str, remedy: str) -> PydanticCustomError:
 def generators_for(factors: int, resolution: int) -> list[str]:
     """Generators of a small fraction with at least this resolution.
 
-    The words of the defining relation are a binary code and the resolution is its least
-    distance, so that products of generators count as well as the generators themselves.
-    (pyDOE3's ``fracfact_by_res`` looks at the generators alone: asked for resolution 5 with 8
-    factors it gives 4.) Words are added greedily, as in a lexicographic code.
+    The words of the defining relation are a binary code, and the resolution is its minimum
+    distance. It therefore depends on the products of generators, too. (pyDOE3's
+    ``fracfact_by_res`` examines only the generators: for resolution 5 with 8 factors it returns a
+    design of resolution 4.) Words are added greedily, as in a lexicographic code.
 
     Raises
     ------
     DescriptionError
-        If nothing smaller than the full factorial has the resolution, or there are too many
+        If no design smaller than the full factorial has the resolution, or if there are too many
         factors.
     """
     if factors > _MOST_FACTORS:
         raise DescriptionError(
-            f"the design fractional-factorial takes up to {_MOST_FACTORS} factors by resolution, "
-            f"and there are {factors}",
-            remedy="screen them first with the design plackett-burman, or give 'generators'.",
+            f"the design fractional-factorial supports up to {_MOST_FACTORS} factors with a "
+            f"resolution, and there are {factors}",
+            remedy="screen them first with the design plackett-burman, or write 'generators'.",
         )
     for base in range(2, factors):
         chosen = _words(base, factors - base, resolution)
@@ -122,7 +124,7 @@ def generators_for(factors: int, resolution: int) -> list[str]:
             return [*letters, *words]
     raise DescriptionError(
         f"no fraction of {factors} two-level factors has resolution {resolution}",
-        remedy=f"ask for a resolution of {factors} at most, or use the design full-factorial."
+        remedy=f"use a resolution of at most {factors}, or the design full-factorial."
         if factors >= 3
         else "use the design full-factorial.",
     )
@@ -131,7 +133,7 @@ def generators_for(factors: int, resolution: int) -> list[str]:
 def _words(base: int, wanted: int, resolution: int) -> list[int] | None:
     """``wanted`` words (bit masks of base factors), or None if the search finds fewer."""
     chosen: list[int] = []
-    products = [(0, 0)]  # of the chosen: word, how many generated factors it holds
+    products = [(0, 0)]  # of the chosen words: the product, and its number of generated factors
     for word in range(1, 1 << base):
         new = [(p ^ word, n + 1) for p, n in products]
         if all(p.bit_count() + n >= resolution for p, n in new):
@@ -143,23 +145,23 @@ def _words(base: int, wanted: int, resolution: int) -> list[int] | None:
 
 
 def _refuse_unknown_letters(words: list[str]) -> None:
-    """A letter that no factor has alone would add runs and no information."""
+    """Raise an error for a letter that is no word: it would add runs without information."""
     letters = {letter for word in words for letter in word.lower() if letter.isalpha()}
     alone = {word.lower().lstrip("+-") for word in words}
     for letter in sorted(letters - alone):
         raise DescriptionError(
-            f"generators: no factor has the letter '{letter}' alone",
-            remedy="write each letter once alone: 'a b c abc'.",
+            f"generators: the letter '{letter}' is not the word of a factor",
+            remedy="use each letter once as a word: 'a b c abc'.",
         )
 
 
 def _refuse_useless(signs: Signs, names: list[str]) -> None:
-    """Generators that make two factors one, or hold a factor fixed."""
+    """Raise an error for generators that make two factors equal, or a factor constant."""
     for (i, a), (j, b) in itertools.combinations(enumerate(names), 2):
         if abs(float(signs[:, i] @ signs[:, j])) == len(signs):
             raise DescriptionError(
                 f"generators: '{a}' and '{b}' would always change together",
-                remedy="give each factor a word of its own.",
+                remedy="use a different word for each factor.",
             )
     for i, name in enumerate(names):
         if abs(float(signs[:, i].sum())) == len(signs):

@@ -12,7 +12,7 @@ from windtunnel.study.designs.base import Combination, Labels, Options
 
 
 class FullFactorial(Options):
-    """Every combination of levels: all effects and interactions can be told apart."""
+    """Every combination of levels: all effects and interactions can be separated."""
 
     kind: Literal["full-factorial"] = Field(description="Name of the design.")
 

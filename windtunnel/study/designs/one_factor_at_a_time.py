@@ -1,4 +1,4 @@
-"""``one-factor-at-a-time``: around the baseline, as the published studies did it."""
+"""``one-factor-at-a-time``: changes of single factors, as in the published studies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from windtunnel.study.designs.base import Combination, Labels, Options
 
 
 class OneFactorAtATime(Options):
-    """The baseline, and each other level of each factor with all else at the baseline."""
+    """The baseline, and each other level of each factor with the other factors at the baseline."""
 
     kind: Literal["one-factor-at-a-time"] = Field(description="Name of the design.")
 
@@ -23,13 +23,13 @@ class OneFactorAtATime(Options):
         return found
 
     def confounded(self, labels: Labels, chosen: Sequence[Combination]) -> list[str]:
-        """Interactions: no treatment holds two changes at a time."""
+        """The interactions: no treatment combines two changes."""
         from windtunnel.study.designs.aliases import lost_interactions  # loads NumPy
 
         lost = lost_interactions(labels, chosen)
         if not lost:
             return []
         return [
-            f"interactions cannot be estimated ({', '.join(lost)}): no two factors are changed "
-            "together, so each effect holds for the baseline of the other factors alone"
+            f"interactions cannot be estimated ({', '.join(lost)}): no two factors change "
+            "together, so each effect applies only to the baseline of the other factors"
         ]

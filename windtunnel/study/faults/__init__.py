@@ -1,8 +1,8 @@
-"""Faults: what breaks during a trial, when, and for how long.
+"""Faults: failures that the study injects into trials, with their time and duration.
 
-A fault belongs to a treatment: all have the study's, or a level of a factor sets it. It
-stands among the treatment's overrides, at the path :data:`FAULT`, as plain data.
-A new kind of fault is one class and one entry in :data:`FAULTS` and in the union.
+A fault belongs to a treatment: it is the fault of the study, or a level of a factor sets it. The
+overrides of the treatment contain it at the path :data:`FAULT`, as plain data. A new kind of fault
+needs one class and one entry in :data:`FAULTS` and in the union.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from windtunnel.cluster import Located, validate
+from windtunnel.cluster.kinds import options_of_kind
 from windtunnel.results.record import FAULT, Treatment
 from windtunnel.study.closed import Closed
 from windtunnel.study.faults.base import Options
 from windtunnel.study.faults.cut import CutLink
+from windtunnel.study.faults.degrade import FillDisk, SlowDisk, SlowNic
 from windtunnel.study.faults.kill import KillDaemon, KillHost
-from windtunnel.study.faults.limp import FillDisk, SlowDisk, SlowNic
-from windtunnel.study.kinds import options_of_kind
 
 __all__ = ["FAULT", "FAULTS", "Faults", "Options", "faults_of", "plain_faults", "read_level"]
 
@@ -43,7 +43,7 @@ def _one_or_many(given: object) -> object:
 
 
 class _OneOrMany:
-    """Lets the JSON Schema say that one fault needs no list."""
+    """Adds a single fault to the accepted types of the JSON Schema."""
 
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler
@@ -64,7 +64,7 @@ _FAULTS: TypeAdapter[tuple[Options, ...]] = TypeAdapter(Faults)
 
 
 class _Level(Closed):
-    """A level of a factor, as far as faults go."""
+    """The faults of a level of a factor."""
 
     fault: Faults
 
@@ -75,10 +75,10 @@ def read_level(located: Located) -> list[dict[str, Any]]:
 
 
 def plain_faults(faults: tuple[Options, ...]) -> list[dict[str, Any]]:
-    """Faults as they stand among a treatment's overrides."""
+    """Faults in the form in which the overrides of a treatment contain them."""
     return [fault.model_dump(mode="json", exclude_none=True) for fault in faults]
 
 
 def faults_of(treatment: Treatment) -> tuple[Options, ...]:
-    """The faults of a treatment; most have none."""
+    """The faults of a treatment; empty for most treatments."""
     return _FAULTS.validate_python(treatment.overrides.get(FAULT, []))

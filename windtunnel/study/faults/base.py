@@ -1,4 +1,4 @@
-"""The contract of a kind of fault: its options, when it strikes, what it breaks."""
+"""The contract of a kind of fault: its options, its time and its target."""
 
 from __future__ import annotations
 
@@ -17,46 +17,47 @@ from windtunnel.cluster import (
     format_duration,
     format_fraction,
 )
-from windtunnel.engines.faulty import Faulty, Part, Undo
+from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.study.closed import Closed
 
 
 class Options(Closed):
     """Base of the options of a fault; ``kind`` is its name in the study file.
 
-    Times are seconds of the run: in a scale model they are the model's and not scaled.
-    ``part`` is what the testbed must be able to break; ``takes_copies`` says that blocks lose
-    a copy while it lasts, so that the time until all are whole again is measured.
+    Times are those of the run: in a scale model, times of the model. ``part`` is the kind of
+    component that the testbed has to support. ``removes_replicas`` states that blocks lose a
+    replica during the fault, so that the time until all are fully replicated is measured.
     """
 
     part: ClassVar[Part]
-    takes_copies: ClassVar[bool] = False
+    removes_replicas: ClassVar[bool] = False
 
     kind: str
     phase: str | None = Field(
-        None, description="Phase of the workload that it strikes in; left out: the first."
+        None,
+        description="Phase of the workload into which it is injected; default: the first phase.",
     )
     after: Duration = Field(
         "0 s",
-        description="Time from the start of the phase's job (of its client, where files are "
-        "copied) to the fault.",
+        description="Time from the start of the job of the phase (or of the client that copies "
+        "files) to the fault.",
         validate_default=True,
     )
     at: Fraction | None = Field(
         None,
-        description="Share of the phase's job that is done when it strikes, by Hadoop's own "
-        "progress (maps one half, reduces the other); instead of `after`.",
+        description="Progress of the job of the phase at which the fault is injected, as Hadoop "
+        "reports it (maps are one half, reduces the other); instead of `after`.",
         lt=1,
     )
     lasts: Duration | None = Field(
         None,
-        description="Time until it is undone, whatever runs then; left out: until the end of "
-        "the trial's phases.",
+        description="Time after which it is undone; default: the end of the last phase of the "
+        "trial.",
     )
     watch: Duration = Field(
         "60 s",
-        description="How long after the last phase to wait until all blocks have all copies, "
-        "before the fault is undone; only with faults that take copies away.",
+        description="Maximum time after the last phase to wait until all blocks are fully "
+        "replicated, before the fault is undone; only for faults that remove replicas.",
         validate_default=True,
     )
 
@@ -68,55 +69,60 @@ class Options(Closed):
 
     @abstractmethod
     def target(self, cluster: Cluster) -> str:
-        """What is broken, with the host: ``the datanode on worker-3``."""
+        """The component that fails, with its host: ``the datanode on worker-3``."""
 
     @abstractmethod
     def does(self) -> str:
-        """What happens to the target, in a verb: ``killed``, ``slowed to 10 %``."""
+        """The failure as a participle: ``killed``, ``slowed to 10 %``."""
 
     @abstractmethod
     def problems(self, cluster: Cluster) -> Iterator[str]:
-        """Why it cannot be made in that cluster."""
+        """The reasons why it cannot be injected into that cluster."""
 
     @abstractmethod
-    def strike(self, faulty: Faulty, cluster: Cluster) -> Undo:
-        """Break it; returns how to put it back."""
+    def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
+        """Inject it; returns a function that undoes it."""
 
-    def touches_copies(self, cluster: Cluster) -> bool:
-        """Whether blocks lose copies, or their master, while it lasts."""
-        return self.takes_copies
+    def affects_replicas(self, cluster: Cluster) -> bool:
+        """Whether blocks lose replicas, or the NameNode, during the fault."""
+        return self.removes_replicas
 
     def engine(self) -> str | None:
-        """The engine beside Hadoop whose part it breaks; None: Hadoop's, or hardware."""
+        """The engine other than Hadoop whose daemon fails; None for Hadoop and hardware."""
         return None
 
+    def within_phase(self) -> bool:
+        """Whether it ends with its phase, because its target runs only in that phase."""
+        return False
+
     def moment(self) -> str:
-        """When it strikes: ``5 s into``, ``50 % into``, ``at the start of``."""
+        """The time of the fault: ``5 s into``, ``50 % into``, ``at the start of``."""
         if self.at is not None:
             return f"{format_fraction(self.at)} into"
         return f"{format_duration(self.after)} into" if self.after else "at the start of"
 
     def words(self, cluster: Cluster, phase: str | None = None) -> str:
-        """The whole fault: ``the datanode on worker-3 killed 5 s into terasort, for 20 s``."""
+        """The fault in words: ``the datanode on worker-3 killed 5 s into terasort, for 20 s``."""
         where = self.phase or phase or "the first phase"
-        until = "to the end" if self.lasts is None else f"for {format_duration(self.lasts)}"
+        end = "to the end of the phase" if self.within_phase() else "to the end"
+        until = end if self.lasts is None else f"for {format_duration(self.lasts)}"
         return f"{self.target(cluster)} {self.does()} {self.moment()} {where}, {until}"
 
 
 def holders(cluster: Cluster, role: str) -> list[str]:
-    """Names of the nodes that play a role, in the order of the description."""
+    """Names of the nodes with a role, in the order of the description."""
     return [node.name for node in cluster.nodes() if role in node.roles]
 
 
 def node_of(cluster: Cluster, name: str) -> Node | None:
-    """The node of a name; of a machine with guests, its first guest."""
+    """The node with a name; for a machine with guests, its first guest."""
     nodes = list(cluster.nodes())
     named = (node for node in nodes if node.name == name)
     return next(named, None) or next((node for node in nodes if node.host == name), None)
 
 
 def unknown_host(cluster: Cluster, name: str) -> str:
-    """The message for a host that is not there."""
+    """The message for an unknown host."""
     known = [node.name for node in cluster.nodes()]
     shown = ", ".join(known[:8]) + (" ..." if len(known) > 8 else "")
     return f"there is no host '{name}'; the hosts are {shown}"

@@ -1,4 +1,4 @@
-"""Cables that are pulled: of a host, or of a whole rack."""
+"""Network links that are cut: of a host, or of a rack."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from windtunnel.cluster import Cluster, blame
-from windtunnel.engines.faulty import Faulty, Part, Undo
+from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.study.faults.base import Options, node_of, unknown_host
 
 
 class CutLink(Options):
-    """The link of a host or of a rack carries nothing; give one of the two."""
+    """The link of a host or of a rack transfers no data; set either `host` or `rack`."""
 
     part: ClassVar[Part] = "links"
-    takes_copies: ClassVar[bool] = True
+    removes_replicas: ClassVar[bool] = True
 
     kind: Literal["cut-link"] = Field(description="Name of the fault.")
-    host: str | None = Field(None, description="The host that is cut off.")
-    rack: str | None = Field(None, description="The rack that is cut off from the others.")
+    host: str | None = Field(None, description="Host whose link is cut.")
+    rack: str | None = Field(None, description="Rack whose uplink is cut.")
 
     @model_validator(mode="after")
     def _one_link(self) -> CutLink:
@@ -33,18 +33,18 @@ class CutLink(Options):
         return f"the link of {self.host}" if self.host else f"the uplink of {self.rack}"
 
     def does(self) -> str:
-        """It is cut."""
+        """Cut."""
         return "cut"
 
     def problems(self, cluster: Cluster) -> Iterator[str]:
-        """One host or rack of the description."""
+        """The host or rack must be in the description."""
         if self.host is not None and node_of(cluster, self.host) is None:
             yield unknown_host(cluster, self.host)
         elif self.rack is not None and self.rack not in (racks := _racks(cluster)):
             yield f"there is no rack '{self.rack}'; the racks are {', '.join(racks) or 'not given'}"
 
-    def strike(self, faulty: Faulty, cluster: Cluster) -> Undo:
-        """Pull the cable."""
+    def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
+        """Cut the link."""
         return faulty.cut(self.host or self.rack or "")
 
 

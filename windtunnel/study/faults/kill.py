@@ -1,4 +1,4 @@
-"""Daemons that die: one of them, or all of a host."""
+"""Daemons that are killed: a single one, or all of a host."""
 
 from __future__ import annotations
 
@@ -7,81 +7,78 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from windtunnel.cluster import Cluster
-from windtunnel.engines.faulty import Faulty, Part, Undo
+from windtunnel.cluster import ROLES, Cluster, RoleEntry
+from windtunnel.cluster.roles import HADOOP, KillableRole
+from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.engines.registry import ENGINES
 from windtunnel.study.faults.base import Options, holders, node_of, unknown_host
 
-_COPIES = ("namenode", "datanode")
-_ENGINE_OF = {
-    "zookeeper": "hbase",
-    "hmaster": "hbase",
-    "regionserver": "hbase",
-    "kudu-master": "kudu",
-    "kudu-tserver": "kudu",
-}
-
 
 class KillDaemon(Options):
-    """SIGKILL of one daemon; with `lasts` it is started again after that time."""
+    """SIGKILL of one daemon; with `lasts`, the daemon is restarted after that time."""
 
     part: ClassVar[Part] = "daemons"
 
     kind: Literal["kill-daemon"] = Field(description="Name of the fault.")
-    role: Literal[
-        "datanode",
-        "nodemanager",
-        "namenode",
-        "resourcemanager",
-        "zookeeper",
-        "hmaster",
-        "regionserver",
-        "kudu-master",
-        "kudu-tserver",
-    ] = Field(description="The daemon; the last five are those of HBase and of Kudu.")
-    host: str | None = Field(None, description="Its host; left out: the last that plays the role.")
+    role: KillableRole = Field(
+        description="The daemon; see [what can be killed](faults.md#what-can-be-killed)."
+    )
+    host: str | None = Field(
+        None, description="Host of the daemon; default: the last one with the role."
+    )
 
     def on(self, cluster: Cluster) -> str:
         """The host of the daemon."""
         return self.host or next(reversed(self._able(cluster)), "no host")
 
+    @property
+    def entry(self) -> RoleEntry:
+        """The entry of the role in the table of roles."""
+        return ROLES[self.role]
+
     def _able(self, cluster: Cluster) -> list[str]:
-        """The hosts that the daemon runs on."""
+        """The hosts on which the daemon runs."""
         if (engine := self.engine()) is not None:
-            return list(ENGINES[engine].placed(cluster)[self.role])
-        return holders(cluster, self.role)
+            kind = ENGINES.get(engine)
+            return list(kind.placed(cluster)[self.entry.name]) if kind else []
+        return holders(cluster, self.entry.name)
 
     def engine(self) -> str | None:
-        """The engine that has such a role."""
-        return _ENGINE_OF.get(self.role)
+        """The engine that has the role."""
+        engine = self.entry.engine
+        return None if engine == HADOOP else engine
+
+    def within_phase(self) -> bool:
+        """Whether the daemon runs only in one phase, as Trino's servers do."""
+        return self.entry.within_phase
 
     def target(self, cluster: Cluster) -> str:
         """The daemon and its host."""
-        return f"the {self.role} on {self.on(cluster)}"
+        return f"the {self.entry.name} on {self.on(cluster)}"
 
     def does(self) -> str:
-        """It dies."""
+        """Killed."""
         return "killed"
 
     def problems(self, cluster: Cluster) -> Iterator[str]:
-        """The host must play the role."""
+        """The host must have the role."""
         host = self.on(cluster)
         if self.host is not None and node_of(cluster, host) is None:
             yield unknown_host(cluster, host)
         elif host not in (able := self._able(cluster)):
-            yield f"no {self.role} runs on {host}; it runs on {', '.join(able) or 'no host'}"
+            yield f"no {self.entry.name} runs on {host}; it runs on {', '.join(able) or 'no host'}"
 
-    def strike(self, faulty: Faulty, cluster: Cluster) -> Undo:
-        """Kill it."""
-        return faulty.kill_daemon(self.role, self.on(cluster))
+    def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
+        """Kill the daemon."""
+        return faulty.kill_daemon(self.entry.name, self.on(cluster))
 
-    def touches_copies(self, cluster: Cluster) -> bool:
-        """Daemons of HDFS hold copies, or know where they are."""
-        return self.role in _COPIES
+    def affects_replicas(self, cluster: Cluster) -> bool:
+        """Whether the daemon stores replicas, or knows where they are."""
+        return self.entry.replicas
 
 
 class KillHost(Options):
-    """SIGKILL of all daemons of a host with all their containers; `lasts` as above."""
+    """SIGKILL of all daemons and containers of a host; `lasts` as for `kill-daemon`."""
 
     part: ClassVar[Part] = "daemons"
 
@@ -93,22 +90,22 @@ class KillHost(Options):
         return f"all daemons of {self.host}"
 
     def does(self) -> str:
-        """They die."""
+        """Killed."""
         return "killed"
 
     def problems(self, cluster: Cluster) -> Iterator[str]:
-        """Daemons must run on it."""
+        """The host must run daemons."""
         node = node_of(cluster, self.host)
         if node is None or node.name != self.host:
             yield unknown_host(cluster, self.host)
-        elif not {*node.roles} - {"client"}:
+        elif not any(ROLES[role].main for role in node.roles):
             yield f"no daemon runs on {self.host}"
 
-    def strike(self, faulty: Faulty, cluster: Cluster) -> Undo:
-        """Kill all."""
+    def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
+        """Kill all daemons."""
         return faulty.kill_host(self.host)
 
-    def touches_copies(self, cluster: Cluster) -> bool:
-        """As with its daemons."""
+    def affects_replicas(self, cluster: Cluster) -> bool:
+        """Whether one of its daemons stores replicas, or knows where they are."""
         node = node_of(cluster, self.host)
-        return node is not None and bool({*_COPIES} & {*node.roles})
+        return node is not None and any(ROLES[role].replicas for role in node.roles)

@@ -1,7 +1,7 @@
-"""Calibration of the tunnel: every shaped part is set, measured and judged.
+"""Calibration: it sets, measures and judges every limited resource.
 
-Only the fabric is built, without Hadoop. Plans that differ in rates alone share a fabric, which
-is changed while it stands; what one of them has measured is not measured again.
+It builds only the fabric, without Hadoop. Plans that differ only in rates share a fabric, whose
+limits are changed between them; a resource with the same limit is measured once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import itertools
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,31 +18,28 @@ import psutil
 
 from windtunnel import __version__
 from windtunnel.errors import NotRealisableError, StorageFullError
+from windtunnel.hosts.fabric.lifetime import standing
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan
-from windtunnel.hosts.fabric.standing import standing
 from windtunnel.hosts.fabric.state import capabilities
-from windtunnel.hosts.remains import state_root
+from windtunnel.hosts.leftovers import state_root
 from windtunnel.results.calibration import CalibrationRecord, CalibrationResource
-from windtunnel.testbeds.scaled.bench import LONGER, Bench, probe_bytes
+from windtunnel.testbeds.base import Progress
+from windtunnel.testbeds.scaled.probing import LONGER, Bench, probe_bytes
 from windtunnel.testbeds.scaled.shaped import (
     Shaped,
     Stage,
     batches,
     instrumented,
+    machine_limits,
     new_parts,
-    walls,
 )
 
-Progress = Callable[[str, int, int], None]
-"""Told what is measured next, how many parts are done, and how many there are."""
-
-# Share of what the machine below can do that a batch may ask for: beyond it, the machine and
-# not the limits would be measured.
+# Fraction of the capacity of the host machine that a batch may use. Above it, the measurement would
+# show the host machine and not the limits.
 _CARRIED = 0.5
 _SPARE_BYTES = 512 << 20
-_LEAST_DISK_BYTES = 384 << 20  # xfs makes none below 300 MiB; the images are sparse
+_LEAST_DISK_BYTES = 384 << 20  # xfs requires 300 MiB; the images are sparse
 _BUSY_BEFORE = 0.30
-_LISTED = 8
 _MBIT = 1e6 / 8
 _SWEEP = ((25, 5, 0.25), (100, 20, 0.5), (400, 50, None))  # NIC Mbit/s, disk MB/s, cores
 
@@ -52,16 +49,16 @@ def calibrate(
     progress: Progress = lambda what, done, total: None,
     known: Sequence[CalibrationResource] = (),
 ) -> CalibrationRecord:
-    """Measure all that plans set; the judgement is in the record.
+    """Measure all resources that the plans limit; the record contains the result.
 
-    Parts that are ``known`` are not measured again.
+    Resources that are ``known`` are not measured again.
 
     Raises
     ------
     NotRealisableError
-        If this machine can make no virtual hosts.
+        If this machine does not support virtual hosts.
     StorageFullError
-        If there is no room for the probes' files.
+        If there is no space for the files of the probes.
     DeploymentError
         If the fabric cannot be built, or a probe fails.
     """
@@ -70,12 +67,15 @@ def calibrate(
     busy = psutil.cpu_percent(interval=0.5) / 100
     fabrics = list(_fabrics(plans))
     total = sum(len(new) for _, new in new_parts(itertools.chain(*fabrics)))
-    work = _Work(total + len(walls(1)), progress, known)
+    work = _Work(total + len(machine_limits(1)), progress, known)
     for built in fabrics:
         work.measure(built)
     notes = [*work.notes, *_notes(plans, work.got)]
     if busy > _BUSY_BEFORE:
-        notes.append(f"the machine was {busy:.0%} busy with other work: CPU quotas may read low")
+        notes.append(
+            f"the machine was {busy:.0%} busy with other work, so that the measured CPU quotas "
+            "can be too low"
+        )
     return CalibrationRecord(
         measured_at=began,
         took_s=time.time() - began,
@@ -91,7 +91,7 @@ def calibrate(
 
 
 class _Work:
-    """What has been measured so far, over several fabrics; ``got`` by the machine below."""
+    """The measurements so far, of several fabrics; ``got`` are those of the host machine."""
 
     def __init__(
         self, total: int, progress: Progress, known: Sequence[CalibrationResource]
@@ -105,9 +105,9 @@ class _Work:
         self._progress = progress
 
     def measure(self, plans: Sequence[FabricPlan]) -> None:
-        """Measure what is new in plans that one fabric can be shaped to."""
+        """Measure the new resources of plans that can use the same fabric."""
         size = _disk_bytes(plans)
-        _see_to_room(plans)
+        _check_space(plans)
         self._progress("building virtual hosts", len(self.found), self._total)
         first = instrumented(plans[0], size)
         with standing(first, "calibration") as fabric:
@@ -115,7 +115,7 @@ class _Work:
             bench = Bench(fabric, plans[0])
             processors = psutil.cpu_count() or 1
             if not self.got:
-                for part in walls(processors):
+                for part in machine_limits(processors):
                     self._note(bench.measure(part.stage, [part]))
                     self.got[part.stage] = self.found[part][0]
             for plan, parts in new_parts(plans):
@@ -136,7 +136,7 @@ class _Work:
 
 
 def refuse_without_rights() -> None:
-    """Raise NotRealisableError where this machine can make no virtual hosts."""
+    """Raise NotRealisableError if this machine does not support virtual hosts."""
     lacks = [lack for lack in capabilities() if lack.fatal]
     if lacks:
         raise NotRealisableError(
@@ -145,39 +145,8 @@ def refuse_without_rights() -> None:
         )
 
 
-def refuse_if_off(record: CalibrationRecord) -> None:
-    """Raise NotRealisableError, naming the parts, if some are off by more than 10 %."""
-    off = record.off
-    if not off:
-        return
-    shown = [_words(resource) for resource in off[:_LISTED]]
-    if len(off) > _LISTED:
-        shown.append(f"and {len(off) - _LISTED} more")
-    raise NotRealisableError(
-        "the tunnel does not give what it is set to (more than 10 % off):\n    - "
-        + "\n    - ".join([*shown, *(f"note: {note}" for note in record.notes)]),
-        remedy="end other work on this machine and run the same command again, or choose a scale "
-        "with a smaller rate; 'windtunnel calibrate scaled STUDY' shows all parts.",
-    )
-
-
-def _words(resource: CalibrationResource) -> str:
-    assert resource.set is not None
-    assert resource.ratio is not None
-    return (
-        f"{resource.kind}, {resource.name}: set {_value(resource.set, resource.unit)}, got "
-        f"{_value(resource.got, resource.unit)} ({resource.ratio - 1:+.0%})"
-    )
-
-
-def _value(value: float, unit: str) -> str:
-    if unit == "bytes/s":
-        return f"{value / 1e6:.3g} MB/s"
-    return f"{value:.3g} {unit}"
-
-
 def boot() -> str:
-    """The kernel's id of the machine's present start; "unknown" where it tells none."""
+    """The id of the current boot; "unknown" if the kernel does not report one."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -185,7 +154,7 @@ def boot() -> str:
 
 
 def sweep(plan: FabricPlan) -> list[FabricPlan]:
-    """A plan, and the same with slow to fast parts of each kind, on as many hosts as there are.
+    """A plan, and the same plan with slow to fast resources of each kind, on all its hosts.
 
     NIC 25, 100, 400 Mbit/s; disk 5, 20, 50 MB/s; CPU 0.25, 0.5 cores.
     """
@@ -212,7 +181,7 @@ def _swept(host: HostPlan, mbit: float, mbytes: float, cores: float | None) -> H
 
 
 def _fabrics(plans: Iterable[FabricPlan]) -> Iterator[list[FabricPlan]]:
-    """Plans by the fabric that can be shaped to them; the largest, which is built, first."""
+    """Plans grouped by fabric; the largest plan of a group, which is built, comes first."""
     found: list[list[FabricPlan]] = []
     for plan in sorted(plans, key=lambda plan: -sum(1 + len(h.disks) for h in plan.hosts)):
         home = next((group for group in found if _can_become(group[0], plan)), None)
@@ -236,9 +205,9 @@ def _can_become(built: FabricPlan, plan: FabricPlan) -> bool:
     )
 
 
-def _fixed(host: HostPlan, asked: HostPlan) -> tuple[object, ...]:
-    """What of a host cannot be changed while it stands, as far as ``asked`` needs it."""
-    names = {disk.name for disk in asked.disks}
+def _fixed(host: HostPlan, wanted: HostPlan) -> tuple[object, ...]:
+    """The properties of a host that cannot be changed, as far as ``wanted`` needs them."""
+    names = {disk.name for disk in wanted.disks}
     guests = tuple((guest.name, guest.cpu_cores, guest.disks) for guest in host.guests)
     disks = names & {disk.name for disk in host.disks}
     return host.rack, host.mtu, host.latency_s, host.controller_bytes_s is None, guests, disks
@@ -249,7 +218,7 @@ def _disks(plans: Iterable[FabricPlan]) -> Iterator[DiskPlan]:
 
 
 def _disk_bytes(plans: Sequence[FabricPlan]) -> int:
-    """Room on each disk for the longest file of a probe."""
+    """Space on each disk for the longest file of a probe."""
     files = [probe_bytes(None), *map(_file_bytes, _disks(plans))]
     return max(_LEAST_DISK_BYTES, int(max(files) * 1.25) >> 20 << 20)
 
@@ -259,8 +228,8 @@ def _file_bytes(disk: DiskPlan) -> int:
     return max(probe_bytes(rate, LONGER) for rate in rates)
 
 
-def _see_to_room(plans: Sequence[FabricPlan]) -> None:
-    """Raise StorageFullError if the probes' files would fill the disk below."""
+def _check_space(plans: Sequence[FabricPlan]) -> None:
+    """Raise StorageFullError if the files of the probes would fill the disk of the machine."""
     most = max(sum(map(_file_bytes, _disks([plan]))) for plan in plans)
     needed = most // LONGER + _SPARE_BYTES
     there = next(path for path in (state_root(), *state_root().parents) if path.exists())
@@ -273,26 +242,26 @@ def _see_to_room(plans: Sequence[FabricPlan]) -> None:
 
 
 def _notes(plans: Iterable[FabricPlan], got: dict[Stage, float]) -> Iterator[str]:
-    """Where all parts at once ask for more than the machine below can do."""
+    """Notes on resources whose limits together exceed the capacity of the host machine."""
     sums: dict[Stage, float] = {}
     for plan in plans:
-        asked: dict[Stage, float] = {
+        limits: dict[Stage, float] = {
             "network": sum(host.nic_bytes_s or 0.0 for host in plan.hosts),
             "read cold": sum(_disks_together(host, "read_bytes_s") for host in plan.hosts),
             "write direct": sum(_disks_together(host, "write_bytes_s") for host in plan.hosts),
         }
-        sums |= {stage: max(rate, sums.get(stage, 0.0)) for stage, rate in asked.items()}
+        sums |= {stage: max(rate, sums.get(stage, 0.0)) for stage, rate in limits.items()}
     nouns: dict[Stage, str] = {
         "network": "NICs",
         "read cold": "disks when read",
         "write direct": "disks when written",
     }
     for stage, rate in sums.items():
-        noun, wall = nouns[stage], got.get(stage)
-        if wall is not None and rate > wall:
+        noun, capacity = nouns[stage], got.get(stage)
+        if capacity is not None and rate > capacity:
             yield (
-                f"all {noun} at once are set to {rate / 1e6:.0f} MB/s, and this machine gives "
-                f"{wall / 1e6:.0f} MB/s: a trial that needs them all at once is limited by it"
+                f"all {noun} together are set to {rate / 1e6:.0f} MB/s, but this machine provides "
+                f"{capacity / 1e6:.0f} MB/s, which limits a trial that uses all at the same time"
             )
 
 

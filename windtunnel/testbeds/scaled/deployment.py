@@ -1,4 +1,4 @@
-"""A Hadoop cluster of virtual hosts: every daemon, container and client runs inside its host."""
+"""A Hadoop cluster on virtual hosts: every daemon, container and client runs inside its host."""
 
 from __future__ import annotations
 
@@ -11,86 +11,99 @@ from typing import TYPE_CHECKING, ClassVar
 import psutil
 
 from windtunnel.cluster import Cluster
-from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, Placement, plan_layout
+from windtunnel.engines.hadoop.layout import (
+    MAIN_CLASS,
+    Layout,
+    Placement,
+    Surroundings,
+    plan_layout,
+)
 from windtunnel.engines.hadoop.membership import Membership
-from windtunnel.engines.hadoop.software import Software
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.virtual import VirtualHost
-from windtunnel.hosts.isolation.inside import Place
+from windtunnel.hosts.isolation.confine import Place
 from windtunnel.hosts.isolation.policy import Isolation
 from windtunnel.probes.virtual import VirtualHosts
-from windtunnel.testbeds.base import Tell
+from windtunnel.testbeds.base import Notify
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
-from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.scaled.faults import ScaledFaults
-from windtunnel.testbeds.scaled.limits import shape, unlimited
-from windtunnel.testbeds.scaled.model import scaled
+from windtunnel.testbeds.scaled.live_limits import shape, unlimited
 from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.scale_model import scaled
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.topology import racks, script
 
 if TYPE_CHECKING:
-    from windtunnel.probes.sampler import Source  # it loads pyarrow, which 'plan' does without
+    from windtunnel.results.sample import Source
 
 
 class ScaledDeployment(HadoopDeployment):
     """A cluster of the scale model.
 
-    ``cluster`` is the full-size description, ``model`` what Hadoop is set up by, ``shaped``
-    what the virtual hosts are limited to now, ``built`` the model that the hosts were built for.
+    ``cluster`` is the full-size description, ``model`` the description that Hadoop's settings
+    follow, ``shaped`` the current limits of the virtual hosts, ``built`` the model for which the
+    hosts were built.
     """
 
     testbed: ClassVar[str] = "scaled"
-    # the supervisor undoes the fabric already, when the last process has ended
+    # the supervisor also removes the fabric when the last process has ended
     parts: ClassVar[tuple[str, ...]] = (*HadoopDeployment.parts, "fabric")
 
     def __init__(
-        self, cluster: Cluster, software: Software, logs: Path, isolation: Isolation, scale: Scale
+        self,
+        cluster: Cluster,
+        installed: Installed,
+        logs: Path,
+        isolation: Isolation,
+        notify: Notify,
+        scale: Scale,
     ) -> None:
         self.scale = scale
         self.model = self.built = scaled(cluster, scale)
         self.shaped = fabric_plan(cluster, scale)
-        super().__init__(cluster, software, logs, isolation)
+        super().__init__(cluster, installed, logs, isolation, notify)
         self.faulty = ScaledFaults(self)
 
-    def start(self, tell: Tell) -> None:
+    def start(self) -> None:
         """Build the fabric, start the daemons, wait until they are ready."""
-        super().start(tell)
+        super().start()
         shape(self.fabric, unlimited(self.shaped), self.shaped)
         self.membership = Membership(self.daemons, self.files, self.transfers, self.shared)
         for note in self.fabric.notes:
-            tell(note)
+            self.notify(note)
 
     def place(self) -> list[Placement]:
         """The virtual hosts, or their guests, in the order of the description."""
         self.fabric = Fabric(self.registration, self.supervisor, self.logs)
         self.virtual = self.fabric.build(self.shaped)
-        # daemons start as fast as they can
+        # daemons start without limits
         shape(self.fabric, self.shaped, unlimited(self.shaped))
         return self.placements(self.model, self.shaped)
 
     @contextmanager
     def unshaped(self, *, cpu_only: bool = False) -> Iterator[None]:
-        """Without limits of CPU, NICs, uplinks and disks: for what no trial measures.
+        """Lift the limits of CPU, NICs, uplinks and disks for work that no trial measures.
 
-        At its end all that was written is on the disks, and the limits are those of ``shaped``.
+        At its end, written data is flushed to the disks, and the limits are those of ``shaped``.
         """
         lifted = unlimited(self.shaped, cpu_only=cpu_only)
         shape(self.fabric, self.shaped, lifted)
         try:
             yield
         except BaseException:
-            with suppress(DeploymentError):  # hosts that are gone are a consequence, not the cause
+            with suppress(DeploymentError):  # missing hosts are a consequence of the first error
                 shape(self.fabric, lifted, self.shaped)
             raise
         if not cpu_only:
-            os.sync()  # at the model's rates it would take long, in the middle of a phase
+            os.sync()  # at the rates of the model, the flush would slow down the next phase
         shape(self.fabric, lifted, self.shaped)
 
     def placements(self, model: Cluster, plan: FabricPlan) -> list[Placement]:
-        """Roles and disks of the nodes of a description, on the hosts that stand."""
+        """Roles and disks of the nodes of a description, on the existing hosts."""
         disks = disks_by_node(plan)
         placed = []
         for node in model.nodes():
@@ -104,25 +117,27 @@ class ScaledDeployment(HadoopDeployment):
         return placed
 
     def plan(self, placements: Sequence[Placement]) -> Layout:
-        """Settings for hosts with addresses, disks and limits of their own."""
+        """Settings for hosts with their own addresses, disks and limits."""
         return self.layout_of(self.model, placements)
 
     def layout_of(self, model: Cluster, placements: Sequence[Placement]) -> Layout:
-        """Settings by a model's description on some of the standing hosts."""
+        """Settings of a model on some of the existing hosts."""
         return plan_layout(
             model,
             self.software,
             placements,
-            cores=psutil.cpu_count() or 1,
-            memory_bytes=psutil.virtual_memory().total,
-            hosts_file=self.hosts_file,
-            own_networks=True,
-            more=Membership.settings(self.shared) | self._topology(model),
-            shared=self.shared,
+            Surroundings(
+                cores=psutil.cpu_count() or 1,
+                memory_bytes=psutil.virtual_memory().total,
+                hosts_file=self.hosts_file,
+                own_networks=True,
+                more=Membership.settings(self.shared) | self._topology(model),
+                shared=self.shared,
+            ),
         )
 
     def _topology(self, model: Cluster) -> dict[str, str]:
-        """One script for each kind of topology, with all hosts that stand."""
+        """The setting with the script of the topology, which contains all existing hosts."""
         rack_of = racks(self.built.model_copy(update={"storage": model.storage}))
         if not rack_of:
             return {}
@@ -135,31 +150,31 @@ class ScaledDeployment(HadoopDeployment):
 
     @property
     def client(self) -> Host:
-        """The first host with the role ``client``, else the first host."""
+        """The first host with the role ``client``, or the first host if there is none."""
         clients = self.model.nodes_with("client")
         return self.virtual[clients[0].name] if clients else self.hosts[0]
 
     @property
     def entrance(self) -> Place:
-        """The client host as a process enters it."""
+        """The namespaces of the client host, which a process enters."""
         host = self.client
         assert isinstance(host, VirtualHost)
         return host.place
 
     @property
     def client_folder(self) -> Path:
-        """A folder on the client's first disk; without disks, on this machine's."""
+        """A folder on the first disk of the client; without disks, on that of this machine."""
         host = self.client
         assert isinstance(host, VirtualHost)
         first = next(iter(host.disks.values()), host.root)
         return first / "client"
 
     def sources(self) -> Sequence[Source]:
-        """What each virtual host counts, for the sampler."""
+        """The counters of each virtual host, for the sampler."""
         return [VirtualHosts(list(self.virtual.values()), self._cores)]
 
     def _cores(self, name: str) -> float | None:
-        """CPU quota of a host or guest now; of a guest, no more than its host's."""
+        """The current CPU quota of a host or guest; that of a guest is at most that of its host."""
         for host in self.shaped.hosts:
             own = {guest.name: guest.cpu_cores for guest in host.guests} | {host.name: None}
             if name in own:
@@ -169,7 +184,7 @@ class ScaledDeployment(HadoopDeployment):
 
 
 def disks_by_node(plan: FabricPlan) -> Mapping[str, Sequence[str]]:
-    """Names of the disks that each host or guest uses."""
+    """The names of the disks of each host or guest."""
     found: dict[str, Sequence[str]] = {}
     for host in plan.hosts:
         names = [disk.name for disk in host.disks]

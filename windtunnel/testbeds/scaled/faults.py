@@ -1,41 +1,52 @@
-"""Faults of virtual hosts: cables that are cut, parts that limp, disks that are full."""
+"""Faults of virtual hosts: cut links, degraded disks and NICs, full disks."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from windtunnel.engines.faulty import Undo
+from windtunnel.engines.faults import Undo
 from windtunnel.errors import NotRealisableError
-from windtunnel.hosts.fabric.plan import DiskPlan, HostPlan
-from windtunnel.testbeds.hadoop_faults import HadoopFaults
-
-if TYPE_CHECKING:
-    from windtunnel.testbeds.scaled.deployment import ScaledDeployment
+from windtunnel.hosts.fabric.fabric import Fabric
+from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan
+from windtunnel.hosts.fabric.virtual import VirtualHost
+from windtunnel.testbeds.hadoop_faults import HadoopFaults, RunningCluster
 
 BALLAST = "windtunnel-ballast"
 _LARGEST_PIECE = 64 << 20
 _SMALLEST_PIECE = 64 << 10
 
 
-class ScaledFaults(HadoopFaults):
-    """Also breaks what a virtual host is shaped by. Every limit stands in the fabric's ledger."""
+class RunningModel(RunningCluster, Protocol):
+    """The parts of a scale model that faults of the hardware need in addition."""
 
-    def __init__(self, deployment: ScaledDeployment) -> None:
+    fabric: Fabric
+    shaped: FabricPlan
+    virtual: Mapping[str, VirtualHost]
+
+    def unshaped(self, *, cpu_only: bool = False) -> AbstractContextManager[None]:
+        """Lift the limits of the hosts for a time."""
+
+
+class ScaledFaults(HadoopFaults):
+    """Also injects faults into links, disks and NICs; the ledger of the fabric has every limit."""
+
+    def __init__(self, deployment: RunningModel) -> None:
         super().__init__(deployment)
         self._model = deployment
 
     def cut(self, name: str) -> Undo:
-        """Pull the cable of a host or of a rack."""
+        """Cut the link of a host or of a rack."""
         self._model.fabric.cut(name)
         return lambda: self._model.fabric.mend(name)
 
     def slow_disk(self, host: str, disk: int, share: float) -> Undo:
-        """Leave a share of the rates of one disk, counted from 1."""
+        """Reduce the rates of one disk, counted from 1, to a fraction."""
         machine, plan = self._disk(host, disk)
         slow = replace(
             plan,
@@ -46,43 +57,45 @@ class ScaledFaults(HadoopFaults):
         )
         if slow == plan:
             raise NotRealisableError(
-                f"disk {disk} of {host} has no rate of which a share could be left",
-                remedy="describe its read_rate and write_rate.",
+                f"disk {disk} of {host} has no rates that could be reduced",
+                remedy="add its read_rate and write_rate to the description.",
             )
         fabric = self._model.fabric
         fabric.set_disk(machine.name, plan.name, slow)
         return lambda: fabric.set_disk(machine.name, plan.name, plan)
 
     def slow_nic(self, host: str, share: float) -> Undo:
-        """Leave a share of the rate of a host's NIC, both directions."""
+        """Reduce the rate of the NIC of a host to a fraction, in both directions."""
         machine = self._machine(host)
         rate = machine.nic_bytes_s
         if rate is None:
             raise NotRealisableError(
-                f"the NIC of {host} has no rate of which a share could be left",
-                remedy="describe its rate.",
+                f"the NIC of {host} has no rate that could be reduced",
+                remedy="add its rate to the description.",
             )
         self._model.fabric.set_nic_rate(machine.name, rate * share)
         return lambda: self._model.fabric.set_nic_rate(machine.name, rate)
 
     def fill_disk(self, host: str, disk: int, share: float) -> Undo:
-        """Fill one disk with a file that takes room and writes nothing."""
+        """Fill one disk with a file that allocates space without writing data."""
         _, plan = self._disk(host, disk)
         ballast = self._model.virtual[self._node(host)].disks[plan.name] / BALLAST
         fill(ballast, share)
         return lambda: ballast.unlink(missing_ok=True)
 
     def restore(self, *, copies: bool) -> None:
-        """As everywhere; daemons start without CPU quotas, which no trial measures."""
+        """Restore the cluster; daemons start without CPU quotas, because no trial measures it."""
         with self._model.unshaped(cpu_only=True):
             super().restore(copies=copies)
 
     def _machine(self, host: str) -> HostPlan:
-        """The virtual host of a name, or the one that carries a guest of that name."""
+        """The virtual host with a name, or the one with a guest of that name."""
         for machine in self._model.shaped.hosts:
             if host in (machine.name, *(guest.name for guest in machine.guests)):
                 return machine
-        raise NotRealisableError(f"no host '{host}' stands", remedy="name one that is described.")
+        raise NotRealisableError(
+            f"there is no host '{host}'", remedy="use a host of the cluster description."
+        )
 
     def _node(self, host: str) -> str:
         machine = self._machine(host)
@@ -94,15 +107,15 @@ class ScaledFaults(HadoopFaults):
         if disk > len(machine.disks):
             raise NotRealisableError(
                 f"{host} has {len(machine.disks)} disks and no disk {disk}",
-                remedy="count its disks for data from 1.",
+                remedy="use the number of a data disk, counted from 1.",
             )
         return machine, machine.disks[disk - 1]
 
 
 def fill(ballast: Path, share: float, take: Callable[[int, int, int], None] | None = None) -> None:
-    """Make a file that fills the file system below it to ``share``, without writing data.
+    """Create a file that fills its file system to ``share``, without writing data.
 
-    Pieces become smaller where the file system has no room for a whole one. Raises OSError.
+    The allocated pieces become smaller when a piece no longer fits. Raises OSError.
     """
     take = take or os.posix_fallocate
     size = os.statvfs(ballast.parent)

@@ -1,10 +1,10 @@
-"""A scale for the machine at hand: as fast as it can carry while a fifth of it stays idle.
+"""A scale for this machine: the largest rate that leaves a fifth of its capacity idle.
 
-The rate is the largest at which CPU quotas, disks and NICs together stay below the machine's
-own limits, so that the shaped parts bind. Then tasks: where the machine's memory cannot hold
-the described number of slots, slots, blocks, buffers and disks are lumped by one factor, which
-keeps waves, spills and streams per disk. Then the data: as much as a trial's time and the
-free disk allow.
+The rate is the largest at which CPU quotas, disks and NICs together stay below the limits of the
+machine, so that the limited resources bind. If the memory of the machine does not suffice for the
+described number of slots, slots, blocks, buffers and disks are combined by one factor, which keeps
+waves, spills and streams per disk. The data fraction is the largest that the time of a trial and
+the free disk space allow.
 """
 
 from __future__ import annotations
@@ -23,35 +23,41 @@ import psutil
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.errors import NotRealisableError
 from windtunnel.results.record import SimilarityGroup
-from windtunnel.testbeds.scaled.fabric import fabric_plan
-from windtunnel.testbeds.scaled.model import CARRIERS, CLIENT_BYTES, MASTERS_BYTES, WORKER_BYTES
-from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
+from windtunnel.testbeds.base import Load
+from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale, format_share
+from windtunnel.testbeds.scaled.scale_model import (
+    CARRIERS,
+    CLIENT_BYTES,
+    MASTERS_BYTES,
+    WORKER_BYTES,
+)
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.similarity import (
     JVM_START_S,
-    Load,
     Size,
+    busiest_s,
     similarity,
     sizes,
 )
 from windtunnel.testbeds.scaled.tasks import MIB, number, tasks_of
 
-BUSY_AT_MOST = 0.80  # of the machine's CPUs and disk: see walls.py
+BUSY_AT_MOST = 0.80  # of the machine's CPUs and disk: see saturation.py
 MEMORY_AT_MOST = 0.85  # of the memory that is available
 DISK_AT_MOST = 0.50  # of the free disk
-# Cores for what is not shaped: masters, client, sampler, the kernel's shaping. An estimate.
+# Cores for everything without limits: masters, client, sampler, shaping by the kernel. An estimate.
 UNSHAPED_CORES = 0.3
-# A tbf at 1 Gb/s gave 864 Mb/s to a raw socket, at 100 Mb/s 94 (field notes): no faster NIC.
+# A tbf at 1 Gb/s transferred 864 Mb/s of a raw socket, at 100 Mb/s 94 (field notes).
 NIC_AT_MOST = 125e6
-TRIAL_S = 600.0  # a trial that is long enough to measure and short enough to repeat
+TRIAL_S = 600.0  # long enough to measure and short enough to repeat
 JOB_S = 10.0  # submission, application master, commit: stock pi took 21.7 s, two waves of it tasks
 DEPLOY_S = 45.0  # a rebuilt cluster of six workers on two cores
-ENOUGH_SLOTS = 4  # with 4 slots per host ratios came out within 3-4 % (field notes)
+ENOUGH_SLOTS = 4  # with 4 slots per host, ratios were accurate within 3-4 % (field notes)
 _PROBE_BYTES = 128 * MIB
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What carries the model; ``disk_bytes_s`` is what its disk under the state folder writes."""
+    """The host machine; ``disk_bytes_s`` is the write rate of the disk with the state folder."""
 
     cores: int
     memory_bytes: int
@@ -61,9 +67,9 @@ class Machine:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A scale, what to simplify first (paths of the description), and what comes of both.
+    """A scale, the simplifications of the description (by path), and their consequences.
 
-    ``limits`` say what decided; ``slots`` and ``disks`` are those of one worker.
+    ``limits`` state the reasons; ``slots`` and ``disks`` are those of one worker.
     """
 
     scale: Scale
@@ -80,7 +86,7 @@ class Proposal:
 
 
 def this_machine(folder: Path) -> Machine:
-    """This machine; its disk is measured by one write of 128 MiB below ``folder``."""
+    """This machine; one write of 128 MiB in ``folder`` measures its disk."""
     there = next(p for p in (folder, *folder.parents) if p.exists())
     return Machine(
         cores=psutil.cpu_count() or 1,
@@ -102,13 +108,13 @@ def _written_per_s(folder: Path) -> float:
 
 
 def memory_needed(cluster: Cluster, scale: Scale) -> int:
-    """Bytes that the hosts of a model may come to hold: their limits, masters and a client."""
+    """Maximum memory of the hosts of a model in bytes: their limits, masters and a client."""
     plan = fabric_plan(cluster, scale)
     return sum(h.memory_bytes or 0 for h in plan.hosts) + MASTERS_BYTES + CLIENT_BYTES
 
 
 def problems(cluster: Cluster, scale: Scale, machine: Machine) -> list[str]:
-    """Why a model does not fit a machine, or would meet its walls; empty if it does."""
+    """The reasons why a model does not fit a machine or would saturate it."""
     found = (
         too_large(cluster, scale, machine.memory_bytes),
         too_busy(cluster, scale, machine.cores),
@@ -117,47 +123,48 @@ def problems(cluster: Cluster, scale: Scale, machine: Machine) -> list[str]:
 
 
 def too_large(cluster: Cluster, scale: Scale, memory_bytes: int) -> str | None:
-    """Why the hosts of a model do not fit into so much memory; None if they do."""
+    """The reason why the hosts of a model exceed the memory; None if they do not."""
     needed = memory_needed(cluster, scale)
     if needed <= memory_bytes:
         return None
     return (
-        f"the hosts of the model need {needed / 2**30:.1f} GiB of memory, "
+        f"the hosts of the model need {needed / 2**30:.1f} GiB of memory; "
         f"{memory_bytes / 2**30:.1f} GiB are available"
     )
 
 
 def too_busy(cluster: Cluster, scale: Scale, machine_cores: int) -> str | None:
-    """Why the hosts of a model could take more of a machine's cores than may be busy."""
+    """The reason why the hosts of a model could saturate the cores; None if they cannot."""
     cores = sum(host.cpu_cores or 0.0 for host in fabric_plan(cluster, scale).hosts)
     if cores <= BUSY_AT_MOST * machine_cores:
         return None
     return (
-        f"the CPU quotas of the model add up to {cores:.2f} cores; of this machine's "
-        f"{machine_cores} cores {BUSY_AT_MOST * machine_cores:.2f} may be busy"
+        f"the CPU quotas of the model add up to {cores:.2f} cores; at most "
+        f"{BUSY_AT_MOST * machine_cores:.2f} of the {machine_cores} cores of this machine may be "
+        "busy"
     )
 
 
 def propose(
     clusters: Sequence[Cluster], loads: Sequence[Load], trials: int, machine: Machine
 ) -> Proposal:
-    """A scale for the clusters of a study, the baseline's first.
+    """A scale for the clusters of a study, that of the baseline first.
 
     Parameters
     ----------
     loads:
-        The workloads at full size (their ``model_bytes`` are worked out here).
+        The workloads at full size (their ``model_bytes`` are computed here).
     trials:
-        Trials of the whole study.
+        Number of trials of the study.
 
     Raises
     ------
     NotRealisableError
-        If a description lacks what is to be shaped, or the machine cannot carry its hosts.
+        If a description lacks a required value, or its hosts do not fit this machine.
     """
     base = clusters[0]
     rate, limits = _rate(clusters, machine)
-    changes = _lumped(base, clusters, machine)
+    changes = _combined(base, clusters, machine)
     simple = apply_overrides(base, changes) if changes else base
     size = sizes(simple, Scale(rate=rate, data=1.0))[1]
     starts = sum(_starts_s(load, simple, size) for load in loads) / max(len(loads), 1)
@@ -184,7 +191,7 @@ def propose(
 
 
 def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[str]]:
-    """The largest rate, one over a whole number, and what decided on it."""
+    """The largest rate with the reciprocal of a whole number, and its reasons."""
     bounds: dict[str, float] = {}
     for cluster in clusters:
         size = Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
@@ -209,13 +216,13 @@ def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[st
     return rate, lines
 
 
-def _lumped(base: Cluster, clusters: Sequence[Cluster], machine: Machine) -> dict[str, Any]:
-    """Paths and values by which slots are lumped until the machine's memory holds them.
+def _combined(base: Cluster, clusters: Sequence[Cluster], machine: Machine) -> dict[str, Any]:
+    """Changes (path -> value) that combine slots until the memory of the machine suffices.
 
     Raises
     ------
     NotRealisableError
-        If not even one slot per worker fits.
+        If the memory does not suffice for one slot per worker.
     """
     slots = min(_slots_that_fit(cluster, machine) for cluster in clusters)
     tasks = tasks_of(base)
@@ -233,7 +240,7 @@ def _lumped(base: Cluster, clusters: Sequence[Cluster], machine: Machine) -> dic
     for name, host in base.hosts.items():
         runs = any("nodemanager" in n.roles for n in base.nodes() if n.class_name == name)
         if runs and not host.vms and host.memory and host.memory > freed > 0:
-            # what fewer tasks leave must not become page cache
+            # the memory of the omitted tasks must not become page cache
             changes[f"hosts.{name}.memory"] = f"{round((host.memory - freed) / MIB)} MiB"
         for i, disk in enumerate(host.disks or ()):
             if disk.use == "data" and disk.count > 1 and disk.layout in (None, "jbod"):
@@ -268,17 +275,17 @@ def _slots_that_fit(cluster: Cluster, machine: Machine) -> int:
 
 
 def _slots_worth_it(slots: int) -> int:
-    """More slots than enough cost start-ups and tell nothing more."""
+    """The number of slots of a worker, limited because more only increase the start-up time."""
     return min(slots, ENOUGH_SLOTS)
 
 
 def _work_s(load: Load, size: Size) -> float:
-    """Seconds of a trial's phases in a model with all of the data: the busiest part decides."""
-    return sum(phase.busiest_s(size) for phase in load.phases)
+    """Seconds of the phases of a trial in a model with all data, by their busiest resource."""
+    return sum(busiest_s(phase, size) for phase in load.phases)
 
 
 def _starts_s(load: Load, cluster: Cluster, size: Size) -> float:
-    """Seconds of a trial that go into starting jobs and tasks, whatever their data."""
+    """Seconds of a trial for starting jobs and tasks, which do not depend on their data."""
     if not load.tasks:
         return JVM_START_S * max(1, len(load.phases))
     tasks = float(load.writers or 0)
@@ -292,7 +299,7 @@ def _starts_s(load: Load, cluster: Cluster, size: Size) -> float:
 def _data(
     loads: Sequence[Load], size: Size, starts_s: float, machine: Machine, cluster: Cluster
 ) -> tuple[float, str]:
-    """The largest share of the data that time and free disk allow, and what decided."""
+    """The largest fraction of the data that time and free disk space allow, with its reason."""
     work = max((_work_s(load, size) for load in loads), default=0.0)
     written = max((sum(p.write_bytes for p in load.phases) for load in loads), default=0.0)
     budget = max(TRIAL_S - starts_s, starts_s)
@@ -310,9 +317,9 @@ def _data(
 
 
 def _cache_bound(cluster: Cluster, rate: float, machine: Machine) -> float:
-    """The share of the data at which the hosts' page caches fill the machine's memory.
+    """The fraction of the data at which the page caches of the hosts fill the machine's memory.
 
-    What a host needs is linear in that share as long as containers are at their least.
+    The memory of a host is linear in that fraction as long as containers have their minimum size.
     """
     few, more = (memory_needed(cluster, Scale(rate=rate, data=d)) for d in (1e-6, 1e-3))
     room = MEMORY_AT_MOST * machine.memory_bytes - few
@@ -330,20 +337,20 @@ def lines(proposal: Proposal) -> list[str]:
     nic = max(h.nic_bytes_s or 0.0 for h in fabric_plan(proposal.cluster, study).hosts)
     disk = next(h for h in fabric_plan(proposal.cluster, study).hosts if h.cpu_cores).disks[0]
     found = [
-        "proposed for this machine (write it in the study file):",
-        "  testbed: scaled",
-        f"  scale: {study}",
+        "proposal for this machine (copy it to the study file):",
+        f"  testbed: {{kind: scaled, rate: {format_share(study.rate)}, "
+        f"data: {format_share(study.data)}}}",
     ]
     if proposal.changes:
-        found.append("  set: # lumps slots, blocks, buffers and disks by one factor")
+        found.append("  set: # combines slots, blocks, buffers and disks by one factor")
         found += [f"    {path}: {value}" for path, value in proposal.changes.items()]
     found += [
         f"  {proposal.hosts} hosts as described; per worker {proposal.slots} slots, "
         f"{proposal.disks} disk{'s' * (proposal.disks != 1)} of "
         f"{(disk.read_bytes_s or 0) / 1e6:.3g} MB/s read, NIC "
         f"{nic * 8 / 1e6:.3g} Mb/s",
-        f"  about {proposal.trial_s / 60:.1f} min a trial, {proposal.study_s / 3600:.1f} h in all "
-        "(estimated by the baseline, never measured)",
+        f"  about {proposal.trial_s / 60:.1f} min per trial, {proposal.study_s / 3600:.1f} h in "
+        "total (estimated from the baseline, not measured)",
     ]
     found += [f"  {line}" for line in (*proposal.limits, *proposal.notes)]
     found += [f"  one second of the model is {1 / study.time:.3g} s at full size"]

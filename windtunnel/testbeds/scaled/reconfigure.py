@@ -1,8 +1,8 @@
-"""Change a running model into another: only what differs, while the cluster runs.
+"""Changes a running model to another one: only what differs, while the cluster runs.
 
-What can be changed is shaped live (NICs, uplinks, disks, CPU, memory), taken out of service
-and back (workers), or read anew by the daemons that read it (settings, disks). Everything
-else is refused with DeploymentError: the runner then deploys anew.
+Limits of NICs, uplinks, disks, CPU and memory are changed live, workers are taken out of service
+and back, and daemons that read changed settings or disks are restarted. Other differences raise
+DeploymentError, and the runner then starts a new deployment.
 """
 
 from __future__ import annotations
@@ -13,32 +13,40 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.engines.hadoop.layout import Layout
 from windtunnel.engines.hadoop.readers import changed, roles_to_restart
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan
-from windtunnel.testbeds.base import Tell
-from windtunnel.testbeds.scaled.blocks import blocks_of, move_blocks
+from windtunnel.testbeds.base import Notify
+from windtunnel.testbeds.scaled.block_moves import blocks_of, move_blocks
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment, disks_by_node
-from windtunnel.testbeds.scaled.fabric import fabric_plan
-from windtunnel.testbeds.scaled.limits import host_plans, plan_with_spares, shape
-from windtunnel.testbeds.scaled.model import scaled
+from windtunnel.testbeds.scaled.live_limits import host_plans, plan_with_spares, shape
 from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.scale_model import scaled
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
 _READY_LIMIT_S = 120.0
 _DELETION_LIMIT_S = 20.0
-_WORKER = {"datanode", "nodemanager"}
-_MASTERS_FIRST = ("namenode", "resourcemanager", "datanode", "nodemanager", "historyserver")
+_WORKER = set(ROLES.workers(HADOOP))
 
 
-def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> list[str]:
-    """Make a running deployment realise ``cluster``; one line for each change.
+class LiveDeployment(ScaledDeployment):
+    """A scale model that can be changed while it runs."""
+
+    def reconfigure(self, cluster: Cluster) -> list[str]:
+        """Change what differs; raises the errors of :func:`reconfigure`."""
+        return reconfigure(self, cluster, self.notify)
+
+
+def reconfigure(deployment: ScaledDeployment, cluster: Cluster, notify: Notify) -> list[str]:
+    """Change a running deployment to ``cluster``; returns one line for each change.
 
     Raises
     ------
     DeploymentError
-        If the difference needs a new deployment; what was changed by then stays changed.
+        If the difference requires a new deployment; earlier changes are not undone.
     """
     if cluster == deployment.cluster:
         return []
@@ -47,11 +55,11 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
     if refused:
         raise DeploymentError(refused)
     leaving = _leaving_disks(deployment, plan)
-    anew = _sets(model, plan) != _sets(deployment.model, deployment.shaped)
+    affected = _sets(model, plan) != _sets(deployment.model, deployment.shaped)
     done = shape(deployment.fabric, deployment.shaped, plan)
     deployment.shaped = plan_with_spares(deployment.shaped, plan)
     going, coming = _movers(deployment, model)
-    if going or coming or anew:
+    if going or coming or affected:
         deployment.close_engines()
     deployment.cluster, deployment.model = cluster, model
     if going:
@@ -59,17 +67,17 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, tell: Tell) -> l
             deployment.membership.take_out(going, model.replication)
         done.append(f"out of service: {_names(going)}")
     new = _new_layout(deployment, model, plan)
-    done += _settle(deployment, new, leaving, [host.name for host in coming], tell)
+    done += _settle(deployment, new, leaving, [host.name for host in coming], notify)
     if coming:
         with deployment.unshaped():
-            deployment.membership.bring_back(coming, _ready(deployment, tell))
+            deployment.membership.bring_back(coming, _ready(deployment, notify))
         done.append(f"back in service: {_names(coming)}")
     deployment.note_placement()
-    return done or ["nothing that the model realises has changed"]
+    return done or ["no change that the model supports"]
 
 
 def covers(larger: Cluster, cluster: Cluster, scale: Scale) -> bool:
-    """Whether a model that was built for ``larger`` can be changed into ``cluster`` as it runs."""
+    """Whether a running model that was built for ``larger`` can be changed to ``cluster``."""
     plans = [fabric_plan(one, scale) for one in (larger, cluster)]
     wanted = {node.name: set(node.roles) for node in cluster.nodes()}
     stand = {node.name: set(node.roles) for node in larger.nodes()}
@@ -80,27 +88,27 @@ def covers(larger: Cluster, cluster: Cluster, scale: Scale) -> bool:
 
 
 def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan) -> str | None:
-    """What cannot be changed in a standing fabric; None if all can."""
+    """The reason why an existing fabric cannot be changed; None if it can."""
     old, new = host_plans(built), host_plans(plan)
     if cluster.software != now.software:
-        return "other software needs a new deployment"
+        return "other software requires a new deployment"
     if plan.file_system != built.file_system:
-        return "another file system needs a new deployment"
+        return "another file system requires a new deployment"
     if not new.keys() <= old.keys():
-        return "hosts that do not stand need a new deployment"
+        return "additional hosts require a new deployment"
     if not {rack.name for rack in plan.racks} <= {rack.name for rack in built.racks}:
-        return "other racks need a new deployment"
+        return "other racks require a new deployment"
     for name, host in new.items():
         if _fixed(host) != _fixed(old[name]):
-            return f"what differs on {name} needs a new deployment"
+            return f"the difference on {name} requires a new deployment"
         sizes = {disk.name: disk.size_bytes for disk in old[name].disks}
         if any(sizes.get(disk.name) != disk.size_bytes for disk in host.disks):
-            return f"disks that {name} does not have need a new deployment"
+            return f"other disks on {name} require a new deployment"
     return None
 
 
 def _sets(model: Cluster, plan: FabricPlan) -> tuple[object, ...]:
-    """What engines read of a model when they start: settings, and what their hosts have."""
+    """The properties of a model that engines read at their start."""
     disks = disks_by_node(plan)
     hosts = [
         (
@@ -114,14 +122,14 @@ def _sets(model: Cluster, plan: FabricPlan) -> tuple[object, ...]:
 
 
 def _fixed(host: HostPlan) -> tuple[object, ...]:
-    """What of a host cannot be changed while it stands."""
+    """The properties of an existing host that cannot be changed."""
     guests = tuple((guest.name, guest.cpuset, guest.cpu_cores) for guest in host.guests)
     controlled = host.controller_bytes_s is None
     return host.rack, host.cpuset, host.mtu, host.latency_s, controlled, guests
 
 
 def _movers(deployment: ScaledDeployment, model: Cluster) -> tuple[list[Host], list[Host]]:
-    """Workers that leave, and those that come back."""
+    """The workers that leave the service, and those that return to it."""
     wanted = {node.name: set(node.roles) for node in model.nodes()}
     going, coming = [], []
     for placement in deployment.layout.placements:
@@ -129,12 +137,12 @@ def _movers(deployment: ScaledDeployment, model: Cluster) -> tuple[list[Host], l
         out = name in deployment.daemons.out
         if name not in wanted and not out:
             if not set(placement.roles) <= _WORKER:
-                raise DeploymentError(f"{name} has roles that cannot be taken away")
+                raise DeploymentError(f"{name} has roles that cannot be removed")
             going.append(placement.host)
         if name in wanted and out:
             coming.append(placement.host)
         if name in wanted and wanted[name] - {"client"} != set(placement.roles):
-            raise DeploymentError(f"other roles of {name} need a new deployment")
+            raise DeploymentError(f"other roles of {name} require a new deployment")
     return going, coming
 
 
@@ -143,11 +151,11 @@ def _settle(
     new: Layout,
     leaving: Mapping[str, Sequence[str]],
     coming: Sequence[str],
-    tell: Tell,
+    notify: Notify,
 ) -> Iterator[str]:
-    """Write the settings anew and restart the daemons that read one that differs.
+    """Rewrite the settings and restart the daemons that read a changed one.
 
-    ``leaving`` are the disks that DataNodes give up, by node.
+    ``leaving`` are the disks that DataNodes lose, by node.
     """
     daemons = deployment.daemons
     restart, names = _restarts(deployment.layout, new)
@@ -155,21 +163,21 @@ def _settle(
     restart = [name for name in restart if name.partition("@")[2] not in out]
     deployment.layout = daemons.layout = new
     with deployment.unshaped() if leaving or restart else nullcontext():
-        if leaving:  # its blocks go to the disks that stay, while nobody writes
+        if leaving:  # their blocks are moved to the remaining disks while nobody writes
             _empty(deployment, leaving)
         daemons.write_settings()
         if restart:
-            order = sorted(restart, key=lambda name: _MASTERS_FIRST.index(name.partition("@")[0]))
-            _ready(deployment, tell)(daemons.restart_all(order))
+            order = ROLES.in_start_order(restart)
+            _ready(deployment, notify)(daemons.restart_all(order))
             yield f"{', '.join(names)}: restarted {', '.join(order)}"
         elif names:
             yield f"{', '.join(names)}: job settings changed"
 
 
 def _empty(deployment: ScaledDeployment, leaving: Mapping[str, Sequence[str]]) -> None:
-    """Move all blocks of some disks to those that stay; their DataNodes are stopped."""
+    """Stop the DataNodes of some disks and move all blocks to their remaining disks."""
     folders = {n: [deployment.virtual[n].disks[d] for d in ds] for n, ds in leaving.items()}
-    for node, names in leaving.items():  # they get limits again when they come back
+    for node, names in leaving.items():  # the disks are limited again when they return
         _free_disks(deployment, deployment.virtual[node].machine, names)
     _wait_deleted(deployment, [disk for disks in folders.values() for disk in disks])
     daemons, used = deployment.daemons, disks_by_node(deployment.shaped)
@@ -186,10 +194,11 @@ def _free_disks(deployment: ScaledDeployment, machine: str, names: Sequence[str]
 
 
 def _wait_deleted(deployment: ScaledDeployment, disks: Sequence[Path]) -> None:
-    """Let DataNodes remove what the last trial wrote: else it is moved.
+    """Wait until DataNodes have removed the files of the last trial, which need not be moved.
 
-    They hear of it with their heartbeats and then remove files by and by: until none is wanted
-    away and a second has passed in which none went. After the limit what is left is moved as well.
+    Heartbeats transmit the deletions, and DataNodes then remove the files gradually. The wait ends
+    when no deletion is pending and no file was removed for a second. After the limit, the remaining
+    files are moved, too.
     """
     limit, before = time.monotonic() + _DELETION_LIMIT_S, -1
     while time.monotonic() < limit:
@@ -202,14 +211,14 @@ def _wait_deleted(deployment: ScaledDeployment, disks: Sequence[Path]) -> None:
 
 
 def _new_layout(deployment: ScaledDeployment, model: Cluster, plan: FabricPlan) -> Layout:
-    """The layout of a model, with the workers that are out of service as they were."""
+    """The layout of a model, with unchanged workers that are out of service."""
     placements = {p.host.name: p for p in deployment.layout.placements}
     placements |= {p.host.name: p for p in deployment.placements(model, plan)}
     return deployment.layout_of(model, list(placements.values()))
 
 
 def _restarts(old: Layout, new: Layout) -> tuple[list[str], list[str]]:
-    """Daemons that read a property that differs on their host, and all such properties."""
+    """The daemons that read a property that differs on their host, and all such properties."""
     daemons, names = [], set(changed(old.properties(), new.properties()))
     for placement in new.placements:
         host = placement.host
@@ -221,7 +230,7 @@ def _restarts(old: Layout, new: Layout) -> tuple[list[str], list[str]]:
 
 
 def _leaving_disks(deployment: ScaledDeployment, plan: FabricPlan) -> dict[str, list[str]]:
-    """Disks that DataNodes use now and no longer will, by node."""
+    """The disks that DataNodes no longer use after the change, by node."""
     before, after = disks_by_node(deployment.shaped), disks_by_node(plan)
     datanodes = [p.host.name for p in deployment.layout.placements if "datanode" in p.roles]
     found = {
@@ -232,8 +241,8 @@ def _leaving_disks(deployment: ScaledDeployment, plan: FabricPlan) -> dict[str, 
     return {node: names for node, names in found.items() if names}
 
 
-def _ready(deployment: ScaledDeployment, tell: Tell) -> Callable[[dict[str, float]], None]:
-    return lambda fresh: deployment.daemons.wait_ready(_READY_LIMIT_S, tell, fresh)
+def _ready(deployment: ScaledDeployment, notify: Notify) -> Callable[[dict[str, float]], None]:
+    return lambda fresh: deployment.daemons.wait_ready(_READY_LIMIT_S, notify, fresh)
 
 
 def _names(hosts: Sequence[Host]) -> str:

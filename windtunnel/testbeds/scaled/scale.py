@@ -1,19 +1,22 @@
-"""The scale of a model: how much slower its parts are, and how much smaller its data.
+"""The scale of a model: the factors of its rates and of its data.
 
-Time shrinks by ``data / rate``: data a thousandth as large behind parts a fortieth as fast
-take a twenty-fifth of the time.
+Time is reduced by ``data / rate``: with 1/1000 of the data at 1/40 of the rates, a phase takes 1/25
+of the time.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from fractions import Fraction as Ratio
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from windtunnel.cluster import blame
 from windtunnel.cluster.hosts import Part
+from windtunnel.testbeds.base import TestbedOptions
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _FRACTION = re.compile(rf"\s*({_NUMBER})\s*/\s*({_NUMBER})\s*")
@@ -25,7 +28,7 @@ def parse_share(value: object) -> float:
     Raises
     ------
     ValueError
-        For everything else, with what to write.
+        For other values, with the accepted form.
     """
     number = _number(value)
     if number is None or not math.isfinite(number):
@@ -50,7 +53,7 @@ def _number(value: object) -> float | None:
 
 
 def format_share(value: float) -> str:
-    """``1/40`` where the number is one over a whole number, else the number."""
+    """``1/40`` if the number is the reciprocal of a whole number, otherwise the number."""
     under = round(1 / value)
     return f"1/{under}" if under > 1 and float(Ratio(1, under)) == value else f"{value:g}"
 
@@ -75,18 +78,55 @@ Share = Annotated[
 
 
 class Scale(Part):
-    """``rate``: speed of disks, network and CPU, ``data``: amount of data and of memory for it."""
+    """``rate`` scales the speed of disks, network and CPU, ``data`` the amounts of data."""
 
-    rate: Share = Field(description="Speed of the model's disks, NICs, uplinks and CPUs.")
-    data: Share = Field(description="Size of the model's data, blocks, buffers and caches.")
+    rate: Share = Field(description="Rate of disks, NICs, uplinks and CPUs relative to full size.")
+    data: Share = Field(
+        description="Size of data, blocks, buffers and caches relative to full size."
+    )
 
     @property
     def time(self) -> float:
-        """Seconds in the model per second at full size, where shaped parts alone decide."""
+        """Seconds in the model per second at full size, if only limited resources matter."""
         return self.data / self.rate
 
     def __str__(self) -> str:
         return f"{{rate: {format_share(self.rate)}, data: {format_share(self.data)}}}"
+
+
+class ScaledOptions(TestbedOptions):
+    """Options of the testbed ``scaled``."""
+
+    kind: Literal["scaled"] = "scaled"
+    rate: Share = Field(description="Rate of disks, NICs, uplinks and CPUs relative to full size.")
+    data: Share = Field(
+        description="Size of data, blocks, buffers and caches relative to full size."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_scale(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and not {"rate", "data"} & given.keys():
+            raise blame(
+                "the testbed 'scaled' requires the options 'rate' and 'data', the factors of "
+                "speed and size of the model",
+                remedy="'windtunnel plan STUDY --propose' proposes both for this machine.",
+            )
+        return given
+
+    @property
+    def scale(self) -> Scale:
+        """Both options as one value."""
+        return Scale(rate=self.rate, data=self.data)
+
+    @property
+    def data_fraction(self) -> float:
+        """The fraction of the data of a workload that runs in the model."""
+        return self.data
+
+    def words(self) -> str:
+        """``rate 1/40, data 1/1000``."""
+        return f"rate {format_share(self.rate)}, data {format_share(self.data)}"
 
 
 FULL_SIZE = Scale.model_construct(rate=1.0, data=1.0)

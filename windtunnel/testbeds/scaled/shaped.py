@@ -1,7 +1,7 @@
-"""What of a fabric is calibrated: its shaped parts, and the probes that measure each.
+"""The calibrated resources of a fabric, and the probes that measure each.
 
-The fabric gets instruments beside its hosts: one unlimited host in each rack and two in a rack
-of their own, so that a NIC or an uplink is measured against an end that does not limit it.
+The fabric has instruments in addition to its hosts: one unlimited host in each rack and two in a
+separate rack, so that the peer does not limit the measurement of a NIC or uplink.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Stage = Literal["network", "write buffered", "read cold", "write direct", "opera
 HOWS: tuple[How, ...] = ("write buffered", "read cold", "write direct")  # reads what was written
 STAGES: tuple[Stage, ...] = ("network", *HOWS, "operations", "CPU")
 FAR, FARTHER = "wt-instrument", "wt-instrument-2"
-WALL_DISK = "wall"
+MACHINE_DISK = "machine"
 MACHINE = "machine"
 PAGE_BYTES = 4096
-_FIRST_PAIR_TURN = 4  # after NICs out and in, uplinks out and in
+_FIRST_PAIR_TURN = 4  # after NICs and uplinks, each out and in
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Flow:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A file on a disk, written or read by a host or guest.
+    """A file on a disk that a host or guest writes or reads.
 
-    ``operations``: single pages, counted; else bytes.
+    With ``operations``, the probe counts single pages, otherwise bytes.
     """
 
     end: str
@@ -60,11 +60,11 @@ Probe = Flow | Blocks | Spin
 
 @dataclass(frozen=True)
 class Shaped:
-    """A part of the model and what it is set to; None: unlimited.
+    """A resource of the model and its set rate; None if it is unlimited.
 
-    ``shares`` are what its probes get of that, where they are several. Parts of one ``group``
-    are measured at the same time, those of one ``stage`` and ``turn`` may be. ``built`` tells
-    parts apart that have the same name on hosts of another build.
+    ``shares`` are the rates of its probes if there are several. Resources of one ``group`` are
+    measured at the same time, those of one ``stage`` and ``turn`` can be. ``built`` distinguishes
+    resources with the same name on hosts of different builds.
     """
 
     kind: str
@@ -80,16 +80,16 @@ class Shaped:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for parts that need not be measured twice."""
+        """A key that is equal for resources that need only one measurement."""
         if self.set is None:
             return (self.kind, self.name if self.kind == MACHINE else None)
         return (self.kind, self.name, self.set, self.built)
 
 
 def instrumented(plan: FabricPlan, disk_bytes: int) -> FabricPlan:
-    """The plan with instruments, all disks of one size, and no CPU and memory limits of hosts.
+    """The plan with instruments, equal disk sizes, and without CPU and memory limits of hosts.
 
-    Limits of CPU would slow the probes of everything else; they are set when they are measured.
+    CPU limits would slow down the other probes; they are set only for their own measurement.
     """
     hosts = [
         replace(
@@ -102,30 +102,30 @@ def instrumented(plan: FabricPlan, disk_bytes: int) -> FabricPlan:
         for host in plan.hosts
     ]
     near = [HostPlan(name, rack) for rack, name in instruments(plan).items()]
-    wall = DiskPlan(WALL_DISK, disk_bytes)
-    far = HostPlan(FAR, FAR + "s", disks=(wall,)), HostPlan(FARTHER, FAR + "s")
+    disk = DiskPlan(MACHINE_DISK, disk_bytes)
+    far = HostPlan(FAR, FAR + "s", disks=(disk,)), HostPlan(FARTHER, FAR + "s")
     racks = (*plan.racks, RackPlan(FAR + "s"))
     return replace(plan, hosts=(*hosts, *near, *far), racks=racks)
 
 
 def instruments(plan: FabricPlan) -> dict[str, str]:
-    """The instrument's name of each rack."""
+    """The name of the instrument of each rack."""
     return {rack.name: f"wt-at-{rack.name}" for rack in plan.racks}
 
 
-def walls(processors: int) -> list[Shaped]:
-    """What the machine below can do at most: its network, its disk, its CPUs."""
+def machine_limits(processors: int) -> list[Shaped]:
+    """The resources of the host machine without limits: its network, disk and CPUs."""
     flow = (Flow(FARTHER, FAR),)
     found = [Shaped(MACHINE, "network", None, "bytes/s", flow, "network", "network")]
     for how in HOWS:
-        probe = Blocks(FAR, WALL_DISK, how)
+        probe = Blocks(FAR, MACHINE_DISK, how)
         found.append(Shaped(MACHINE, f"disk {how}", None, "bytes/s", (probe,), how, "disk"))
     spin = (Spin(FAR, processors),)
     return [*found, Shaped(MACHINE, "CPU", None, "cores", spin, "CPU", "CPU")]
 
 
 def parts_of(plan: FabricPlan) -> Iterator[Shaped]:
-    """All shaped parts of a plan; of those that are unlimited, one of each kind."""
+    """All limited resources of a plan, and one unlimited resource of each kind."""
     yield from itertools.chain(_nics(plan), _uplinks(plan), _pairs(plan))
     for host in plan.hosts:
         yield from _disks(host)
@@ -133,7 +133,7 @@ def parts_of(plan: FabricPlan) -> Iterator[Shaped]:
 
 
 def new_parts(plans: Iterable[FabricPlan]) -> Iterator[tuple[FabricPlan, list[Shaped]]]:
-    """Each plan with those of its parts that no plan before it has."""
+    """Each plan with the resources that no earlier plan has."""
     seen: set[tuple[object, ...]] = set()
     for plan in plans:
         new = {part.key: part for part in parts_of(plan) if part.key not in seen}
@@ -170,7 +170,7 @@ def _uplinks(plan: FabricPlan) -> Iterator[Shaped]:
 
 
 def _pairs(plan: FabricPlan) -> Iterator[Shaped]:
-    """For each class of pairs of hosts and each rate in it, one pair, in both directions."""
+    """One pair of hosts, in both directions, for each class of pairs and each rate in it."""
     uplinks = {rack.name: rack.uplink_bytes_s for rack in plan.racks}
     members = [(end, host) for host in plan.hosts for end in ends(host)]
     seen: set[tuple[str, float | None]] = set()
@@ -199,7 +199,7 @@ def _class_of(host: HostPlan, peer: HostPlan) -> str:
 
 
 def _disks(host: HostPlan) -> Iterator[Shaped]:
-    """Each disk, and all of a host together: where they share a controller in turns."""
+    """Each disk, and all disks of a host together; disks of one controller in different turns."""
     built = _build(host)
     shared = host.controller_bytes_s
     for how in HOWS:
@@ -235,7 +235,7 @@ def _operations(host: HostPlan) -> Iterator[Shaped]:
 
 
 def _cpus(host: HostPlan) -> Iterator[Shaped]:
-    """The quota of a host, and those of its guests within it."""
+    """The quota of a host, and those of its guests."""
     members: list[HostPlan | GuestPlan] = [*host.guests] or [host]
     total = _least(_sum([member.cpu_cores for member in members]), host.cpu_cores)
     built = _build(host)
@@ -262,13 +262,13 @@ def _build(host: HostPlan) -> tuple[str, ...]:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    """The sum; None, unlimited, if one of them is or there are none."""
+    """The sum; None (unlimited) if a value is None or there are no values."""
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
 
 
 def _shares(rates: Sequence[float | None], total: float | None) -> tuple[float | None, ...]:
-    """What each disk gets of what all get: equal parts, but none more than it can take."""
+    """The rate of each disk when all are used: equal parts, but at most its own limit."""
     if total is None:
         return tuple(rates)
     shares, left = [0.0] * len(rates), total
@@ -286,13 +286,13 @@ def _least(*values: float | None) -> float | None:
 def batches(
     parts: Iterable[Shaped], capacity: Mapping[Stage, float]
 ) -> Iterator[tuple[Stage, list[Shaped]]]:
-    """What is measured at the same time, in order: as much as the machine below carries.
+    """The resources that are measured at the same time, within the capacity of the host machine.
 
     Parameters
     ----------
     capacity:
-        Of each stage, the sum of the parts' rates that one batch may have; a group of parts
-        above it is measured alone, and so is what is unlimited.
+        The maximum sum of the rates of a batch, for each stage. A group that exceeds it is measured
+        alone, as is an unlimited resource.
     """
     kept = list(parts)
     for stage in STAGES:

@@ -1,8 +1,8 @@
 """The similarity report: dimensionless groups at full size and in the model.
 
-A model tells what the full size would do as far as these groups agree: within 10 % a group
-matches, within 30 % it is near, else it is broken, and the consequence says what that does
-to results. Absolute seconds of a model are never those of the full size.
+Results of a model apply to the full size as far as these groups agree: a group matches within 10 %,
+is near within 30 % and is broken otherwise, with a consequence for the results. Absolute seconds of
+a model are never those of the full size.
 """
 
 from __future__ import annotations
@@ -14,67 +14,26 @@ from dataclasses import dataclass
 from windtunnel.cluster import Cluster
 from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
 from windtunnel.results.record import SimilarityGroup, SimilarityState
-from windtunnel.testbeds.scaled.fabric import fabric_plan
-from windtunnel.testbeds.scaled.model import daemon_bytes, scaled
+from windtunnel.testbeds.base import Load, PhaseLoad
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
+from windtunnel.testbeds.scaled.scale_model import daemon_bytes, scaled
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number, tasks_of
 
 MATCH, NEAR = 0.10, 0.30
-# From the launch of a task's container to its first record, with a core of its own: about two
-# seconds of computing, seen on a machine of two cores with Java 17 (docs/decisions/0010).
+# CPU seconds from the launch of the container of a task to its first record, on a separate core:
+# about two, measured on a machine with two cores and Java 17 (docs/decisions/0010).
 JVM_START_S = 2.0
-# Computing per byte that a task moves: a tuned TeraSort of 1 GB took 56-63 CPU s (field notes)
-# and moves four bytes per byte of data. An estimate for shares and plans, never a result.
+# CPU time per byte that a task moves: a tuned TeraSort of 1 GB took 56-63 CPU s (field notes) and
+# moves four bytes per byte of data. It is an estimate for fractions and plans, never a result.
 CPU_S_PER_BYTE = 60e-9 / 4
 
 
 @dataclass(frozen=True)
-class PhaseLoad:
-    """What a phase moves at full size, bytes, all copies and the shuffle included."""
-
-    name: str
-    read_bytes: float
-    write_bytes: float
-    network_bytes: float
-
-    def busiest_s(self, size: Size) -> float:
-        """Seconds at the part of a size that this phase keeps busiest, with all of the data."""
-        return max(
-            self.read_bytes / size.disk("read"),
-            self.write_bytes / size.disk("write"),
-            self.network_bytes / size.nic,
-            (self.read_bytes + self.write_bytes) * CPU_S_PER_BYTE / size.cores,
-        )
-
-
-@dataclass(frozen=True)
-class Load:
-    """A workload's data at full size and in the model, bytes; ``reduces`` None: by the settings.
-
-    ``tasks``: it runs in containers of YARN (a client that puts or gets files does not).
-    ``writers`` are the map tasks that share the data, where the workload says how many and its
-    jobs have no reduces; a task then takes its part of the phase's time.
-    """
-
-    workload: str
-    data_bytes: float
-    model_bytes: float
-    phases: tuple[PhaseLoad, ...] = ()
-    reduces: int | None = None
-    tasks: bool = True
-    writers: int | None = None
-
-    def wave_s(self, size: Size, data: float) -> float:
-        """Seconds of a writer: the phase's time at the busiest part, over the waves."""
-        waves = math.ceil((self.writers or 1) / size.slots)
-        return self.phases[0].busiest_s(size) * data / self.data_bytes / waves
-
-
-@dataclass(frozen=True)
 class Size:
-    """One of the two sizes in numbers: the hosts that carry data or tasks, summed.
+    """The full size or the model in numbers: the sums over the hosts with data or tasks.
 
-    ``rate`` is 1 at full size: a core of the description is ``rate`` cores of the machine.
+    ``rate`` is 1 at full size; a core of the description is ``rate`` cores of the machine.
     """
 
     cluster: Cluster
@@ -84,21 +43,21 @@ class Size:
 
     @property
     def hosts(self) -> list[HostPlan]:
-        """The hosts that carry data or tasks."""
+        """The hosts with data or tasks."""
         return [host for host in self.fabric.hosts if host.cpu_cores is not None]
 
     @property
     def cores(self) -> float:
-        """CPU of all of them, cores of the machine."""
+        """CPU of these hosts, in cores of the machine."""
         return sum(host.cpu_cores or 0.0 for host in self.hosts)
 
     @property
     def nic(self) -> float:
-        """NICs of all of them, bytes/s in one direction."""
+        """NIC rates of these hosts, bytes/s in one direction."""
         return sum(host.nic_bytes_s or 0.0 for host in self.hosts)
 
     def disk(self, way: str) -> float:
-        """Disks of all of them, bytes/s; ``way`` is read or write. Controllers are a cap."""
+        """Disk rates of these hosts within controller limits, bytes/s; ``way`` is read or write."""
         total = 0.0
         for host in self.hosts:
             rates = [getattr(disk, f"{way}_bytes_s") or 0.0 for disk in host.disks]
@@ -107,30 +66,30 @@ class Size:
 
     @property
     def disks(self) -> int:
-        """Disks of all of them."""
+        """Number of disks of these hosts."""
         return sum(len(host.disks) for host in self.hosts)
 
     @property
     def workers(self) -> int:
-        """Nodes that run tasks."""
+        """Number of nodes that run tasks."""
         return len(self.cluster.nodes_with("nodemanager"))
 
     @property
     def slots(self) -> int:
-        """Map containers of all nodes."""
+        """Number of map containers of all nodes."""
         return self.tasks.slots * self.workers
 
     def cache(self, *, busy: bool) -> float:
-        """Memory left for the page cache, bytes, with all slots ``busy`` or with none."""
+        """Memory available to the page cache, in bytes, with all slots ``busy`` or none."""
         memory = sum(host.memory_bytes or 0 for host in self.hosts)
         names = {host.name for host in self.hosts}
         own = sum(daemon_bytes(n.roles) for n in self.cluster.nodes() if n.host in names)
-        asked = self.workers * self.tasks.nodemanager_mib * MIB if busy else 0
-        return max(0.0, memory - own - asked)
+        containers = self.workers * self.tasks.nodemanager_mib * MIB if busy else 0
+        return max(0.0, memory - own - containers)
 
     @property
     def oversubscription(self) -> float:
-        """NICs behind the tightest uplink over it; 1 where no rack has one."""
+        """The NIC rates behind the tightest uplink, divided by its rate; 1 without uplinks."""
         found = [1.0]
         for rack in self.fabric.racks:
             behind = sum(h.nic_bytes_s or 0.0 for h in self.fabric.hosts if h.rack == rack.name)
@@ -139,30 +98,46 @@ class Size:
         return max(found)
 
     def task_s(self) -> float:
-        """Seconds of a task that streams one block, all slots busy: disk or CPU decides."""
+        """Seconds of a task that streams one block with all slots busy, limited by disk or CPU."""
         block, each = self.tasks.block_bytes, self.slots
         disk = block * each / self.disk("read") if self.disk("read") else 0.0
         cpu = 2 * block * CPU_S_PER_BYTE  # in and out
         return max(disk, cpu * max(self.per_core, 1.0 / self.rate_of_task))
 
     def start_s(self, tasks: int | None = None) -> float:
-        """Seconds until a task's JVM is up, all slots (or fewer ``tasks``) starting at once."""
+        """Seconds to start the JVM of a task if all slots (or fewer ``tasks``) start together."""
         at_once = min(self.slots, tasks or self.slots) / self.cores
         return JVM_START_S * max(at_once, 1.0 / self.rate_of_task)
 
     @property
     def per_core(self) -> float:
-        """Slots that share a core of the machine."""
+        """Number of slots per core of the machine."""
         return self.slots / self.cores
 
     @property
     def rate_of_task(self) -> float:
-        """Cores of the machine that a lone task can use: one, or all of its host's quota."""
+        """Cores of the machine that a single task can use: one, or the quota of its host."""
         return min(1.0, self.cores / len(self.hosts))
 
 
+def busiest_s(phase: PhaseLoad, size: Size) -> float:
+    """Seconds of the resource that a phase uses longest, with all data."""
+    return max(
+        phase.read_bytes / size.disk("read"),
+        phase.write_bytes / size.disk("write"),
+        phase.network_bytes / size.nic,
+        (phase.read_bytes + phase.write_bytes) * CPU_S_PER_BYTE / size.cores,
+    )
+
+
+def wave_s(load: Load, size: Size, data: float) -> float:
+    """Seconds of a writer: the time of the first phase at its busiest resource, per wave."""
+    waves = math.ceil((load.writers or 1) / size.slots)
+    return busiest_s(load.phases[0], size) * data / load.data_bytes / waves
+
+
 def sizes(cluster: Cluster, scale: Scale) -> tuple[Size, Size]:
-    """The full size and the model of it; raises NotRealisableError for what is unknown."""
+    """The full size and its model; raises NotRealisableError if a required value is unknown."""
     full = Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
     tasks = tasks_of(scaled(cluster, scale))
     return full, Size(cluster, fabric_plan(cluster, scale), tasks, scale.rate)
@@ -176,9 +151,9 @@ def similarity(
     Parameters
     ----------
     cluster:
-        The full-size description that the model is made of.
+        The full-size description of which the model is made.
     against:
-        The description that the model stands for, if it was simplified first.
+        The description with which the model is compared, if ``cluster`` is a simplified one.
     """
     full, model = sizes(cluster, scale)
     if against is not None:
@@ -201,7 +176,7 @@ def state_of(full: float | None, model: float | None) -> SimilarityState:
     if full == 0:
         return "match" if model == 0 else "broken"
     off = abs(model / full - 1)
-    # a ratio of two floats that should be 1.1 is a little more
+    # the margin covers rounding errors of the ratio
     return "match" if off <= MATCH + 1e-9 else "near" if off <= NEAR + 1e-9 else "broken"
 
 
@@ -215,7 +190,7 @@ def _group(
     unit: str = "ratio",
     state: SimilarityState | None = None,
 ) -> SimilarityGroup:
-    """A group; ``more`` and ``less`` are the consequence of too large or small a model value."""
+    """A group; ``more`` and ``less`` are the consequences of a larger or smaller model value."""
     full, model = pair
     found = state or state_of(full, model)
     says = ""
@@ -231,65 +206,65 @@ def _hardware(full: Size, model: Size) -> Iterator[SimilarityGroup]:
     yield _group(
         "disk : network",
         [size.disk("write") / size.nic for size in pair],
-        more="disks are too fast beside the network: the network binds too early",
-        less="disks are too slow beside the network: they bind too early",
+        more="disks are too fast relative to the network, which binds too early",
+        less="disks are too slow relative to the network and bind too early",
     )
     yield _group(
         "disk : CPU",
         [size.disk("read") / size.cores for size in pair],
-        more="disks are too fast beside the CPUs: CPU binds too early",
-        less="disks are too slow beside the CPUs: they bind too early",
+        more="disks are too fast relative to the CPUs, which bind too early",
+        less="disks are too slow relative to the CPUs and bind too early",
         unit="bytes/s per core",
     )
     yield _group(
         "network : CPU",
         [size.nic / size.cores for size in pair],
-        more="the network is too fast beside the CPUs: CPU binds too early",
-        less="the network is too slow beside the CPUs: it binds too early",
+        more="the network is too fast relative to the CPUs, which bind too early",
+        less="the network is too slow relative to the CPUs and binds too early",
         unit="bytes/s per core",
     )
     yield _group(
         "slots per core",
         [size.slots / (size.cores / size.rate) for size in pair],
-        more="more tasks share a core: start-up and waiting weigh more",
-        less="fewer tasks share a core: CPU may stay idle where it would not",
+        more="more tasks share a core: start-up and waiting take more of the time",
+        less="fewer tasks share a core: CPUs can be idle although they would not be at full size",
     )
     yield _group(
-        "CPU of a lone task, share of its host",
+        "CPU of a single task, fraction of its host",
         [size.rate_of_task * len(size.hosts) / size.cores for size in pair],
-        more="a lone task may use more of its host's CPU in the model: tails of waves and "
-        "single streams are too fast, phases with all slots busy are not affected",
-        less="a lone task gets too little CPU: tails of waves are too slow",
+        more="a single task can use more of the CPU of its host: tails of waves and single "
+        "streams are too fast; phases with all slots busy are not affected",
+        less="a single task has too little CPU: tails of waves are too slow",
         unit="share",
     )
     yield _group(
         "streams per disk",
         [size.slots / max(size.disks, 1) for size in pair],
-        more="more streams collide on a disk than at full size",
-        less="fewer streams collide on a disk than at full size",
+        more="more streams compete for a disk than at full size",
+        less="fewer streams compete for a disk than at full size",
     )
-    yield _group("replication", [float(s.cluster.replication) for s in pair], _COPIES, _COPIES)
+    yield _group("replication", [float(s.cluster.replication) for s in pair], _REPLICAS, _REPLICAS)
     yield _group(
         "(N-1)/N",
         [(size.workers - 1) / size.workers if size.workers else None for size in pair],
-        more="a larger part of the shuffle crosses the network",
-        less="a smaller part of the shuffle crosses the network",
+        more="a larger fraction of the shuffle crosses the network",
+        less="a smaller fraction of the shuffle crosses the network",
         unit="share",
     )
     yield _group("racks", [float(len(s.fabric.racks)) for s in pair], _RACKS, _RACKS)
     yield _group(
         "oversubscription",
         [size.oversubscription for size in pair],
-        more="uplinks are tighter than at full size",
-        less="uplinks are wider than at full size",
+        more="uplinks have less capacity per NIC than at full size",
+        less="uplinks have more capacity per NIC than at full size",
     )
     vms = [sum(max(1, len(h.guests)) for h in s.hosts) / len(s.hosts) for s in pair]
     yield _group("VMs per host", vms, _GUESTS, _GUESTS)
 
 
-_COPIES = "other amounts are written and sent"
-_RACKS = "copies are placed otherwise, and other parts of the traffic cross uplinks"
-_GUESTS = "hosts are shared by another number of machines"
+_REPLICAS = "other amounts of data are written and sent"
+_RACKS = "replicas have other places, and other fractions of the traffic cross uplinks"
+_GUESTS = "another number of virtual machines share a host"
 
 
 def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
@@ -300,8 +275,8 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
             (load.writers or math.ceil(data / size.tasks.block_bytes)) / size.slots
             for size, data in pair
         ],
-        more="more waves: start-up weighs more, stragglers less",
-        less="fewer waves: hosts may stay without work, and the last wave weighs more",
+        more="more waves: the effect of start-up is larger, that of stragglers smaller",
+        less="fewer waves: hosts can be idle, and the effect of the last wave is larger",
         workload=load.workload,
     )
     if load.writers:
@@ -345,26 +320,29 @@ def _spills(tasks: Tasks, data: float) -> float:
 
 
 def _start_up(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
-    """Start-up of a task as a share of its time, judged by the share that is work.
+    """Start-up of a task as a fraction of its time; the state depends on the rest, the work.
 
-    A workload without data has no task time that is known here.
+    The task time of a workload without data is unknown.
     """
     if not load.data_bytes:
         shares: list[float | None] = [None, None]
         state: SimilarityState = "unknown"
     else:
         times = [
-            (size.start_s(load.writers), load.wave_s(size, data) if load.writers else size.task_s())
+            (
+                size.start_s(load.writers),
+                wave_s(load, size, data) if load.writers else size.task_s(),
+            )
             for size, data in ((full, load.data_bytes), (model, load.model_bytes))
         ]
         shares = [start / (start + task) for start, task in times]
         state = state_of(*(1 - start / (start + task) for start, task in times))
     ours = "unknown" if shares[1] is None else f"{shares[1] * 100:.0f} %"
     yield _group(
-        "start-up, share of a task's time",
+        "start-up, fraction of task time",
         shares,
-        more=f"start-up is about {ours} of a task in the model: what is short at full size says "
-        "nothing here, and all differences are too small",
+        more=f"start-up is about {ours} of a task in the model: phases that are short at full size "
+        "are not meaningful, and all differences are too small",
         less=f"start-up is about {ours} of a task in the model, less than at full size",
         workload=load.workload,
         unit="share",

@@ -1,8 +1,8 @@
-"""Hadoop's sizes that belong to the data: blocks, buffers, containers; full size and model.
+"""Hadoop's sizes that scale with the data (blocks, buffers, containers) at full size and in models.
 
-What a task needs whatever its data (a Java machine) does not shrink: containers stop at
-:data:`TASK_MIB`. The memory that YARN hands out shrinks with them, so the number of slots
-stays; the buffers within a container are set by themselves.
+A task needs a JVM independent of its data, so that containers have at least :data:`TASK_MIB`. The
+memory that YARN allocates scales with them, which keeps the number of slots. Buffers within a
+container are set separately.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from windtunnel.cluster.settings import default_of
 from windtunnel.testbeds.scaled.scale import Scale
 
 MIB = 1 << 20
-# A light JVM of Hadoop resides in 190-260 MiB (field notes, Java 17); a task's heap is 0.8 of
-# its container (mapreduce.job.heap.memory-mb.ratio): 256 of 320 MiB.
+# The resident memory of a small JVM of Hadoop is 190-260 MiB (field notes, Java 17). The heap of a
+# task is 0.8 of its container (mapreduce.job.heap.memory-mb.ratio): 256 of 320 MiB.
 TASK_MIB = 320
 MASTER_MIB = 512
-# Hadoop 3's own fallbacks where a default of -1 says "by itself"
+# The fallbacks of Hadoop 3 for a default of -1, which means "automatic"
 # (YarnConfiguration.DEFAULT_NM_PMEM_MB, JobConf's 1024 MB per task).
 _NODEMANAGER_MIB = 8192
 _CONTAINER_MIB = 1024
@@ -33,7 +33,7 @@ _BLOCK_FLOOR = 64 * 1024  # one packet of the write pipeline
 _XMX = re.compile(r"-Xmx(\d+)([kKmMgG]?)")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _KINDS = ("map", "reduce")
-# Further settings that are amounts of data: name -> (unit in bytes, least value).
+# Other settings that are amounts of data: name -> (unit in bytes, minimum).
 AMOUNTS: dict[str, tuple[int, int]] = {
     "mapreduce.input.fileinputformat.split.minsize": (1, 0),
     "mapreduce.input.fileinputformat.split.maxsize": (1, _CHECKSUM_BYTES),
@@ -43,10 +43,10 @@ AMOUNTS: dict[str, tuple[int, int]] = {
 
 @dataclass(frozen=True)
 class Tasks:
-    """What decides on tasks: MiB of containers and of the sort buffer, bytes of the others.
+    """The sizes that determine tasks: containers and sort buffer in MiB, the others in bytes.
 
-    ``slots`` are the map containers that one NodeManager holds; ``reduce_buffer`` is what a
-    reducer keeps of the shuffle in memory.
+    ``slots`` is the number of map containers of a NodeManager; ``reduce_buffer`` is the memory of a
+    reducer for the shuffle.
     """
 
     block_bytes: int
@@ -59,12 +59,12 @@ class Tasks:
 
     @property
     def slots(self) -> int:
-        """Map containers of a host at one time."""
+        """Number of map containers of a host at the same time."""
         return max(1, self.nodemanager_mib // self.map_mib)
 
 
 def number(cluster: Cluster, name: str, otherwise: float) -> float:
-    """A setting as a number: as given, Hadoop's default, or ``otherwise`` (for -1 and none)."""
+    """A setting as a number: its value, Hadoop's default, or ``otherwise`` (for -1 and none)."""
     for text in (cluster.settings.get(name), default_of(name, cluster.software.hadoop)):
         try:
             found = float(str(text))
@@ -76,7 +76,7 @@ def number(cluster: Cluster, name: str, otherwise: float) -> float:
 
 
 def tasks_of(cluster: Cluster) -> Tasks:
-    """The sizes of a description, with Hadoop's defaults for what it leaves out."""
+    """The sizes of a description, with Hadoop's defaults for missing settings."""
     shuffle = number(cluster, "mapreduce.reduce.shuffle.input.buffer.percent", 0.70)
     heap = number(cluster, "mapreduce.reduce.memory.totalbytes", _heap_bytes(cluster, "reduce"))
     return Tasks(
@@ -93,9 +93,9 @@ def tasks_of(cluster: Cluster) -> Tasks:
 
 
 def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
-    """The settings of the model: those of the description, amounts of data scaled.
+    """The settings of the model: those of the description, with scaled amounts of data.
 
-    Where Hadoop allows no smaller value the smallest stands: the similarity report tells.
+    Values are at least Hadoop's minimum; the similarity report shows the deviation.
     """
     full = tasks_of(cluster)
     shrink = container_factor(full, scale)
@@ -114,7 +114,7 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
         "mapreduce.task.io.sort.mb": min(
             _SORT_AT_MOST_MIB, max(1, round(full.sort_mib * scale.data))
         ),
-        # how much of the shuffle a reducer keeps follows from this (MergeManagerImpl)
+        # it determines the memory of a reducer for the shuffle (MergeManagerImpl)
         "mapreduce.reduce.memory.totalbytes": max(MIB, round(heap * scale.data)),
         "yarn.app.mapreduce.am.resource.mb": max(
             min(int(master), MASTER_MIB), _step(master * shrink)
@@ -124,18 +124,18 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
         "yarn.scheduler.maximum-allocation-mb": max(held, *sizes.values()),
         "dfs.namenode.fs-limits.min-block-size": min(block, MIB),
     }
-    found.pop("dfs.blocksize", None)  # stands in storage.block_size
+    found.pop("dfs.blocksize", None)  # the description has it as storage.block_size
     return {**found, **dict(_heaps(cluster, shrink))}
 
 
 def model_block(block_bytes: int, scale: Scale) -> int:
-    """Block size of the model, bytes: whole checksum chunks, at least a packet."""
+    """Block size of the model in bytes: a multiple of checksum chunks, at least a packet."""
     wanted = round(block_bytes * scale.data / _CHECKSUM_BYTES) * _CHECKSUM_BYTES
     return min(block_bytes, max(_BLOCK_FLOOR, wanted))
 
 
 def container_factor(full: Tasks, scale: Scale) -> float:
-    """By how much containers shrink: as the data, but not below what a task's JVM needs."""
+    """The factor of containers: that of the data, limited by the memory that a JVM needs."""
     least = min(full.map_mib, full.reduce_mib)
     return min(1.0, max(scale.data, TASK_MIB / least))
 
@@ -151,7 +151,7 @@ def _block_bytes(cluster: Cluster) -> int:
 
 
 def _container_mib(cluster: Cluster, kind: str) -> int:
-    """What YARN hands out to a task: the request, rounded up to the least allocation."""
+    """The memory that YARN allocates to a task: the request, rounded up to the minimum."""
     wanted = number(cluster, f"mapreduce.{kind}.memory.mb", 0)
     if not wanted:
         heap = _given_heap(cluster, kind)
@@ -162,7 +162,7 @@ def _container_mib(cluster: Cluster, kind: str) -> int:
 
 
 def _heap_bytes(cluster: Cluster, kind: str) -> float:
-    """Heap of a task: ``-Xmx`` where given, else Hadoop's share of the container."""
+    """Heap of a task: ``-Xmx`` if set, otherwise Hadoop's fraction of the container."""
     given = _given_heap(cluster, kind)
     if given is not None:
         return given
@@ -179,7 +179,7 @@ def _given_heap(cluster: Cluster, kind: str) -> float | None:
 
 
 def _heaps(cluster: Cluster, shrink: float) -> Iterator[tuple[str, Setting]]:
-    """Options of tasks with a heap that fits the model's containers."""
+    """Options of tasks with a heap that fits the containers of the model."""
     for name in (*(f"mapreduce.{kind}.java.opts" for kind in _KINDS), "mapred.child.java.opts"):
         given = str(cluster.settings.get(name, ""))
         match = _XMX.search(given)

@@ -1,55 +1,105 @@
-"""The testbed ``scaled``: real daemons on shaped virtual hosts of this machine."""
+"""The testbed ``scaled``: real daemons on virtual hosts with limited resources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import psutil
 
 from windtunnel.cluster import Cluster
-from windtunnel.engines.deployment import Deployment
-from windtunnel.engines.faulty import Part
-from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.faults import Part
 from windtunnel.hosts.fabric.plan import FabricPlan
-from windtunnel.hosts.fabric.state import capabilities
+from windtunnel.hosts.fabric.state import Lack, capabilities
+from windtunnel.hosts.leftovers import state_root
 from windtunnel.results.calibration import CalibrationRecord
-from windtunnel.results.record import Phase
-from windtunnel.testbeds.base import Judgement, Realisation, Row, Tell
+from windtunnel.results.record import Phase, ScaleRecord
+from windtunnel.results.sample import Sample
+from windtunnel.testbeds.base import (
+    Judgement,
+    Notify,
+    PlannedTreatment,
+    Progress,
+    Proposal,
+    Realisation,
+    TestbedOptions,
+)
+from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, impossible_with_hadoop
-from windtunnel.testbeds.scaled.calibrations import ready
+from windtunnel.testbeds.scaled import calibrate
+from windtunnel.testbeds.scaled.calibration_store import distinct, keep, ready
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
-from windtunnel.testbeds.scaled.fabric import fabric_plan
-from windtunnel.testbeds.scaled.model import unknown_values, unshaped
+from windtunnel.testbeds.scaled.model_record import model_record, proposal
 from windtunnel.testbeds.scaled.propose import too_busy, too_large
-from windtunnel.testbeds.scaled.reconfigure import covers, reconfigure
-from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
-from windtunnel.testbeds.scaled.walls import judge
+from windtunnel.testbeds.scaled.reconfigure import LiveDeployment, covers
+from windtunnel.testbeds.scaled.saturation import judge
+from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale, ScaledOptions
+from windtunnel.testbeds.scaled.scale_model import unknown_values, unshaped
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
-_UNSHAPED_RUN = "'testbed: local' runs the same cluster without shaping and without rights"
+_UNSHAPED_RUN = "'testbed: local' runs the same cluster without limits and without root"
 
 
 class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
-    """The scale model of a cluster.
+    """The scale model of a cluster; without options, a model at full size.
 
-    Parameters
-    ----------
-    scale:
-        Descriptions are of the full size; the model's parts are slower by ``scale.rate``, its
-        data smaller by ``scale.data``.
+    Descriptions have the full size. The rates of the model are those times ``scale.rate``, its
+    sizes are those times ``scale.data``.
     """
 
     name = "scaled"
-    breakable: frozenset[Part] = frozenset({"daemons", "links", "disks", "NICs"})
+    about = "real daemons on virtual hosts with limited resources: a scale model (Linux, root)"
+    options_type = ScaledOptions
+    breakable: ClassVar[frozenset[Part]] = frozenset({"daemons", "links", "disks", "NICs"})
 
-    def __init__(self, logs: Path, tell: Tell, scale: Scale = FULL_SIZE) -> None:
-        super().__init__(logs, tell)
-        self.scale = scale
+    def __init__(self, logs: Path, notify: Notify, options: TestbedOptions | None = None) -> None:
+        super().__init__(logs, notify)
+        self.scale = _scale_of(options)
         self._coming: dict[object, Cluster] = {}
 
+    @classmethod
+    def lacks(cls) -> Sequence[Lack]:
+        """The requirements of virtual hosts that this machine lacks."""
+        return capabilities()
+
+    @classmethod
+    def study_record(
+        cls, options: TestbedOptions, planned: Iterable[PlannedTreatment]
+    ) -> ScaleRecord | None:
+        """The scale with the similarity groups; errors as ``Testbed.study_record``."""
+        return model_record(_scale_of(options), planned)
+
+    @classmethod
+    def propose(cls, planned: Sequence[PlannedTreatment], trials: int) -> Proposal | None:
+        """A rate and a data fraction at which this machine can run the model of a study."""
+        return proposal(planned, trials, state_root())
+
+    @classmethod
+    def calibrate(
+        cls,
+        clusters: Sequence[Cluster],
+        options: TestbedOptions | None,
+        progress: Progress,
+    ) -> CalibrationRecord:
+        """Measure every limited resource of the models and store the record for later studies.
+
+        Raises
+        ------
+        NotRealisableError
+            If this machine does not support virtual hosts.
+        """
+        scale = _scale_of(options)
+        plans = [fabric_plan(cluster, scale) for cluster in clusters]
+        plans = distinct(plans if options else calibrate.sweep(plans[0]))
+        calibrate.refuse_without_rights()
+        record = calibrate.calibrate(plans, progress)
+        keep(plans, record)
+        return record
+
     def check(self, cluster: Cluster) -> Realisation:
-        """What of the description virtual hosts of this machine can and cannot realise."""
+        """Check which parts of the description virtual hosts on this machine do not support."""
         lacks = capabilities(cluster.storage.file_system or "ext4")
         impossible = [
             f"this machine lacks {lack.what}: {lack.remedy} ({_UNSHAPED_RUN})"
@@ -58,14 +108,14 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         ]
         impossible += impossible_with_hadoop(cluster)
         impossible += [
-            f"{path} is not known, and a model must shape it: write what it is"
+            f"{path} is unknown, but a model requires it: add it to the description"
             for path in unknown_values(cluster)
         ]
         unrealised = unshaped(cluster)
         if not impossible:
             free, cores = psutil.virtual_memory().available, psutil.cpu_count() or 1
-            walls = (too_large(cluster, self.scale, free), too_busy(cluster, self.scale, cores))
-            unrealised += filter(None, walls)
+            limits = (too_large(cluster, self.scale, free), too_busy(cluster, self.scale, cores))
+            unrealised += filter(None, limits)
         latency = cluster.network.latency if cluster.network else None
         for lack in lacks:
             if not lack.fatal and (latency or "netem" not in lack.what):
@@ -73,62 +123,57 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         return self.isolated(Realisation(impossible, unrealised))
 
     def can_drop_caches(self) -> bool:
-        """Each virtual host has a page cache of its own, which can always be emptied."""
+        """True: each virtual host has its own page cache, which can always be emptied."""
         return True
 
     def cache_bytes(self) -> int:
-        """All memory of this machine: an upper bound of the virtual hosts' page caches."""
+        """The memory of this machine, an upper bound of the page caches of the virtual hosts."""
         return psutil.virtual_memory().total
 
-    def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
-        """Calibrate all rates that the clusters ask for, or take the stored calibration of them.
+    def ready(self, clusters: Iterable[Cluster], notify: Notify) -> CalibrationRecord | None:
+        """Calibrate all rates of the clusters, or use their stored calibration.
 
         Raises
         ------
         NotRealisableError
-            If a shaped part gives more than 10 % more or less than it is set to.
+            If a resource deviates by more than 10 % from its set rate.
         """
         plans = []
         for cluster in clusters:
             plans.append(fabric_plan(cluster, self.scale))
             self._coming.setdefault(_extent(plans[-1]), cluster)
-        return ready(plans, tell)
+        return ready(plans, notify)
 
     @contextmanager
     def deploy(self, cluster: Cluster) -> Iterator[ScaledDeployment]:
-        """A running cluster, on hosts and disks that its study's larger clusters can use as well.
+        """A running cluster, with hosts and disks for the larger clusters of its study.
 
-        Errors as :meth:`HadoopTestbed.deploy`.
+        Raises the errors of :meth:`HadoopTestbed.deploy`.
         """
         known = [one for one in self._coming.values() if covers(one, cluster, self.scale)]
         largest = max([cluster, *known], key=lambda one: _size(fabric_plan(one, self.scale)))
         with super().deploy(largest) as deployment:
-            for line in reconfigure(deployment, cluster, self.tell):
-                self.tell(f"  {line}")
+            for line in deployment.reconfigure(cluster):
+                self.notify(f"  {line}")
             yield deployment
 
-    def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
-        """Whether the machine below the model, and not the model, was the bottleneck."""
+    def judge(self, rows: Sequence[Sample], phases: Sequence[Phase]) -> Judgement:
+        """Judge whether the host machine limited a trial instead of the model."""
         return judge(rows, phases)
 
-    def new_deployment(self, cluster: Cluster, software: Software, logs: Path) -> ScaledDeployment:
+    def new_deployment(
+        self, cluster: Cluster, installed: Installed, logs: Path
+    ) -> ScaledDeployment:
         """A deployment that has not been opened yet."""
-        return ScaledDeployment(cluster, software, logs, self.isolation, self.scale)
+        return LiveDeployment(cluster, installed, logs, self.isolation, self.notify, self.scale)
 
-    def reconfigure(self, deployment: Deployment, cluster: Cluster) -> list[str]:
-        """Change what differs while the cluster runs; one line for each change.
 
-        Raises
-        ------
-        DeploymentError
-            If the difference needs a new deployment.
-        """
-        assert isinstance(deployment, ScaledDeployment)
-        return reconfigure(deployment, cluster, self.tell)
+def _scale_of(options: TestbedOptions | None) -> Scale:
+    return options.scale if isinstance(options, ScaledOptions) else FULL_SIZE
 
 
 def _extent(plan: FabricPlan) -> object:
-    """Which hosts and disks there are, whatever their limits."""
+    """The hosts and their numbers of disks and guests, without their limits."""
     return tuple((host.name, len(host.disks), len(host.guests)) for host in plan.hosts)
 
 

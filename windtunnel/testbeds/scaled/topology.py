@@ -1,7 +1,7 @@
-"""Hadoop's topology script: which rack a host stands in, as the NameNode is told.
+"""Hadoop's topology script, which reports the rack of each host to the NameNode.
 
-With ``storage.topology: host`` each physical host is a rack, so that the virtual machines of
-one host never hold all copies of a block (as in VMware's study of 2011).
+With ``storage.topology: host``, each physical host is a rack, so that the virtual machines of one
+host never store all replicas of a block (as in VMware's study of 2011).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from windtunnel.cluster import Cluster
 
-DEFAULT_RACK = "/default-rack"  # Hadoop's own, NetworkTopology.DEFAULT_RACK
+DEFAULT_RACK = "/default-rack"  # NetworkTopology.DEFAULT_RACK of Hadoop
 
 _SCRIPT = """\
 #!/bin/sh
@@ -24,10 +24,10 @@ done
 
 
 def racks(cluster: Cluster) -> dict[str, str]:
-    """Hadoop's rack of each node by its name; empty where all are to seem alike.
+    """The rack of each node by its name; empty for a flat topology.
 
-    Left out, the topology is by physical host where there are virtual machines, else by rack
-    where there are racks.
+    The default topology is by physical host if there are virtual machines, otherwise by rack if
+    there are racks.
     """
     virtual = any(host.vms for host in cluster.hosts.values())
     racked = cluster.network is not None and bool(
@@ -43,7 +43,7 @@ def racks(cluster: Cluster) -> dict[str, str]:
 
 
 def script(rack_of: Mapping[str, str], addresses: Mapping[str, str]) -> str:
-    """The script: takes names or addresses of hosts, prints the rack of each."""
+    """The script, which prints the rack of each host name or address among its arguments."""
     cases = "\n".join(
         f"    {name}|{addresses[name]}) echo {rack} ;;" for name, rack in rack_of.items()
     )

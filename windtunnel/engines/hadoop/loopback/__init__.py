@@ -1,13 +1,14 @@
-"""Listening on one loopback address where Hadoop can only listen on all interfaces.
+"""Bind Hadoop's ports to one loopback address, also those that Hadoop binds to all interfaces.
 
-Hadoop has no setting for the addresses of the shuffle's port and of an application master's
-ports. Java has one for the class that opens them: ``java.nio.channels.spi.SelectorProvider``.
-``loopback.jar`` holds such a class. It opens the platform's own channels, except that a server
-that is bound to the wildcard address gets the one in ``windtunnel.bind``; the port stays.
-Plain ``java.net.ServerSocket`` is not covered (docs/decisions/0011). Where a deployment has no
-network of its own, the class also refuses the connections of other users (docs/decisions/0026).
+Hadoop has no setting for the addresses of the shuffle port and of an application master's
+ports. Java has a setting for the class that opens them:
+``java.nio.channels.spi.SelectorProvider``. ``loopback.jar`` holds such a class. It opens the
+platform's own channels, but it binds a server for the wildcard address to the address in
+``windtunnel.bind``, with the same port. Plain ``java.net.ServerSocket`` is not covered
+(docs/decisions/0011). If a deployment has no network of its own, the class also refuses
+connections of other users (docs/decisions/0026).
 
-The sources lie in ``java/``. ``python tools/build_loopback.py`` makes the jar of them.
+The sources are in ``java/``. ``python tools/build_loopback.py`` builds the jar.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ PROVIDER = "io.windtunnel.LoopbackSelectorProvider"
 
 
 def place(folder: Path) -> Path:
-    """Write the jar into a folder: the package may lie where a shell's quoting ends."""
+    """Write the jar into a folder; the package's own path may need quoting in a shell."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / JAR
     target.write_bytes(resources.files(__package__).joinpath(JAR).read_bytes())
@@ -32,10 +33,10 @@ def place(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Binding:
-    """A JVM's listening sockets are kept on ``address`` (or a name), by ``jar``.
+    """Binds a JVM's listening sockets to ``address`` (or a name), with ``jar``.
 
-    The jar must be on the class path, behind all others: class-data sharing wants those first.
-    With ``user``, a user id, they take connections of this user's processes alone (Linux).
+    The jar must be the last one on the class path: class-data sharing needs the others first.
+    With ``user``, a user id, the sockets accept only connections of this user's processes (Linux).
     """
 
     jar: Path
@@ -44,7 +45,7 @@ class Binding:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What the JVM is told; no word needs quoting in a shell."""
+        """Options of the JVM; none needs quoting in a shell."""
         return (
             f"-Djava.nio.channels.spi.SelectorProvider={PROVIDER}",
             f"-Dwindtunnel.bind={self.address}",
@@ -52,10 +53,10 @@ class Binding:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data from which :meth:`from_json` makes an equal object."""
+        """Plain data from which :meth:`from_json` creates an equal object."""
         return {"jar": str(self.jar), "address": self.address, "user": self.user}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Binding:
-        """The object that :meth:`to_json` described."""
+        """The object that :meth:`to_json` has written."""
         return cls(Path(data["jar"]), data["address"], data.get("user"))

@@ -1,0 +1,5 @@
+"""``python -m windtunnel``."""
+
+from windtunnel.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Energy, price, and the Pareto front of both with time."""

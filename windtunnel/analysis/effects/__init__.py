@@ -1,0 +1,1 @@
+"""Cells, effects, interactions, rankings, and the findings that result from them."""

@@ -1,0 +1,121 @@
+"""Cells: treatment x workload x phase x metric, summarised over the counted trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from windtunnel.analysis.observations import ELAPSED, Observation
+from windtunnel.analysis.statistics.intervals import (
+    Interval,
+    Method,
+    bca_intervals,
+    median_interval,
+)
+from windtunnel.analysis.statistics.summary import INDICATIVE_BELOW, summarise
+
+Key = tuple[str, str, str, str]
+"""(treatment, workload, phase, metric)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The statistics of one cell.
+
+    ``mean``, ``median``, ``sd`` and the 95 % interval of the mean ``ci_low`` .. ``ci_high``
+    are in ``unit``; ``cv`` is a ratio. With n = 1 the spread is unknown: None, never 0.
+    ``ci_method`` is the method of the interval: ``t`` (Student), ``bca`` (bootstrap), or None
+    if there is no interval. ``bca_low`` .. ``bca_high`` is an additional interval of elapsed
+    times, from 8 trials on; ``median_low`` .. ``median_high`` that of the median, from 6 on.
+    """
+
+    treatment: str
+    workload: str
+    phase: str
+    metric: str
+    unit: str
+    n: int
+    mean: float
+    median: float
+    sd: float | None
+    cv: float | None
+    ci_low: float | None
+    ci_high: float | None
+    ci_method: Method | None = None
+    bca_low: float | None = None
+    bca_high: float | None = None
+    median_low: float | None = None
+    median_high: float | None = None
+
+    @property
+    def indicative(self) -> bool:
+        """Whether there are too few trials for a firm result."""
+        return self.n < INDICATIVE_BELOW
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The values of one cell in the order of the trials, and the round of each."""
+
+    unit: str
+    values: list[float]
+    rounds: list[int] = field(default_factory=list)
+
+
+def samples(observations: Iterable[Observation]) -> dict[Key, Sample]:
+    """Values by cell; only valid trials that are not warm-ups count."""
+    table: dict[Key, Sample] = {}
+    for row in observations:
+        if not row.counts:
+            continue
+        key = (row.treatment, row.workload, row.phase, row.metric)
+        sample = table.get(key)
+        if sample is None:
+            table[key] = sample = Sample(row.unit, [])
+        sample.values.append(row.value)
+        sample.rounds.append(row.round)
+    return table
+
+
+def cells(table: dict[Key, Sample], method: Method = "t") -> list[Cell]:
+    """One :class:`Cell` per key, in the order of first appearance.
+
+    ``method`` selects the interval of the mean; cells with too few trials for BCa have ``t``.
+    """
+    boot = _bootstrapped(table, method)
+    return [_cell(key, sample, boot.get(key), method) for key, sample in table.items()]
+
+
+def _bootstrapped(table: dict[Key, Sample], method: Method) -> dict[Key, Interval]:
+    """BCa intervals: of all cells if the method is ``bca``, else of the elapsed times only."""
+    wanted = [key for key in table if method == "bca" or key[3] == ELAPSED]
+    made = bca_intervals([table[key].values for key in wanted])
+    return {key: span for key, span in zip(wanted, made, strict=True) if span is not None}
+
+
+def _cell(key: Key, sample: Sample, boot: Interval | None, method: Method) -> Cell:
+    s = summarise(sample.values)
+    treatment, workload, phase, metric = key
+    student = None if s.ci_low is None or s.ci_high is None else (s.ci_low, s.ci_high)
+    chosen: Method = "bca" if method == "bca" and boot is not None else "t"
+    span = boot if chosen == "bca" else student
+    middle = median_interval(sample.values)
+    return Cell(
+        treatment=treatment,
+        workload=workload,
+        phase=phase,
+        metric=metric,
+        unit=sample.unit,
+        n=s.n,
+        mean=s.mean,
+        median=s.median,
+        sd=s.sd,
+        cv=s.cv,
+        ci_low=None if span is None else span[0],
+        ci_high=None if span is None else span[1],
+        ci_method=None if span is None else chosen,
+        bca_low=None if boot is None else boot[0],
+        bca_high=None if boot is None else boot[1],
+        median_low=None if middle is None else middle[0],
+        median_high=None if middle is None else middle[1],
+    )

@@ -1,0 +1,371 @@
+"""Findings: sentences with the effect, its interval, the phase, the resource and caveats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from windtunnel.analysis.effects.cells import Cell
+from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.effects.ranking import Entry, Ranking, first_place, led_by
+from windtunnel.analysis.formatting import (
+    digits,
+    listed,
+    percent,
+    percent_interval,
+    plural,
+    quantity,
+)
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.statistics.summary import INDICATIVE_BELOW, POWER
+from windtunnel.results.record import StudyRecord
+
+STAGES = {
+    "map_time": "map",
+    "shuffle_time": "shuffle",
+    "merge_time": "merge",
+    "reduce_time": "reduce",
+}
+"""Task times of the stages of a MapReduce job; the stage with the largest change is named."""
+
+RESOURCES = {
+    "cpu_time": ("CPU time", "CPU"),
+    "gc_time": ("garbage collection", "GC"),
+    "spilled_records": ("spilled records", "spill"),
+    "file_bytes_written": ("local bytes written", "local disk"),
+    "file_bytes_read": ("local bytes read", "local disk"),
+    "hdfs_bytes_read": ("HDFS bytes read", "HDFS"),
+    "hdfs_bytes_written": ("HDFS bytes written", "HDFS"),
+    "reduce_shuffle_bytes": ("bytes shuffled", "network"),
+}
+"""Metrics that indicate a resource: (words, resource)."""
+
+MOVED_AT_LEAST = 0.05
+MOST = 0.50
+"""A phase is named only if it contains more than this fraction of the change."""
+EVIDENCE_SHOWN = 3
+THINGS_NAMED = 3
+"""Maximum number of items in the first sentence; the overview has the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A metric, or a stage, that changed in the same direction as the elapsed time."""
+
+    metric: str
+    words: str
+    relative: float | None
+    absolute: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One statement with its numbers.
+
+    ``distinguishable`` is None if there is no interval. ``phase`` is the phase with most of the
+    change, if a difference is detected in that phase; else None. ``phase_share`` is the
+    fraction of the total's change that is in the phase with the largest part (above 1 if other
+    phases changed in the other direction). ``brief`` is the statement without caveats, for a
+    list that states the common caveats once.
+    """
+
+    text: str
+    effect: Effect
+    distinguishable: bool | None
+    phase: str | None
+    phase_share: float | None
+    stage: Moved | None
+    moved: tuple[Moved, ...]
+    caveats: tuple[str, ...]
+    brief: str = ""
+
+
+def findings(effects: Sequence[Effect]) -> list[Finding]:
+    """One finding per factor level and workload: detected effects first, then by size."""
+    totals = [e for e in effects if e.phase == TOTAL and e.metric == ELAPSED]
+    found = [_finding(total, effects) for total in totals]
+    return sorted(
+        found, key=lambda f: (f.distinguishable is not True, -abs(f.effect.relative or 0.0))
+    )
+
+
+def answer(
+    study: StudyRecord,
+    found: Sequence[Finding],
+    cells: Sequence[Cell],
+    rankings: Sequence[Ranking] = (),
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """The study's answer in one sentence; with several factors, the one that matters most.
+
+    ``names`` are the names of the treatments, by id.
+    """
+    if any(first_place(ranking) is not None for ranking in rankings):
+        return _matters(rankings)
+    if not found:
+        return _plain_answer(study, cells, names or {})
+    clear = [f for f in found if f.distinguishable]
+    if not clear:
+        return _no_answer(found)
+    first = clear[0]
+    e = first.effect
+    faster = (e.relative or 0.0) < 0
+    size = percent(abs(e.relative or 0.0), signed=False)
+    where = ""
+    if first.phase is not None:
+        where = f", mostly in the {first.phase} phase"
+        where += f" ({first.stage.words} stage)" if first.stage else ""
+    elif _spread_out(first.phase_share):
+        where = ", distributed over the phases"
+    more = f"; {len(clear)} of {len(found)} effects were detected" if len(clear) > 1 else ""
+    n = min(e.n, e.n_baseline)
+    hint = f"; indicative, n = {n} per cell" if n < INDICATIVE_BELOW else ""
+    word = "less" if faster else "more"
+    return (
+        f"{e.workload} takes {size} {word} time{_range(e)} with {e.factor} {e.level} "
+        f"than with {e.baseline}{where}{hint}{more}."
+    )
+
+
+def _matters(rankings: Sequence[Ranking]) -> str:
+    """The factors that matter most and their workloads, the largest effect first."""
+    firsts = [(r, entry) for r in rankings if (entry := first_place(r)) is not None]
+    firsts.sort(key=lambda pair: -_size(pair[1]))
+    named = firsts[:THINGS_NAMED]
+    parts: list[str] = []
+    for name in dict.fromkeys(entry.name for _, entry in named):
+        own = [(ranking, entry) for ranking, entry in named if entry.name == name]
+        parts.append(led_by(own, first=not parts))
+    left = len(firsts) - len(named)
+    more = f"; {plural(left, 'more workload')} below" if left else ""
+    effects = [entry.effect for ranking in rankings for entry in ranking.entries]
+    n = min((min(e.n, e.n_baseline) for e in effects if e is not None), default=None)
+    hint = f"; indicative, n = {n} per cell" if n is not None and n < INDICATIVE_BELOW else ""
+    hint = "; intervals unknown, n = 1 per treatment" if n == 1 else hint
+    return f"{'; '.join(parts)}{more}{hint}."
+
+
+def _size(entry: Entry) -> float:
+    """Size of the largest effect: a ratio and its inverse have the same size."""
+    ratio = 1 + (entry.effect.relative or 0.0) if entry.effect is not None else 1.0
+    return abs(math.log(ratio)) if ratio > 0 else math.inf
+
+
+def _range(e: Effect) -> str:
+    """The interval of a detected effect in words; empty if there is none."""
+    if e.ci_low is None or e.ci_high is None:
+        return ""
+    low, high = sorted((abs(e.ci_low), abs(e.ci_high)))
+    bounds = percent_interval(low, high, e.relative).strip("[]").replace("+", "")
+    return f" (95 % interval {bounds.replace(', ', ' to ')} %)"
+
+
+def _plain_answer(study: StudyRecord, cells: Sequence[Cell], names: Mapping[str, str]) -> str:
+    totals = [c for c in cells if c.phase == TOTAL and c.metric == ELAPSED]
+    if not totals:
+        known = sorted({f"{c.metric} ({c.unit})" for c in cells})
+        if not known:
+            return "There is no valid trial yet."
+        return f"No elapsed time is known: the trials contain only {listed(known)}."
+    shown = totals[:THINGS_NAMED]
+    single = all(c.n == 1 for c in shown)
+    parts = []
+    for c in shown:
+        span = "" if single else " (spread unknown, one trial)"
+        if c.ci_low is not None and c.ci_high is not None:
+            low, high = quantity(max(c.ci_low, 0.0), c.unit), quantity(c.ci_high, c.unit)
+            span = f" (95 % interval {low} to {high}, n = {c.n})"
+        where = names.get(c.treatment, c.treatment)
+        parts.append(f"{c.workload} at {where} takes {quantity(c.mean, c.unit)}{span}")
+    left = len(totals) - len(shown)
+    more = f"; {plural(left, 'more cell')} below" if left else ""
+    each = " each" if len(shown) > 1 else ""
+    note = f" (one trial{each}, spread unknown)" if single else ""
+    note += "" if not study.factors else "; no two levels can be compared yet"
+    return "; ".join(parts) + more + note + "."
+
+
+def _no_answer(found: Sequence[Finding]) -> str:
+    first = found[0].effect
+    if found[0].distinguishable is None:
+        which = f"largest of {len(found)} changes" if len(found) > 1 else "change"
+        return (
+            f"There are too few trials for an interval and a conclusion; the {which} is "
+            f"{percent(first.relative)} ({first.workload}, {first.factor} {first.level} against "
+            f"{first.baseline})."
+        )
+    seen = [f.effect for f in found if f.effect.detectable is not None]
+    floor = f"; {_missed(max(seen, key=lambda e: e.detectable or 0.0))}" if seen else ""
+    names = listed([f"{f.effect.factor} {f.effect.level}" for f in found], THINGS_NAMED)
+    return (
+        f"No difference in elapsed time was detected between {names} and the baseline "
+        f"{first.baseline}{floor}."
+    )
+
+
+def _missed(e: Effect) -> str:
+    """The minimum detectable effect in both directions."""
+    up, down = _detectable(e)
+    after = f", after correction for {e.comparisons} comparisons" if e.comparisons > 1 else ""
+    return (
+        f"the minimum detectable effect is {percent(up)} / {percent(down)} "
+        f"({percent(POWER, signed=False)} power{after})"
+    )
+
+
+def _detectable(e: Effect) -> tuple[float, float]:
+    """The detectable ratio r and its inverse, 1 / r, each minus 1."""
+    up = e.detectable or 0.0
+    return up, 1 / (1 + up) - 1
+
+
+def _spread_out(share: float | None) -> bool:
+    """Whether no phase holds most of the change."""
+    return share is not None and share <= MOST
+
+
+def _finding(total: Effect, effects: Sequence[Effect]) -> Finding:
+    same = [
+        e
+        for e in effects
+        if (e.factor, e.level, e.workload) == (total.factor, total.level, total.workload)
+    ]
+    clear = total.distinguishable
+    phase, share = _phase(total, same) if clear is not False else (None, None)
+    within = [e for e in same if e.phase == (phase or TOTAL)]
+    leading = next((e for e in within if e.metric == ELAPSED), total)
+    stage = _stage(leading, within) if clear is not False else None
+    moved = _moved(leading, within) if clear is not False else ()
+    caveats = tuple(_caveats(total))
+    reason = _reason(phase, share, stage, moved)
+    text = _sentence(total, reason, caveats)
+    return Finding(
+        text, total, clear, phase, share, stage, moved, caveats, brief=_brief(total, reason)
+    )
+
+
+def _phase(total: Effect, same: Sequence[Effect]) -> tuple[str | None, float | None]:
+    """The phase with most of the change, if its own change is detected; the largest fraction."""
+    parts = [e for e in same if e.metric == ELAPSED and e.phase != TOTAL]
+    if len(parts) < 2 or total.absolute == 0:
+        return None, None
+    largest = max(parts, key=lambda e: e.absolute / total.absolute)
+    share = largest.absolute / total.absolute
+    return (largest.phase if share > MOST and largest.distinguishable else None), share
+
+
+def _stage(leading: Effect, within: Sequence[Effect]) -> Moved | None:
+    """The stage of the job whose task time changed most, in the direction of the elapsed time."""
+    stages = [
+        e
+        for e in within
+        if e.metric in STAGES and e.absolute * leading.absolute > 0 and e.distinguishable
+    ]
+    if not stages:
+        return None
+    most = max(stages, key=lambda e: abs(e.absolute))
+    return Moved(most.metric, STAGES[most.metric], most.relative, most.absolute, most.unit)
+
+
+def _moved(leading: Effect, within: Sequence[Effect]) -> tuple[Moved, ...]:
+    """Resource metrics with a detected change of at least 5 % in the same direction.
+
+    One per resource, the largest first. They changed together with the elapsed time, which does
+    not prove that they caused its change.
+    """
+    rows = [
+        e
+        for e in within
+        if e.metric in RESOURCES
+        and e.relative is not None
+        and abs(e.relative) >= MOVED_AT_LEAST
+        and e.absolute * leading.absolute > 0
+        and e.distinguishable
+    ]
+    best: dict[str, Effect] = {}
+    for e in sorted(rows, key=lambda e: -abs(e.relative or 0.0)):
+        best.setdefault(RESOURCES[e.metric][1], e)
+    return tuple(
+        Moved(e.metric, RESOURCES[e.metric][0], e.relative, e.absolute, e.unit)
+        for e in list(best.values())[:EVIDENCE_SHOWN]
+    )
+
+
+def _caveats(total: Effect) -> list[str]:
+    n = min(total.n, total.n_baseline)
+    caveats = []
+    if n < 2:
+        caveats.append("n = 1, the spread is unknown")
+    elif n < INDICATIVE_BELOW:
+        caveats.append(f"n = {n} per cell, indicative")
+    if total.comparisons > 1 and total.distinguishable:
+        caveats.append(f"detected after correction for {total.comparisons} comparisons")
+    if total.comparison == "main effect":
+        caveats.append(
+            f"main effect, {total.matched} treatments against {total.matched}, which includes "
+            "the effects that the design confounds with it"
+        )
+    elif total.matched > 1:
+        caveats.append(f"averaged over {total.matched} combinations of the other factors")
+    return caveats
+
+
+def _sentence(total: Effect, reason: str, caveats: Sequence[str]) -> str:
+    lead = f"{total.factor} {total.baseline} -> {total.level}: {total.workload} total "
+    span = percent_interval(total.ci_low, total.ci_high, total.relative)
+    interval = f"{span} (95 %)" if total.ci_low is not None else span
+    tail = f" ({'; '.join(caveats)})" if caveats else ""
+    if total.distinguishable is False:
+        floor = f"; {_missed(total)}" if total.detectable else ""
+        size = f"{percent(total.relative)} {interval}"
+        if total.clear_alone and total.p is not None and total.p_adjusted is not None:
+            return (
+                f"{lead}{size}, not detected after correction for {total.comparisons} comparisons "
+                f"(p {digits(total.p)}, corrected {digits(total.p_adjusted)}){floor}{tail}"
+            )
+        return f"{lead}no difference detected, {size}{floor}{tail}"
+    return f"{lead}{percent(total.relative)} {interval}{_seconds(total)}{reason}{tail}"
+
+
+def _brief(total: Effect, reason: str) -> str:
+    """The sentence without the caveats that a list of findings states once."""
+    lead = f"{total.factor} {total.baseline} -> {total.level}: {total.workload} total"
+    size = percent(total.relative)
+    if total.ci_low is not None:
+        size += f" {percent_interval(total.ci_low, total.ci_high, total.relative)}"
+    if total.distinguishable is not False:
+        return f"{lead} {size}{_seconds(total)}{reason}"
+    word = "not detected after correction" if total.clear_alone else "no difference detected"
+    floor = ""
+    if total.detectable:
+        up, down = _detectable(total)
+        floor = f"; minimum detectable effect {percent(up)} / {percent(down)}"
+    return f"{lead} {word}, {size}{floor}"
+
+
+def _reason(
+    phase: str | None, share: float | None, stage: Moved | None, moved: Sequence[Moved]
+) -> str:
+    """The phase of the change, and the metrics that changed with it."""
+    text = ""
+    if phase is not None and share is not None:
+        text += f"; {percent(share, signed=False)} of the change is in {phase}"
+        text += f", most in its {stage.words} stage" if stage else ""
+    elif _spread_out(share):
+        text += "; the change is distributed over the phases"
+    if moved:
+        text += "; also changed: " + ", ".join(f"{m.words} {percent(m.relative)}" for m in moved)
+    return text
+
+
+def _seconds(total: Effect) -> str:
+    """The change in seconds; empty if its direction differs from that of the ratio.
+
+    The directions can differ if combinations of very different duration are averaged: all have
+    the same weight in the ratio, and the longest dominate the seconds.
+    """
+    if total.relative is not None and total.relative * total.absolute < 0:
+        return ""
+    return f", {quantity(total.absolute, 's', signed=True)}"

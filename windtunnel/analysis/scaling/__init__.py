@@ -1,0 +1,1 @@
+"""Elapsed time against a count or against the size of the data."""

@@ -1,0 +1,1 @@
+"""Statistics on plain numbers: summaries, intervals, corrections and variance components."""

@@ -1,0 +1,157 @@
+"""Results of injected faults: jobs that finished, correct output, cost, and recovery.
+
+Only trials are counted in which every fault was injected as planned and which did not fail for
+another reason. A job that failed because of a fault is an outcome; no mean includes its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.results.record import FAULT, FaultRecord, Treatment, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The time of an event in several trials, in seconds since the fault.
+
+    ``seconds`` holds the times of the trials in which the event occurred, ``watched_s`` the
+    observed time of the others, None if there are none.
+    """
+
+    seconds: tuple[float, ...] = ()
+    watched_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultOutcome:
+    """One treatment of one workload; ``faults`` lists the faults, empty for none.
+
+    ``finished`` and ``right`` count trials of ``trials``; ``elapsed_s`` is the mean over valid
+    ones, ``effect`` that of the level that sets the fault, None if there is none. ``noticed``
+    (the failure was detected) and ``whole`` (all blocks were fully replicated) are of valid
+    trials, and None if the faults remove no replicas or no trial is valid.
+    """
+
+    workload: str
+    treatment: str
+    faults: tuple[str, ...]
+    trials: int
+    finished: int
+    right: int
+    elapsed_s: float | None
+    effect: Effect | None
+    noticed: Seen | None = None
+    whole: Seen | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """A fault of one trial. ``into_job_s``: seconds from the job's start, None if unknown."""
+
+    trial: str
+    fault: FaultRecord
+    into_job_s: float | None
+    lasted_s: float | None
+    outcome: str
+
+
+def fault_outcomes(analysis: Analysis) -> list[FaultOutcome]:
+    """By workload and treatment in the study's order; empty for a study without faults."""
+    if not any(FAULT in treatment.overrides for treatment in analysis.study.treatments):
+        return []
+    return [
+        _outcome(analysis, workload, treatment)
+        for workload in analysis.phases
+        for treatment in analysis.study.treatments
+    ]
+
+
+def struck(analysis: Analysis) -> Iterator[Struck]:
+    """Every fault of every trial, in the order of the trials."""
+    for trial in analysis.results.trials:
+        for fault in trial.faults:
+            began = {phase.name: phase.started_at for phase in trial.phases}.get(fault.phase)
+            yield Struck(
+                trial=trial.id,
+                fault=fault,
+                into_job_s=_between(began, fault.at),
+                lasted_s=_between(fault.at, fault.undone_at),
+                outcome=trial.outcome or "does not count",
+            )
+
+
+def _between(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None else end - start
+
+
+def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOutcome:
+    own = [
+        trial
+        for trial in analysis.results.trials
+        if (trial.workload, trial.treatment.id) == (workload, treatment.id) and not trial.warmup
+    ]
+    cell = analysis.cell(treatment.id, workload, TOTAL, ELAPSED)
+    elapsed_s = None if cell is None else cell.mean
+    if FAULT not in treatment.overrides:
+        right = sum(trial.verdict.valid for trial in own)
+        return FaultOutcome(workload, treatment.id, (), right, right, right, elapsed_s, None)
+    reported = [trial for trial in own if trial.outcome is not None]
+    valid = [trial for trial in reported if trial.verdict.valid]
+    texts = next((tuple(f.text for f in trial.faults) for trial in reported), _plain(treatment))
+    return FaultOutcome(
+        workload=workload,
+        treatment=treatment.id,
+        faults=texts,
+        trials=len(reported),
+        finished=sum(trial.outcome != "job failed" for trial in reported),
+        right=sum(trial.outcome == "finished" for trial in reported),
+        elapsed_s=elapsed_s,
+        effect=_effect(analysis, workload, treatment),
+        noticed=_seen(valid, "noticed_s"),
+        whole=_seen(valid, "whole_s"),
+    )
+
+
+def _plain(treatment: Treatment) -> tuple[str, ...]:
+    """The kinds of a treatment's faults, if no trial has recorded them completely."""
+    return tuple(str(fault.get("kind", "unknown")) for fault in treatment.overrides[FAULT])
+
+
+def _seen(trials: Sequence[Trial], field: str) -> Seen | None:
+    watched = [fault for t in trials for fault in t.faults if fault.watched_s is not None]
+    if not watched:
+        return None
+    seconds = tuple(value for fault in watched if (value := getattr(fault, field)) is not None)
+    vain = [f.watched_s or 0.0 for f in watched if getattr(f, field) is None]
+    return Seen(seconds, min(vain) if vain else None)
+
+
+def _effect(analysis: Analysis, workload: str, treatment: Treatment) -> Effect | None:
+    """The effect on the whole time of the level that sets the fault."""
+    factors = _factors_of_faults(analysis.study.treatments)
+    if len(factors) != 1:
+        return None
+    factor = factors[0]
+    wanted = (factor, treatment.levels.get(factor), workload, TOTAL, ELAPSED)
+    found = (
+        e for e in analysis.effects if (e.factor, e.level, e.workload, e.phase, e.metric) == wanted
+    )
+    return next(found, None)
+
+
+def _factors_of_faults(treatments: Sequence[Treatment]) -> list[str]:
+    """The factors whose level alone determines the fault of a treatment."""
+    found = []
+    for factor in treatments[0].levels:
+        by_level: dict[str, set[str]] = {}
+        for t in treatments:
+            by_level.setdefault(t.levels[factor], set()).add(str(t.overrides.get(FAULT)))
+        same = all(len(group) == 1 for group in by_level.values())
+        if same and len({text for group in by_level.values() for text in group}) > 1:
+            found.append(factor)
+    return found

@@ -1,5 +1,0 @@
-"""``python -m windtunnel.cli``."""
-
-from windtunnel.cli import main
-
-main()

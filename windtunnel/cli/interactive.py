@@ -1,0 +1,235 @@
+"""``up``, ``status``, ``down``, ``exec``, ``open`` and ``clean``, for interactive clusters."""
+
+from __future__ import annotations
+
+# Imports inside functions: see windtunnel/cli/__init__.py.
+import subprocess
+from typing import TYPE_CHECKING, Annotated, Any
+
+import psutil
+import typer
+
+from windtunnel.cli.options import Open
+from windtunnel.errors import NotRealisableError, UsageError
+from windtunnel.hosts.leftovers import Registration, registered
+from windtunnel.hosts.leftovers import clean as clean_remains
+
+if TYPE_CHECKING:
+    from windtunnel.testbeds.base import TestbedOptions
+
+Id = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        help="Id of the cluster; default: the only one that is up.",
+        show_default=False,
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: windtunnel up local-3 --set hosts.worker.count=2")(up)
+    app.command(epilog="Example: windtunnel status")(status)
+    app.command(epilog="Example: windtunnel down")(down)
+    app.command(
+        name="exec",
+        epilog="Example: windtunnel exec -- hdfs dfs -ls /",
+        context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    )(execute)
+    app.command(name="open", epilog="Example: windtunnel open")(open_)
+    app.command(epilog="Example: windtunnel clean")(clean)
+
+
+def up(
+    cluster: Annotated[
+        str, typer.Argument(help="Cluster file, or name of a cluster in the catalogue.")
+    ] = "local-3",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change a value of the cluster description; repeatable; default: no change.",
+            show_default=False,
+        ),
+    ] = None,
+    testbed: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Testbed; 'windtunnel catalogue testbeds' lists them."),
+    ] = "local",
+    rate: Annotated[
+        str,
+        typer.Option(
+            metavar="FRACTION",
+            help="Scale models only: rate of disks, network and CPUs relative to full size, "
+            "such as 1/40.",
+        ),
+    ] = "1",
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="FRACTION",
+            help="Scale models only: size of memory and blocks relative to full size, "
+            "such as 1/1000.",
+        ),
+    ] = "1",
+    open_: Open = False,
+) -> None:
+    """Start a cluster on this machine and keep it running until 'down'."""
+    from rich.console import Console
+
+    from windtunnel.cluster import (
+        apply_overrides,
+        load_cluster,
+        parse_assignment,
+    )
+    from windtunnel.testbeds import interactive, make_testbed
+
+    console = Console(stderr=True)
+    changes: dict[str, Any] = dict(parse_assignment(change) for change in set_ or [])
+    described = apply_overrides(load_cluster(cluster), changes)
+    options = _options(testbed, {"rate": rate, "data": data})
+    bed = make_testbed(options, interactive.folder_of_all(), lambda text: None)
+    if open_:
+        bed.permit_open()
+    found = bed.check(described)
+    if found.impossible:
+        raise NotRealisableError(
+            "; ".join(found.impossible), remedy="change the cluster description."
+        )
+    for caveat in found.unrealised:
+        console.print(f"note: {caveat}", highlight=False, soft_wrap=True)
+    bed.prepare(described)
+    with console.status("starting") as line:
+        facts = interactive.start(described, options, line.update, permit_open=open_)
+    print(f"{facts['id']} is up: {described.name}")
+    print(
+        "  run a client:  windtunnel exec -- hdfs dfs -ls /\n"
+        "  web pages:     windtunnel open\n"
+        "  stop it:       windtunnel down"
+    )
+
+
+def _options(testbed: str, given: dict[str, Any]) -> TestbedOptions:
+    """The options of the testbed; only some testbeds have those of a scale."""
+    from windtunnel.testbeds import TESTBEDS, find_testbed, parse_options
+
+    fields = find_testbed(testbed).options_type.model_fields
+    if given.keys() <= fields.keys():
+        return parse_options(testbed, given)
+    if any(value != "1" for value in given.values()):
+        others = [
+            n for n, k in TESTBEDS.items() if given.keys() <= k.options_type.model_fields.keys()
+        ]
+        raise UsageError(
+            f"the testbed '{testbed}' runs at full size, without --rate and --data",
+            remedy=f"add '--testbed {' or '.join(others)}', or remove --rate and --data.",
+        )
+    return parse_options(testbed, {})
+
+
+def status() -> None:
+    """List this user's running clusters on this machine, with their processes and memory."""
+    entries = registered()
+    if not entries:
+        from windtunnel.testbeds import interactive
+
+        print("no clusters")
+        if why := interactive.last_end():
+            print(f"the last one stopped without 'down':\n{why}")
+    for entry in entries:
+        facts = entry.facts()
+        if not entry.owner_alive():
+            print(f"{entry.id}: remains of a crashed run; 'windtunnel clean' removes them")
+            continue
+        kind = "interactive" if facts.get("interactive") else "of a running study"
+        print(f"{entry.id}: {facts.get('cluster', 'starting')} ({kind})")
+        for name, pid in facts.get("pids", {}).items():
+            print(f"  {name:28} {_daemon_state(pid)}")
+
+
+def _daemon_state(pid: int) -> str:
+    try:
+        process = psutil.Process(pid)
+        return f"pid {pid}, {process.memory_info().rss >> 20} MiB resident"
+    except psutil.Error:
+        return f"pid {pid}, DEAD"
+
+
+def down(id_: Id = None) -> None:
+    """Stop a cluster that 'up' started."""
+    from windtunnel.testbeds import interactive
+
+    entry = _chosen(id_)
+    interactive.stop(entry)
+    print(f"{entry.id} is down")
+
+
+def execute(
+    command: Annotated[
+        list[str], typer.Argument(help="Command of hdfs, yarn, mapred or hadoop, after --.")
+    ],
+    id_: Id = None,
+) -> int:
+    """Run a Hadoop client, such as 'hdfs dfs' or 'hadoop jar', on a cluster that is up."""
+    from windtunnel.engines.hadoop.client import user_process
+
+    argv, env = user_process(_chosen(id_), command)
+    return subprocess.call(argv, env=env)
+
+
+def open_(id_: Id = None) -> None:
+    """Serve the web pages of a cluster that is up on loopback ports, protected by a token."""
+    from windtunnel.hosts.leftovers import sockets_of
+    from windtunnel.testbeds.web_proxy import WebProxy, WebServer
+
+    entry = _chosen(id_)
+    servers = [WebServer(**server) for server in entry.facts()["web_servers"]]
+    with sockets_of(entry) as open_socket:
+        proxy = WebProxy(servers, open_socket)
+        print(f"web pages of {entry.id} (stop with Ctrl-C; do not share the token):")
+        for daemon, page in proxy.pages().items():
+            print(f"  {daemon:28} {page}", flush=True)
+        try:
+            proxy.serve()
+        except KeyboardInterrupt:
+            print("closed")
+        finally:
+            proxy.close()
+
+
+def _chosen(id_: str | None) -> Registration:
+    from windtunnel.testbeds import interactive
+
+    entries = [entry for entry in interactive.interactive() if id_ in (None, entry.id)]
+    if not entries:
+        raise UsageError(
+            f"no cluster {id_} is up" if id_ else "no cluster is up",
+            remedy="start one with 'windtunnel up'; 'windtunnel status' lists those that are up.",
+        )
+    if len(entries) > 1:
+        raise UsageError(
+            f"{len(entries)} clusters are up: {', '.join(entry.id for entry in entries)}",
+            remedy="select one with --id.",
+        )
+    return entries[0]
+
+
+def clean(
+    cache: Annotated[
+        bool,
+        typer.Option(help="Also delete the downloaded jars."),
+    ] = False,
+) -> None:
+    """Remove the processes and files that crashed runs left on this machine, and nothing else."""
+    from windtunnel.engines.artifacts import clear_cache
+    from windtunnel.testbeds import interactive
+
+    for line in clean_remains():
+        print(line)
+    if ended := interactive.forget_ended():
+        print(f"removed the logs of {ended} interactive clusters that are down")
+    if cache:
+        print(f"removed {clear_cache() / 1e6:.0f} MB of jars")
+    print("clean")

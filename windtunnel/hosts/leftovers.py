@@ -1,0 +1,197 @@
+"""Register of deployments on this machine, and the removal of dead deployments.
+
+Every deployment has a folder ``STATE/ID`` with ``deployment.json``, written before the
+first process starts. A deployment is *dead* if its owner (process id and start time)
+no longer runs. Only dead deployments are removed, and only their processes, identified by
+the deployment's id, and their folders, identified by Windtunnel's marker file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+import psutil
+
+from windtunnel import durable
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.fabric.undo import undo
+from windtunnel.hosts.isolation.channel import Channel
+from windtunnel.hosts.isolation.folders import make_private
+from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
+
+ENTRY = "deployment.json"
+
+
+def state_root() -> Path:
+    """Folder of all deployments: ``WINDTUNNEL_STATE`` or the user's state folder.
+
+    On macOS the user's state folder has a space in its name, which Hadoop does not support:
+    there it is in the cache folder.
+    """
+    override = os.environ.get("WINDTUNNEL_STATE")
+    if override:
+        return Path(override).expanduser().absolute()
+    if sys.platform == "darwin":
+        return platformdirs.user_cache_path("windtunnel") / "state"
+    return platformdirs.user_state_path("windtunnel")
+
+
+def state_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Convert the system's write errors below the state folder to errors with a remedy."""
+    return durable.storage_errors(
+        f"the state folder {folder} cannot be written",
+        remedy="set WINDTUNNEL_STATE to a folder that you may write.",
+        space="free some space, or set WINDTUNNEL_STATE to a folder on another disk.",
+    )
+
+
+@dataclass
+class Registration:
+    """A deployment's entry in the register."""
+
+    id: str
+    folder: Path
+
+    @property
+    def scratch(self) -> Path:
+        """Folder for the data of the daemons; removed at the end."""
+        return self.folder / "scratch"
+
+    @classmethod
+    def create(cls, testbed: str) -> Registration:
+        """Register a new deployment owned by this process.
+
+        Raises
+        ------
+        ResultsError, StorageFullError
+            If the state folder cannot be written.
+        """
+        entry = cls(id=f"wt-{secrets.token_hex(4)}", folder=Path())
+        final = state_root() / "deployments" / entry.id
+        # 'clean' must never see an entry without its owner: it gets its name when it is complete
+        entry.folder = final.with_name(f".{entry.id}")
+        with state_errors(final):
+            make_private(final.parent)
+            entry.scratch.mkdir(parents=True)
+            (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
+            me = psutil.Process()
+            entry.update(testbed=testbed, owner=[me.pid, me.create_time()])
+            entry.folder = entry.folder.rename(final)
+        return entry
+
+    def update(self, **facts: object) -> None:
+        """Add facts to the entry atomically."""
+        text = json.dumps(self.facts() | {"id": self.id} | facts, indent=1)
+        durable.write_text(self.folder / ENTRY, text)
+
+    def facts(self) -> dict[str, Any]:
+        """All facts of the entry; empty if it cannot be read."""
+        try:
+            facts = json.loads((self.folder / ENTRY).read_text())
+        except (OSError, ValueError):
+            return {}
+        return facts if isinstance(facts, dict) else {}
+
+    def owner_alive(self) -> bool:
+        """Whether the process that owns the deployment still runs."""
+        owner = self.facts().get("owner")
+        if not owner:
+            return False
+        with contextlib.suppress(psutil.Error, ValueError, TypeError, LookupError):
+            started = psutil.Process(int(owner[0])).create_time()
+            return abs(started - float(owner[1])) < 1.0
+        return False
+
+    def forget(self) -> list[str]:
+        """Undo the fabric, remove the entry and its folders.
+
+        Returns what could not be undone: the entry then stays, with the ledger for the next
+        attempt.
+        """
+        problems = undo(self.folder)
+        if not problems:
+            remove_scratch(self.scratch)
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return problems
+
+
+def entering(
+    folder: Path, where: Literal["network", "client"], command: Sequence[str]
+) -> list[str]:
+    """A command line that runs a command inside the deployment of a registration folder.
+
+    ``where`` is its network or its client host. The command line needs ``PYTHONPATH``
+    (``python_path``).
+    """
+    module = "windtunnel.hosts.isolation.enter"
+    return [sys.executable, "-P", "-m", module, str(folder / ENTRY), where, "--", *command]
+
+
+@contextlib.contextmanager
+def sockets_of(entry: Registration) -> Iterator[Callable[[], socket.socket]]:
+    """A function that creates TCP sockets of a running deployment's network."""
+    channel = Channel()
+    handle = channel.other.fileno()
+    command = [sys.executable, "-P", "-m", "windtunnel.hosts.isolation.channel", str(handle)]
+    maker = subprocess.Popen(
+        entering(entry.folder, "network", command),
+        env=os.environ | {"PYTHONPATH": python_path()},
+        stdin=subprocess.DEVNULL,
+        pass_fds=[handle],
+        start_new_session=True,
+    )
+    channel.other.close()
+    try:
+        channel.open_socket().close()
+    except OSError as error:
+        channel.close()
+        maker.wait()
+        raise DeploymentError(
+            f"the network of {entry.id} cannot be entered", remedy="see 'windtunnel status'."
+        ) from error
+    try:
+        yield channel.open_socket
+    finally:
+        channel.close()
+        maker.wait()
+
+
+def registered() -> list[Registration]:
+    """All deployments in the register, running and dead."""
+    folder = state_root() / "deployments"
+    if not folder.is_dir():
+        return []
+    return [Registration(id=entry.name, folder=entry) for entry in sorted(folder.glob("wt-*"))]
+
+
+def clean() -> list[str]:
+    """End the processes and remove the folders of dead deployments; returns a line for each."""
+    entries = {entry.id: entry for entry in registered()}
+    living = {id_ for id_, entry in entries.items() if entry.owner_alive()}
+    done = []
+    for mark, process in marks():
+        if mark in entries and mark not in living:
+            with contextlib.suppress(psutil.Error):
+                line = f"ended process {process.pid} ({process.name()}) of {mark}"
+                process.kill()
+                process.wait(5)
+                done.append(line)
+    for id_, entry in entries.items():
+        if id_ not in living:
+            problems = entry.forget()
+            done += [f"NOT undone, of {id_}: {problem}" for problem in problems]
+            if not problems:
+                done.append(f"removed the folder of {id_}")
+    return done

@@ -1,0 +1,63 @@
+"""Probe of this machine as a whole: CPU by state, load, memory, disks, network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import psutil
+
+from windtunnel.probes import readings
+from windtunnel.probes.base import Probe
+from windtunnel.results.metrics import MetricInfo
+from windtunnel.results.sample import Sample
+
+
+class ThisMachine(Probe):
+    """See the module's docstring."""
+
+    name: ClassVar[str] = "machine"
+    metrics: ClassVar[Sequence[MetricInfo]] = (
+        readings.CPU,
+        readings.LOAD,
+        readings.MEMORY_USED,
+        readings.MEMORY_AVAILABLE,
+        readings.PAGE_CACHE,
+        readings.SWAP_IN,
+        readings.DISK_READ,
+        readings.DISK_WRITE,
+        readings.NET_SENT,
+        readings.NET_RECEIVED,
+    )
+
+    def begin(self) -> None:
+        """CPU fractions are those since the last call, and this is the first call."""
+        psutil.cpu_times_percent()
+
+    def sample(self, now: float) -> Iterator[Sample]:
+        """See :class:`Probe`."""
+        cpu = psutil.cpu_times_percent()
+        for state in readings.CPU_STATES:
+            if hasattr(cpu, state):
+                yield self.reading(now, readings.CPU, getattr(cpu, state) / 100.0, state=state)
+        yield self.reading(now, readings.LOAD, psutil.getloadavg()[0])
+        memory = psutil.virtual_memory()
+        yield self.reading(now, readings.MEMORY_USED, float(memory.total - memory.available))
+        yield self.reading(now, readings.MEMORY_AVAILABLE, memory.available / memory.total)
+        yield self.reading(now, readings.PAGE_CACHE, float(getattr(memory, "cached", 0)))
+        for info, total in self._totals().items():
+            for rate in self.rate(now, info.name, total):
+                yield self.reading(now, info, rate)
+
+    def _totals(self) -> dict[MetricInfo, float]:
+        """Counters that never decrease, by the metric of their increase."""
+        disk = psutil.disk_io_counters()
+        net = psutil.net_io_counters()
+        own = self.watched.network_bytes
+        sent, received = own() if own else (0, 0)
+        totals: dict[MetricInfo, float] = {readings.SWAP_IN: psutil.swap_memory().sin}
+        if disk is not None:
+            totals |= {readings.DISK_READ: disk.read_bytes, readings.DISK_WRITE: disk.write_bytes}
+        totals[readings.NET_SENT] = net.bytes_sent + sent
+        totals[readings.NET_RECEIVED] = net.bytes_recv + received
+        return totals

@@ -1,0 +1,97 @@
+"""Metrics of all trials, for every workload and testbed: times, harness, data, faults."""
+
+from __future__ import annotations
+
+from windtunnel.results.metrics import MetricInfo, register
+
+_HARNESS = "Windtunnel's clock"
+_SAMPLER = "samples of the machine"
+_WATCH = "the NameNode's counts of blocks, watched after the fault"
+
+ELAPSED = MetricInfo(
+    "elapsed",
+    "s",
+    "time from the start of the phase's job to its end; of a trial, the sum over its phases",
+    "the job history, or the client if there is no job",
+    better="less",
+)
+TRIAL_WALL = MetricInfo(
+    "trial_wall",
+    "s",
+    "wall time of the whole trial, with preparation and verification",
+    _HARNESS,
+    better="less",
+    label="trial wall time",
+    level="trial",
+)
+HARNESS_OVERHEAD = MetricInfo(
+    "harness_overhead",
+    "s",
+    "wall time of the trial outside its phases",
+    _HARNESS,
+    better="less",
+    level="trial",
+)
+SAMPLER_CPU_SHARE = MetricInfo(
+    "sampler_cpu_share",
+    "ratio",
+    "CPU time that sampling took, as a fraction of one core",
+    _HARNESS,
+    better="less",
+    label="sampler CPU fraction",
+    level="trial",
+)
+CPU_IDLE_SHARE = MetricInfo(
+    "cpu_idle_share",
+    "ratio",
+    "mean fraction of the machine's CPU time that was idle",
+    _SAMPLER,
+    label="CPU idle fraction",
+    level="trial",
+)
+CPU_STEAL_SHARE = MetricInfo(
+    "cpu_steal_share",
+    "ratio",
+    "mean fraction of the CPU time that other virtual machines on the physical host used, if the "
+    "system reports it",
+    _SAMPLER,
+    better="less",
+    label="CPU steal fraction",
+    level="trial",
+)
+DATA_BYTES = MetricInfo(
+    "data_bytes",
+    "bytes",
+    "size of the workload's data set, one replica",
+    "the workload's parameters",
+    level="trial",
+)
+FAULT_NOTICED = MetricInfo(
+    "fault_noticed",
+    "s",
+    "time from a fault until the NameNode reported lost replicas; the longest of several faults",
+    _WATCH,
+    better="less",
+    level="trial",
+)
+REPLICATION_WHOLE = MetricInfo(
+    "replication_whole",
+    "s",
+    "time from a fault until every block was fully replicated; the longest of several faults",
+    _WATCH,
+    better="less",
+    label="fully replicated",
+    level="trial",
+)
+
+register(
+    ELAPSED,
+    TRIAL_WALL,
+    HARNESS_OVERHEAD,
+    SAMPLER_CPU_SHARE,
+    CPU_IDLE_SHARE,
+    CPU_STEAL_SHARE,
+    DATA_BYTES,
+    FAULT_NOTICED,
+    REPLICATION_WHOLE,
+)

@@ -1,0 +1,238 @@
+"""Injection of faults: inject at the set time, watch the replicas, undo, restore the cluster."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.faults import Faulty, Undo
+from windtunnel.errors import DeploymentError
+from windtunnel.results.record import FaultRecord, Metric
+from windtunnel.results.trial_metrics import FAULT_NOTICED, REPLICATION_WHOLE
+from windtunnel.study.faults.base import Options
+from windtunnel.study.faults.replication import Recovery
+
+_STEP_S = 0.5
+
+
+class Injection(threading.Thread):
+    """One fault of a running trial, in its own thread, because the job runs at the same time.
+
+    ``problem`` is the reason why it could not be injected or undone; empty if there is none.
+    """
+
+    def __init__(self, fault: Options, cluster: Cluster, faulty: Faulty, phase: str) -> None:
+        super().__init__(name=f"fault {fault.kind}", daemon=True)
+        self.record = FaultRecord(
+            kind=fault.kind,
+            target=fault.target(cluster),
+            text=fault.words(cluster, phase),
+            phase=phase,
+            after_s=fault.after,
+            at_progress=fault.at,
+        )
+        self.problem = ""
+        self.affects_replicas = fault.affects_replicas(cluster)
+        self._fault, self._cluster, self._faulty = fault, cluster, faulty
+        self._too_late = threading.Event()
+        self._decided = threading.Event()
+        self._wake = threading.Event()
+        self._last_s: float | None = None  # monotonic time at which watching ends
+        self._abandoned = False
+
+    def run(self) -> None:
+        """Wait for the time of the fault, inject it, and watch it until it is undone."""
+        try:
+            if self._moment_comes():
+                self._inject()
+        except Exception as error:  # the trial reports every error as a problem of the fault
+            self.problem = f"{self.record.text}: {error}"
+        finally:
+            self._decided.set()
+
+    def phase_over(self) -> None:
+        """End waiting, because the phase has ended: the fault was injected or will never be.
+
+        If the target runs only in that phase, the fault is undone before the next phase.
+        """
+        self._too_late.set()
+        self._decided.wait()
+        if self._fault.within_phase():
+            self._last_s = time.monotonic()
+            self._wake.set()
+            self.join()
+        if self.record.at is None and not self.problem:
+            self.problem = (
+                f"{self.record.phase} ended before the time of the fault: "
+                f"{self._fault.moment()} its job"
+            )
+
+    def phases_over(self) -> None:
+        """End the fault after the last phase: watch the replicas for a while, then undo it."""
+        self._last_s = time.monotonic() + (self._fault.watch if self.affects_replicas else 0.0)
+        self._wake.set()
+        if self.ident is None:
+            self.problem = f"the phase {self.record.phase} did not run"
+        else:
+            self.join()
+
+    def abandon(self) -> None:
+        """End without undoing the fault, because the deployment is abandoned."""
+        self._abandoned = True
+        self._last_s = time.monotonic()
+        self._too_late.set()
+        self._wake.set()
+        if self.ident is not None:
+            self.join()
+
+    def _moment_comes(self) -> bool:
+        """Wait from the start of the job; False if the phase ended before the time of the fault."""
+        since, at = time.time(), self._fault.at or 0.0
+        while (done := self._faulty.progress(since)) is None or done < at:
+            if self._too_late.wait(_STEP_S / 2):
+                return False
+        return not self._too_late.wait(self._fault.after)
+
+    def _inject(self) -> None:
+        before = self._faulty.copies() if self.affects_replicas else None
+        if self.affects_replicas and before is None:
+            raise DeploymentError("the NameNode did not answer just before the fault")
+        self.record.at = time.time()
+        undo = self._injected()
+        self._decided.set()
+        recovery = Recovery(before, self._faulty.sure_s()) if before is not None else None
+        self._watch(undo, recovery)
+
+    def _injected(self) -> Undo:
+        try:
+            return self._fault.inject(self._faulty, self._cluster)
+        except BaseException:
+            self.record.at = None
+            raise
+
+    def _watch(self, undo: Undo, recovery: Recovery | None) -> None:
+        """Watch until all blocks are fully replicated or the time is over; undo the fault."""
+        began = time.monotonic()
+        lasts = self._fault.lasts
+        while True:
+            now = time.monotonic()
+            undone = self.record.undone_at is not None
+            if not undone and lasts is not None and now - began >= lasts:
+                self._undo(undo)
+                undone = True
+            if recovery is not None:
+                recovery.look(round(now - began, 3), self._faulty.copies(), undone=undone)
+                self._note(recovery, round(time.monotonic() - began, 3))
+            settled = recovery is None or recovery.whole_s is not None
+            if self._last_s is not None and (settled or now >= self._last_s):
+                break
+            if self._wake.wait(_STEP_S) and not settled:
+                time.sleep(_STEP_S)
+        if self.record.undone_at is None and not self._abandoned:
+            self._undo(undo)
+
+    def _undo(self, undo: Undo) -> None:
+        undo()
+        self.record.undone_at = time.time()
+
+    def _note(self, recovery: Recovery, now_s: float) -> None:
+        self.record.noticed_s = recovery.noticed_s
+        self.record.whole_s = recovery.whole_s
+        self.record.watched_s = now_s
+
+
+class Injector:
+    """All faults of a trial.
+
+    Parameters
+    ----------
+    phases:
+        Phases of the workload, in order; a fault without a phase is injected into the first.
+
+    Raises
+    ------
+    DeploymentError
+        If there are faults and the deployment does not support them.
+    """
+
+    def __init__(
+        self,
+        faults: Sequence[Options],
+        cluster: Cluster,
+        phases: Sequence[str],
+        deployment: Deployment,
+    ) -> None:
+        self.injections: list[Injection] = []
+        if not faults:
+            return
+        if deployment.faulty is None:
+            raise DeploymentError("this deployment does not support faults")
+        self._faulty = deployment.faulty
+        self.injections = [
+            Injection(fault, cluster, self._faulty, fault.phase or phases[0]) for fault in faults
+        ]
+
+    @property
+    def records(self) -> list[FaultRecord]:
+        """The records of all faults."""
+        return [injection.record for injection in self.injections]
+
+    @property
+    def injected(self) -> bool:
+        """Whether at least one fault was injected, and none had a problem."""
+        made = any(injection.record.at is not None for injection in self.injections)
+        return made and not any(injection.problem for injection in self.injections)
+
+    def phase_begins(self, phase: str) -> None:
+        """Start the injections of a phase."""
+        for injection in self._of(phase):
+            injection.start()
+
+    def phase_ended(self, phase: str) -> None:
+        """Raise DeploymentError if a fault of the phase was not injected."""
+        for injection in self._of(phase):
+            injection.phase_over()
+        self._raise_problems()
+
+    def put_back(self) -> str:
+        """End all faults after the last phase and restore the cluster.
+
+        Returns the reason if the cluster could not be restored, else an empty text. The deployment
+        must then not be used again, but the output can still be verified. Raises DeploymentError if
+        a fault could not be undone.
+        """
+        for injection in self.injections:
+            injection.phases_over()
+        self._raise_problems()
+        try:
+            if self.injections:
+                self._faulty.restore(copies=any(i.affects_replicas for i in self.injections))
+        except DeploymentError as error:
+            return error.message
+        return ""
+
+    def abandon(self) -> None:
+        """End all threads without undoing the faults, because the deployment is abandoned."""
+        for injection in self.injections:
+            injection.abandon()
+
+    def metrics(self) -> dict[str, Metric]:
+        """Seconds until a loss was noticed and until full replication; the maximum of several."""
+        found = {}
+        for info, field in ((FAULT_NOTICED, "noticed_s"), (REPLICATION_WHOLE, "whole_s")):
+            watching = [i.record for i in self.injections if i.affects_replicas]
+            known = [v for record in watching if (v := getattr(record, field)) is not None]
+            if known and len(known) == len(watching):
+                found[info.name] = info.of(max(known))
+        return found
+
+    def _of(self, phase: str) -> list[Injection]:
+        return [injection for injection in self.injections if injection.record.phase == phase]
+
+    def _raise_problems(self) -> None:
+        problems = [injection.problem for injection in self.injections if injection.problem]
+        if problems:
+            raise DeploymentError(f"a fault was not as planned: {'; '.join(problems)}")

@@ -1,0 +1,46 @@
+"""The times at which a loss of replicas was noticed and all blocks were fully replicated."""
+
+from __future__ import annotations
+
+from windtunnel.engines.faults import Copies
+
+
+class Recovery:
+    """Evaluates the state of replication that the NameNode reports, in the order of time.
+
+    ``noticed_s`` and ``whole_s`` are seconds since the fault, None until then.
+
+    Parameters
+    ----------
+    before:
+        The state just before the fault.
+    sure_s:
+        Seconds for which no replica may be missing until the blocks count as fully replicated.
+    """
+
+    def __init__(self, before: Copies, sure_s: float) -> None:
+        self.noticed_s: float | None = None
+        self.whole_s: float | None = None
+        self._before = before
+        self._sure_s = sure_s
+        self._good_since: float | None = None
+
+    def look(self, at_s: float, copies: Copies | None, *, undone: bool) -> None:
+        """Add one reported state; ``undone`` states whether the fault was undone.
+
+        The NameNode reports no missing replica until it notices the loss, so that such a report
+        proves nothing. After the fault was undone, all DataNodes must be back. A loss that is
+        noticed after that resets ``whole_s``.
+        """
+        all_back = copies is not None and copies.holders >= self._before.holders
+        if not all_back and self.noticed_s is None:
+            self.noticed_s = at_s
+            self.whole_s = None  # the loss had not been noticed yet
+        known = all_back if undone else self.noticed_s is not None
+        if copies is None or not known or copies.wanting or not copies.serving:
+            self._good_since = None
+            return
+        if self._good_since is None:
+            self._good_since = at_s
+        if self.whole_s is None and at_s - self._good_since >= self._sure_s:
+            self.whole_s = self._good_since

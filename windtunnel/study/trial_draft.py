@@ -1,0 +1,162 @@
+"""The parts of a trial while it runs; at the end, they become one validated record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from windtunnel.engines.deployment import JobRun
+from windtunnel.probes.sampler import Sampler
+from windtunnel.results.metrics import numbers
+from windtunnel.results.record import (
+    Before,
+    Check,
+    Fate,
+    FaultRecord,
+    Metric,
+    Phase,
+    Trial,
+    Verdict,
+)
+from windtunnel.results.trial_metrics import (
+    CPU_IDLE_SHARE,
+    CPU_STEAL_SHARE,
+    DATA_BYTES,
+    HARNESS_OVERHEAD,
+    SAMPLER_CPU_SHARE,
+    TRIAL_WALL,
+)
+from windtunnel.study.invalidate import apply_rules
+from windtunnel.study.plan import Plan, Slot
+from windtunnel.testbeds.base import Judgement
+
+
+@dataclass
+class Outcome:
+    """The result of the phases of a trial, also if one of them failed.
+
+    ``broken`` states that the deployment must not be used again, ``fate`` how the job ended under
+    faults, ``left`` which faults could not be undone.
+    """
+
+    verdict: Verdict
+    runs: Mapping[str, JobRun] = field(default_factory=dict)
+    broken: bool = False
+    fate: Fate | None = None
+    left: str = ""
+
+
+@dataclass
+class TrialDraft:
+    """A trial in progress: :meth:`ended`, then the judgements, then :meth:`record`.
+
+    ``deployment`` is the number of the deployment within the study, ``provenance`` the hash of the
+    stored provenance. Times are epoch seconds.
+    """
+
+    plan: Plan
+    slot: Slot
+    attempt: int
+    study_id: str
+    started_at: float
+    deployment: int | None = None
+    provenance: str | None = None
+    before: Before | None = None
+    finished_at: float = 0.0
+    outcome: Outcome | None = None
+    verdict: Verdict = field(default_factory=lambda: Verdict(valid=False, reason="it did not run"))
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    faults: Sequence[FaultRecord] = ()
+    power_source: str | None = None
+    thresholds: Mapping[str, Metric] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The id of its record and of its files."""
+        return f"{self.slot.id}-a{self.attempt}"
+
+    @property
+    def phases(self) -> list[Phase]:
+        """Its timed phases."""
+        return [] if self.outcome is None else [run.phase for run in self.outcome.runs.values()]
+
+    def ended(self, outcome: Outcome) -> None:
+        """Record the outcome of the phases; the time of the trial ends here."""
+        self.finished_at = time.time()
+        self.outcome = outcome
+        self.verdict = outcome.verdict
+        self.flags += [note for run in outcome.runs.values() for note in run.notes]
+        if outcome.left:
+            self.flags.append(f"the cluster was abandoned after the fault: {outcome.left}")
+
+    def measured(self, sampler: Sampler, data_bytes: int) -> None:
+        """Add the metrics of the trial as a whole: harness, machine, and size of the data."""
+        if sampler.failures:
+            self.flags.append(f"{len(sampler.failures)} samples failed: {sampler.failures[0]}")
+        self.power_source = sampler.power_source
+        wall_s = self.finished_at - self.started_at
+        self.metrics |= numbers(
+            {
+                CPU_IDLE_SHARE: sampler.mean("cpu_idle"),
+                CPU_STEAL_SHARE: sampler.mean("cpu_steal"),
+                TRIAL_WALL: wall_s,
+                HARNESS_OVERHEAD: wall_s - sum(phase.elapsed_s for phase in self.phases),
+                SAMPLER_CPU_SHARE: sampler.cost,
+                DATA_BYTES: data_bytes,
+            }
+        )
+
+    def apply_rules(self) -> None:
+        """Apply the rules of the study; an invalid trial keeps its reason."""
+        if self.verdict.valid:
+            limits = self.plan.protocol.invalidate.rules()
+            checks, flags = apply_rules(limits, self.before, self.metrics)
+            failed = [f"{c.name}: {c.got}, not {c.expected}" for c in checks if not c.passed]
+            self.flags += flags
+            self._judge(checks, failed)
+
+    def judge(self, judgement: Judgement) -> None:
+        """Add the checks of the testbed, and the limits that they used."""
+        self.thresholds = judgement.thresholds
+        self.flags += judgement.flags
+        self._judge(judgement.checks, [c.got for c in judgement.checks if not c.passed])
+
+    def _judge(self, checks: Iterable[Check], reasons: Sequence[str]) -> None:
+        """Add checks; ``reasons`` make a valid trial invalid."""
+        before = self.verdict
+        self.verdict = Verdict(
+            valid=before.valid and not reasons,
+            reason="; ".join(reasons) if before.valid else before.reason,
+            checks=[*before.checks, *checks],
+        )
+
+    def record(self) -> Trial:
+        """The record of the trial; raises pydantic.ValidationError if a part of it is invalid."""
+        slot = self.slot
+        return Trial(
+            id=self.id,
+            study_id=self.study_id,
+            testbed=self.plan.testbed,
+            workload=slot.workload,
+            treatment=slot.treatment,
+            parameters=self.plan.run_parameters_of(slot.workload, slot.treatment),
+            round=slot.round,
+            position=slot.position,
+            attempt=self.attempt,
+            extra=slot.extra,
+            started_at=self.started_at,
+            finished_at=self.finished_at,
+            verdict=self.verdict,
+            deployment=self.deployment,
+            phases=self.phases,
+            metrics=self.metrics,
+            power_source=self.power_source,
+            before=self.before,
+            faults=list(self.faults),
+            outcome=self.outcome.fate if self.outcome else None,
+            flags=self.flags,
+            thresholds=dict(self.thresholds),
+            provenance=self.provenance,
+        )

@@ -1,0 +1,72 @@
+"""The record of the scale model of a study, and the proposal of a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from windtunnel.results.record import ScaleRecord, SimilarityGroup
+from windtunnel.testbeds.base import PlannedTreatment, Proposal
+from windtunnel.testbeds.scaled.propose import lines, propose, this_machine
+from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.similarity import similarity
+
+
+def model_record(scale: Scale, planned: Iterable[PlannedTreatment]) -> ScaleRecord:
+    """The scale with the similarity groups of the baseline, the first of the treatments.
+
+    Groups of other treatments follow if their state differs from that of the baseline.
+
+    Raises
+    ------
+    NotRealisableError
+        If a description lacks a value that a model requires.
+    """
+    base, *others = planned
+    groups = similarity(base.cluster, scale, base.loads)
+    states = {_key(group): group.state for group in groups}
+    for treatment in others:
+        own = similarity(treatment.cluster, scale, treatment.loads)
+        groups += _differing(treatment.id, own, states)
+    return ScaleRecord(rate=scale.rate, data=scale.data, groups=groups)
+
+
+def _differing(
+    treatment: str, groups: Sequence[SimilarityGroup], states: Mapping[tuple[str, str | None], str]
+) -> list[SimilarityGroup]:
+    return [
+        group.model_copy(update={"treatment": treatment})
+        for group in groups
+        if states.get(_key(group)) != group.state
+    ]
+
+
+def _key(group: SimilarityGroup) -> tuple[str, str | None]:
+    return group.name, group.workload
+
+
+def proposal(planned: Sequence[PlannedTreatment], trials: int, folder: Path) -> Proposal:
+    """A scale for a study on this machine, whose disk with ``folder`` is measured.
+
+    Raises
+    ------
+    NotRealisableError
+        If a description lacks a value that a model requires, or the hosts do not fit this machine.
+    """
+    first = planned[0]
+    clusters = [first.cluster]
+    clusters += [one.cluster for one in planned[1:] if one.cluster != first.cluster]
+    found = propose(clusters, first.loads, trials, this_machine(folder))
+    record = ScaleRecord(rate=found.scale.rate, data=found.scale.data, groups=found.groups)
+    data = {
+        "scale": record.model_dump(mode="json"),
+        "set": dict(found.changes),
+        "hosts": found.hosts,
+        "slots_per_worker": found.slots,
+        "disks_per_worker": found.disks,
+        "trial_s": found.trial_s,
+        "study_s": found.study_s,
+        "limits": found.limits,
+        "notes": found.notes,
+    }
+    return Proposal(lines(found), data, record)

@@ -1,0 +1,199 @@
+"""The description of a model, from a full-size description and a scale.
+
+Hadoop's settings follow :func:`scaled`; ``shaping_plan.py`` computes the limits of the virtual
+hosts. Both use the same host names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from windtunnel.cluster import Cluster, HostClass, Network, Node
+from windtunnel.cluster.hosts import Part
+from windtunnel.cluster.roles import HADOOP, ROLES, Role
+from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.tasks import (
+    MIB,
+    container_factor,
+    model_block,
+    model_settings,
+    tasks_of,
+)
+
+# Resident memory of daemons, measured on Linux with Java 17 (as in testbeds/local.py):
+# masters together, a DataNode with a NodeManager; and a client's JVM.
+MASTERS_BYTES = 800 * MIB
+WORKER_BYTES = 450 * MIB
+CLIENT_BYTES = 512 * MIB
+MASTERS: frozenset[Role] = frozenset(
+    role.name for role in ROLES if role.engine == HADOOP and not role.worker
+)
+# Hosts with these roles store data or run tasks, so that their limits must be known.
+CARRIERS: frozenset[Role] = frozenset(role.name for role in ROLES if role.shaped)
+# A disk image is sparse: additional space for jars, logs and spills costs nothing.
+_LEAST_DISK_BYTES = 8 << 30
+
+P = TypeVar("P", bound=Part)
+
+
+def carries(cluster: Cluster, class_name: str) -> bool:
+    """Whether hosts of a class store data or run tasks."""
+    return any(CARRIERS & {*n.roles} for n in cluster.nodes() if n.class_name == class_name)
+
+
+def unknown_values(cluster: Cluster) -> list[str]:
+    """Paths of missing values that a model requires; empty if the description is complete.
+
+    Hosts that run only masters are exempt: their unknown resources are not limited.
+    """
+    found = [
+        path for name in cluster.hosts if carries(cluster, name) for path in _gaps(cluster, name)
+    ]
+    network = cluster.network
+    if network is None or network.uplink or network.oversubscription:
+        return found
+    silent = [n for n, rack in network.racks.items() if not (rack.uplink or rack.oversubscription)]
+    if len(network.racks) > 1:
+        found += [f"network.racks.{name}.uplink" for name in silent]
+    elif (network.spread_over or 1) > 1:
+        found.append("network.uplink")
+    return found
+
+
+def _gaps(cluster: Cluster, name: str) -> Iterator[str]:
+    host, lead = cluster.hosts[name], f"hosts.{name}"
+    for key in ("sockets", "cores_per_socket", "threads_per_core"):
+        if host.cpu is None or getattr(host.cpu, key) is None:
+            yield f"{lead}.cpu.{key}"
+    if host.memory is None:
+        yield f"{lead}.memory"
+    for i, guest in enumerate(host.vms):
+        if guest.memory is None:
+            yield f"{lead}.vms.{i}.memory"
+    data = [(i, disk) for i, disk in enumerate(host.disks or ()) if disk.use == "data"]
+    if not data:
+        yield f"{lead}.disks"
+    for i, disk in data:
+        for key in ("read_rate", "write_rate"):
+            if getattr(disk, key) is None:
+                yield f"{lead}.disks.{i}.{key}"
+    if not host.nics:
+        yield f"{lead}.nics"
+    for i, nic in enumerate(host.nics or ()):
+        if nic.rate is None and nic.measured_rate is None:
+            yield f"{lead}.nics.{i}.rate"
+
+
+def unshaped(cluster: Cluster) -> list[str]:
+    """Caveats: parts of the description that a model omits or simplifies."""
+    found = []
+    for name, host in cluster.hosts.items():
+        data = [disk for disk in host.disks or () if disk.use == "data"]
+        if not carries(cluster, name):
+            found.append(
+                f"hosts.{name}: CPU and memory of hosts without data or tasks are not limited"
+            )
+        if any(guest.pinned == "socket" for guest in host.vms):
+            found.append(f"hosts.{name}.vms: pinning to sockets is not supported")
+        if any(entry.latency for entry in host.degraded):
+            found.append(f"hosts.{name}.degraded: only the rate is supported, latency is not")
+        if len(data) > 1 and any(disk.controller_rate for disk in data):
+            found.append(f"hosts.{name}.disks: the limits of its controllers are added up to one")
+        if any(disk.write_cache for disk in data):
+            found.append(f"hosts.{name}.disks: write caches of controllers are not supported")
+    if cluster.network and cluster.network.switch and cluster.network.switch.total_rate:
+        found.append(
+            "network.switch.total_rate is not supported; NICs, ports and uplinks are limited"
+        )
+    return found
+
+
+def scaled(cluster: Cluster, scale: Scale) -> Cluster:
+    """The description of the model: rates times ``rate``; memory, blocks, buffers times ``data``.
+
+    A processor keeps its sockets and cores, because a description cannot contain a fraction of a
+    core (the CPU quota of the fabric is threads x rate).
+    """
+    block = model_block(tasks_of(cluster).block_bytes, scale)
+    return cluster.model_copy(
+        update={
+            "name": f"{cluster.name} at {scale}",
+            "hosts": {name: _host(cluster, name, scale) for name in cluster.hosts},
+            "settings": model_settings(cluster, scale),
+            "storage": cluster.storage.model_copy(update={"block_size": block}),
+            "network": cluster.network and _network(cluster.network, scale.rate),
+        }
+    )
+
+
+def disk_bytes(size: int | None, scale: Scale) -> int:
+    """Size of a disk of the model: its size times ``data``, at least for jars, logs and spills."""
+    return max(_LEAST_DISK_BYTES, round((size or 0) * scale.data))
+
+
+def daemon_bytes(roles: tuple[Role, ...]) -> int:
+    """Resident memory of the daemons and of a client on a node."""
+    own = {*roles}
+    return (
+        (WORKER_BYTES if CARRIERS & own else 0)
+        + (MASTERS_BYTES if MASTERS & own else 0)
+        + (CLIENT_BYTES if "client" in own else 0)
+    )
+
+
+def memory_bytes(cluster: Cluster, node: Node, scale: Scale) -> int | None:
+    """Memory limit of a node in the model; None if it is unknown or not limited.
+
+    It is the memory of the JVMs plus the page cache of the full size times ``data``.
+    """
+    full = node.guest.memory if node.guest else cluster.hosts[node.class_name].memory
+    if full is None or not CARRIERS & {*node.roles}:
+        return None
+    tasks = tasks_of(cluster)
+    containers = tasks.nodemanager_mib * MIB if "nodemanager" in node.roles else 0
+    own = daemon_bytes(node.roles)
+    cache = max(0.0, float(full - containers - own))
+    return round(own + containers * container_factor(tasks, scale) + cache * scale.data)
+
+
+def _host(cluster: Cluster, name: str, scale: Scale) -> HostClass:
+    host, rate = cluster.hosts[name], scale.rate
+    update: dict[str, Any] = {}
+    if host.disks:
+        update["disks"] = tuple(
+            _times(disk, rate, "read_rate", "write_rate", "iops", "controller_rate").model_copy(
+                update={"size": disk.size and disk_bytes(disk.size, scale)}
+            )
+            for disk in host.disks
+        )
+    if host.nics:
+        update["nics"] = tuple(_times(nic, rate, "rate", "measured_rate") for nic in host.nics)
+    nodes = [node for node in cluster.nodes() if node.class_name == name]
+    limits = [memory_bytes(cluster, node, scale) for node in nodes if node.host == nodes[0].host]
+    if host.vms:
+        by_guest = dict(zip((n.guest for n in nodes), limits, strict=False))
+        update["vms"] = tuple(
+            guest.model_copy(update={"memory": by_guest.get(guest) or guest.memory})
+            for guest in host.vms
+        )
+    known = [limit for limit in limits if limit is not None]
+    update["memory"] = sum(known) if known and len(known) == len(limits) else host.memory
+    return host.model_copy(update=update)
+
+
+def _network(network: Network, rate: float) -> Network:
+    racks = {
+        name: _times(rack, rate, "uplink").model_copy(
+            update={"switch": rack.switch and _times(rack.switch, rate, "port_rate", "total_rate")}
+        )
+        for name, rack in network.racks.items()
+    }
+    switch = network.switch and _times(network.switch, rate, "port_rate", "total_rate")
+    return _times(network, rate, "uplink").model_copy(update={"racks": racks, "switch": switch})
+
+
+def _times(part: P, factor: float, *names: str) -> P:
+    """The part with its known numbers multiplied by ``factor``."""
+    known = {name: value for name in names if (value := getattr(part, name)) is not None}
+    return part.model_copy(update={name: value * factor for name, value in known.items()})

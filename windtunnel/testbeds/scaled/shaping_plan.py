@@ -1,0 +1,212 @@
+"""The limits of the virtual hosts of a model: the numbers of the description times the scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from windtunnel.cluster import Cluster, Disk, HostClass, Node
+from windtunnel.errors import NotRealisableError
+from windtunnel.hosts.fabric.plan import (
+    DiskPlan,
+    FabricPlan,
+    GuestPlan,
+    HostPlan,
+    RackPlan,
+    raid0,
+)
+from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.scale_model import carries, disk_bytes, memory_bytes, unknown_values
+
+ONE_RACK = "rack-1"
+_MTU = 1500
+# Number of disks of an array that store parity, which add no capacity and no streaming rate.
+_WRITES = {"raid0": 0, "raid5": 1, "raid6": 2}
+_MIRRORS = ("raid1", "raid10")
+
+
+def refuse_unknown(cluster: Cluster) -> None:
+    """Raise NotRealisableError, with the paths, if the description lacks required values."""
+    paths = unknown_values(cluster)
+    if paths:
+        raise NotRealisableError(
+            f"a model of '{cluster.name}' requires values that the description lacks: "
+            + ", ".join(paths),
+            remedy=f"add them to the cluster file, to 'set:', or with --set {paths[0]}=...",
+        )
+
+
+def fabric_plan(cluster: Cluster, scale: Scale) -> FabricPlan:
+    """The fabric of a full-size description at a scale (1/1 is the full size).
+
+    Hosts and guests have the names of ``cluster.nodes()``. CPU quotas are hardware threads x rate.
+    Hosts that run only masters are not limited, because the model has as many files and tasks as
+    the full size, in less time.
+
+    Raises
+    ------
+    NotRealisableError
+        If the description lacks a required value.
+    """
+    refuse_unknown(cluster)
+    hosts = tuple(_hosts(cluster, scale))
+    racks = tuple(_racks(cluster, scale.rate, hosts))
+    return FabricPlan(hosts, racks, cluster.storage.file_system or "ext4")
+
+
+def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:
+    nodes = list(cluster.nodes())
+    for name, host in cluster.hosts.items():
+        loaded = carries(cluster, name)
+        for index in range(host.count):
+            full_name = host.host_name(name, index)
+            own = [node for node in nodes if node.host == full_name]
+            disks = tuple(_disks(host, index, scale))
+            limits = [memory_bytes(cluster, node, scale) for node in own]
+            threads = _threads(host, index) if loaded else None
+            yield HostPlan(
+                name=full_name,
+                rack=cluster.rack_of(name, index) or ONE_RACK,
+                cpu_cores=None if threads is None else threads * scale.rate,
+                memory_bytes=None if None in limits else sum(limit or 0 for limit in limits),
+                disks=disks,
+                controller_bytes_s=_controller(host, scale.rate),
+                nic_bytes_s=_nic(cluster, name, index, scale.rate),
+                mtu=min((nic.mtu for nic in host.nics or () if nic.mtu), default=_MTU),
+                latency_s=((cluster.network and cluster.network.latency) or 0.0) * scale.time,
+                guests=tuple(_guests(host, own, limits, disks, scale)) if host.vms else (),
+            )
+
+
+def _guests(
+    host: HostClass,
+    nodes: Sequence[Node],
+    limits: Sequence[int | None],
+    disks: Sequence[DiskPlan],
+    scale: Scale,
+) -> Iterator[GuestPlan]:
+    """Guests with their limits; the disks of the host are assigned in turn, if they suffice."""
+    seen = [_data_disks(node.guest.disks if node.guest else None) for node in nodes]
+    assigned = 0 < sum(seen) <= len(disks) and all(seen)
+    names = iter([disk.name for disk in disks])
+    for node, limit, count in zip(nodes, limits, seen, strict=True):
+        assert node.guest is not None
+        vcpus = node.guest.vcpus
+        yield GuestPlan(
+            name=node.name,
+            cpu_cores=None if vcpus is None else vcpus * scale.rate,
+            memory_bytes=limit,
+            disks=tuple(next(names) for _ in range(count)) if assigned else (),
+        )
+
+
+def _data_disks(disks: Sequence[Disk] | None) -> int:
+    return sum(disk.count for disk in disks or () if disk.use == "data")
+
+
+def _threads(host: HostClass, index: int) -> float | None:
+    if host.cpu is None or host.cpu.threads is None:
+        return None
+    return host.cpu.threads * _left(host, index, "cpu", 0)
+
+
+def _left(host: HostClass, index: int, part: Literal["cpu", "disk", "nic"], place: int) -> float:
+    """The remaining fraction of the rate of a degraded component of one host (``degraded``)."""
+    fraction = 1.0
+    for entry in host.degraded:
+        if (entry.host, entry.part) == (index, part) and entry.index in (None, place):
+            fraction *= entry.to
+    return fraction
+
+
+def _disks(host: HostClass, index: int, scale: Scale) -> Iterator[DiskPlan]:
+    """The data disks; an array is one disk."""
+    made, place = 0, 0
+    for group in host.disks or ():
+        own = []
+        for _ in range(group.count):
+            if group.use == "data":
+                own.append(_disk(group, _left(host, index, "disk", place), scale))
+            place += 1
+        layout = group.layout or "jbod"
+        if own and layout != "jbod":
+            own = [_array(layout, own)]
+        for disk in own:
+            made += 1
+            yield replace(disk, name=f"disk-{made}")
+
+
+def _disk(group: Disk, left: float, scale: Scale) -> DiskPlan:
+    factor = scale.rate * left
+    iops = None if group.iops is None else max(1, round(group.iops * factor))
+    return DiskPlan(
+        name="disk",
+        size_bytes=disk_bytes(group.size, scale),
+        read_bytes_s=None if group.read_rate is None else group.read_rate * factor,
+        write_bytes_s=None if group.write_rate is None else group.write_rate * factor,
+        read_iops=iops,
+        write_iops=iops,
+    )
+
+
+def _array(layout: str, disks: list[DiskPlan]) -> DiskPlan:
+    """An array as one disk with streaming rates; parity and mirrors reduce writes and capacity."""
+    whole, count = raid0("disk", disks), len(disks)
+    if layout in _MIRRORS:
+        room = 1 / count if layout == "raid1" else 0.5
+        reads, writes = 1.0, room
+    else:
+        room = max(count - _WRITES[layout], 1) / count
+        reads = writes = room
+    return replace(
+        whole,
+        size_bytes=int(whole.size_bytes * room),
+        read_bytes_s=whole.read_bytes_s and whole.read_bytes_s * reads,
+        write_bytes_s=whole.write_bytes_s and whole.write_bytes_s * writes,
+    )
+
+
+def _controller(host: HostClass, rate: float) -> float | None:
+    """The joint limit of all disks of a host; None unless every group has a limit."""
+    groups = [disk.controller_rate for disk in host.disks or () if disk.use == "data"]
+    known = [limit for limit in groups if limit is not None]
+    return sum(known) * rate if known and len(known) == len(groups) else None
+
+
+def _nic(cluster: Cluster, name: str, index: int, rate: float) -> float | None:
+    """The rate of all ports of a host: as measured or described, at most that of the switch."""
+    host = cluster.hosts[name]
+    port = _port_rate(cluster, name, index)
+    total, place = 0.0, 0
+    for nic in host.nics or ():
+        limits = [limit for limit in (nic.rate, nic.measured_rate, port) if limit is not None]
+        if not limits:
+            return None
+        for _ in range(nic.count):
+            total += min(limits) * _left(host, index, "nic", place)
+            place += 1
+    return total * rate or None
+
+
+def _port_rate(cluster: Cluster, name: str, index: int) -> float | None:
+    network = cluster.network
+    if network is None:
+        return None
+    rack = network.racks.get(cluster.rack_of(name, index) or "")
+    switch = (rack and rack.switch) or network.switch
+    return switch.port_rate if switch else None
+
+
+def _racks(cluster: Cluster, rate: float, hosts: Sequence[HostPlan]) -> Iterator[RackPlan]:
+    """Racks in the order of their hosts; an oversubscribed uplink has the NIC rates / factor."""
+    network = cluster.network
+    for name in dict.fromkeys(host.rack for host in hosts):
+        rack = network.racks.get(name) if network else None
+        uplink = (rack and rack.uplink) or (network and network.uplink)
+        factor = (rack and rack.oversubscription) or (network and network.oversubscription)
+        behind = sum(host.nic_bytes_s or 0.0 for host in hosts if host.rack == name)
+        if uplink:
+            yield RackPlan(name, uplink * rate)
+        else:
+            yield RackPlan(name, behind / factor if factor and behind else None)

@@ -1,0 +1,1 @@
+"""Queries over the event index: scan and report."""

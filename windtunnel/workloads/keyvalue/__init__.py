@@ -1,0 +1,1 @@
+"""Key-value stores under the load of YCSB."""

@@ -1,0 +1,1 @@
+"""TeraGen, TeraSort and TeraValidate."""

@@ -1,0 +1,165 @@
+"""Common parts of the workloads on TeraGen's rows. Rows are 100 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import ClassVar
+
+from pydantic import Field, PositiveInt, model_validator
+
+from windtunnel.cluster import ByteSize, Cluster
+from windtunnel.engines.deployment import Deployment, FileStatus, JobRun
+from windtunnel.results.metrics import MetricInfo, numbers
+from windtunnel.results.record import Check, Metric
+from windtunnel.workloads.base import Parameters
+from windtunnel.workloads.verdicts import check
+
+ROW_BYTES = 100
+PACKAGE = "org.apache.hadoop.examples.terasort"
+TASK = "org.apache.hadoop.mapreduce.TaskCounter"
+_CHECKSUM = f"{PACKAGE}.TeraGen$Counters:CHECKSUM"
+_LOW_64_BITS = (1 << 64) - 1
+_BLOCKS = "the NameNode's list of replicas"
+MACHINES_PER_BLOCK = MetricInfo(
+    "machines_per_block",
+    "count",
+    "mean number of physical hosts that hold replicas of a block",
+    _BLOCKS,
+    better="more",
+)
+BLOCKS_ON_ONE_MACHINE = MetricInfo(
+    "blocks_on_one_machine",
+    "ratio",
+    "fraction of blocks that have all replicas on one physical host",
+    _BLOCKS,
+    better="less",
+)
+
+
+class RowParameters(Parameters):
+    """The number of rows, given in bytes or in rows."""
+
+    amounts: ClassVar[tuple[str, ...]] = ("size", "rows")
+
+    size: ByteSize | None = Field(None, description="Data set, rounded down to rows of 100 bytes.")
+    rows: PositiveInt | None = Field(None, description="Data set in rows; instead of size.")
+    maps: PositiveInt | None = Field(
+        None, description="Map tasks of TeraGen. Default: mapreduce.job.maps."
+    )
+
+    @model_validator(mode="after")
+    def _one_size(self) -> RowParameters:
+        if (self.size is None) == (self.rows is None):
+            raise ValueError("give either size or rows, and only one of them")
+        if self.row_count < 1:
+            raise ValueError("size must be at least one row of 100 bytes")
+        return self
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows of the data set."""
+        return self.rows if self.rows is not None else int(self.size or 0) // ROW_BYTES
+
+
+def misfits(workload: str, cluster: Cluster, replications: Mapping[str, int]) -> list[str]:
+    """The reasons why a cluster cannot run a workload: no YARN, or too few DataNodes.
+
+    Parameters
+    ----------
+    replications:
+        The number of replicas, by the name of the parameter that sets it.
+    """
+    roles = cluster.role_counts()
+    if not roles.get("nodemanager"):
+        return [f"workloads.{workload} needs YARN, and the cluster has no nodemanagers"]
+    datanodes = roles.get("datanode", 0)
+    return [
+        f"workloads.{workload}.{name} is {value}, but the cluster has {datanodes} datanodes"
+        for name, value in replications.items()
+        if value > datanodes
+    ]
+
+
+def generate(
+    parameters: RowParameters,
+    replication: int,
+    folder: str,
+    deployment: Deployment,
+    deadline_s: float,
+) -> JobRun:
+    """Run TeraGen into a folder; raises TrialInvalidError if its job fails."""
+    settings = {"dfs.replication": str(replication)}
+    if parameters.maps:
+        settings["mapreduce.job.maps"] = str(parameters.maps)
+    argv = [f"{PACKAGE}.TeraGen", str(parameters.row_count), folder]
+    return deployment.run_job("teragen", argv, settings, deadline_s=deadline_s)
+
+
+def placement(deployment: Deployment, folder: str) -> dict[str, Metric]:
+    """The placement of the replicas of a folder's files, from the NameNode's list.
+
+    ``machines_per_block`` is the mean number of physical hosts that hold replicas of a block,
+    ``blocks_on_one_machine`` the fraction of blocks that have all replicas on one physical host.
+    """
+    machines = {host.name: host.machine for host in deployment.hosts}
+    held = [
+        {machines.get(name, name) for name in block}
+        for file in deployment.files.list_files(folder)
+        if file.length_bytes
+        for block in deployment.files.replicas(file.path)
+    ]
+    if not held:
+        return {}
+    alone = sum(len(block) == 1 for block in held) / len(held)
+    return numbers({MACHINES_PER_BLOCK: fmean(map(len, held)), BLOCKS_ON_ONE_MACHINE: alone})
+
+
+def read_all(deployment: Deployment, folder: str) -> str:
+    """The text of all files in a folder."""
+    return "".join(
+        deployment.files.read(file.path).decode(errors="replace")
+        for file in deployment.files.list_files(folder)
+        if file.length_bytes
+    )
+
+
+def check_rows(phase: str, run: JobRun, counter: str, rows: int) -> Check:
+    """A check that a job's counter of records equals the number of rows."""
+    got = run.counters.get(f"{TASK}:{counter}", 0)
+    return check(f"rows of {phase}", str(rows), str(got))
+
+
+def check_files(which: str, files: list[FileStatus], size_bytes: int, replication: int) -> Check:
+    """A check of the total size and the replication of the part files."""
+    parts = [file for file in files if "/part-" in file.path]
+    total = sum(file.length_bytes for file in parts)
+    found = sorted({file.replication for file in parts if file.length_bytes})
+    copies = "/".join(map(str, found)) or "none"
+    return check(
+        f"{which} on HDFS",
+        f"{size_bytes} bytes with replication {replication}",
+        f"{total} bytes with replication {copies}",
+    )
+
+
+def check_checksum(which: str, found: list[str], generated: JobRun) -> Check:
+    """A check that the checksum equals TeraGen's: the low 64 bits of the 128-bit sum.
+
+    Parameters
+    ----------
+    found:
+        The checksums that were read, in hexadecimal digits; there must be exactly one.
+    generated:
+        TeraGen's run, whose counters have its own checksum.
+    """
+    counted = generated.counters.get(_CHECKSUM)
+    got = "none"
+    if len(found) == 1:
+        try:
+            got = f"{int(found[0], 16) & _LOW_64_BITS:x}"
+        except ValueError:
+            got = f"no number: {found[0][:40]}"
+    wanted = "unknown" if counted is None else f"{counted & _LOW_64_BITS:x}"
+    made = check(f"checksum of {which} against TeraGen's", wanted, got)
+    return made if counted is not None else made.model_copy(update={"passed": False})
