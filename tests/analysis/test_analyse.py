@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.effects import Effect
-from windtunnel.analysis.findings import findings
-from windtunnel.analysis.words import percent_interval
+from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.effects.findings import findings
+from windtunnel.analysis.formatting import percent_interval
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Metric
 
@@ -66,10 +66,10 @@ def test_the_finding_names_effect_phase_and_stage(tmp_path: Path):
 def test_no_difference_comes_with_what_could_have_been_seen(tmp_path: Path):
     a = analysed(tmp_path, trials=10, effect=0.0, noise=0.05, seed=2)
     assert a.findings[0].distinguishable is False
-    assert "no difference found" in a.findings[0].text
-    assert "may well have been missed (80 % power)" in a.findings[0].text
-    assert a.answer.startswith("No difference found")
-    assert "may well have been missed (80 % power)" in a.answer
+    assert "no difference detected" in a.findings[0].text
+    assert "the minimum detectable effect is" in a.findings[0].text
+    assert a.answer.startswith("No difference in elapsed time was detected")
+    assert "(80 % power)" in a.answer
 
 
 def effect(phase: str, absolute: float, *, clear: bool = True) -> Effect:
@@ -101,7 +101,7 @@ def effect(phase: str, absolute: float, *, clear: bool = True) -> Effect:
 
 def test_what_may_have_been_missed_is_said_both_ways():
     (finding,) = findings([effect("total", -1, clear=False)])
-    assert "differences smaller than about +106 % / -51 % may well have been" in finding.text
+    assert "the minimum detectable effect is +106 % / -51 %" in finding.text
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_phase_is_named_only_if_most_of_the_change_is_clearly_in_it(
     (finding,) = findings(rows)
     assert finding.phase == named
     assert ("of the change is in sort" in finding.text) is (named is not None)
-    assert ("spread over the phases" in finding.text) is spread
+    assert ("distributed over the phases" in finding.text) is spread
 
 
 def test_seconds_that_point_the_other_way_are_not_told():
@@ -137,7 +137,7 @@ def test_seconds_that_point_the_other_way_are_not_told():
 
 def test_one_trial_each_concludes_nothing(tmp_path: Path):
     a = analysed(tmp_path, trials=2)
-    assert a.answer.startswith("Nothing can be concluded")
+    assert a.answer.startswith("There are too few trials")
 
 
 def test_a_factorial_compares_matching_cells(tmp_path: Path):
@@ -154,7 +154,7 @@ def test_an_empty_study_says_so(tmp_path: Path):
     for file in (folder / "trials").iterdir():
         file.unlink()
     a = analyse(read_results(folder))
-    assert "No valid trial" in a.answer
+    assert "no valid trial" in a.answer
     assert a.cells == []
 
 
@@ -163,7 +163,7 @@ def test_trials_without_elapsed_times_say_what_they_tell(tmp_path: Path):
     plan = Plan(write_samples=False, edit=lambda trial: trial.model_copy(update=bare))
     a = analyse(read_results(study_folder(tmp_path, plan)))
     assert a.answer == (
-        "No elapsed time is known: the trials tell no more than relative_elapsed (ratio)."
+        "No elapsed time is known: the trials contain only relative_elapsed (ratio)."
     )
 
 

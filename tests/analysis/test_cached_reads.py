@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.built import Built, built
-from windtunnel.analysis import analyse
+from windtunnel.analysis.analyse import analyse
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Before
 
@@ -36,7 +36,7 @@ def test_a_read_that_fits_is_flagged_where_caches_stayed(tmp_path: Path) -> None
     (text,) = flagged(tmp_path, "read", "warm", GB).values()
     assert text == (
         "work read reads 1.00 GB, which fits in the memory of 16.0 GB, and caches were not "
-        "dropped: its rates are the page cache's, not the disks'"
+        "dropped: its rates are those of the page cache"
     )
 
 

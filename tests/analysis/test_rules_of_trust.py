@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.report.export import to_json
 from windtunnel.report.terminal import print_report
 from windtunnel.results.folder import Results, read_results
@@ -84,17 +84,17 @@ def texts(analysis: Analysis) -> tuple[str, dict[str, Any]]:
 BROKEN: list[tuple[int, str, dict[str, Any], str]] = [
     (1, "order-not-randomised", {"shuffled": False}, "every round ran in the same order"),
     (1, "drift", {"drift": 0.03}, "elapsed time drifts by"),
-    (2, "spread-unknown", {"trials": 2}, "one valid trial only: the spread is unknown"),
+    (2, "spread-unknown", {"trials": 2}, "only one valid trial: the spread is unknown"),
     (2, "indicative", {"trials": 6}, "3 valid trials per cell: results are indicative"),
     (2, "indicative", {"trials": 4}, "2 valid trials per cell: results are indicative"),
     (3, "variation-limit", {"edit": slower("t00003", 3)}, "elapsed time varies by more than 20 %"),
-    (3, "outlier", {"edit": slower("t00003", 1.6)}, "far from the other trials of its cell"),
+    (3, "outlier", {"edit": slower("t00003", 1.6)}, "outliers, which all results include"),
     (5, "unverified", {"edit": unchecked}, "output of 12 trials was not verified"),
-    (5, "invalid-trials", {"invalid": (3,)}, "1 of 12 trials invalid and left out"),
-    (6, "above-physical-limit", {"cluster": SLOW}, "a cache or a mistake"),
+    (5, "invalid-trials", {"invalid": (3,)}, "1 of 12 trials invalid and excluded"),
+    (6, "above-physical-limit", {"cluster": SLOW}, "indicates a cache or an error"),
     (7, "cache-unknown", {"edit": changed(before=None)}, "the state of the caches before 12"),
-    (7, "cache-mixed", {"edit": half_cold}, "did not all start with the same state"),
-    (8, "settings-changed", {"edit": changed("t00003", provenance="beef")}, "settings or machine"),
+    (7, "cache-mixed", {"edit": half_cold}, "the state of the caches before the start"),
+    (8, "settings-changed", {"edit": changed("t00003", provenance="beef")}, "settings or the"),
     (9, "mixed-kinds", {"edit": changed("t00003", kind="predicted")}, "measured and predicted"),
     (10, "energy-mixed", {"edit": half_metered}, "different kinds of source"),
     (11, "trial-flag", {"edit": changed("t00003", flags=["saturated"])}, "saturated (1 trial"),
@@ -128,7 +128,7 @@ def twin(path: Path) -> Callable[[Trial], Trial]:
 
 def test_rule_2_one_trial_has_no_spread_anywhere(tmp_path: Path):
     terminal, data = texts(analyse(study(tmp_path, trials=2)))
-    assert data["answer"].startswith("Nothing can be concluded")
+    assert data["answer"].startswith("There are too few trials")
     assert all(c["sd"] is None and c["ci_low"] is None for c in data["cells"])
     assert all(c["ci_method"] is None for c in data["cells"])
     assert "interval unknown" in terminal

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from tests.support.built import Built, built, task
-from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.tails import tails
-from windtunnel.analysis.use import host_uses
+from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.bottleneck.tails import tails
+from windtunnel.analysis.bottleneck.utilisation import host_uses
 from windtunnel.report.terminal import print_report
 from windtunnel.results.folder import read_results
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import analyse
-from windtunnel.analysis.limits import capacity, number
+from windtunnel.analysis.analyse import analyse
+from windtunnel.analysis.bottleneck.physical_limits import capacity, number
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Metric, Trial
 
@@ -203,7 +203,7 @@ def test_local_takes_no_limit_from_the_description(tmp_path: Path):
     }
     assert "above-physical-limit" not in raised(found)
     text, advice = said(found, "limits-unknown")
-    assert "on the testbed local all hosts share this machine" in text
+    assert "all hosts of the testbed local share this machine" in text
     assert text.endswith("disk read, disk write, network")
     assert "state the rates" not in advice
 
@@ -249,7 +249,7 @@ def test_the_cap_is_called_reached_only_after_that_many_extra_trials(tmp_path: P
     study = found.study.model_copy(update={"protocol": planned})
     found = Results(found.path, study, found.trials)
     advice = said(capped(found, 1), "variation-limit")[1]
-    assert "the cap of extra rounds (1) was reached; look for" in advice
+    assert "the maximum of extra rounds (1) was reached; look for" in advice
     advice = said(capped(found, 2), "variation-limit")[1]
     assert "1 of 2), no more were run; run the same command again" in advice
     assert "reached" not in advice

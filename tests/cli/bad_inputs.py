@@ -26,13 +26,13 @@ from tests.cli.prepared import (
 
 CASES = [
     # -- the study file as a file
-    Bad("missing study file", CHECK, 3, ("no such file", "study.yaml")),
+    Bad("missing study file", CHECK, 3, ("does not exist", "study.yaml")),
     Bad("directory as study", "check {d}", 3, ("a directory",)),
     Bad("empty file", CHECK, 3, ("study.yaml", "the file is empty"), study=""),
     Bad("not UTF-8", CHECK, 3, ("study.yaml:2", "not UTF-8"), study=b"study: toy\nx: \xff\n"),
     Bad("YAML syntax", CHECK, 3, ("study.yaml:3", "not YAML"), study="study: toy\na: [1\nb: 2\n"),
     Bad("tab as indentation", CHECK, 3, ("study.yaml:2",), study="workloads:\n\tterasort: {}\n"),
-    Bad("duplicate key", CHECK, 3, ("study.yaml:5", "a second time"), study=GOOD + "study: b\n"),
+    Bad("duplicate key", CHECK, 3, ("study.yaml:5", "is a duplicate"), study=GOOD + "study: b\n"),
     Bad("list instead of mapping", CHECK, 3, ("must be a mapping",), study="- study\n"),
     # -- the study file as a study
     Bad(
@@ -83,7 +83,7 @@ CASES = [
         "fault of a part that local cannot break",
         CHECK,
         4,
-        ("fault slow-nic", "'local' cannot break NICs", "'scaled' can"),
+        ("fault slow-nic", "'local' cannot inject faults into NICs", "'scaled' can"),
         study=GOOD + "fault: {kind: slow-nic, host: worker-1}\n",
     ),
     Bad(
@@ -133,7 +133,7 @@ CASES = [
         "scale at full size",
         "check {d}/study.yaml",
         3,
-        ("study.yaml:5", "'scale'", "full size", "testbed: scaled"),
+        ("study.yaml:5", "'scale'", "full size", "kind: scaled"),
         study=GOOD + "scale: {rate: 1/40, data: 1/1000}\n",
     ),
     Bad(
@@ -216,8 +216,8 @@ CASES = [
     ),
     # -- the command line
     Bad("--set without =", CHECK + " --set hosts.worker.count", 3, ("PATH=VALUE",), study=GOOD),
-    Bad("--set unknown path", CHECK + " --set a.b=1", 3, ("'a' is no known key",), study=GOOD),
-    Bad("--hadoop 9.9", CHECK + " --hadoop 9.9", 2, ("no such release line", "3.5"), study=GOOD),
+    Bad("--set unknown path", CHECK + " --set a.b=1", 3, ("'a' is not a known key",), study=GOOD),
+    Bad("--hadoop 9.9", CHECK + " --hadoop 9.9", 2, ("unknown release line", "3.5"), study=GOOD),
     Bad("unknown command", "rnu", 2, ("rnu",)),
     Bad("unknown option", CHECK + " --fast", 2, ("--fast",), study=GOOD),
     Bad("missing argument", "run", 2, ("study",)),
@@ -226,7 +226,7 @@ CASES = [
     Bad("no such testbed", "up local-3 --testbed cloud", 3, ("no testbed 'cloud'", "scaled")),
     Bad("scale that grows", "up model-3 --testbed scaled --data 2", 3, ("a model is not larger",)),
     Bad("unknown catalogue entry", "catalogue show study demoo", 3, ("no 'demoo'", "demo")),
-    Bad("unknown schema", "catalogue schema trial", 2, ("no schema of 'trial'",)),
+    Bad("unknown schema", "catalogue schema verdict", 2, ("there is no schema 'verdict'",)),
     Bad("nothing is up", "down", 2, ("no cluster is up", "windtunnel up")),
     Bad("exec without a cluster", "exec -- hdfs dfs -ls /", 2, ("no cluster is up",)),
     # -- results folders
@@ -234,7 +234,7 @@ CASES = [
         "results folder of another study",
         RUN,
         6,
-        ("holds another study: 'toy'", "--results"),
+        ("contains another study: 'toy'", "--results"),
         study=GOOD,
         prepare=results_of_another_study,
     ),
@@ -252,13 +252,13 @@ CASES = [
         "full disk",
         "run {d}/study.yaml --results {d}/disk/out",
         9,
-        ("no space is left in", "goes on"),
+        ("No space left on device", "resume the study"),
         study=GOOD,
         prepare=full_disk,
         root=True,
     ),
     Bad("report on a missing folder", "report {d}/nowhere", 6, ("does not exist",)),
-    Bad("report on another folder", "report {d}", 6, ("no results folder",)),
+    Bad("report on another folder", "report {d}", 6, ("is not a results folder",)),
     Bad("corrupted trial", "report {d}/out", 6, ("cannot be read",), prepare=corrupted_trial),
     Bad("trial of the future", "report {d}/out", 6, ("trial/9",), prepare=future_trial),
     Bad("study of the future", "report {d}/out", 6, ("study/9",), prepare=future_schema),

@@ -13,6 +13,7 @@ from windtunnel.cli import run
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.state import Lack
 from windtunnel.results.calibration import CalibrationRecord
+from windtunnel.testbeds.base import Progress
 from windtunnel.testbeds.scaled import calibrate as tunnel
 
 
@@ -21,7 +22,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[FabricPlan]:
     """The plans that were to be measured; all give what they are set to."""
     plans: list[FabricPlan] = []
 
-    def calibrate(given: Sequence[FabricPlan], progress: tunnel.Progress) -> CalibrationRecord:
+    def calibrate(given: Sequence[FabricPlan], progress: Progress) -> CalibrationRecord:
         plans.extend(given)
         progress("network", 0, 2)
         return record()
@@ -45,7 +46,7 @@ def test_json_has_set_and_got_of_every_resource(
     assert got["name"] == "worker out"
     assert (got["set"], got["got"], got["unit"]) == (12.5 * MB, 12.5 * MB, "bytes/s")
     assert (got["ratio"], got["ok"]) == (1.0, True)
-    assert "network: 0 of 2 parts are done" in err
+    assert "network: 0 of 2 parts done" in err
     workers = {h.name: h for h in asked[0].hosts}
     assert len(asked) == 2
     assert workers["worker-1"].nic_bytes_s == 12.5 * MB
@@ -60,7 +61,7 @@ def test_the_table_is_shown_and_a_part_that_is_off_ends_with_4(
     out, err = capsys.readouterr()
     assert "0.500" in out
     assert "OFF" in out
-    assert "disk read cold, w disk-1: set 20 MB/s, got 10 MB/s (-50%)" in err
+    assert "disk read cold, w disk-1: set 20 MB/s, measured 10 MB/s (-50%)" in err
     assert "what to do:" in err
 
 
@@ -81,7 +82,7 @@ def test_a_study_has_the_rates_of_all_its_treatments(asked: list[FabricPlan]) ->
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["local"], 2, "the testbed 'local' shapes nothing"),
+        (["local"], 2, "the testbed 'local' limits no resources"),
         (["scaled", "demo"], 2, "study 'demo' runs on the testbed 'local'"),
         (["scaled", "no-such-study"], 3, "no-such-study"),
     ],

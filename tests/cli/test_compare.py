@@ -33,7 +33,7 @@ def test_the_answer_comes_first(made: Path, capsys: pytest.CaptureFixture[str]) 
     assert run(shlex.split("compare before same")) == 0
     text = capsys.readouterr().out
     assert text.strip().startswith("same against before, total elapsed time: not distinguishable")
-    for part in ("What differs besides the numbers", "Total elapsed time", "Phases", "caveat:"):
+    for part in ("Differences in configuration", "Total elapsed time", "by phase", "caveat:"):
         assert part in text
 
 
@@ -88,3 +88,24 @@ def test_the_page_needs_no_network(made: Path) -> None:
     assert "src=" not in text
     assert "http" not in text.replace("http://www.w3.org", "")
     assert "worse" in text
+
+
+def test_treatments_are_named_by_their_levels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disks = replace(QUIET, factor="disks", levels=("24", "12"))
+    folder(tmp_path / "before", disks)
+    folder(tmp_path / "slow", replace(disks, seed=2), later=LATER, levels=1.3)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+
+    assert run(shlex.split("compare before slow --fail-if-worse --html page.html")) == 11
+    said = capsys.readouterr()
+    assert "terasort at 24 disks" in said.out
+    assert "24 disks, terasort" in said.out
+    assert "24 disks, terasort" in (tmp_path / "page.html").read_text()
+    assert "terasort at 24 disks; terasort at 12 disks" in said.err
+
+    assert run(shlex.split("compare before slow --json")) == 0
+    totals = [c for c in json.loads(capsys.readouterr().out)["pairs"][0]["cells"] if c["primary"]]
+    assert [(c["treatment"], c["name"]) for c in totals] == [("24", "24 disks"), ("12", "12 disks")]

@@ -47,7 +47,7 @@ def test_a_plan_of_ten_thousand_treatments_is_abridged(
     assert "design full-factorial: 10000 treatments" in out
     assert "and 9990 more treatments (--all shows them)" in out
     assert "30000 trials, up to 20000 more" in out
-    assert "of 10000 treatments were looked at" in out
+    assert "of 10000 treatments were checked" in out
 
 
 def test_all_prints_everything(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +56,29 @@ def test_all_prints_everything(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert said(capsys, text).count("  treatment ") == 10
     whole = said(capsys, text, "--all")
     assert whole.count("  treatment ") == 25
-    assert " more" not in whole.replace("more where", "")
+    assert " more" not in whole.replace("more if", "")
+
+
+def test_treatments_are_named_by_their_levels(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "factors: {hosts.worker.memory: [8 GiB, 16 GiB], settings.a: [1, 2]}\n"
+    out = said(capsys, text)
+
+    assert "  treatment 8 GiB, a 1: hosts.worker.memory=8 GiB, settings.a=1  (baseline)" in out
+    first = next(line for line in out.splitlines() if line.startswith("  round 1: "))
+    assert "terasort at 16 GiB, a 2" in first.removeprefix("  round 1: ").split("; ")
+    ids = [t["id"] for t in json.loads(said(capsys, text, "--json"))["treatments"]]
+    assert not [id_ for id_ in ids if id_ in out]
+
+
+def test_a_plan_of_one_treatment_names_only_the_workload(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = said(capsys, "")
+
+    assert "  treatment baseline: the cluster as described  (baseline)" in out
+    assert "  round 1: terasort\n" in out
 
 
 def test_the_plan_says_what_is_confounded(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +89,7 @@ def test_the_plan_says_what_is_confounded(here: Path, capsys: pytest.CaptureFixt
     )
 
     assert "design fractional-factorial (generators a b ab): 4 treatments" in out
-    assert "what this design cannot tell apart:" in out
+    assert "effects that this design cannot separate:" in out
     assert "    settings.a = settings.b:settings.c" in out
 
 
@@ -78,12 +100,12 @@ def test_the_plan_says_what_the_protocol_is(here: Path, capsys: pytest.CaptureFi
         "invalidate: {load_before_above: 4}}\n",
     )
 
-    assert "4 trials (1 of them warm up), up to 3 more" in out
+    assert "4 trials (warm-up: 1), up to 3 more" in out
     assert "(all again)" in out
     assert "preset cisco-2014" in out
     assert "pause between trials: 5 s" in out
     assert "restart of the cluster: each round" in out
-    assert "a trial is invalid by the rule load_before_above: 4" in out
+    assert "rule that makes a trial invalid: load_before_above 4" in out
 
 
 def test_the_plan_as_json_is_whole(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,10 +130,10 @@ def test_earlier_results_beside_the_study_tell_the_time(
     synthetic.study_folder(here / "windtunnel-results" / "old", made)
     synthetic.study_folder(here / "elsewhere", made)
 
-    assert "by the median of 6 trials in windtunnel-results/old" in said(capsys, "")
+    assert "the median of 6 trials in windtunnel-results/old" in said(capsys, "")
     out = said(capsys, "", "--history", "elsewhere")
     assert "expected time: about 3 min for 3 trials" in out
-    assert "in elsewhere, of another size of data: not scaled" in out
+    assert "in elsewhere, whose data had another size (not adjusted)" in out
 
 
 def test_a_history_that_is_none_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,4 +147,4 @@ def test_check_counts_the_treatments(here: Path, capsys: pytest.CaptureFixture[s
     Path("study.yaml").write_text(HEAD + factors({"a": 20, "b": 20}))
 
     assert run(["check", "study.yaml"]) == 0
-    assert "study.yaml: good; 400 treatments x 1 workloads" in capsys.readouterr().out
+    assert "study.yaml: valid; 400 treatments x 1 workloads" in capsys.readouterr().out

@@ -105,7 +105,7 @@ def test_the_modules_looked_for_exist(name: str) -> None:
 def test_the_shell_can_complete_commands() -> None:
     words = {"COMP_WORDS": "windtunnel re", "COMP_CWORD": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "windtunnel.cli"],
+        [sys.executable, "-m", "windtunnel"],
         env=os.environ | words | {"_WINDTUNNEL_COMPLETE": "complete_bash"},
         capture_output=True,
         text=True,

@@ -146,7 +146,7 @@ def test_the_price_of_a_host_is_given_or_the_sum_of_its_parts():
     parts = {"hosts.worker.price_parts": {"disk": "100.5 USD", "cpu": "200 USD"}}
     worker = apply_overrides(local, parts).hosts["worker"]
     assert worker.host_price == Money(300.5, "USD")
-    with pytest.raises(DescriptionError, match="cannot both be given"):
+    with pytest.raises(DescriptionError, match="exclude each other"):
         apply_overrides(local, {**parts, "hosts.worker.price": "300 USD"})
     with pytest.raises(DescriptionError, match="EUR and USD cannot be added"):
         apply_overrides(local, {**parts, "hosts.worker.price_parts.nic": "1 EUR"})

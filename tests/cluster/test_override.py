@@ -38,14 +38,18 @@ def test_a_value_that_is_set_is_found_again_and_the_original_stays(cluster, path
 @pytest.mark.parametrize(
     ("path", "message", "remedy"),
     [
-        ("hosts.worker.cuont", "'cuont' is no known key of 'hosts.worker'", "'hosts.worker.count'"),
-        ("hosts.wroker.count", "'wroker' is no known key of 'hosts'", "'hosts.worker'"),
-        ("host.worker.count", "'host' is no known key", "'hosts'"),
-        ("hosts.worker.count.x", "'x' is no known key", "holds nothing"),
-        ("hosts.worker.disks.0.count", "'0' is no known key", "set it as a whole"),
-        ("settings.", "ends in no name", ""),
-        ("", "'' is no known key", "hosts"),
-        ("...", "'' is no known key", "hosts"),
+        (
+            "hosts.worker.cuont",
+            "'cuont' is not a known key of 'hosts.worker'",
+            "'hosts.worker.count'",
+        ),
+        ("hosts.wroker.count", "'wroker' is not a known key of 'hosts'", "'hosts.worker'"),
+        ("host.worker.count", "'host' is not a known key", "'hosts'"),
+        ("hosts.worker.count.x", "'x' is not a known key", "is empty"),
+        ("hosts.worker.disks.0.count", "'0' is not a known key", "set all of it"),
+        ("settings.", "does not end with a name", ""),
+        ("", "'' is not a known key", "hosts"),
+        ("...", "'' is not a known key", "hosts"),
     ],
 )
 def test_an_unknown_path_is_answered_with_the_nearest_known(path, message, remedy):

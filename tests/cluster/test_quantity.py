@@ -52,7 +52,7 @@ def test_a_number_with_its_unit_is_read_in_base_units(parse, text, value):
         (q.parse_bytes, True, "not True"),
         (q.parse_bytes, None, "not None"),
         (q.parse_bytes, "nan GB", "not a size"),
-        (q.parse_bytes, "1e99 GB", "larger than anything"),
+        (q.parse_bytes, "1e99 GB", "is too large"),
         (q.parse_rate, "10 Gbps", "'10 Gb/s' (10^9 bits)"),
         (q.parse_rate, "150 MB", "'150 MB/s' (10^6 bytes)"),
         (q.parse_rate, "150 mb/s", "'150 Mb/s' (10^6 bits)"),

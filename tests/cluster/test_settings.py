@@ -67,7 +67,11 @@ def test_unknown_names_are_warned_of_with_the_nearest_known():
 
 
 def test_only_settings_that_differ_from_the_default_are_listed():
-    settings = {"mapreduce.map.speculative": False, "dfs.replication": 3, "my.own": "x"}
+    settings: dict[str, str | int | bool] = {
+        "mapreduce.map.speculative": False,
+        "dfs.replication": 3,
+        "my.own": "x",
+    }
     found = [(s.name, s.value, s.default, s.site) for s in non_defaults(settings)]
     assert found == [
         ("mapreduce.map.speculative", "false", "true", "mapred-site.xml"),

@@ -46,7 +46,7 @@ def test_lines_are_those_of_the_file():
         ("a: 1\nb: 'x", 2, "not YAML"),
         ("a: 1\n---\nb: 2", 2, "another document"),
         ("a: 1\nb: *q", 2, "undefined alias"),
-        ("a: 1\nb: 1\na: 2", 3, "the first is on line 1"),
+        ("a: 1\nb: 1\na: 2", 3, "the first one is on line 1"),
         ("a: &x [*x]", 1, "contains it"),
         ("a: !!python/object:os.system x", 1, "tag"),
         ("a: !mine x", 1, "tag"),
@@ -98,7 +98,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(DescriptionError, match="not UTF-8") as caught:
         load_yaml(latin)
     assert caught.value.line == 2
-    with pytest.raises(DescriptionError, match="no such file"):
+    with pytest.raises(DescriptionError, match="does not exist"):
         load_yaml(tmp_path / "absent.yaml")
     with pytest.raises(DescriptionError, match="a directory"):
         load_yaml(tmp_path)
@@ -151,7 +151,7 @@ def test_a_wrong_description_names_line_key_message_and_remedy(
     [
         ("storage: {replication: 4}", 9, "storage.replication", "there are 3"),
         ("settings: {dfs.replication: 4}", 9, "settings.dfs.replication", "there are 3"),
-        ("settings:\n  dfs: {replication: 3}", 10, "settings.dfs", "whole dotted name"),
+        ("settings:\n  dfs: {replication: 3}", 10, "settings.dfs", "complete dotted name"),
         ("settings:\n  a: .inf", 10, "settings.a", "finite"),
         ("software: {hadoop: 3.5}", 9, "software.hadoop", "quotes, '3.5'"),
         ("storage: {kind: cephfs}", 2, "hosts", "'mon'"),

@@ -1,7 +1,7 @@
-"""The documents keep their word: commands run, queries answer, links lead somewhere.
+"""The documents are correct: commands run, queries return the expected rows, links have a target.
 
-Every line of a ``sh`` block stands in :data:`COMMANDS`, the one table that says who runs it.
-A command that is not there fails, and so does an entry that no document shows any more.
+Every line of a ``sh`` block is in :data:`COMMANDS`, which defines how it is tested. A command that
+is missing there fails, and so does an entry that no document contains any more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.support.powered import dcm_csv
 from tests.support.synthetic import START, Plan, study_folder
 from tools import generate_docs
 from windtunnel import cli as command_line
-from windtunnel.analysis import analyse
+from windtunnel.analysis.analyse import analyse
 from windtunnel.cli import app
 from windtunnel.engines.hadoop.client import COMMANDS as HADOOP_COMMANDS
 from windtunnel.results.folder import read_results
@@ -42,7 +42,8 @@ DOCUMENTS = [
 
 HERE = "run here"
 """In a folder that holds ``my-study.yaml`` (the demo's), ``my-results`` and runs to compare."""
-REAL = "starts daemons, or needs some: tests/real runs its like; here it must parse"
+REAL = "starts or needs daemons: tests/real runs similar commands; here it must parse"
+PLUGIN = "tests/examples/test_plugin.py does so, in folders of its own"
 LONG = "the make target must exist; continuous integration runs it"
 FRESH = "test_generated_parts_are_fresh runs it without writing"
 
@@ -58,6 +59,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel demo": REAL,
     "windtunnel catalogue list": HERE,
     "windtunnel catalogue workloads": HERE,
+    "windtunnel catalogue testbeds": HERE,
     "windtunnel catalogue show study demo > my-study.yaml": HERE,
     "windtunnel catalogue show study demo": HERE,
     "windtunnel catalogue show bundle terasort-tuned": HERE,
@@ -110,6 +112,11 @@ COMMANDS: dict[str, str] = {
     "windtunnel import runs.csv --map config=factor --map run=round --map job=phase"
     " --map seconds=metric:elapsed:s --results imported-again": HERE,
     "windtunnel status": HERE,
+    "python -m pip install ./examples/plugin": PLUGIN,
+    "windtunnel version": HERE,
+    "windtunnel catalogue workloads small-files": PLUGIN,
+    "windtunnel plan examples/plugin/study.yaml": PLUGIN,
+    "windtunnel run examples/plugin/study.yaml --results small-files": REAL,
     "windtunnel up": REAL,
     "windtunnel up local-1": REAL,
     "windtunnel up local-3 --set hosts.worker.count=2 --set storage.replication=2": REAL,
@@ -135,7 +142,7 @@ def blocks(path: Path, language: str) -> list[str]:
 
 def shown_commands() -> dict[str, str]:
     """Every command of every ``sh`` block, with the document that shows it."""
-    found = {}
+    found: dict[str, str] = {}
     for path in DOCUMENTS:
         for block in blocks(path, "sh"):
             for line in block.replace("\\\n", " ").splitlines():
@@ -156,13 +163,18 @@ def without_phases(trial: Trial) -> Trial:
     """An invalid trial whose cluster did not come up."""
     if trial.verdict.valid:
         return trial
-    nothing = {"phases": [], "before": None, "samples_file": None, "tasks_file": None}
+    nothing: dict[str, Any] = {
+        "phases": [],
+        "before": None,
+        "samples_file": None,
+        "tasks_file": None,
+    }
     return trial.model_copy(update=nothing)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the documents' commands run: a study, made-up results, the two programs."""
+    """Where the documents' commands run: a study, synthetic results, the two programs."""
     path = tmp_path_factory.mktemp("reader")
     (path / "my-study.yaml").write_text(catalogue_text("studies", "demo"))
     study_folder(path / "my-results", Plan(trials=8, invalid=(3,), edit=without_phases))
@@ -174,7 +186,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / "docs/examples" / example, path)
     programs = path / "programs"
     programs.mkdir()
-    for name, words in (("windtunnel", "-m windtunnel.cli"), ("python", "")):
+    for name, words in (("windtunnel", "-m windtunnel"), ("python", "")):
         program = programs / name
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
         program.chmod(0o755)
@@ -241,7 +253,7 @@ def test_the_queries_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(folder)
     queries = blocks(ROOT / "docs/results-folder.md", "sql")
     assert len(queries) == 3
-    by_treatment, samples, slowest = (duckdb.sql(query).fetchall() for query in queries)
+    by_treatment, samples, slowest = (duckdb.execute(query).fetchall() for query in queries)
 
     analysis = analyse(read_results(folder / "my-results"))
     cells = [analysis.cell(name, "terasort", "total", "elapsed") for name in ("stock", "tuned")]
@@ -311,6 +323,13 @@ def test_links_lead_somewhere(path: Path) -> None:
         if not file.exists() or (anchor and anchor not in anchors(file)):
             broken.append(target)
     assert not broken
+
+
+def test_the_files_that_contributing_names_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:windtunnel|docs|tests|tools)/[^`]*)`", text)
+    assert len(named) > 30
+    assert [path for path in named if not any(ROOT.glob(path.replace("NAME", "*")))] == []
 
 
 HOSTS_NAMED = {"keepachangelog.com", "semver.org", "jdk.net"}  # the last is a Java property's

@@ -8,6 +8,7 @@ import hashlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -301,6 +302,18 @@ def test_no_network_is_said_with_a_remedy(
     assert maven.REPOSITORY_VARIABLE in caught.value.remedy
 
 
+def test_a_repository_that_does_not_answer_is_named_with_the_limit(
+    repository: Repository, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = publish(repository, tmp_path)
+    monkeypatch.setattr(maven, "TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        monkeypatch.setenv(maven.REPOSITORY_VARIABLE, f"http://127.0.0.1:{port}/maven")
+        with pytest.raises(SetupError, match=r"did not answer within 0\.2 s"):
+            artifacts.ensure(lock, "toy")
+
+
 def test_a_repository_that_stumbles_is_asked_again(
     repository: Repository, cache: Path, tmp_path: Path
 ) -> None:
@@ -342,7 +355,7 @@ def test_too_little_room_is_said_before_the_download(
 ) -> None:
     lock = publish(repository, tmp_path)
     usage = shutil.disk_usage(tmp_path)._replace(free=1000)
-    monkeypatch.setattr(artifacts.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     with pytest.raises(StorageFullError, match="are needed"):
         artifacts.ensure(lock, "toy")
     assert repository.asked == []

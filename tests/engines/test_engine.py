@@ -14,9 +14,9 @@ from windtunnel.engines import engine as engine_module
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import Engine, java_of, line_of, load_engine
 from windtunnel.engines.java import Java
-from windtunnel.engines.lines import Line
 from windtunnel.engines.locks import read_lock, shipped_lock
 from windtunnel.engines.registry import ENGINES
+from windtunnel.engines.releases import Line
 from windtunnel.errors import DeploymentError, DescriptionError, SetupError
 
 CLUSTER = load_cluster("local-1")
@@ -37,7 +37,8 @@ class Daemon:
     """A process that ends when it is told to."""
 
     def __init__(self) -> None:
-        self.pid, self.code, self.log = 7, None, Path("/absent")
+        self.pid, self.log = 7, Path("/absent")
+        self.code: int | None = None
 
     def returncode(self) -> int | None:
         return self.code
@@ -51,7 +52,8 @@ class Daemon:
 
 def made(**changes: Any) -> Spark:
     cluster = apply_overrides(CLUSTER, changes)
-    return Spark(SimpleNamespace(cluster=cluster), ArtifactSet("spark", Path("/x"), []))  # type: ignore[arg-type]
+    hadoop: Any = SimpleNamespace(cluster=cluster)
+    return Spark(hadoop, ArtifactSet("spark", Path("/x"), []))
 
 
 def test_the_first_line_is_the_default() -> None:
@@ -62,13 +64,13 @@ def test_the_first_line_is_the_default() -> None:
 
 def test_an_unknown_line_names_those_that_ship() -> None:
     wanted = apply_overrides(CLUSTER, {"software.engines": {"spark": "3.5"}})
-    with pytest.raises(DescriptionError, match=r"spark 3\.5 .* can be run: 4\.1, 4\.0"):
+    with pytest.raises(DescriptionError, match=r"spark 3\.5 .*lines: 4\.1, 4\.0"):
         line_of(Spark, wanted)
 
 
 @pytest.mark.parametrize("java", ["11.0.2", "25"])
 def test_java_that_does_not_suit_is_refused_before_anything_is_fetched(java: str) -> None:
-    with pytest.raises(SetupError, match=rf"spark-4\.1 runs on Java 17 to 21.*{java}"):
+    with pytest.raises(SetupError, match=rf"spark-4\.1 needs Java 17 to 21.*{java}"):
         load_engine(Spark, CLUSTER, java)
 
 
@@ -106,6 +108,17 @@ def test_without_a_java_that_suits_nothing_is_fetched(monkeypatch: pytest.Monkey
     monkeypatch.setattr(engine_module, "ensure_shipped", lambda *_: pytest.fail("fetched"))
     with pytest.raises(SetupError, match="newer-1 needs Java 24"):
         load_engine(Newer, CLUSTER, "17.0.15")
+
+
+def test_an_engine_of_another_package_has_lock_files_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Foreign(Spark):
+        lock_folder = tmp_path
+
+    monkeypatch.setattr(engine_module, "ensure", lambda path, name, progress: (path, name))
+    found: Any = load_engine(Foreign, CLUSTER, "17.0.15")
+    assert found == (tmp_path / "spark-4.1.toml", "spark-4.1")
 
 
 def test_settings_of_an_engine_are_its_own_alone() -> None:

@@ -23,7 +23,7 @@ from tests.support.jhist import (
     server,
     started,
 )
-from windtunnel.engines.hadoop.history import parse_attempts
+from windtunnel.engines.hadoop.attempts import parse_attempts
 
 
 def test_attempts_have_host_times_status_and_locality() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from windtunnel.engines.hadoop import client
 from windtunnel.engines.hadoop.client import COMMANDS, JobClient, user_command
-from windtunnel.engines.hadoop.daemons import tail
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.running import tail
 from windtunnel.errors import DeploymentError, TrialInvalidError, UsageError
 from windtunnel.hosts.base import ProcessSpec
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import httpx
@@ -14,7 +15,7 @@ from windtunnel.errors import TrialInvalidError
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
 
 
 def test_a_job_becomes_a_phase_with_times_counters_and_tasks() -> None:
@@ -82,7 +83,7 @@ def test_a_job_that_is_not_there_yet_is_waited_for() -> None:
 
 def test_a_job_that_never_shows_up_is_an_invalid_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "_WAIT_S", 0.01)
-    with pytest.raises(TrialInvalidError, match=f"did not show {JOB_ID}"):
+    with pytest.raises(TrialInvalidError, match=f"did not report {JOB_ID}"):
         server(httpx.Response(404), COUNTERS).collect("p", JOB_ID, 1)
 
 

@@ -12,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.hosts import host
-from windtunnel.cluster import Cluster, apply_overrides, load_cluster
+from windtunnel.cluster import ROLES, Cluster, apply_overrides, load_cluster
+from windtunnel.cluster.roles import HADOOP
+from windtunnel.engines.hadoop.daemons import HEAP_MB
 from windtunnel.engines.hadoop.layout import (
     ADDRESSES,
+    WEB_ADDRESSES,
     Layout,
     Placement,
+    Surroundings,
     container_memory_mb,
     free_ports,
     plan_layout,
@@ -47,10 +51,7 @@ def layout_for(cluster: Cluster, folder: Path, loopback_jar: Path | None = None)
         cluster,
         SOFTWARE,
         placements,
-        cores=2,
-        memory_bytes=8 * GIB,
-        hosts_file=folder / "hosts",
-        loopback_jar=loopback_jar,
+        Surroundings(2, 8 * GIB, folder / "hosts", loopback_jar),
     )
 
 
@@ -241,3 +242,9 @@ def test_whatever_is_set_comes_back_from_the_xml(properties: dict[str, str]) -> 
         found |= read(text)
 
     assert found == properties
+
+
+def test_every_daemon_of_hadoop_has_a_heap_and_addresses() -> None:
+    started = {role.name for role in ROLES.started(HADOOP)}
+    assert started == HEAP_MB.keys() == WEB_ADDRESSES.keys() == set(ADDRESSES.values())
+    assert all(ADDRESSES[prop] == role for role, prop in WEB_ADDRESSES.items())

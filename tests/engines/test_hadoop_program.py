@@ -86,7 +86,7 @@ def test_each_job_that_a_program_names_is_collected_once() -> None:
 
 def test_a_program_without_a_job_is_invalid() -> None:
     cluster: Any = Cluster("nothing to do\n")
-    with pytest.raises(TrialInvalidError, match="count ended well but submitted no job"):
+    with pytest.raises(TrialInvalidError, match="count succeeded but submitted no job"):
         run_program(cluster, "count", ["program"], 60.0)
 
 

@@ -101,7 +101,8 @@ def test_a_log_that_does_not_tell_is_said(host: Host, tmp_path: Path) -> None:
 
     assert found.phase.elapsed_s == found.phase.wall_s
     assert found.notes == [
-        "put: timed with the start of the client, the NameNode's log does not tell"
+        "put: the time includes the start of the client, because the NameNode's log has no times "
+        "of these files"
     ]
 
 

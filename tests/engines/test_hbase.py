@@ -11,7 +11,7 @@ import pytest
 from tests.support.hosts import host
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.hbase.engine import HBase
-from windtunnel.engines.hbase.site import placed, plan_site, xml_of
+from windtunnel.engines.hbase.site import plan_site, xml_of
 from windtunnel.engines.hbase.sizes import cache_bytes
 from windtunnel.engines.hbase.status import Status
 from windtunnel.engines.ycsb.sizes import MIB
@@ -20,13 +20,13 @@ CLUSTER = load_cluster("local-3")
 
 
 MASTER, ONE, TWO = host("master", "127.1.1.1"), host("w1", "127.1.1.2"), host("w2", "127.1.1.3")
-HOSTS = {"zookeeper": [MASTER], "hmaster": [MASTER], "regionserver": [ONE, TWO]}
+HOSTS = {"zookeeper": [MASTER], "hbase-master": [MASTER], "regionserver": [ONE, TWO]}
 
 
 def test_without_roles_of_its_own_it_runs_on_the_first_host_and_beside_datanodes() -> None:
-    assert placed(CLUSTER) == {
+    assert HBase.placed(CLUSTER) == {
         "zookeeper": ["master"],
-        "hmaster": ["master"],
+        "hbase-master": ["master"],
         "regionserver": ["worker-1", "worker-2", "worker-3"],
     }
 
@@ -35,9 +35,9 @@ def test_roles_of_the_description_say_where_it_runs() -> None:
     changes = {
         "hosts.worker.extra_roles": {0: ["zookeeper", "hbase-master"], 2: ["regionserver"]},
     }
-    assert placed(apply_overrides(CLUSTER, changes)) == {
+    assert HBase.placed(apply_overrides(CLUSTER, changes)) == {
         "zookeeper": ["worker-1"],
-        "hmaster": ["worker-1"],
+        "hbase-master": ["worker-1"],
         "regionserver": ["worker-3"],
     }
 

@@ -92,7 +92,7 @@ def test_a_session_gets_its_settings_and_statements(hive: Hive) -> None:
 
 def test_a_session_that_tells_too_little_is_refused(hive: Hive) -> None:
     hive.hadoop.text = written(TOLD[:1])  # type: ignore[attr-defined]
-    with pytest.raises(TrialInvalidError, match="Hive did not answer all that scan asked"):
+    with pytest.raises(TrialInvalidError, match="Hive did not execute all steps of scan"):
         hive.run("scan", STEPS, 60.0)
 
 
@@ -106,5 +106,5 @@ def test_a_phase_is_from_the_question_to_the_answer(hive: Hive) -> None:
     assert phase.metrics["start_to_first_result"].value == pytest.approx(130.0 - run.started_at)
     assert {row["input_records"] for row in made.tasks if row["type"] == "MAP"} == {None}
     assert {row["output_records"] for row in made.tasks if row["type"] == "REDUCE"} <= {None}
-    with pytest.raises(TrialInvalidError, match="Hive answered without a job: use"):
+    with pytest.raises(TrialInvalidError, match="Hive submitted no job for: use"):
         job_run("scan", run, run.steps, hive.hadoop.history)

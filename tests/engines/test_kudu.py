@@ -21,8 +21,8 @@ from windtunnel.engines.engine import load_engine
 from windtunnel.engines.kudu import engine as kudu_engine
 from windtunnel.engines.kudu import programs
 from windtunnel.engines.kudu.engine import Kudu
-from windtunnel.engines.kudu.site import Site, cache_mb, copies, placed, plan_site
-from windtunnel.engines.kudu.status import Rest, Status
+from windtunnel.engines.kudu.site import Site, cache_mb, plan_site, replicas
+from windtunnel.engines.kudu.status import Status, TableState
 from windtunnel.errors import DescriptionError, SetupError, TrialInvalidError
 
 CLUSTER = load_cluster("local-3")
@@ -48,7 +48,7 @@ def flags(role: str, on: Any, own: dict[str, str] | None = None) -> dict[str, st
 
 
 def test_without_roles_of_its_own_it_runs_on_the_first_host_and_beside_datanodes() -> None:
-    assert placed(CLUSTER) == {
+    assert Kudu.placed(CLUSTER) == {
         "kudu-master": ["master"],
         "kudu-tserver": ["worker-1", "worker-2", "worker-3"],
     }
@@ -56,7 +56,7 @@ def test_without_roles_of_its_own_it_runs_on_the_first_host_and_beside_datanodes
 
 def test_roles_of_the_description_say_where_it_runs() -> None:
     changes = {"hosts.worker.extra_roles": {0: ["kudu-master"], 2: ["kudu-tserver"]}}
-    assert placed(apply_overrides(CLUSTER, changes)) == {
+    assert Kudu.placed(apply_overrides(CLUSTER, changes)) == {
         "kudu-master": ["worker-1"],
         "kudu-tserver": ["worker-3"],
     }
@@ -114,7 +114,7 @@ def test_the_description_s_flags_win_but_not_over_where_it_lies() -> None:
 
 @given(replication=st.integers(1, 512), servers=st.integers(1, 500))
 def test_it_keeps_as_many_copies_as_hdfs_where_it_can(replication: int, servers: int) -> None:
-    found = copies(replication, servers)
+    found = replicas(replication, servers)
     assert 1 <= found <= min(servers, 7)
     assert found == replication or replication > min(servers, 7)
 
@@ -188,20 +188,21 @@ def test_block_caches_add_up_and_a_silent_server_leaves_them_unknown() -> None:
 def test_a_table_s_bytes_are_those_of_one_copy() -> None:
     one = [tablet("a", on_disk_data_size=100), tablet("b", on_disk_data_size=50), server()]
     two = [tablet("a", on_disk_data_size=120), tablet("other", table="u")]
-    assert status_of(one, two).rest("t") == Rest(in_memory=0, at_work=0, stored=110 + 50)
+    quiet = TableState(in_memory=0, at_work=0, stored=110 + 50)
+    assert status_of(one, two).table_state("t") == quiet
 
 
 def test_what_is_in_memory_or_at_work_is_told() -> None:
     found = status_of([tablet("a", memory=1_000_000)], [tablet("a", compact_rs_running=1)])
-    assert found.rest("t") == Rest(in_memory=1_000_000, at_work=1, stored=100)
+    assert found.table_state("t") == TableState(in_memory=1_000_000, at_work=1, stored=100)
 
 
 def test_a_table_that_no_server_knows_does_not_rest() -> None:
-    assert status_of([server()], [server()]).rest("t") is None
-    assert status_of([tablet("a")]).rest("t") is None
+    assert status_of([server()], [server()]).table_state("t") is None
+    assert status_of([tablet("a")]).table_state("t") is None
     odd = tablet("a")
     odd["metrics"].pop(0)
-    assert status_of([odd], [tablet("a")]).rest("t") is None, "a metric has another name"
+    assert status_of([odd], [tablet("a")]).table_state("t") is None, "a metric has another name"
 
 
 class Server:
@@ -211,27 +212,31 @@ class Server:
         """All live."""
 
 
-def settling(rests: list[Rest | None], monkeypatch: pytest.MonkeyPatch) -> tuple[Kudu, list[str]]:
+def settling(
+    rests: list[TableState | None], monkeypatch: pytest.MonkeyPatch
+) -> tuple[Kudu, list[str]]:
     made = Kudu(Server(), ArtifactSet("kudu", Path("/x"), []))  # type: ignore[arg-type]
     told: list[str] = []
     monkeypatch.setattr(kudu_engine, "_STEP_S", 0)
-    monkeypatch.setattr(made, "_tell_servers", lambda seconds, deadline: told.append(seconds))
+    monkeypatch.setattr(made, "_set_flush_age", lambda seconds, deadline: told.append(seconds))
     monkeypatch.setattr(Kudu, "settings", {})
-    status: Any = SimpleNamespace(rest=lambda table: rests.pop(0) if len(rests) > 1 else rests[0])
+    status: Any = SimpleNamespace(
+        table_state=lambda table: rests.pop(0) if len(rests) > 1 else rests[0]
+    )
     made.status = status
     return made, told
 
 
 def test_settling_flushes_soon_and_then_as_usual_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    quiet = [Rest(0, 0, 7.0)] * 5
-    rests = [None, Rest(5, 0, 1.0), *quiet, Rest(0, 1, 8.0), Rest(0, 0, 9.0)]
+    quiet = [TableState(0, 0, 7.0)] * 5
+    rests = [None, TableState(5, 0, 1.0), *quiet, TableState(0, 1, 8.0), TableState(0, 0, 9.0)]
     made, told = settling(rests, monkeypatch)
     assert made.settle("t", time.monotonic() + 60) == 9.0, "it was compacted after a short rest"
     assert told == ["1", "120"]
 
 
 def test_a_store_that_does_not_come_to_rest_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, told = settling([Rest(5, 0, 1.0)], monkeypatch)
+    made, told = settling([TableState(5, 0, 1.0)], monkeypatch)
     with pytest.raises(TrialInvalidError, match="still flushing"):
         made.settle("t", time.monotonic() - 1)
     assert told == ["1", "120"]
@@ -293,7 +298,7 @@ def test_other_machines_are_refused_before_anything_is_fetched(
 ) -> None:
     monkeypatch.setattr(platform, "system", lambda: here[0])
     monkeypatch.setattr(platform, "machine", lambda: here[1])
-    wanted = f"Kudu runs on Linux x86_64 only, and this machine is {' '.join(here)}"
+    wanted = f"Kudu runs on Linux x86_64 only, but this machine is {' '.join(here)}"
     with pytest.raises(SetupError, match=wanted) as caught:
         load_engine(Kudu, CLUSTER, "17.0.1")
     assert "store: hbase" in (caught.value.remedy or "")

@@ -15,11 +15,11 @@ from tests.engines.test_hadoop_layout import layout_of
 from tools import build_engine_jar
 from windtunnel.engines import engine as contract
 from windtunnel.engines.artifacts import ArtifactSet
+from windtunnel.engines.json_lines import steps_in
 from windtunnel.engines.spark import engine as module
 from windtunnel.engines.spark.engine import JAR, Spark, SparkJob, SparkRun
 from windtunnel.engines.spark.runs import job_run
 from windtunnel.engines.spark.sizes import sizes_of
-from windtunnel.engines.told import told_in
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import ProcessSpec
 
@@ -98,7 +98,7 @@ def test_an_application_on_yarn_fills_the_nodes_and_uploads_nothing(
     assert settings["spark.driver.bindAddress"] == "127.1.2.1"
     assert settings["spark.executor.memoryOverhead"] == "512m"  # the description's wins
     assert run.named("q")["rows"] == []
-    with pytest.raises(TrialInvalidError, match="told nothing of other"):
+    with pytest.raises(TrialInvalidError, match="did not report other"):
         run.named("other")
 
 
@@ -113,7 +113,7 @@ def test_an_engine_that_starts_anew_reads_nothing_of_an_earlier_application(
     assert first.log != second.log
     assert second.named("q")["rows"] == ["of the later"]
     both = first.log.read_text() + second.log.read_text()
-    assert [step.get("rows") for step in told_in(both)] == [None, ["of the later"]]
+    assert [step.get("rows") for step in steps_in(both)] == [None, ["of the later"]]
 
 
 def test_the_jars_of_spark_come_before_those_of_hadoop(spark: Spark, client: Client) -> None:
@@ -151,7 +151,7 @@ def test_a_driver_that_fails_or_says_nothing_makes_the_trial_invalid(
     spark: Spark, client: Client
 ) -> None:
     client.writes = []
-    with pytest.raises(TrialInvalidError, match="told nothing"):
+    with pytest.raises(TrialInvalidError, match="reported no step"):
         spark.run("scan", SparkJob(STEPS), time.monotonic() + 5)
     client.code = 1
     with pytest.raises(TrialInvalidError, match=r"scan failed \(exit code 1\)"):
@@ -167,17 +167,22 @@ def test_executors_share_the_memory_that_nodemanagers_offer(tmp_path: Path) -> N
     assert one.executor_mb + one.overhead_mb + master == node
     assert 2 * (two.executor_mb + two.overhead_mb) + master >= node  # two on each node, or least
     assert one.local_mb > 3 * one.executor_mb
-    with pytest.raises(TrialInvalidError, match=r"6 executors of at least 864 MiB .*: 5 do"):
+    with pytest.raises(TrialInvalidError, match=r"6 executors of at least 864 MiB .* at most 5 "):
         sizes_of(layout, 6, 1)
 
 
 def test_lines_that_were_cut_off_are_passed_over() -> None:
     text = 'noise\nwindtunnel {"did": "start"}\nwindtunnel {"did": "que\nwindtunnel {"did": "x"}\n'
-    assert [line["did"] for line in told_in(text)] == ["start", "x"]
+    assert [line["did"] for line in steps_in(text)] == ["start", "x"]
 
 
 def step(name: str, started: float, **facts: Any) -> dict[str, Any]:
-    counts = {"bytes_read": 100, "records_read": 10, "bytes_shuffled": 5, "bytes_spilled": 0}
+    counts: dict[str, float] = {
+        "bytes_read": 100,
+        "records_read": 10,
+        "bytes_shuffled": 5,
+        "bytes_spilled": 0,
+    }
     counts |= {"cpu_s": 1.5, "run_s": 2.0, "gc_s": 0.25, "stages": 2}
     task = {"stage": 0, "task": 0, "attempt": 0, "host": "worker-1", "ok": True}
     task |= {"speculative": False, "locality": "NODE_LOCAL", "started": started, "ended": started}

@@ -21,7 +21,7 @@ from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.java import Java
 from windtunnel.engines.trino import engine as module
 from windtunnel.engines.trino.engine import JAR, Trino
-from windtunnel.engines.trino.site import COORDINATOR, WORKER, Site, placed, plan_site
+from windtunnel.engines.trino.site import COORDINATOR, WORKER, Site, plan_site
 from windtunnel.engines.trino.sizes import planned_bytes, worker_mb
 from windtunnel.engines.trino.status import Status
 from windtunnel.errors import DeploymentError, DescriptionError, SetupError, TrialInvalidError
@@ -67,7 +67,7 @@ def test_the_jar_was_made_of_the_sources_that_lie_beside_it() -> None:
 
 
 def test_without_roles_of_its_own_it_runs_on_the_first_host_and_beside_nodemanagers() -> None:
-    assert placed(CLUSTER) == {
+    assert Trino.placed(CLUSTER) == {
         COORDINATOR: ["master"],
         WORKER: ["worker-1", "worker-2", "worker-3"],
     }
@@ -75,7 +75,7 @@ def test_without_roles_of_its_own_it_runs_on_the_first_host_and_beside_nodemanag
 
 def test_roles_of_the_description_say_where_it_runs() -> None:
     changes = {"hosts.worker.extra_roles": {0: [COORDINATOR], 2: [WORKER]}}
-    assert placed(apply_overrides(CLUSTER, changes)) == {
+    assert Trino.placed(apply_overrides(CLUSTER, changes)) == {
         COORDINATOR: ["worker-1"],
         WORKER: ["worker-3"],
     }
@@ -274,7 +274,7 @@ def test_a_server_starts_again_while_its_job_runs_and_not_afterwards(trino: Trin
 def test_a_client_that_fails_or_tells_too_little_ends_the_servers_as_well(trino: Trino) -> None:
     client: Any = trino.hadoop.client
     client.writes = []
-    with pytest.raises(TrialInvalidError, match="Trino did not answer all that scan asked"):
+    with pytest.raises(TrialInvalidError, match="Trino did not execute all steps of scan"):
         trino.run("scan", STEPS, time.monotonic() + 5)
     client.code = 1
     with pytest.raises(TrialInvalidError, match=r"scan failed \(exit code 1\)"):
@@ -290,3 +290,93 @@ def test_servers_that_do_not_come_up_are_named(
     with pytest.raises(DeploymentError, match="still missing: 2 workers"):
         trino.run("scan", STEPS, time.monotonic() + 5)
     assert not trino.running
+
+
+# -- servers that are killed --
+
+
+def test_a_killed_worker_is_no_crash_and_ends_with_its_job(trino: Trino) -> None:
+    with trino._serving("scan"):
+        (killed,) = trino.release([f"{WORKER}@worker-2"])
+        killed.kill()
+        trino.check_alive()
+        trino.restart(f"{WORKER}@worker-2")
+        again = trino.running[f"{WORKER}@worker-2"]
+        assert again is not killed and again.returncode() is None
+    assert again.returncode() == -9, "what was started again ends with the others"
+    assert not trino.running
+
+
+def test_a_server_of_a_later_job_is_not_started_twice(trino: Trino) -> None:
+    with trino._serving("first"):
+        trino.release([f"{WORKER}@worker-2"])
+    with trino._serving("second"):
+        name = f"{WORKER}@worker-2"
+        own = trino.running[name]
+        trino.restart(name)
+        assert trino.running[name] is own
+
+
+def test_a_fault_s_thread_starts_nothing_once_the_servers_end(
+    trino: Trino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{WORKER}@worker-1"
+    close = trino.close
+
+    def late() -> None:
+        trino.release([name])
+        trino.restart(name)
+        assert name not in trino.running
+        close()
+
+    with trino._serving("scan"):
+        monkeypatch.setattr(trino, "close", late)
+    assert not trino.running
+
+
+def begun(name: str, share: float = 0.0) -> str:
+    return json.dumps({"name": name, "progress": share}) + "\n"
+
+
+def ended(name: str) -> str:
+    return json.dumps({"name": name, "rows": [], "query": {}}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "wanted"),
+    [
+        ("", None),
+        (begun("table"), None),
+        (begun("table") + ended("table"), None),
+        (begun("table") + ended("table") + begun("q"), 0.0),
+        (begun("table") + ended("table") + begun("q") + begun("q", 0.5), 0.25),
+        (begun("table") + ended("table") + begun("q") + ended("q"), 0.5),
+        (begun("table") + ended("table") + begun("q") + ended("q") + begun("r", 0.5), 0.75),
+        (begun("table") + ended("table") + begun("q") + begun("q", 0.5)[:20], 0.0),
+        ("a warning\n" + ended("table") + ended("q") + ended("r"), 1.0),
+    ],
+)
+def test_progress_is_that_of_the_timed_queries(log: str, wanted: float | None) -> None:
+    assert module.progress_in(log, 3, 2) == wanted
+
+
+def test_progress_is_read_while_the_client_runs(
+    trino: Trino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float | None] = []
+    client: Any = trino.hadoop.client
+    client.writes = [{"name": "q", "progress": 0.4}, *client.writes]
+
+    def watch(*_: Any) -> int:
+        log = client.started[-1][0].log
+        whole = log.read_text()
+        log.write_text(whole.splitlines()[0] + "\n")
+        seen.append(trino.progress())
+        log.write_text(whole)
+        return 0
+
+    monkeypatch.setattr(module, "watch", watch)
+    assert trino.progress() is None
+    run = trino.run("scan", STEPS, time.monotonic() + 5)
+    assert seen == [0.4] and trino.progress() is None
+    assert [step["name"] for step in run.steps] == ["q"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.engines.test_trino import QUERY, STEPS, site
-from windtunnel.engines.trino import ask
+from windtunnel.engines.trino import query
 from windtunnel.engines.trino.engine import TrinoRun
 from windtunnel.engines.trino.runs import amount, job_run, partitions, rows_read
 from windtunnel.engines.trino.site import Site
@@ -65,20 +65,38 @@ def test_a_query_s_pages_are_followed_to_the_last(coordinator: Coordinator) -> N
         "/1": {"id": "q1", "columns": column, "data": [[1]], "nextUri": f"{coordinator.url}/2"},
         "/2": {"id": "q1", "columns": column, "data": [[2]]},
     }
-    assert ask.run(coordinator.url, "SELECT n", "data") == ([{"n": 1}, {"n": 2}], "q1")
+    assert query.run(coordinator.url, "SELECT n", "data") == ([{"n": 1}, {"n": 2}], "q1")
     headers = {name.lower(): value for name, value in coordinator.asked[0][1].items()}
     assert headers["x-trino-schema"] == "data" and headers["x-trino-catalog"] == "hive"
 
 
+def test_a_query_s_progress_is_reported_as_it_grows(coordinator: Coordinator) -> None:
+    def page(percent: object, following: str | None) -> dict[str, Any]:
+        uri = {"nextUri": f"{coordinator.url}{following}"} if following else {}
+        return {"id": "q1", "stats": {"progressPercentage": percent}, **uri}
+
+    coordinator.pages = {
+        "/v1/statement": {"id": "q1", "nextUri": f"{coordinator.url}/1"},
+        "/1": page(None, "/2"),
+        "/2": page(25.0, "/3"),
+        "/3": page(25.0, "/4"),
+        "/4": page(100.5, "/5"),
+        "/5": page(100.0, None),
+    }
+    reported: list[float] = []
+    query.run(coordinator.url, "SELECT n", report=reported.append)
+    assert reported == [0.0, 0.25, 1.0]
+
+
 def test_a_query_that_fails_says_why(coordinator: Coordinator) -> None:
     coordinator.pages = {"/v1/statement": {"id": "q1", "error": {"message": "no such table"}}}
-    with pytest.raises(ask.RefusedError, match=r"no such table \(q1\)"):
-        ask.run(coordinator.url, "SELECT 1")
+    with pytest.raises(query.RefusedError, match=r"no such table \(q1\)"):
+        query.run(coordinator.url, "SELECT 1")
 
 
 def test_nobody_who_answers_is_said_so(coordinator: Coordinator) -> None:
-    with pytest.raises(ask.RefusedError, match="does not answer"):
-        ask.run(coordinator.url, "SELECT 1")
+    with pytest.raises(query.RefusedError, match="does not answer"):
+        query.run(coordinator.url, "SELECT 1")
 
 
 def test_the_program_tells_a_line_for_each_step(
@@ -88,8 +106,9 @@ def test_the_program_tells_a_line_for_each_step(
         "/v1/statement": {"id": "q1", "columns": [{"name": "n"}], "data": [[1]]},
         "/v1/query/q1": QUERY,
     }
-    ask.main({"url": coordinator.url, "steps": STEPS})
-    told = json.loads(capsys.readouterr().out)
+    query.main({"url": coordinator.url, "steps": STEPS})
+    begun, told = map(json.loads, capsys.readouterr().out.splitlines())
+    assert begun == {"name": "q", "progress": 0.0}
     assert told["name"] == "q" and told["rows"] == [{"n": 1}]
     assert told["query"]["queryId"] == QUERY["queryId"] and told["started"] <= told["ended"]
 
@@ -124,7 +143,7 @@ def test_it_is_ready_when_all_servers_have_started_and_are_counted_on(
 )
 def test_quantities_are_read_in_seconds_and_bytes(given: object, wanted: float) -> None:
     assert amount(given) == pytest.approx(wanted)
-    with pytest.raises(ValueError, match="'much' is no quantity"):
+    with pytest.raises(ValueError, match="'much' is not a quantity"):
         amount("much")
 
 

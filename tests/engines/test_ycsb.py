@@ -6,6 +6,7 @@ import hashlib
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from windtunnel.engines.hbase.engine import HBase
 from windtunnel.engines.registry import ENGINES as REGISTERED
 from windtunnel.engines.ycsb.results import done_in, options, results_in
 from windtunnel.engines.ycsb.sizes import CACHE_MB, MIB, own_memory, server_mb
-from windtunnel.engines.ycsb.store import Store, Told, _UntilWarm
+from windtunnel.engines.ycsb.store import ClientOutput, Store, _UntilWarm
 from windtunnel.engines.ycsb.stores import STORES
 from windtunnel.errors import TrialInvalidError
 
@@ -67,7 +68,8 @@ def test_a_host_with_memory_of_its_own_gives_a_quarter() -> None:
 
 
 def test_progress_is_the_share_of_operations_done(tmp_path: Path) -> None:
-    engine = HBase(SimpleNamespace(), ArtifactSet("hbase", tmp_path, []))  # type: ignore[arg-type]
+    hadoop: Any = SimpleNamespace()
+    engine = HBase(hadoop, ArtifactSet("hbase", tmp_path, []))
     assert engine.progress() is None
     log = tmp_path / "run.log"
     engine._working[log] = 1000
@@ -151,7 +153,7 @@ def test_whatever_a_client_writes_is_read(text: str) -> None:
 
 
 def test_a_client_that_does_not_tell_is_no_result() -> None:
-    told = Told("", {"rows": "12", "lost": "few"}, Path("/log"))
+    told = ClientOutput("", {"rows": "12", "lost": "few"}, Path("/log"))
     assert told.number("rows") == 12
     for name in ("lost", "absent"):
         with pytest.raises(TrialInvalidError, match=name):

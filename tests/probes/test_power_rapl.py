@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.probes import sampler
-from windtunnel.probes.power import READERS, rapl
+from windtunnel.probes.power import READERS, probe, rapl
 from windtunnel.probes.power.rapl import Rapl, grown
 from windtunnel.probes.sampler import Sampler
 
@@ -90,7 +89,7 @@ def test_counters_for_root_only_say_so(kernel: Path, monkeypatch: pytest.MonkeyP
     support = Rapl(kernel).support()
 
     assert not support.works
-    assert "cannot be read" in support.said
+    assert "not readable" in support.said
     assert "root" in support.remedy
 
 
@@ -102,14 +101,14 @@ def test_a_damaged_counter_is_no_support(kernel: Path) -> None:
 
 def test_the_sampler_takes_power_along(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rapl, "ROOT", kernel)
-    monkeypatch.setattr(sampler, "live_readers", lambda: [Rapl(kernel)])
+    monkeypatch.setattr(probe, "live_readers", lambda: [Rapl(kernel)])
     made = Sampler(dict)
     assert made.power_source is None
     made.rows += made._sample(100.0)
     domain(kernel, "intel-rapl:0", "package-0", 1_000_000 + 75_000_000)
     made.rows += made._sample(101.0)
 
-    power = [row for row in made.rows if row[2].startswith("power:")]
+    power = [row for row in made.rows if row.metric.startswith("power:")]
     assert (101.0, "this-machine", "power:package-0", "W", 75.0) in power
     assert {row[3] for row in power} == {"W"}
     assert str(made.power_source).startswith("rapl: ")

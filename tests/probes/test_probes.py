@@ -12,6 +12,7 @@ import pytest
 from windtunnel.probes import machine, sampler
 from windtunnel.probes.machine import before_trial, machine_facts
 from windtunnel.probes.sampler import SCHEMA, Sampler
+from windtunnel.results.sample import Sample
 
 NOBODY = 2**22 + 1  # above every process id
 
@@ -20,7 +21,7 @@ def sample(processes: dict[str, int], rounds: int, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sampler, "PERIOD_S", 0.02)
     with Sampler(lambda: processes) as made:
         deadline = time.monotonic() + 60
-        while len({row[0] for row in made.rows}) < rounds:
+        while len({row.time_s for row in made.rows}) < rounds:
             assert time.monotonic() < deadline
             time.sleep(0.005)
     return made
@@ -28,26 +29,26 @@ def sample(processes: dict[str, int], rounds: int, monkeypatch: pytest.MonkeyPat
 
 def test_host_and_daemons_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     made = sample({"namenode@master": os.getpid()}, 3, monkeypatch)
-    metrics = {row[2] for row in made.rows}
+    metrics = {row.metric for row in made.rows}
 
     assert {"cpu_user", "cpu_idle", "load_1min", "memory_used", "net_sent"} <= metrics
     assert {"daemon_cpu:namenode@master", "daemon_rss:namenode@master"} <= metrics
-    shares = [value for _, _, name, unit, value in made.rows if unit == "ratio"]
+    shares = [row.value for row in made.rows if row.unit == "ratio"]
     assert all(0.0 <= value <= 1.0 for value in shares)
-    assert all(value >= 0.0 for *_, value in made.rows)
+    assert all(row.value >= 0.0 for row in made.rows)
     assert made.cost > 0.0
 
 
 def test_a_daemon_that_has_died_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     made = sample({"datanode@worker-1": NOBODY}, 2, monkeypatch)
 
-    assert not any("daemon" in row[2] for row in made.rows)
+    assert not any("daemon" in row.metric for row in made.rows)
 
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_samples_come_back_from_parquet(tmp_path: Path, count: int) -> None:
     made = Sampler(dict)
-    made.rows = [(1.5 + i, "this-machine", "load_1min", "count", 0.5) for i in range(count)]
+    made.rows = [Sample(1.5 + i, "this-machine", "load_1min", "count", 0.5) for i in range(count)]
     made.write(tmp_path / "s.parquet", "r01-terasort-stock-a1")
     table = pq.read_table(tmp_path / "s.parquet")
 

@@ -8,6 +8,7 @@ from typing import Any
 from windtunnel.hosts.fabric.virtual import Counters
 from windtunnel.probes.sampler import Sampler
 from windtunnel.probes.virtual import VirtualHosts
+from windtunnel.results.sample import Sample
 
 
 class Host:
@@ -67,8 +68,8 @@ def test_the_disks_of_guests_are_told_once_under_their_host() -> None:
 def test_the_machine_s_means_leave_other_hosts_out() -> None:
     sampler = Sampler(dict)
     sampler.rows = [
-        (1.0, "this-machine", "cpu_idle", "ratio", 0.5),
-        (1.0, "worker-1", "cpu_idle", "ratio", 0.1),
+        Sample(1.0, "this-machine", "cpu_idle", "ratio", 0.5),
+        Sample(1.0, "worker-1", "cpu_idle", "ratio", 0.1),
     ]
     assert sampler.mean("cpu_idle") == 0.5
 

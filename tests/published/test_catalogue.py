@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 import pytest
 
 from tests.support.published import case_of
-from windtunnel.analysis.energy import with_energy
+from windtunnel.analysis.cost.energy import with_energy
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.errors import UsageError
 from windtunnel.published import open_results, published_names

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.analysis import analyse
+from windtunnel.analysis.analyse import analyse
 from windtunnel.cluster import QuantityError
 from windtunnel.errors import DescriptionError, ResultsError, UsageError
 from windtunnel.published.mapping import Map, map_from_roles
@@ -87,16 +87,16 @@ def test_elapsed_time_follows_from_start_and_end(tmp_path: Path) -> None:
     ("text", "line", "column", "words"),
     [
         (HEAD + "a,1,sort,10x,\n", 2, "seconds", "'10x s' is not a duration"),
-        (HEAD + "a,1,sort,10,\na,one,sort,10,\n", 3, "run", "'one' is no number of a run"),
-        (HEAD + "a,-1,sort,10,\n", 2, "run", "is no number of a run"),
-        (HEAD + "a,1,sort,10,\na,1,sort,11,\n", 3, None, "line 2 holds already"),
+        (HEAD + "a,1,sort,10,\na,one,sort,10,\n", 3, "run", "'one' is not the number of a run"),
+        (HEAD + "a,-1,sort,10,\n", 2, "run", "is not the number of a run"),
+        (HEAD + "a,1,sort,10,\na,1,sort,11,\n", 3, None, "already on line 2"),
         (HEAD + ",1,sort,10,\n", 2, "config", "the level of 'config' is empty"),
         (HEAD + "a,1,sort\n", 2, None, "3 cells, the header 5"),
         (HEAD + 'a,1,sort,10,"x\n', 2, None, "not CSV"),
-        (HEAD + "a,1,sort,,\n", None, None, "no row holds a number"),
+        (HEAD + "a,1,sort,,\n", None, None, "no row has a number"),
         (HEAD, None, None, "there are no rows"),
         ("config,run,job\na,1,x\n", 1, None, "there is no column 'seconds'"),
-        ("config,config\na,b\n", 1, None, "'config' is there twice"),
+        ("config,config\na,b\n", 1, None, "'config' is a duplicate"),
         (HEAD + '"a\nb",1,sort,1,\nc,1,sort,x,\n', 4, "seconds", "'x s' is not a duration"),
     ],
 )
@@ -111,7 +111,7 @@ def test_a_bad_cell_is_named(
 
 def test_a_phase_without_a_time_is_refused(tmp_path: Path) -> None:
     error = refused(tmp_path, "job,mb\nsort,3\n", ["job=phase", "mb=metric:data:MB"])
-    assert "a phase needs its elapsed time" in error.message
+    assert "a phase requires an elapsed time" in error.message
 
 
 def test_an_end_before_the_start_is_refused(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_intel_and_mellanox() -> None:
     assert found("intel-2012", "arithmetic") == []
     assert found("mellanox-2014", "arithmetic") == [
         "placement groups per OSD",
-        "copies of HDFS and of CephFS (like with like)",
+        "replicas of HDFS and of CephFS (like with like)",
         "hosts of the two clusters (like with like)",
         "boot disk of the name node, appendix and text",
     ]

@@ -77,7 +77,7 @@ class Cli:
     cwd: Path
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "windtunnel.cli", *words]
+        return [sys.executable, "-m", "windtunnel", *words]
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -18,16 +18,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.bottleneck import Verdict, bottlenecks, cause_of
-from windtunnel.analysis.tails import tails
+from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.bottleneck.tails import tails
+from windtunnel.analysis.bottleneck.verdicts import Verdict, bottlenecks, cause_of
 from windtunnel.cluster import apply_overrides, load_text, validate
 from windtunnel.probes.machine import machine_facts
 from windtunnel.results.folder import read_results
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import make_plan
-from windtunnel.study.trial import run_trial
+from windtunnel.study.record import study_record
+from windtunnel.study.trial import Conditions, run_trial
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 pytestmark = pytest.mark.alone
@@ -59,14 +60,16 @@ class Bench:
         plan = make_plan(validate(StudyFile, located), located)
         stock = self.deployment.cluster
         changes = {f"settings.{name}": value for name, value in settings.items()}
-        self.testbed.reconfigure(self.deployment, apply_overrides(stock, changes))
+        self.deployment.reconfigure(apply_overrides(stock, changes))
         try:
-            with open_journal(self.folder / "results", plan) as journal:
+            with open_journal(self.folder / "results", study_record(plan)) as journal:
                 provenance = journal.store_provenance({"machine": machine_facts()})
                 slot = plan.round_slots(1)[0]
-                trial, _ = run_trial(plan, slot, 1, self.deployment, journal, provenance=provenance)
+                trial, _ = run_trial(
+                    plan, slot, 1, self.deployment, journal, Conditions(provenance=provenance)
+                )
         finally:
-            self.testbed.reconfigure(self.deployment, stock)
+            self.deployment.reconfigure(stock)
         assert trial.verdict.valid, trial.verdict.reason
         return analyse(read_results(self.folder / "results"))
 
@@ -96,7 +99,7 @@ def test_many_points_are_bound_by_the_processors(bench: Bench) -> None:
     assert found.binding.kind == "CPU", found.text
     assert found.text.startswith("CPU-bound: ")
     metrics = analysis.results.trials[0].phases[0].metrics
-    assert metrics["cpu_time"].value > 15, "the job's own work, whatever else the machine did"
+    assert metrics["cpu_time"].value > 10, "the job's own work, whatever else the machine did"
     assert metrics["hdfs_bytes_read"].value < 1e5
     assert cause_of(analysis, found.treatment, "pi", "pi") == "CPU"
 
@@ -125,5 +128,5 @@ def test_a_tiny_sort_buffer_is_bound_by_its_merge_passes(bench: Bench) -> None:
     found = verdict(analysis, "terasort")
 
     assert found.binding.kind == "the map sort buffer", found.text
-    assert "extra merge passes" in found.text
+    assert "additional merge passes" in found.text
     assert found.binding.numbers["spills"] > 3

@@ -12,11 +12,11 @@ import pytest
 from tests.real.conftest import Cli, wait_for
 from tests.support.calibrated import PLAN
 from windtunnel.hosts.fabric.ledger import LEDGER
-from windtunnel.hosts.fabric.standing import standing
+from windtunnel.hosts.fabric.lifetime import standing
 from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
-from windtunnel.hosts.remains import clean, registered
+from windtunnel.hosts.leftovers import clean, registered
 from windtunnel.results.calibration import CalibrationResource
-from windtunnel.testbeds.scaled.bench import Bench
+from windtunnel.testbeds.scaled.probing import Bench
 from windtunnel.testbeds.scaled.shaped import batches, instrumented, parts_of
 
 pytestmark = [

@@ -14,7 +14,7 @@ from windtunnel.cluster import Located, validate
 from windtunnel.engines.deployment import JobRun
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.dfsio import Dfsio, DfsioParameters
+from windtunnel.workloads.dfsio.dfsio import Dfsio, DfsioParameters
 
 UBER = {"mapreduce.job.ubertask.enable": "true"}
 

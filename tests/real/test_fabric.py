@@ -23,7 +23,7 @@ from pyroute2 import NetNS
 
 from tests.real.conftest import wait_for
 from tests.support.fabrics import MB, six_workers, standing
-from windtunnel.engines.web import connect
+from windtunnel.engines.sockets import connect
 from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric import probe
@@ -32,9 +32,9 @@ from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.ledger import LEDGER
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, GuestPlan, HostPlan, RackPlan
 from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
+from windtunnel.hosts.leftovers import clean
 from windtunnel.hosts.local import LocalProcess
-from windtunnel.hosts.remains import clean
-from windtunnel.testbeds.scaled.limits import shape, unlimited
+from windtunnel.testbeds.scaled.live_limits import shape, unlimited
 
 MISSING = [lack.what for lack in capabilities() if lack.fatal]
 pytestmark = [

@@ -45,4 +45,4 @@ def test_a_datanode_dies_on_purpose_and_the_study_goes_on(cli: Cli, tmp_path: Pa
     assert [trial.deployment for trial in trials] == [1, 1]
     assert trials[1].faults == []
     full = cli("report", "results", "--full")
-    assert "the datanode on worker-2 killed 500 ms into terasort" in full.stdout
+    assert "the datanode on worker-2 killed 500 ms into terasort" in " ".join(full.stdout.split())

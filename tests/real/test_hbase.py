@@ -15,7 +15,7 @@ from tests.support import sockets
 from windtunnel.engines.hbase.engine import HBase
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.keyvalue import KeyValue, KeyValueParameters
+from windtunnel.workloads.keyvalue.keyvalue import KeyValue, KeyValueParameters
 
 # 90 MB in few rows: more than both block caches, loaded in seconds
 KEYVALUE = KeyValue(
@@ -51,7 +51,7 @@ def test_its_daemons_listen_on_their_hosts_and_nowhere_else(hbase: LocalDeployme
     addresses = {host.name: host.address for host in hbase.hosts}
     running = hbase.engine(HBase).processes()
     roles = sorted(name.partition("@")[0] for name in running)
-    assert roles == ["hmaster", "regionserver", "regionserver", "zookeeper"]
+    assert roles == ["hbase-master", "regionserver", "regionserver", "zookeeper"]
     for name, pid in running.items():
         own = addresses[name.partition("@")[2]]
         assert {address for address, _ in sockets.listening(pid)} == {own}

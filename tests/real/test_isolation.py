@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
     reason="needs root on Linux: two accounts are made and removed",
 )
 
-WINDTUNNEL = [sys.executable, "-m", "windtunnel.cli"]
+WINDTUNNEL = [sys.executable, "-m", "windtunnel"]
 
 GET = """
 import http.client, sys

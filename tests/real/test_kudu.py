@@ -17,8 +17,8 @@ from tests.support import sockets
 from windtunnel.engines.kudu.engine import Kudu
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.keyvalue import KeyValue, KeyValueParameters
-from windtunnel.workloads.keyvalue_result import reads_checked
+from windtunnel.workloads.keyvalue.keyvalue import KeyValue, KeyValueParameters
+from windtunnel.workloads.keyvalue.result import reads_checked
 
 pytestmark = pytest.mark.skipif(
     (platform.system(), platform.machine()) != ("Linux", "x86_64"),

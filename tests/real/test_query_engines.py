@@ -15,14 +15,16 @@ from tests.real.conftest import Intruder, by_hand
 from tests.support import sockets
 from windtunnel.cluster import Located, validate
 from windtunnel.engines.hive.engine import MAIN as HIVE
-from windtunnel.engines.trino.engine import MAIN, Trino
+from windtunnel.engines.trino.engine import MAIN_CLASS, Trino
+from windtunnel.engines.trino.site import WORKER
 from windtunnel.testbeds.local import LocalDeployment
-from windtunnel.workloads import event_data
-from windtunnel.workloads.answers import check_files
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.query_engines.base import QueryEngine
-from windtunnel.workloads.report import Report, ReportParameters
-from windtunnel.workloads.scan import Scan, ScanParameters
+from windtunnel.workloads.event_index import data as event_data
+from windtunnel.workloads.event_index.column_report import Report, ReportParameters
+from windtunnel.workloads.event_index.data_set import DataSet
+from windtunnel.workloads.event_index.engines.base import QueryEngine
+from windtunnel.workloads.event_index.scan import Scan, ScanParameters
+from windtunnel.workloads.expected import check_files
 
 SIZE = {"size": "9 MB", "collections": 2, "replication": 2, "format": "orc", "codec": "zlib"}
 TRINO = SIZE | {"engine": "trino", "seed": 7, "warm_up": False}
@@ -75,17 +77,17 @@ class Watcher:
 
 
 @pytest.fixture(scope="module")
-def data(deployment: LocalDeployment) -> event_data.DataSet:
+def data(deployment: LocalDeployment) -> DataSet:
     return event_data.ensure(SCAN.parameters, deployment, SHARED, time.monotonic() + 300)
 
 
 def test_every_column_is_read_as_it_was_made_and_no_server_is_left(
-    deployment: LocalDeployment, data: event_data.DataSet, other: Intruder
+    deployment: LocalDeployment, data: DataSet, other: Intruder
 ) -> None:
     both = Both(SCAN.parameters)
     done = Execution("/windtunnel/trials/trino", SHARED, time.monotonic() + 300)
     both.prepare(deployment, done)
-    with Watcher(deployment) as watcher, other.during(deployment, MAIN):
+    with Watcher(deployment) as watcher, other.during(deployment, MAIN_CLASS[WORKER]):
         done.runs["scan"] = both.run_phase("scan", deployment, done)
     verdict = both.verify(deployment, done)
     assert verdict.valid, verdict.reason
@@ -95,7 +97,7 @@ def test_every_column_is_read_as_it_was_made_and_no_server_is_left(
     for name, found in watcher.listened.items():
         assert found == addresses[name.partition("@")[2]]
     assert not any(psutil.pid_exists(pid) for pid in watcher.seen.values())
-    assert not [p for p in psutil.process_iter() if MAIN in words(p)]
+    assert not [p for p in psutil.process_iter() if MAIN_CLASS[WORKER] in words(p)]
     assert deployment.engine(Trino).processes() == {}
     metrics = done.runs["scan"].phase.metrics
     # of the second query half is pruned, which of both together is a quarter
@@ -106,7 +108,7 @@ def test_every_column_is_read_as_it_was_made_and_no_server_is_left(
 
 
 def test_hive_answers_the_same_and_leaves_nothing(
-    deployment: LocalDeployment, data: event_data.DataSet, other: Intruder
+    deployment: LocalDeployment, data: DataSet, other: Intruder
 ) -> None:
     both = Both(SCAN.parameters.model_copy(update={"engine": "hive"}))
     done = Execution("/windtunnel/trials/hive", SHARED, time.monotonic() + 300)
@@ -127,7 +129,7 @@ def test_hive_answers_the_same_and_leaves_nothing(
 
 
 def test_files_have_the_checksums_that_spark_told_until_a_byte_is_flipped(
-    deployment: LocalDeployment, data: event_data.DataSet, tmp_path: Path
+    deployment: LocalDeployment, data: DataSet, tmp_path: Path
 ) -> None:
     """What a trial by Trino compares: HDFS itself tells it, without an application."""
     assert check_files("files", data.listed, deployment.files.checksums(data.path)).passed

@@ -20,7 +20,7 @@ from windtunnel.probes.sampler import Sampler
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
 from windtunnel.testbeds.scaled.testbed import ScaledTestbed
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.terasort import TeraSort, TeraSortParameters
+from windtunnel.workloads.terasort.terasort import TeraSort, TeraSortParameters
 from windtunnel.workloads.transfer import Transfer, TransferParameters
 
 pytestmark = [
@@ -82,7 +82,7 @@ def test_terasort_is_verified_and_every_host_is_sampled(model: ScaledDeployment)
 
 
 def put_and_get(model: ScaledDeployment, name: str) -> dict[str, float]:
-    workload = Transfer(TransferParameters(size="40 MB", replication=2))
+    workload = Transfer(TransferParameters.model_validate({"size": "40 MB", "replication": 2}))
     here = execution(name)
     workload.prepare(model, here)
     for phase in workload.phases():
@@ -101,7 +101,7 @@ def test_a_faster_nic_makes_put_faster_without_a_restart(
     before = dict(model.processes())
     slow = put_and_get(model, "slow")
     began = time.monotonic()
-    lines = testbed.reconfigure(model, apply_overrides(cluster, FAST))
+    lines = model.reconfigure(apply_overrides(cluster, FAST))
     took_s = time.monotonic() - began
     fast = put_and_get(model, "fast")
     print(f"\n100 Mb/s {slow}, 400 Mb/s {fast}, changed in {took_s:.3f} s")
@@ -117,14 +117,14 @@ def test_a_worker_goes_out_of_service_and_comes_back(
 ) -> None:
     began = time.monotonic()
     less = {"hosts.worker.count": 2, "storage.replication": 2}
-    lines = testbed.reconfigure(model, apply_overrides(cluster, less))
+    lines = model.reconfigure(apply_overrides(cluster, less))
     print(f"\n{lines} {time.monotonic() - began:.1f} s")
     model.check_alive()
     assert "datanode@worker-3" not in model.processes()
     put_and_get(model, "two-workers")
 
     began = time.monotonic()
-    print(testbed.reconfigure(model, cluster), f"{time.monotonic() - began:.1f} s")
+    print(model.reconfigure(cluster), f"{time.monotonic() - began:.1f} s")
     assert "datanode@worker-3" in model.processes()
     put_and_get(model, "three-workers")
 

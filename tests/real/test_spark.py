@@ -15,12 +15,14 @@ from windtunnel.cluster import Located, validate
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Verdict
 from windtunnel.testbeds.local import LocalDeployment
-from windtunnel.workloads import event_data, event_formats
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.query_engines.base import QueryEngine
-from windtunnel.workloads.query_engines.duckdb import DuckDB
-from windtunnel.workloads.report import Report, ReportParameters
-from windtunnel.workloads.scan import Scan, ScanParameters
+from windtunnel.workloads.event_index import data as event_data
+from windtunnel.workloads.event_index import formats as event_formats
+from windtunnel.workloads.event_index.column_report import Report, ReportParameters
+from windtunnel.workloads.event_index.data_set import DataSet
+from windtunnel.workloads.event_index.engines.base import QueryEngine
+from windtunnel.workloads.event_index.engines.duckdb import DuckDB
+from windtunnel.workloads.event_index.scan import Scan, ScanParameters
 
 SIZE = {"size": "9 MB", "collections": 2, "replication": 2, "format": "parquet", "codec": "zstd"}
 SHARED = "/windtunnel/shared/events"
@@ -43,13 +45,13 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def data(deployment: LocalDeployment) -> event_data.DataSet:
+def data(deployment: LocalDeployment) -> DataSet:
     parameters = report().parameters
     return event_data.ensure(parameters, deployment, SHARED, time.monotonic() + 300)
 
 
 def test_spark_on_yarn_scans_and_duckdb_beside_it(
-    deployment: LocalDeployment, data: event_data.DataSet
+    deployment: LocalDeployment, data: DataSet
 ) -> None:
     verdict, done = run(Scan(validate(ScanParameters, Located(SIZE))), deployment, "scan")
     assert verdict.valid, verdict.reason
@@ -78,7 +80,7 @@ class Miscounted(Report):
         return {name: sql.replace("count(", "1 + count(") for name, sql in found.items()}
 
 
-def test_a_wrong_count_is_found(deployment: LocalDeployment, data: event_data.DataSet) -> None:
+def test_a_wrong_count_is_found(deployment: LocalDeployment, data: DataSet) -> None:
     verdict, _ = run(Miscounted(report().parameters), deployment, "miscounted")
     assert not verdict.valid
     assert verdict.reason.startswith("answer of n_jets (report): expected collection data-01")
@@ -87,20 +89,21 @@ def test_a_wrong_count_is_found(deployment: LocalDeployment, data: event_data.Da
 
 
 def test_a_conversion_that_loses_records_is_refused(
-    deployment: LocalDeployment, data: event_data.DataSet, monkeypatch: pytest.MonkeyPatch
+    deployment: LocalDeployment, data: DataSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    whole = event_data._write
+
     def lossy(query: str, path: str, parameters: event_formats.EventParameters) -> dict[str, Any]:
         some = query.replace("FROM events", "FROM events WHERE n_jets < 11")
         return whole(some, path, parameters)
 
-    whole = event_data._write
     monkeypatch.setattr(event_data, "_write", lossy)
-    with pytest.raises(TrialInvalidError, match=r"the orc-zlib-.* data is not what was made"):
+    with pytest.raises(TrialInvalidError, match=r"orc-zlib-.* differs from the generated data"):
         run(report(format="orc", codec="zlib"), deployment, "lossy")
 
 
 def test_a_flipped_byte_that_no_query_reads_is_found(
-    deployment: LocalDeployment, data: event_data.DataSet, tmp_path: Path
+    deployment: LocalDeployment, data: DataSet, tmp_path: Path
 ) -> None:
     name = next(file["path"] for file in data.listed if file["path"].startswith("collection="))
     local = tmp_path / "file.parquet"
@@ -119,7 +122,7 @@ def test_a_flipped_byte_that_no_query_reads_is_found(
 
 
 def test_a_partition_that_is_pruned_is_not_read_and_one_that_is_missing_is_found(
-    deployment: LocalDeployment, data: event_data.DataSet, other: Intruder
+    deployment: LocalDeployment, data: DataSet, other: Intruder
 ) -> None:
     with other.during(deployment, "io.windtunnel.spark"):
         verdict, done = run(report(only=1), deployment, "pruned")

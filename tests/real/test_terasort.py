@@ -16,7 +16,8 @@ from windtunnel.results.record import Trial
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import Journal, open_journal
 from windtunnel.study.plan import Plan, make_plan
-from windtunnel.study.trial import PhaseHook, run_trial
+from windtunnel.study.record import study_record
+from windtunnel.study.trial import Conditions, PhaseHook, run_trial
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
 
@@ -48,7 +49,7 @@ def plan(request: pytest.FixtureRequest) -> Plan:
 
 @pytest.fixture
 def journal(plan: Plan, tmp_path: Path) -> Iterator[Journal]:
-    with open_journal(tmp_path / "results", plan) as opened:
+    with open_journal(tmp_path / "results", study_record(plan)) as opened:
         yield opened
 
 
@@ -57,7 +58,7 @@ def run(plan: Plan, journal: Journal, deployment: LocalDeployment) -> Run:
     def one(hook: PhaseHook | None) -> Trial:
         slot = plan.round_slots(1)[0]
         attempt = len(journal.attempts(slot)) + 1
-        return run_trial(plan, slot, attempt, deployment, journal, after_phase=hook)[0]
+        return run_trial(plan, slot, attempt, deployment, journal, Conditions(after_phase=hook))[0]
 
     return one
 

@@ -12,7 +12,7 @@ from windtunnel.cluster import Located, validate
 from windtunnel.engines.deployment import JobRun
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.wordcount import WordCount, WordCountParameters
+from windtunnel.workloads.wordcount.wordcount import WordCount, WordCountParameters
 
 ODD = "To be, or not\u00a0to be: \x0b that\r\nis\tthe \f question\n\nnaïve ☃ to \U0001f418 be"
 

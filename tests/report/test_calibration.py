@@ -9,7 +9,7 @@ import pytest
 from tests.support.calibrated import MB, record, resource
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import analyse
-from windtunnel.analysis.calibration import lines, summary
+from windtunnel.analysis.subjects.calibration import lines, summary
 from windtunnel.errors import ResultsError
 from windtunnel.report.sections.calibration import section
 from windtunnel.results.calibration import CALIBRATION_FOLDER, CalibrationRecord
@@ -63,4 +63,4 @@ def test_equal_parts_are_one_row_with_their_span() -> None:
         ("CPU", "0.500 cores", "0.490 cores", "0.980", "as set"),
         ("guests of one host, a to b", "none", "32,000 Mb/s", "", "-"),
     ]
-    assert summary(found) == "3 shaped parts within 10 % of what is set, 1 off; measured in 21 s"
+    assert summary(found) == "3 shaped parts within 10 % of the limit, 1 outside; measured in 21 s"

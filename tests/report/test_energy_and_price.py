@@ -10,11 +10,13 @@ import pytest
 from rich.console import Console
 
 from tests.support.powered import METERED, powered, steady
-from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.words import money, quantity
+from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.formatting import money, quantity
 from windtunnel.report.charts import CHARTS
 from windtunnel.report.export import to_json
 from windtunnel.report.html import write_html
+from windtunnel.report.sections import price
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.report.terminal import print_report
 
 
@@ -41,8 +43,22 @@ def test_the_terminal_says_source_and_assumptions(analysis: Analysis) -> None:
     text = shown.getvalue()
 
     assert "metered energy: Intel DCM, GroupBD, 4 hosts" in text
-    assert "Assumed: 3 years at 100 % use, electricity 0.13 USD/kWh, PUE 1." in text
+    assert "Assumed: 3 years at 100 % utilisation, electricity 0.13 USD/kWh, PUE 1." in text
     assert "49,000 USD" in text
+
+
+@pytest.mark.parametrize("trials", [2, 6])
+def test_unknown_intervals_of_prices_are_stated_once(tmp_path: Path, trials: int) -> None:
+    study = powered(tmp_path, samples=steady(800.0), source=METERED, trials=trials)
+    section = price.section(analyse(study))
+    assert section is not None
+    (costs,) = [t for t in section.tables if t.caption.startswith("Cost of the work")]
+    texts = [text for row in costs.rows for text in row[1:]]
+    known = trials == 6
+    assert section.lead.endswith(f"{INTERVALS_UNKNOWN.capitalize()}.") != known
+    assert ("interval" in costs.caption) == known
+    assert any("[" in text for text in texts) == known
+    assert not any("n = 1" in text for text in texts)
 
 
 def test_json_holds_every_number(analysis: Analysis) -> None:

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.errors import ResultsError, StorageFullError
 from windtunnel.report.export import to_json, write_csv, write_parquet
 from windtunnel.report.terminal import print_report
@@ -67,7 +67,7 @@ def test_csv_and_parquet_hold_every_number(analysis: Analysis, tmp_path: Path):
     query = f"""SELECT count(*), sum(value) FILTER (metric = 'elapsed' AND phase <> 'total'),
         sum(value) FILTER (metric = 'elapsed' AND phase = 'total')
         FROM '{tmp_path / "long.parquet"}'"""
-    count, parts, totals = duckdb.sql(query).fetchall()[0]
+    count, parts, totals = duckdb.execute(query).fetchall()[0]
     assert count == len(rows)
     assert parts == pytest.approx(totals)
     assert {row["verdict"] for row in rows} == {"valid", "invalid"}
@@ -82,7 +82,7 @@ def test_a_full_disk_is_named_and_the_old_file_stays(
     def full(handle: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("windtunnel.report.atomic.os.fsync", full)
+    monkeypatch.setattr("windtunnel.durable.os.fsync", full)
     with pytest.raises(StorageFullError, match="No space left"):
         write_csv(analysis, target)
     assert target.read_text() == "old"

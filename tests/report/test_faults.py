@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.faults import fault_outcomes
+from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.subjects.faults import fault_outcomes
 from windtunnel.report.sections import sections
 from windtunnel.report.sections.base import Section
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Fate, FaultRecord, StudyRecord, Trial, Verdict
 
@@ -43,10 +44,9 @@ def edit(trial: Trial) -> Trial:
     return trial.model_copy(update={"faults": [fault], "outcome": fate, "verdict": verdict})
 
 
-@pytest.fixture
-def analysis(tmp_path: Path) -> Analysis:
-    plan = Plan(trials=10, factor="fault", levels=("none", "killed"), effect=0.5, edit=edit)
-    folder = study_folder(tmp_path / "results", plan)
+def analysed(path: Path, trials: int) -> Analysis:
+    plan = Plan(trials=trials, factor="fault", levels=("none", "killed"), effect=0.5, edit=edit)
+    folder = study_folder(path / "results", plan)
     file = folder / "study.json"
     study = StudyRecord.model_validate_json(file.read_text())
     for treatment in study.treatments:
@@ -54,6 +54,11 @@ def analysis(tmp_path: Path) -> Analysis:
             treatment.overrides["fault"] = [FAULT]
     file.write_text(study.model_dump_json(by_alias=True))
     return analyse(read_results(folder))
+
+
+@pytest.fixture
+def analysis(tmp_path: Path) -> Analysis:
+    return analysed(tmp_path, 10)
 
 
 def section(analysis: Analysis) -> Section:
@@ -82,11 +87,18 @@ def test_the_section_says_it_in_words(analysis: Analysis) -> None:
     assert outcomes.rows[0][-1] == ""
     assert outcomes.strong == {1}
     assert timeline.rows[0][2:] == ["finished", "3.00 s", "60.0 s"]
-    assert timeline.rows[2][2:] == ["job failed", "3.00 s", "with the cluster"]
+    assert timeline.rows[2][2:] == ["job failed", "3.00 s", "end of the cluster"]
     assert len(timeline.rows) == 5
     assert {entry["outcome"] for entry in found.data["timeline"]} == {
         *("finished", "job failed", "output wrong", "does not count")
     }
+
+
+def test_without_intervals_the_section_states_that_once(tmp_path: Path) -> None:
+    found = section(analysed(tmp_path, 2))
+    assert found.lead == f"{INTERVALS_UNKNOWN.capitalize()}."
+    assert ", time +" in found.said[0] and found.said[0].endswith(" %")
+    assert "interval unknown" not in str((found.said, found.tables))
 
 
 def test_a_study_without_faults_has_no_such_section(tmp_path: Path) -> None:

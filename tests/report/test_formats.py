@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.formats import beside, formats, rows_per_s
+from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.subjects.formats import beside, formats, rows_per_s
 from windtunnel.report.charts import CHARTS
-from windtunnel.report.charts.phases import legend
+from windtunnel.report.charts.phases import key
 from windtunnel.report.sections import formats as section_module
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Metric, Trial
 
@@ -89,7 +90,7 @@ def test_ratios_are_those_to_the_plain_format_by_row(tmp_path: Path) -> None:
 def test_what_stands_beside_is_in_no_total(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, 2)
     assert analysis.beside == {("scan", "duckdb")}
-    assert [phase for phase, _ in legend(analysis)] == ["scan"]
+    assert [one.words for one in key(analysis)] == ["scan"]
     assert analysis.is_whole("scan", "scan") and not analysis.is_whole("scan", "duckdb")
     for level in LEVELS:
         total = analysis.cell(level, "scan", TOTAL, ELAPSED)
@@ -101,7 +102,7 @@ def test_section_chart_and_data(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, 3)
     section = section_module.section(analysis)
     assert section is not None
-    assert section.said[0].startswith("scan, Spark on YARN: parquet zstd gives ")
+    assert section.said[0].startswith("scan, Spark on YARN: parquet zstd reaches ")
     assert section.said[0].endswith("times the records per second of csv")
     rates, of_duckdb, read, limits = section.tables
     assert rates.caption == "Records per second: scan, Spark on YARN"
@@ -131,8 +132,9 @@ def test_engines_are_drawn_on_one_scale(tmp_path: Path) -> None:
 def test_one_round_has_no_interval_and_says_so(tmp_path: Path) -> None:
     section = section_module.section(analysed(tmp_path, 1))
     assert section is not None
-    assert "(interval unknown) times the records per second of csv" in section.said[0]
-    assert section.said[0].endswith("which is not clear")
+    assert section.lead.endswith(f"{INTERVALS_UNKNOWN.capitalize()}.")
+    assert section.said[0].endswith("times the records per second of csv")
+    assert not re.search("interval unknown|detected", str((section.said, section.tables)))
 
 
 def test_without_formats_there_is_no_section(tmp_path: Path) -> None:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.test_sizes import analysed as sized_study
-from tests.analysis.test_sizes import line, sized
+from tests.analysis.scaling.test_data_size import analysed as sized_study
+from tests.analysis.scaling.test_data_size import line, sized
 from tests.report.test_mix import analysed as mixed_study
 from tests.support.served import folder
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import analyse
+from windtunnel.analysis.analyse import analyse
 from windtunnel.report.export import to_json
 from windtunnel.report.sections import headline
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.results.folder import read_results
 
 
@@ -24,14 +25,14 @@ def store(path: Path, *levels: str, factor: str = "rate") -> str:
 
 def test_a_study_of_sizes_begins_with_its_lines(tmp_path: Path) -> None:
     said = headline(sized_study(tmp_path, sized(line)))
-    assert "terasort takes 2.0" in said and "and then 50" in said and "MB/s [" in said
+    assert "terasort takes 2.0" in said and "plus size / 50" in said and "MB/s [" in said
     assert "less time" not in said and "more time" not in said
-    assert "no straight line" not in said
+    assert "not linear" not in said
 
 
 def test_times_that_bend_are_not_told_as_a_line_without_saying_so(tmp_path: Path) -> None:
     said = headline(sized_study(tmp_path, sized(lambda size: 2 + (size / 1e8) ** 2)))
-    assert "no straight line: terasort teragen, " in said
+    assert "not linear: terasort teragen, " in said
 
 
 def test_a_mix_begins_with_its_slowdowns(tmp_path: Path) -> None:
@@ -40,8 +41,8 @@ def test_a_mix_begins_with_its_slowdowns(tmp_path: Path) -> None:
 
 def test_a_store_begins_with_what_it_served(tmp_path: Path) -> None:
     assert store(tmp_path, "1", "4", "16", factor="workloads.keyvalue.threads") == (
-        "keyvalue serves 100 ops/s [100, 100] (threads 1) to "
-        "1,000 ops/s [1,000, 1,000] (threads 16)."
+        "keyvalue serves 100 ops/s [100, 100] (1 thread) to "
+        "1,000 ops/s [1,000, 1,000] (16 threads)."
     )
 
 
@@ -49,6 +50,14 @@ def test_a_store_at_a_rate_begins_with_how_soon_it_answers(tmp_path: Path) -> No
     assert store(tmp_path, "sustainable", "unreachable") == (
         "keyvalue serves 100 ops/s [100, 100] (unreachable); "
         "at 100 ops/s answers 99 % of its reads within 9.00 ms [9.00, 9.00] (sustainable)."
+    )
+
+
+def test_unknown_intervals_of_a_store_are_stated_once(tmp_path: Path) -> None:
+    levels = ("1", "4", "16")
+    plan = Plan(len(levels), levels, "workloads.keyvalue.threads")
+    assert headline(analyse(read_results(folder(tmp_path, plan)))) == (
+        f"keyvalue serves 100 ops/s (1 thread) to 1,000 ops/s (16 threads); {INTERVALS_UNKNOWN}."
     )
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.served import folder
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.keyvalue import courses, curves, recovery
+from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.subjects.keyvalue import courses, curves, recovery
 from windtunnel.report.charts import CHARTS
 from windtunnel.report.charts import keyvalue as chart_module
 from windtunnel.report.sections import keyvalue as section_module
@@ -28,9 +28,9 @@ def test_saturation_and_omission_are_said_in_full(tmp_path: Path) -> None:
     section = section_module.section(analysed(tmp_path, "sustainable", "unreachable"))
     assert section is not None
     saturated, omitted = section.said
-    assert "was not reached: unreachable (100 of 1,000 ops/s). Their latencies" in saturated
+    assert "was not reached): unreachable (100 of 1,000 ops/s). Their latencies" in saturated
     assert "sustainable, update: the 99th percentile is 18.0 ms from the intended" in omitted
-    assert "miss a factor of 6.00" in omitted
+    assert "underestimate it by a factor of 6.00" in omitted
     rates, latencies = section.tables
     assert [row[3] for row in rates.rows] == ["100 %", "10 %, saturated"]
     assert rates.strong == {1}
@@ -41,7 +41,7 @@ def test_saturation_and_omission_are_said_in_full(tmp_path: Path) -> None:
 def test_the_way_back_after_a_fault_is_said(tmp_path: Path) -> None:
     section = section_module.section(analysed(tmp_path, "none", "killed"))
     assert section is not None
-    assert "killed: after the fault at 15.0 s the throughput was back at 80 %" in section.said[-1]
+    assert "killed: after the fault at 15.0 s the throughput returned to 80 %" in section.said[-1]
 
 
 def test_of_a_fault_at_the_beginning_no_recovery_is_made_up(tmp_path: Path) -> None:
@@ -49,8 +49,9 @@ def test_of_a_fault_at_the_beginning_no_recovery_is_made_up(tmp_path: Path) -> N
     (course,) = [one for one in analysis.once(courses) if one.faults]
     early = replace(course, faults=(2.0,), recovery_s=recovery(course.points, 2.0))
     assert early.recovery_s is None
-    assert "it is not known when" in section_module._recovery(early, several=False)
-    assert "was not back" not in section_module._recovery(early, several=False)
+    said = section_module._recovery(analysis, early, several=False)
+    assert "the recovery time is unknown" in said
+    assert "did not recover" not in said
 
 
 @pytest.mark.parametrize("width", [380, 900])
@@ -59,7 +60,7 @@ def test_all_charts_can_be_drawn(width: int, tmp_path: Path) -> None:
     for name in IDS:
         assert CHARTS[name].draw(analysis, width) is not None
     assert "100 ops/s at 1 threads, 1,000 at 16" in CHARTS["kv-curve"].describe(analysis)
-    assert "1 read 2.00 and 9.00 ms" in CHARTS["kv-latency"].describe(analysis)
+    assert "1 thread read 2.00 and 9.00 ms" in CHARTS["kv-latency"].describe(analysis)
     assert "from 100 to 100 ops/s" in CHARTS["kv-throughput"].describe(analysis)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import Analysis, analyse
-from windtunnel.analysis.mix import parts_in_mix
+from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.subjects.mix import parts_in_mix
 from windtunnel.report.charts import CHARTS
 from windtunnel.report.sections import mix as section_module
+from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Metric, Trial
 
@@ -55,12 +56,25 @@ def test_section_chart_and_data(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, 1)
     section = section_module.section(analysis)
     assert section is not None
-    assert section.said[0].startswith("kv takes 1.60 times as long together (interval unknown)")
-    assert "; its read p99 is 4.00 times as large (interval unknown); others" in section.said[0]
-    assert "others ran in 40 % of that time" in section.said[0]
+    assert section.said[0] == (
+        "kv takes 1.60 times as long together; its read p99 is 4.00 times as large; "
+        "other parts ran in 40 % of that time"
+    )
     json.dumps(section.data, allow_nan=False)
     assert CHARTS["mix"].draw(analysis, 700) is not None
     assert "kv 1.60" in CHARTS["mix"].describe(analysis)
+
+
+def test_without_intervals_the_section_states_that_once(tmp_path: Path) -> None:
+    one, five = (section_module.section(analysed(tmp_path / str(n), n)) for n in (1, 5))
+    assert one is not None and one.answer is not None and five is not None
+    assert one.lead.endswith(f"{INTERVALS_UNKNOWN.capitalize()}.")
+    assert one.answer.count(INTERVALS_UNKNOWN) == 1
+    assert "interval unknown" not in str((one.said, one.tables, one.answer))
+    assert all("95 %" not in [c.name for c in table.columns] for table in one.tables)
+    assert "together [1.60, 1.60]" in five.said[0] and "95 % interval" in five.lead
+    assert INTERVALS_UNKNOWN not in f"{five.answer}{five.lead.lower()}"
+    assert "95 %" in [column.name for column in five.tables[0].columns]
 
 
 def test_no_mix_no_section(tmp_path: Path) -> None:

@@ -7,12 +7,17 @@ from pathlib import Path
 from tests.support.models import known
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import analyse
-from windtunnel.analysis.limits import limits_by_host, limits_by_treatment, limits_of
+from windtunnel.analysis.bottleneck.physical_limits import (
+    limits_by_host,
+    limits_by_treatment,
+    limits_of,
+)
 from windtunnel.report.sections.similarity import section
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import ScaleRecord
+from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.scale import Scale
-from windtunnel.testbeds.scaled.similarity import Load, similarity
+from windtunnel.testbeds.scaled.similarity import similarity
 
 
 def test_a_study_at_full_size_has_no_such_section(tmp_path: Path) -> None:
@@ -33,7 +38,7 @@ def test_the_groups_are_shown_with_states_and_consequences(tmp_path: Path) -> No
     made = section(analyse(read_results(tmp_path)))
 
     assert made is not None
-    assert "absolute times are the model's" in made.lead
+    assert "absolute times are those of the model" in made.lead
     table = made.tables[0]
     assert len(table.rows) == len(groups)
     assert {table.rows[i][-1] for i in table.strong} == {"broken"}

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.published import open_results
 from windtunnel.report.columns import fitting, print_table
 from windtunnel.report.markdown import to_markdown
 from windtunnel.report.sections.base import Column, Table
-from windtunnel.report.tables import effects_table
+from windtunnel.report.sections.effects import effects_table
 from windtunnel.report.terminal import print_report, print_summary
 from windtunnel.results.folder import read_results
 
@@ -100,13 +100,29 @@ def test_no_word_is_broken_and_no_line_is_too_long(table: Table, width: int) -> 
         assert max(left_out, default=0) <= max(table.columns[i].weight for i in kept)
 
 
+def test_names_of_numeric_columns_wrap() -> None:
+    table = Table("T", [Column("term"), Column("p corrected", True)], [("a", "0.5")])
+    out = io.StringIO()
+    print_table(table, Console(file=out, width=22))
+    assert "corrected" in out.getvalue() and "…" not in out.getvalue()
+
+
 def test_numbers_keep_their_units_and_what_is_left_out_is_named() -> None:
     columns = [Column("level", weight=3), Column("change", True, 3), Column("absolute", True, 0)]
     table = Table("T", columns, [("network 1 Gb/s : 10 Gb/s", "+613 %", "+2,590 s [2,400, 2,800]")])
     assert "+2,590 s [2,400, 2,800]" in drawn(table, 80)
     narrow = drawn(table, 36)
-    assert "+613 %" in narrow and "left out at this width: absolute" in narrow
+    assert "+613 %" in narrow and "omitted at this width: absolute" in narrow
     assert "change +613 %" in drawn(table, 18).replace("\n", " ")
+
+
+def test_words_of_a_table_keep_their_units_at_every_width() -> None:
+    columns = [Column("level", weight=3), Column("change", True, 3)]
+    table = Table("At 10 Gb/s", columns, [("network of the hosts 1 Gb/s : 10 Gb/s", "+613 %")])
+    for width in range(24, 80):
+        lines = drawn(table, width).splitlines()
+        assert any("1 Gb/s" in line for line in lines), width
+        assert not any(line.strip().endswith((" 1", " 10")) for line in lines), width
 
 
 def test_the_largest_effect_leads_the_short_report() -> None:

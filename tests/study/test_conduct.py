@@ -15,6 +15,7 @@ from windtunnel.study import runner
 from windtunnel.study.check import check_plan
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Plan
+from windtunnel.study.record import study_record
 from windtunnel.study.runner import Runner
 
 
@@ -49,7 +50,7 @@ def test_trials_are_nested_in_the_starts_of_the_cluster(
     assert len(testbed.deployed) == numbers[-1]
     assert testbed.open == 0
     if restart != "never":
-        assert diary.deployments[1] == f"the protocol starts it anew before each {restart}"
+        assert diary.deployments[1] == f"the protocol restarts it before each {restart}"
 
 
 def test_the_starts_are_counted_on_when_a_study_goes_on(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_there_is_a_pause_between_two_trials_and_none_before_the_first(
 
 def test_a_stop_is_heard_in_a_pause(tmp_path: Path, clock: Clock) -> None:
     of = plan("rounds: 2, pause: 1 h")
-    with open_journal(tmp_path / "out", of) as journal:
+    with open_journal(tmp_path / "out", study_record(of)) as journal:
         run = Runner(of, journal, MockTestbed(), Diary())  # type: ignore[arg-type]
         clock.on_sleep = lambda: setattr(run, "stop_requested", True)
         with pytest.raises(InterruptedStudyError, match="after 1 of 4"):
@@ -212,6 +213,6 @@ def test_what_only_one_of_many_treatments_cannot_do_is_found_before_a_run() -> N
         "workloads: {terasort: {rows: 9, input_replication: 1, output_replication: 1}}\n"
         f"factors: {{settings.a: [{ten}], settings.b: [{ten}], settings.c: [{ten}]}}\n"
     )
-    with pytest.raises(NotRealisableError, match="treatment 7_7_7: three sevens"):
+    with pytest.raises(NotRealisableError, match="treatment a 7, b 7, c 7: three sevens"):
         check_plan(of, Picky())  # type: ignore[arg-type]
     assert len(of.looked_at) < 300

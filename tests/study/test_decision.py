@@ -18,7 +18,7 @@ from tests.support.mock import (
     run_study,
     toy_plan,
 )
-from windtunnel.analysis import analyse
+from windtunnel.analysis.analyse import analyse
 from windtunnel.cluster import Cluster
 from windtunnel.errors import ResultsError
 from windtunnel.report.sections import sample_size
@@ -27,6 +27,7 @@ from windtunnel.results.folder import read_results
 from windtunnel.study import runner
 from windtunnel.study.journal import Journal, open_journal
 from windtunnel.study.plan import Plan
+from windtunnel.study.record import study_record
 from windtunnel.study.runner import Runner
 
 
@@ -177,7 +178,7 @@ def test_a_damaged_decision_stops_the_study_before_it_runs(tmp_path: Path) -> No
 
 
 def run_pilot(folder: Path, of: Plan) -> int:
-    with open_journal(folder, of) as journal:
+    with open_journal(folder, study_record(of)) as journal:
         Runner(of, journal, noisy(), Diary(), pilot=True).run()  # type: ignore[arg-type]
     return len(list((folder / "trials").iterdir()))
 

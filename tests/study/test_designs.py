@@ -170,7 +170,7 @@ def test_plackett_burman_of_twelve_runs_mixes_a_third_of_every_other_interaction
         "added or subtracted" in lines
     )
     assert len(lines) == 12
-    assert lines[-1].startswith("two-factor interactions are mixed in part with each other")
+    assert lines[-1].startswith("two-factor interactions are partially aliased with each other")
 
 
 @given(st.integers(2, 11), st.data())
@@ -246,13 +246,16 @@ TWO = "factors: {settings.a: [1, 2], settings.b: [1, 2], settings.c: [1, 2]}\n"
         (TWO + "design: {kind: fractional-factorial, generators: a b}", "2 generators for 3"),
         (
             TWO + "design: {kind: fractional-factorial, generators: a b a}",
-            "make no design",
+            "define no design",
         ),
-        (TWO + "design: {kind: fractional-factorial, generators: a b cd}", "letter 'c' alone"),
+        (
+            TWO + "design: {kind: fractional-factorial, generators: a b cd}",
+            "the letter 'c' is not the word of a factor",
+        ),
         (TWO + "design: {kind: fractional-factorial, generators: a b aa}", "would never change"),
         (TWO + "design: ab", "needs one factor with two levels"),
-        ("design: ab", "there is none"),
-        ("factors: {settings.a: [1, 2]}\ndesign: plackett-burman", "two factors at least"),
+        ("design: ab", "the study has no factor"),
+        ("factors: {settings.a: [1, 2]}\ndesign: plackett-burman", "at least two factors"),
     ],
 )
 def test_factors_that_do_not_suit_the_design_are_refused_at_its_line(text: str, says: str) -> None:
@@ -266,7 +269,7 @@ def test_factors_that_do_not_suit_the_design_are_refused_at_its_line(text: str, 
 
 
 def test_there_is_no_plackett_burman_design_for_some_numbers_of_factors() -> None:
-    with pytest.raises(DescriptionError, match="no ready Plackett-Burman design for 24") as caught:
+    with pytest.raises(DescriptionError, match="no Plackett-Burman design for 24") as caught:
         runs_of("plackett-burman", two_level(24))
 
     assert "2 to 23" in caught.value.remedy

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.mock import MockFiles, run_study, toy_plan
 from windtunnel.cli import run
-from windtunnel.hosts.remains import Registration, clean
+from windtunnel.hosts.leftovers import Registration, clean
 
 
 def test_what_a_study_deletes_on_the_cluster_is_its_own(

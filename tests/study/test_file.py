@@ -34,7 +34,7 @@ def write(folder: Path, text: str) -> str:
 def test_what_is_left_out_has_the_documented_values(tmp_path: Path) -> None:
     file, _ = load_study(write(tmp_path, GOOD))
 
-    assert file.testbed == "local"
+    assert file.testbed.kind == "local"
     assert file.design.kind == "full-factorial"
     assert (file.protocol.rounds, file.protocol.seed, file.protocol.warmup) == (3, 1, 0)
     assert file.protocol.variation_limit == 0.20

@@ -12,9 +12,9 @@ from tests.support.mock import plan_from
 from windtunnel.errors import ResultsError
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Metric, Trial
-from windtunnel.study.history import about, forecast, past_of, results_folders
+from windtunnel.study.history import forecast, past_of, results_folders
 from windtunnel.study.plan import Plan
-from windtunnel.study.sample_size import noise_of, trials_needed
+from windtunnel.study.sample_size import about, noise_of, trials_needed
 
 
 def plan(size: str = "256 MB", protocol: str = "rounds: 3", more: str = "") -> Plan:
@@ -56,7 +56,7 @@ def test_the_time_is_the_median_of_earlier_valid_trials(past: Path) -> None:
     assert len(seconds(past / "first")) == 5
     assert found.seconds == pytest.approx(6 * seconds(past / "first")[2])
     assert "for 6 trials" in found.lines[-1]
-    assert f"by the median of 5 trials in {past / 'first'}" in found.lines[-1]
+    assert f"the median of 5 trials in {past / 'first'}" in found.lines[-1]
     assert "another size" not in found.lines[-1]
 
 
@@ -67,26 +67,26 @@ def test_pauses_and_warm_up_are_in_the_time(past: Path) -> None:
     assert forecast(of, past_of(of, [], past)).seconds == pytest.approx(expected)
 
 
-def test_another_size_of_data_is_said_and_not_scaled(past: Path) -> None:
+def test_another_size_of_data_is_said_and_not_adjusted(past: Path) -> None:
     of = plan(size="1 GB")
     found = forecast(of, past_of(of, [], past))
 
     assert found.seconds == forecast(plan(), past_of(plan(), [], past)).seconds
-    assert "another size of data: not scaled" in found.lines[-1]
+    assert "another size (not adjusted)" in found.lines[-1]
 
 
 def test_data_of_a_size_that_is_not_recorded_are_said_to_be_so(tmp_path: Path) -> None:
     synthetic.study_folder(tmp_path / "old", synthetic.Plan(write_samples=False))
     found = forecast(plan(), past_of(plan(), [], tmp_path))
 
-    assert "the size of their data is not known" in found.lines[-1]
+    assert "whose data size is unknown" in found.lines[-1]
 
 
 def test_without_earlier_trials_the_time_is_unknown(tmp_path: Path) -> None:
     found = forecast(plan(), past_of(plan(), [], tmp_path / "nothing"))
 
     assert found.seconds is None
-    assert "time unknown: no earlier trials of terasort on the testbed local" in found.lines[-1]
+    assert "unknown without earlier trials of terasort on the testbed local" in found.lines[-1]
     assert "--pilot" in found.lines[-1]
 
 
@@ -116,7 +116,7 @@ def test_with_detect_the_earlier_noise_gives_the_number_of_trials(past: Path) ->
     assert needed is not None
     assert f"you need {needed} trials per treatment, about" in found.lines[0]
     assert found.rounds == min(max(needed, 5), 40)
-    assert "the pilot of 5 rounds decides" in found.lines[1]
+    assert "the pilot of 5 rounds determines" in found.lines[1]
 
 
 def test_a_named_folder_must_be_one_and_others_are_passed_over(tmp_path: Path) -> None:

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.study.test_sample_size import trial
-from tests.support.mock import MockTestbed, plan_from, run_study
+from tests.support.mock import MockTestbed, plan_from, run_study, toy_plan
 from windtunnel.errors import StudyStoppedError
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Before, Metric, Trial, Verdict
-from windtunnel.study.invalidate import RULES, judged
+from windtunnel.study.invalidate import RULES
 from windtunnel.study.protocol import Invalidate
+from windtunnel.study.trial_draft import Outcome, TrialDraft
+
+VALID = Verdict(valid=True)
 
 
-def disturbed(load: float = 1.0, idle: float = 0.9, steal: float | None = 0.01) -> Trial:
-    before = Before(
+def disturbed(
+    load: float = 1.0, idle: float = 0.9, steal: float | None = 0.01, verdict: Verdict = VALID
+) -> TrialDraft:
+    plan = toy_plan()
+    draft = TrialDraft(plan, plan.round_slots(1)[0], 1, "toy-1", time.time())
+    draft.before = Before(
         load_1min=load,
         memory_available_bytes=1,
         page_cache_bytes=1,
         cpu_idle_share=idle,
         cache_state="warm",
     )
-    metrics = {} if steal is None else {"cpu_steal_share": Metric(value=steal, unit="ratio")}
-    return trial(10.0).model_copy(update={"before": before, "metrics": metrics})
+    draft.ended(Outcome(verdict))
+    if steal is not None:
+        draft.metrics["cpu_steal_share"] = Metric(value=steal, unit="ratio")
+    return draft
+
+
+def judged(draft: TrialDraft, limits: Mapping[str, float]) -> Trial:
+    """The record after the rules of a study."""
+    plan = draft.plan
+    protocol = plan.protocol.model_copy(update={"invalidate": Invalidate.model_validate(limits)})
+    draft.plan = replace(plan, protocol=protocol)
+    draft.apply_rules()
+    return draft.record()
 
 
 LIMITS = {"load_before_above": 4.0, "cpu_idle_before_below": 0.5, "steal_above": 0.2}
@@ -49,13 +69,18 @@ def test_a_quiet_trial_stays_valid_and_says_that_the_rules_were_applied() -> Non
         (disturbed(steal=0.31), "steal_above", "31.0%, not at most 20.0%"),
     ],
 )
-def test_the_reason_names_the_rule_and_both_numbers(one: Trial, rule: str, number: str) -> None:
+def test_the_reason_names_the_rule_and_both_numbers(
+    one: TrialDraft, rule: str, number: str
+) -> None:
     found = judged(one, LIMITS)
 
     assert not found.verdict.valid
     assert f"rule {rule}: " in found.verdict.reason
     assert number in found.verdict.reason
-    assert judged(one, {}).verdict.valid, "without the rule the trial counts"
+
+
+def test_without_the_rule_a_disturbed_trial_counts() -> None:
+    assert judged(disturbed(load=99, idle=0.0, steal=0.9), {}).verdict.valid
 
 
 def test_a_number_that_is_not_known_invalidates_nothing_and_is_said() -> None:
@@ -66,9 +91,7 @@ def test_a_number_that_is_not_known_invalidates_nothing_and_is_said() -> None:
 
 
 def test_an_invalid_trial_keeps_its_own_reason() -> None:
-    broken = disturbed(load=99).model_copy(
-        update={"verdict": Verdict(valid=False, reason="wrong checksum")}
-    )
+    broken = disturbed(load=99, verdict=Verdict(valid=False, reason="wrong checksum"))
 
     assert judged(broken, LIMITS).verdict.reason == "wrong checksum"
 

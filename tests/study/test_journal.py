@@ -20,13 +20,14 @@ from windtunnel.errors import ResultsError, StorageFullError
 from windtunnel.results.folder import read_results
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Slot
+from windtunnel.study.record import study_record
 
 # -- what is written -------------------------------------------------------------------
 
 
 def test_a_trial_comes_back_as_it_was_appended(tmp_path: Path) -> None:
     plan = toy_plan()
-    with open_journal(tmp_path / "out", plan) as journal:
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
         slot = plan.round_slots(1)[0]
         append(journal, slot)
         (found,) = journal.attempts(slot)
@@ -42,7 +43,7 @@ def test_a_trial_comes_back_as_it_was_appended(tmp_path: Path) -> None:
 
 def test_the_folder_keeps_the_question_as_it_was_written(tmp_path: Path) -> None:
     plan = toy_plan(seed=5)
-    with open_journal(tmp_path / "out", plan, notes=["a caveat"]):
+    with open_journal(tmp_path / "out", study_record(plan, notes=["a caveat"])):
         pass
     study = read_results(tmp_path / "out").study
 
@@ -56,7 +57,7 @@ def test_attempts_are_those_of_the_slot_alone(tmp_path: Path) -> None:
     """Treatments whose names begin alike are not taken for each other."""
     plan = toy_plan()
     slot = plan.round_slots(1)[0]
-    with open_journal(tmp_path / "out", plan) as journal:
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
         for name in ("x", "x-all", "x-a1", "x-a"):
             treatment = slot.treatment.model_copy(update={"id": name})
             other = Slot(f"r01-terasort-{name}", 1, 1, "terasort", treatment)
@@ -69,14 +70,14 @@ def test_attempts_are_those_of_the_slot_alone(tmp_path: Path) -> None:
 def test_attempts_stand_in_their_order(tmp_path: Path) -> None:
     plan = toy_plan()
     slot = plan.round_slots(1)[0]
-    with open_journal(tmp_path / "out", plan) as journal:
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
         for attempt in (10, 2, 1):
             journal.append(trial_of(journal, slot, attempt, reason="bad"), [])
         assert [trial.attempt for trial in journal.attempts(slot)] == [1, 2, 10]
 
 
 def test_provenance_is_stored_once(tmp_path: Path) -> None:
-    with open_journal(tmp_path / "out", toy_plan()) as journal:
+    with open_journal(tmp_path / "out", study_record(toy_plan())) as journal:
         keys = {journal.store_provenance({"hadoop": "3.5.0"}) for _ in range(3)}
         keys |= {journal.store_provenance({"hadoop": "3.4.2"})}
     files = list((tmp_path / "out" / "provenance").iterdir())
@@ -157,10 +158,10 @@ def test_kill_9_at_random_moments(tmp_path: Path, forks: Forks) -> None:
 def test_stale_samples_of_an_interrupted_trial_are_not_given_to_another(tmp_path: Path) -> None:
     plan = toy_plan()
     slot = plan.round_slots(1)[0]
-    with open_journal(tmp_path / "out", plan) as journal:
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
         (tmp_path / "out" / "samples" / f"{slot.id}-a1.parquet").write_bytes(b"half a file")
-    with open_journal(tmp_path / "out", plan) as journal:
-        journal.append(trial_of(journal, slot, reason="the cluster did not come up"), [])
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
+        journal.append(trial_of(journal, slot, reason="the cluster did not start"), [])
         (trial,) = journal.attempts(slot)
 
     assert trial.samples_file is None
@@ -171,7 +172,7 @@ def test_stale_samples_of_an_interrupted_trial_are_not_given_to_another(tmp_path
 
 def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
     run_study(tmp_path / "out", toy_plan(seed=1))
-    with pytest.raises(ResultsError, match="holds another study: 'toy'") as caught:
+    with pytest.raises(ResultsError, match="contains another study: 'toy'") as caught:
         run_study(tmp_path / "out", toy_plan(seed=2))
 
     assert "--results" in caught.value.remedy
@@ -180,9 +181,9 @@ def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
 
 def test_a_second_run_at_the_same_time_is_refused(tmp_path: Path) -> None:
     with (
-        open_journal(tmp_path / "out", toy_plan()),
+        open_journal(tmp_path / "out", study_record(toy_plan())),
         pytest.raises(ResultsError, match="another run is writing to"),
-        open_journal(tmp_path / "out", toy_plan()),
+        open_journal(tmp_path / "out", study_record(toy_plan())),
     ):
         pass
     assert len(run_study(tmp_path / "out", toy_plan())) == 4, "free again afterwards"
@@ -231,12 +232,12 @@ def test_a_read_only_folder_is_refused(readonly_disk: Path) -> None:
 def test_a_full_disk_stops_the_study_which_goes_on_once_there_is_room(small_disk: Path) -> None:
     folder = small_disk / "out"
     plan = toy_plan(rounds=2)
-    with open_journal(folder, plan) as journal:
+    with open_journal(folder, study_record(plan)) as journal:
         append(journal, slots_of(plan)[0])
         ballast = small_disk / "ballast"
         with contextlib.suppress(OSError):
             ballast.write_bytes(bytes(96 << 10))
-        with pytest.raises(StorageFullError, match="no space is left in") as caught:
+        with pytest.raises(StorageFullError, match="No space left on device") as caught:
             for slot in slots_of(plan)[1:]:
                 journal.append(trial_of(journal, slot), job_run("terasort", 5.0).tasks)
     assert caught.value.exit_code == 9

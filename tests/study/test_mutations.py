@@ -56,7 +56,7 @@ def test_a_study_with_mistakes_is_a_plan_or_one_message() -> None:
     "text", ['study: "\\ud83d"', '"\\ud83d": x', 'study: ["a", "b\\udc00c"]', 'a: {b: "\\udfff"}']
 )
 def test_half_a_surrogate_pair_is_named_with_its_line(text: str) -> None:
-    with pytest.raises(DescriptionError, match="is no character") as caught:
+    with pytest.raises(DescriptionError, match="is not a character") as caught:
         load_text(f"# first\n{text}", "x.yaml")
     assert caught.value.line == 2
     assert "\\ud" in caught.value.render().encode().decode()

@@ -189,10 +189,10 @@ def test_the_fingerprint_is_that_of_what_is_measured() -> None:
         ("factors: {hosts.worker.count: [3, 3]}", "the same level twice"),
         ("factors: {hosts.worker.count: [3, 0]}", "at least 1"),
         ("factors: {f: {a: {}, b: {bundle: nope}}}", "no 'nope' among its bundles"),
-        ("factors: {workloads.wordcount.rows: [1, 2]}", "names no workload of this study"),
+        ("factors: {workloads.wordcount.rows: [1, 2]}", "refers to no workload of this study"),
         ("factors: {workloads.terasort.size: [1 MB, 2 MB]}", "only one of them"),
         ("factors: {workloads.terasort.maps: [1, 0]}", "greater than 0"),
-        ("baseline: {sort: small}", "which is no factor"),
+        ("baseline: {sort: small}", "which is not a factor"),
         ("factors: {f: {a: {}, b: {}}}\nbaseline: {f: c}", "has no level 'c'"),
         ("set: {hosts.worker.cuont: 3}", "did you mean 'hosts.worker.count'"),
     ],
@@ -217,8 +217,8 @@ def test_what_the_testbed_or_a_workload_cannot_do_is_listed_with_its_treatment()
     with pytest.raises(NotRealisableError) as caught:
         check_plan(plan, Small())  # type: ignore[arg-type]
 
-    assert "treatment 3: workloads.terasort.output_replication is 4" in caught.value.message
-    assert "treatment 5: too many workers" in caught.value.message
+    assert "treatment count 3: workloads.terasort.output_replication is 4" in caught.value.message
+    assert "treatment count 5: too many workers" in caught.value.message
     assert "treatment 4:" not in caught.value.message
 
 

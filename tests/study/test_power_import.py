@@ -15,6 +15,7 @@ from windtunnel.results.folder import Results
 from windtunnel.results.power import PowerRecord, read_power
 from windtunnel.study.journal import open_journal
 from windtunnel.study.power_import import import_power
+from windtunnel.study.record import study_record
 
 
 def record(results: Results, group: str = "A", shift: float = 0.0, **change: Any) -> PowerRecord:
@@ -57,7 +58,7 @@ def test_another_source_of_the_same_kind_is_refused(results: Results) -> None:
 
 def test_the_same_group_at_the_same_time_is_refused(results: Results) -> None:
     import_power(results, record(results))
-    with pytest.raises(UsageError, match="already holds samples of 'A'"):
+    with pytest.raises(UsageError, match="already contains samples of 'A'"):
         import_power(results, record(results, shift=1.0))
 
 
@@ -99,5 +100,8 @@ def test_nothing_is_imported_into_a_folder_that_a_run_holds(tmp_path: Path) -> N
     plan = toy_plan(rounds=1)
     run_study(tmp_path / "out", plan)
     found = read_results(tmp_path / "out")
-    with open_journal(tmp_path / "out", plan), pytest.raises(ResultsError, match="a run is"):
+    with (
+        open_journal(tmp_path / "out", study_record(plan)),
+        pytest.raises(ResultsError, match="a run is"),
+    ):
         import_power(found, record(found))

@@ -81,7 +81,7 @@ def test_the_record_holds_every_rule() -> None:
         ("{invalidate: {load_before_abov: 4}}", "invalidate.load_before_abov", "load_before_above"),
         ("{invalidate: {load_before_above: 0}}", "invalidate.load_before_above", "more than 0"),
         ("{invalidate: {load_before_above: yes}}", "invalidate.load_before_above", "a number"),
-        ("{invalidate: {steal_above: much}}", "invalidate.steal_above", "share"),
+        ("{invalidate: {steal_above: much}}", "invalidate.steal_above", "fraction"),
     ],
 )
 def test_what_does_not_fit_is_refused_at_its_key(text: str, key: str, says: str) -> None:

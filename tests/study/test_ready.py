@@ -13,8 +13,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.errors import NotRealisableError
 from windtunnel.results.calibration import CalibrationRecord, read_calibrations
 from windtunnel.results.folder import read_results
-from windtunnel.testbeds.base import Tell
-from windtunnel.testbeds.scaled.calibrate import refuse_if_off
+from windtunnel.testbeds.base import Notify
 
 
 class Asked(MockTestbed):
@@ -22,11 +21,11 @@ class Asked(MockTestbed):
 
     asked: list[Cluster]
 
-    def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
+    def ready(self, clusters: Iterable[Cluster], notify: Notify) -> CalibrationRecord | None:
         self.asked = list(clusters)
         assert self.deployed == [], "it comes before the first deployment"
-        tell("calibrated")
-        return super().ready(self.asked, tell)
+        notify("calibrated")
+        return super().ready(self.asked, notify)
 
 
 def test_it_is_asked_once_with_all_clusters_and_its_answer_is_kept(tmp_path: Path) -> None:
@@ -41,8 +40,8 @@ def test_it_is_asked_once_with_all_clusters_and_its_answer_is_kept(tmp_path: Pat
 
 def test_what_is_off_stops_the_study_before_any_trial(tmp_path: Path) -> None:
     class Off(MockTestbed):
-        def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
-            refuse_if_off(record(resource("worker-1 disk-1", 1e6, 5e5)))
+        def ready(self, clusters: Iterable[Cluster], notify: Notify) -> CalibrationRecord | None:
+            record(resource("worker-1 disk-1", 1e6, 5e5)).refuse_if_off()
             return None
 
     testbed = Off()

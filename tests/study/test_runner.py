@@ -27,6 +27,7 @@ from windtunnel.errors import InterruptedStudyError, StudyStoppedError
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
 from windtunnel.study.journal import open_journal
+from windtunnel.study.record import study_record
 from windtunnel.study.runner import Runner
 
 
@@ -171,7 +172,7 @@ def three_failures() -> MockTestbed:
 
 
 def test_three_invalid_trials_in_a_row_stop_the_study(tmp_path: Path) -> None:
-    with pytest.raises(StudyStoppedError, match=r"3 trials in a row.*made-up reason") as caught:
+    with pytest.raises(StudyStoppedError, match=r"3 consecutive trials.*made-up reason") as caught:
         run_study(tmp_path / "out", toy_plan(rounds=4), three_failures())
 
     assert caught.value.exit_code == 8
@@ -213,14 +214,14 @@ def test_a_deployment_that_does_not_come_up_is_an_invalid_trial(tmp_path: Path) 
     testbed = MockTestbed(broken_deployments=[1])
     trials = run_study(tmp_path / "out", toy_plan(rounds=1), testbed)
 
-    assert trials[0].verdict.reason.startswith("the cluster did not come up: not ready after")
+    assert trials[0].verdict.reason.startswith("the cluster did not start: not ready after")
     assert trials[0].phases == []
     assert valid_by_slot(trials) == exactly(1)
 
 
 def test_a_cluster_that_never_comes_up_stops_the_study(tmp_path: Path) -> None:
     testbed = MockTestbed(broken_deployments=range(1, 100))
-    with pytest.raises(StudyStoppedError, match="did not come up"):
+    with pytest.raises(StudyStoppedError, match="did not start"):
         run_study(tmp_path / "out", toy_plan(rounds=4), testbed)
 
     assert len(testbed.deployed) == 3
@@ -327,10 +328,12 @@ def test_an_interrupted_extra_round_is_gone_on_with(tmp_path: Path) -> None:
 def test_a_requested_stop_comes_after_the_current_trial(tmp_path: Path) -> None:
     plan = toy_plan(rounds=2)
     diary = Diary()
-    with open_journal(tmp_path / "out", plan) as journal:
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
         runner = Runner(plan, journal, MockTestbed(), diary)  # type: ignore[arg-type]
         diary.on_trial = lambda trial: setattr(runner, "stop_requested", len(diary.trials) == 3)
-        with pytest.raises(InterruptedStudyError, match="stopped after 3 of 4 trials") as caught:
+        with pytest.raises(
+            InterruptedStudyError, match="stopped on request after 3 of 4 trials"
+        ) as caught:
             runner.run()
 
     assert caught.value.exit_code == 130

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +18,10 @@ from windtunnel.errors import NotRealisableError
 from windtunnel.results.record import Treatment, Trial
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Plan
-from windtunnel.study.trial import run_trial
+from windtunnel.study.record import study_record
+from windtunnel.study.trial import Conditions, run_trial
 from windtunnel.workloads.base import Workload
-from windtunnel.workloads.terasort import TeraSort
+from windtunnel.workloads.terasort.terasort import TeraSort
 
 
 def one_trial(
@@ -28,9 +30,14 @@ def one_trial(
     """The first trial of a plan: record, whether the deployment is broken, phases told."""
     slot = plan.round_slots(1)[0]
     told: list[str] = []
-    with open_journal(folder, plan) as journal, testbed.deploy(plan.base) as deployment:
+    with (
+        open_journal(folder, study_record(plan)) as journal,
+        testbed.deploy(plan.base) as deployment,
+    ):
         deployment.hosts = hosts or []
-        trial, broken = run_trial(plan, slot, 1, deployment, journal, on_phase=told.append)
+        trial, broken = run_trial(
+            plan, slot, 1, deployment, journal, Conditions(on_phase=told.append)
+        )
         (recorded,) = journal.attempts(slot)
     assert recorded.verdict == trial.verdict
     return recorded, broken, told, deployment
@@ -81,7 +88,7 @@ def test_limits_are_lifted_for_all_that_no_phase_measures(tmp_path: Path) -> Non
             return super().run_job(phase, *args, **kwargs)
 
     plan = toy_plan()
-    with open_journal(tmp_path / "out", plan) as journal:
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
         deployment = Limits(MockTestbed(), plan.base, 1)
         trial, _ = run_trial(plan, plan.round_slots(1)[0], 1, deployment, journal)
 
@@ -98,8 +105,12 @@ def dropping(plan: Plan) -> Plan:
 def test_caches_are_dropped_on_every_host_before_every_phase(tmp_path: Path) -> None:
     dropped: list[str] = []
 
+    def noted(name: str) -> bool:
+        dropped.append(name)
+        return True
+
     def host(name: str) -> SimpleNamespace:
-        return SimpleNamespace(drop_caches=lambda: dropped.append(name) is None)
+        return SimpleNamespace(drop_caches=partial(noted, name))
 
     hosts = [host("master"), host("worker")]
     trial, *_ = one_trial(tmp_path / "out", dropping(toy_plan()), MockTestbed(), hosts)
@@ -121,10 +132,14 @@ def test_caches_stay_before_a_phase_that_is_about_warm_caches(tmp_path: Path) ->
             return replace(run, phase=run.phase.model_copy(update={"name": phase}))
 
     class WithTwice(Plan):
-        def workload_of(self, name: str, treatment: Treatment) -> Workload:
+        def workload_of(self, name: str, treatment: Treatment) -> Workload[Any]:
             return Twice(super().workload_of(name, treatment).parameters)
 
-    host = SimpleNamespace(drop_caches=lambda: dropped.append("host") is None)
+    def drop() -> bool:
+        dropped.append("host")
+        return True
+
+    host = SimpleNamespace(drop_caches=drop)
     plan = WithTwice(**dropping(toy_plan()).__dict__)
     _, _, told, _ = one_trial(tmp_path / "out", plan, MockTestbed(), [host])
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.study.test_runner import ctrl_c, exactly, large_is_noisy, valid_by_slot
-from tests.support.mock import Diary, MockTestbed, run_study, toy_plan
+from tests.study.test_runner import exactly, large_is_noisy, valid_by_slot
+from tests.support.mock import Diary, MockTestbed, ctrl_c, run_study, toy_plan
 
 
 def test_warm_up_comes_first_and_is_marked(tmp_path: Path) -> None:

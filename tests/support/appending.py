@@ -15,8 +15,10 @@ import pyarrow.parquet as pq
 from tests.support.mock import job_run, toy_plan
 from windtunnel.probes.sampler import Sampler
 from windtunnel.results.record import Trial, Verdict
+from windtunnel.results.sample import Sample
 from windtunnel.study.journal import Journal, open_journal
 from windtunnel.study.plan import Plan, Slot
+from windtunnel.study.record import study_record
 
 
 def trial_of(journal: Journal, slot: Slot, attempt: int = 1, reason: str = "") -> Trial:
@@ -41,7 +43,9 @@ def append(journal: Journal, slot: Slot, rows: int = 50) -> None:
     """One trial with samples and tasks, as ``run_trial`` records it."""
     trial = trial_of(journal, slot)
     sampler = Sampler(dict)
-    sampler.rows = [(float(t), "this-machine", "load_1min", "count", 1.0) for t in range(rows)]
+    sampler.rows = [
+        Sample(float(t), "this-machine", "load_1min", "count", 1.0) for t in range(rows)
+    ]
     sampler.write(journal.sample_file(trial.id), trial.id)
     journal.append(trial, job_run("terasort", 5.0).tasks)
 
@@ -53,7 +57,7 @@ def slots_of(plan: Plan) -> list[Slot]:
 
 def append_all(folder: Path, plan: Plan) -> None:
     """Bring a folder to its end, wherever it stands."""
-    with open_journal(folder, plan) as journal:
+    with open_journal(folder, study_record(plan)) as journal:
         for slot in slots_of(plan):
             if not journal.attempts(slot):
                 append(journal, slot)
@@ -123,7 +127,7 @@ def append_until_killed(folder: str, moment: int) -> None:
 
     os.fsync = dying(os.fsync)
     pq.write_table = torn(dying(pq.write_table))
-    Path.open = path_open  # type: ignore[method-assign,assignment]
+    Path.open = path_open  # type: ignore[method-assign]
     for name in ("replace", "mkdir"):
         setattr(Path, name, dying(getattr(Path, name)))
     append_all(Path(folder), toy_plan(rounds=2))

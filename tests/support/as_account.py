@@ -19,7 +19,7 @@ from tests.support.intruder import Other
 from windtunnel.engines.artifacts import cache_root
 from windtunnel.engines.java import homes_in_use
 from windtunnel.hosts import syscalls
-from windtunnel.hosts.isolation.inside import own_mounts
+from windtunnel.hosts.isolation.confine import own_mounts
 from windtunnel.hosts.isolation.view import Shown, show, user_map
 
 PR_SET_DUMPABLE = 4  # prctl(2)

@@ -13,14 +13,14 @@ from typing import Any
 
 from tests.support.mock import MockDeployment, MockTestbed
 from windtunnel.cluster import Cluster
-from windtunnel.engines.faulty import Copies, Part, Undo
-from windtunnel.errors import DeploymentError
+from windtunnel.engines.faults import Copies, Faulty, Part, Undo
+from windtunnel.errors import DeploymentError, NotRealisableError
 
 WHOLE = Copies(holders=3, wanting=0, serving=True)
 
 
 @dataclass
-class MockFaults:
+class MockFaults(Faulty):
     """Notes ``(verb, *arguments)`` and, once undone, ``("undo", verb)``."""
 
     testbed: BreakingTestbed
@@ -32,6 +32,9 @@ class MockFaults:
             raise DeploymentError(self.testbed.refuses)
         self.testbed.events.append(call)
         return lambda: self.testbed.events.append(("undo", call[0]))
+
+    def refusal(self, part: Part) -> NotRealisableError:
+        return NotRealisableError(f"the mock cannot break {part}", remedy="ask for daemons.")
 
     def kill_daemon(self, role: str, host: str) -> Undo:
         return self._broken("kill", role, host)

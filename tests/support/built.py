@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from windtunnel.analysis import Analysis, analyse
+from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import (
     Metric,

@@ -10,26 +10,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.bare import ClientDeployment
 from tests.support.mock import job_run
 from windtunnel.engines.deployment import FileStatus, JobRun
-from windtunnel.workloads import counted_text, made_text
+from windtunnel.workloads.client import count_words, make_text
 
 TASK = "org.apache.hadoop.mapreduce.TaskCounter"
 _SPLIT = re.compile(rb"[ \t\n\r\f]+")
 
 
-class CountingCluster:
+class CountingCluster(ClientDeployment):
     """HDFS is a dictionary, programs run here. ``jobs`` tells what counted, and its settings."""
 
     id = "wt-counting"
 
     def __init__(self, folder: Path) -> None:
-        self.client_folder = folder / "client"
+        super().__init__(folder / "client")
         self.held: dict[str, bytes] = {}
         self.copies = 0
         self.puts = 0
         self.jobs: list[tuple[str, Mapping[str, str]]] = []
-        self.files = self
 
     # -- the client ----------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ class CountingCluster:
         program, words = argv[2], list(argv[3:])
         told = io.StringIO()
         with contextlib.redirect_stdout(told):
-            assert not {p.__file__: p for p in (made_text, counted_text)}[program].main(words)
+            assert not {p.__file__: p for p in (make_text, count_words)}[program].main(words)
         return told.getvalue()
 
     def put(self, sources: Sequence[Path], folder: str, *, replication: int, **_: Any) -> JobRun:
@@ -74,7 +74,7 @@ class CountingCluster:
     ) -> JobRun:
         return self.count(argv[0], argv[1], argv[2], settings)
 
-    def engine(self, kind: Any) -> CountingCluster:
+    def engine(self, kind: Any) -> Any:
         return self
 
     def run(self, phase: str, script: str, folder: str, deadline_s: float) -> JobRun:

@@ -15,9 +15,9 @@ import duckdb
 from tests.engines.test_hadoop_program import job
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hive.engine import HiveRun
-from windtunnel.engines.told import Step
-from windtunnel.workloads import duck
-from windtunnel.workloads.event_index import COLUMNS
+from windtunnel.engines.json_lines import Step
+from windtunnel.workloads.client import duckdb_queries
+from windtunnel.workloads.client.event_index import COLUMNS
 
 _MACRO = "conv(x, a, b) AS CAST('0x' || x AS BIGINT)"
 CPU_S, READ_BYTES = 2.5, 1000
@@ -60,6 +60,8 @@ class DuckHive:
     def _view(self, path: str, database: duckdb.DuckDBPyConnection) -> None:
         folder = self.cluster.place(path)
         made = next(folder.glob("*/*.csv"), None) is not None
-        job = {"format": "csv" if made else "parquet", "files": f"{folder}/*/*"}
+        job: dict[str, Any] = {"format": "csv" if made else "parquet", "files": f"{folder}/*/*"}
         job["columns"] = {name: kind.duckdb for name, kind in COLUMNS.items()}
-        database.execute(f"CREATE OR REPLACE VIEW events AS SELECT * FROM {duck.table(job)}")
+        database.execute(
+            f"CREATE OR REPLACE VIEW events AS SELECT * FROM {duckdb_queries.table(job)}"
+        )

@@ -16,14 +16,15 @@ from typing import Any
 
 import duckdb
 
+from tests.support.bare import ClientDeployment
 from tests.support.duck_hive import DuckHive
 from tests.support.duck_trino import DuckTrino
 from tests.support.mock import job_run
 from windtunnel.engines.deployment import FileStatus, JobRun
+from windtunnel.engines.json_lines import Step
 from windtunnel.engines.spark.engine import SparkJob, SparkRun
-from windtunnel.engines.told import Step
-from windtunnel.workloads import duck, event_index
-from windtunnel.workloads.event_index import COLUMNS, PARTITION
+from windtunnel.workloads.client import duckdb_queries, event_index
+from windtunnel.workloads.client.event_index import COLUMNS, PARTITION
 
 
 class DuckSpark:
@@ -48,9 +49,11 @@ class DuckSpark:
     def _table(self, step: Step, database: duckdb.DuckDBPyConnection) -> Step:
         folder = self.cluster.place(step["path"])
         made = next(folder.glob("*/*.csv"), None) is not None
-        job = {"format": "csv" if made else "parquet", "files": f"{folder}/*/*"}
+        job: dict[str, Any] = {"format": "csv" if made else "parquet", "files": f"{folder}/*/*"}
         job["columns"] = {name: kind.duckdb for name, kind in COLUMNS.items()}
-        database.execute(f"CREATE OR REPLACE VIEW events AS SELECT * FROM {duck.table(job)}")
+        database.execute(
+            f"CREATE OR REPLACE VIEW events AS SELECT * FROM {duckdb_queries.table(job)}"
+        )
         return {}
 
     def _write(self, step: Step, database: duckdb.DuckDBPyConnection) -> Step:
@@ -74,15 +77,13 @@ class DuckSpark:
         return {"files": self.cluster.listed(step["path"])} | self.spoil.get("files", {})
 
 
-class EventCluster:
+class EventCluster(ClientDeployment):
     """A deployment with a client, a folder for HDFS, and that Spark."""
 
     def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(folder / "client")
         self.id = name
-        self.root = self.client_folder = folder / "client"
         self.hdfs = folder / "hdfs"
-        self.files = self.client = self
-        self.hosts: list[Any] = []
         self.spark = DuckSpark(self)
         self.trino = DuckTrino(self)
         self.hive = DuckHive(self)
@@ -125,8 +126,10 @@ class EventCluster:
         if program == event_index.__file__:
             event_index.make(Path(words[1]), *map(int, words[2:]))
             return ""
-        assert program == duck.__file__
-        return "\n".join(map(json.dumps, duck.run(json.loads(Path(words[0]).read_text()))))
+        assert program == duckdb_queries.__file__
+        return "\n".join(
+            map(json.dumps, duckdb_queries.run(json.loads(Path(words[0]).read_text())))
+        )
 
     def write_text(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,12 +140,3 @@ class EventCluster:
 
     def list_files(self, path: str) -> list[FileStatus]:
         return []
-
-    def run_job(self, *_: Any, **__: Any) -> JobRun:
-        raise AssertionError("no MapReduce here")
-
-    def check_alive(self) -> None:
-        """Alive."""
-
-    def processes(self) -> dict[str, int]:
-        return {}

@@ -14,8 +14,8 @@ from typing import Any
 import duckdb
 
 from windtunnel.engines.trino.engine import Step, TrinoRun
-from windtunnel.workloads import duck
-from windtunnel.workloads.event_index import COLUMNS
+from windtunnel.workloads.client import duckdb_queries
+from windtunnel.workloads.client.event_index import COLUMNS
 
 _MACROS = (
     "to_utf8(x) AS x",
@@ -32,15 +32,19 @@ _STATS = {
 
 
 class DuckTrino:
-    """Takes the steps of ``ask.py``; ``spoil`` changes what a step tells."""
+    """Takes the steps of ``query.py``; ``spoil`` changes what a step tells."""
 
     def __init__(self, cluster: Any) -> None:
         self.cluster = cluster
         self.jobs: list[tuple[str, Sequence[Step]]] = []
         self.spoil: dict[str, Any] = {}
+        self.timed: list[str] = []
 
-    def run(self, name: str, steps: Sequence[Step], deadline_s: float) -> TrinoRun:
+    def run(
+        self, name: str, steps: Sequence[Step], deadline_s: float, timed: int | None = None
+    ) -> TrinoRun:
         self.jobs.append((name, steps))
+        self.timed = [step["name"] for step in steps[-(timed or len(steps)) :]]
         began, told = time.time(), []
         with duckdb.connect() as database:
             for macro in _MACROS:
@@ -65,9 +69,11 @@ class DuckTrino:
 
     def _view(self, step: Step, folder: Path, database: duckdb.DuckDBPyConnection) -> None:
         made = next(folder.glob("*/*.csv"), None) is not None
-        job = {"format": "csv" if made else "parquet", "files": f"{folder}/*/*"}
+        job: dict[str, Any] = {"format": "csv" if made else "parquet", "files": f"{folder}/*/*"}
         job["columns"] = {name: kind.duckdb for name, kind in COLUMNS.items()}
-        database.execute(f"CREATE VIEW {step['schema']} AS SELECT * FROM {duck.table(job)}")
+        database.execute(
+            f"CREATE VIEW {step['schema']} AS SELECT * FROM {duckdb_queries.table(job)}"
+        )
 
 
 def _plain(value: Any) -> Any:

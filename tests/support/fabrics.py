@@ -11,8 +11,8 @@ from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan, RackPlan
 from windtunnel.hosts.isolation.policy import confined, isolation
+from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
-from windtunnel.hosts.remains import Registration
 
 MB = 1_000_000
 
@@ -36,10 +36,12 @@ def six_workers() -> FabricPlan:
 
 
 @contextlib.contextmanager
-def standing(plan: FabricPlan, logs: Path, tell: Callable[[str], object] = str) -> Iterator[Fabric]:
-    """A fabric that stands for a while and is undone; ``tell`` hears the deployment's id."""
+def standing(
+    plan: FabricPlan, logs: Path, notify: Callable[[str], object] = str
+) -> Iterator[Fabric]:
+    """A fabric that stands for a while and is undone; ``notify`` receives the deployment's id."""
     registration = Registration.create("scaled")
-    tell(registration.id)
+    notify(registration.id)
     logs.mkdir(parents=True, exist_ok=True)
     isolated = confined(isolation([logs]), registration.id, registration.folder, logs, [])
     log = logs / "supervisor.log"

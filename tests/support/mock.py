@@ -11,6 +11,7 @@ count from 1, in the order in which they begin.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import signal
 import time
@@ -21,19 +22,21 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.cluster import Cluster, load_text
-from windtunnel.engines.deployment import FileStatus, JobRun
-from windtunnel.engines.faulty import Part
+from windtunnel.engines.deployment import Deployment, FileStatus, JobRun
+from windtunnel.engines.faults import Part
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.probes import machine
 from windtunnel.results.calibration import CalibrationRecord
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Metric, Phase, Trial
+from windtunnel.results.sample import Sample
 from windtunnel.study import runner as runner_module
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Plan, Slot, make_plan
+from windtunnel.study.record import study_record
 from windtunnel.study.runner import Runner
-from windtunnel.testbeds.base import Judgement, Realisation, Row, Tell
+from windtunnel.testbeds.base import Judgement, Notify, Realisation
 from windtunnel.testbeds.local import client_only
 
 ROWS = 1000
@@ -112,6 +115,19 @@ class MockFiles:
         """One block, with its copies on the first workers."""
         return [[f"worker-{i + 1}" for i in range(self.statuses[path].replication)]]
 
+    def checksums(self, path: str) -> list[dict[str, Any]]:
+        """All files below a folder; the checksum is that of the content."""
+        return [
+            {
+                "path": name.removeprefix(f"{path}/"),
+                "bytes": status.length_bytes,
+                "replication": status.replication,
+                "checksum": hashlib.md5(self.contents[name]).hexdigest(),
+            }
+            for name, status in self.statuses.items()
+            if name.startswith(f"{path}/")
+        ]
+
     def delete(self, path: str) -> None:
         """Remove a file or folder."""
         for name in list(self.statuses):
@@ -119,8 +135,10 @@ class MockFiles:
                 del self.statuses[name], self.contents[name]
 
 
-class MockDeployment:
+class MockDeployment(Deployment):
     """A running cluster that computes nothing."""
+
+    files: MockFiles
 
     def __init__(self, testbed: MockTestbed, cluster: Cluster, number: int) -> None:
         self.testbed = testbed
@@ -139,6 +157,22 @@ class MockDeployment:
         """Raise DeploymentError if a daemon has died."""
         if self.dead:
             raise DeploymentError(f"{self.dead} has died (killed by signal 9)")
+
+    def reconfigure(self, cluster: Cluster) -> list[str]:
+        """Job settings can be changed, everything else needs a new deployment."""
+        if self.testbed.dies_when_idle:
+            self.testbed.dies_when_idle = False
+            self.die("the nodemanager on worker-1")
+            self.check_alive()
+        if not client_only(self.cluster, cluster):
+            raise DeploymentError("the difference needs a new deployment")
+        same = self.cluster == cluster
+        self.cluster = cluster
+        return [] if same else ["job settings changed"]
+
+    def provenance(self) -> dict[str, Any]:
+        """Made up."""
+        return {"hadoop": "mock"}
 
     def processes(self) -> Mapping[str, int]:
         """No processes."""
@@ -283,12 +317,12 @@ class MockTestbed:
         """Everything is possible."""
         return Realisation()
 
-    def ready(self, clusters: Iterable[Cluster], tell: Tell) -> CalibrationRecord | None:
+    def ready(self, clusters: Iterable[Cluster], notify: Notify) -> CalibrationRecord | None:
         """Nothing is shaped, unless a calibration is given."""
         self.readied += 1
         return self.calibration
 
-    def judge(self, rows: Sequence[Row], phases: Sequence[Phase]) -> Judgement:
+    def judge(self, rows: Sequence[Sample], phases: Sequence[Phase]) -> Judgement:
         """Nothing against any trial."""
         return Judgement()
 
@@ -307,22 +341,6 @@ class MockTestbed:
             yield MockDeployment(self, cluster, number)
         finally:
             self.open -= 1
-
-    def reconfigure(self, deployment: MockDeployment, cluster: Cluster) -> list[str]:
-        """Job settings can be changed, everything else needs a new deployment."""
-        if self.dies_when_idle:
-            self.dies_when_idle = False
-            deployment.die("the nodemanager on worker-1")
-            deployment.check_alive()
-        if not client_only(deployment.cluster, cluster):
-            raise DeploymentError("the difference needs a new deployment")
-        same = deployment.cluster == cluster
-        deployment.cluster = cluster
-        return [] if same else ["job settings changed"]
-
-    def provenance(self, deployment: MockDeployment) -> dict[str, Any]:
-        """Made up."""
-        return {"hadoop": "mock"}
 
 
 @dataclass
@@ -372,7 +390,7 @@ def run_study(
     retry_invalid: bool = False,
 ) -> list[Trial]:
     """Run a plan, or go on with it; returns all trials of the folder, in their order."""
-    with open_journal(folder, plan) as journal:
+    with open_journal(folder, study_record(plan)) as journal:
         testbed = testbed or MockTestbed()
         diary = diary or Diary()
         Runner(plan, journal, testbed, diary, retry_invalid=retry_invalid).run()  # type: ignore[arg-type]
@@ -381,9 +399,9 @@ def run_study(
 
 def quicken() -> tuple[Any, Any]:
     """Leave out what only takes time: the idle window, git. Returns what it replaced."""
-    old = machine._IDLE_WINDOW_S, runner_module.machine_facts
+    old = machine._IDLE_WINDOW_S, runner_module.machine_facts  # type: ignore[attr-defined]
     machine._IDLE_WINDOW_S = 0.0
-    runner_module.machine_facts = lambda: {"machine": "mock"}
+    runner_module.machine_facts = lambda: {"machine": "mock"}  # type: ignore[attr-defined]
     return old
 
 

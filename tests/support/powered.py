@@ -16,8 +16,8 @@ from windtunnel.cluster import load_cluster
 from windtunnel.probes.sampler import SCHEMA
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Trial
+from windtunnel.results.sample import Sample
 
-Row = tuple[float, str, str, str, float]
 METERED = "metered: Intel DCM, GroupBD, 4 hosts"
 
 
@@ -36,7 +36,7 @@ def powered(
     path: Path,
     *,
     testbed: str = "attached",
-    samples: Callable[[Trial], list[Row]] | None = None,
+    samples: Callable[[Trial], list[Sample]] | None = None,
     source: str | None = None,
     overrides: Mapping[str, dict[str, Any]] | None = None,
     **plan: Any,
@@ -91,23 +91,23 @@ def dcm_csv(path: Path, t0: float, watts: list[float | None], step: float = 180.
 
 def steady(
     watts: float, metric: str = "power", host: str = "GroupBD"
-) -> Callable[[Trial], list[Row]]:
+) -> Callable[[Trial], list[Sample]]:
     """Samples of a steady power, and more of it in tuned trials."""
 
-    def rows(trial: Trial) -> list[Row]:
+    def rows(trial: Trial) -> list[Sample]:
         factor = 1.5 if trial.treatment.id == "tuned" else 1.0
-        return [(float(t), host, metric, "W", watts * factor) for t in seconds(trial)]
+        return [Sample(float(t), host, metric, "W", watts * factor) for t in seconds(trial)]
 
     return rows
 
 
-def busy(share: float) -> Callable[[Trial], list[Row]]:
+def busy(share: float) -> Callable[[Trial], list[Sample]]:
     """CPU samples of all four hosts, a tenth of the time in wait for disks."""
     hosts = ("master", "worker-1", "worker-2", "worker-3")
 
-    def rows(trial: Trial) -> list[Row]:
+    def rows(trial: Trial) -> list[Sample]:
         return [
-            (float(t), host, name, "ratio", value)
+            Sample(float(t), host, name, "ratio", value)
             for host in hosts
             for name, value in (("cpu_idle", 0.9 - share), ("cpu_iowait", 0.1))
             for t in seconds(trial)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from windtunnel.analysis.cells import Sample
-from windtunnel.analysis.effects import Effect, effect, whole_rounds
-from windtunnel.analysis.intervals import bca_intervals, median_interval
-from windtunnel.analysis.stats import summarise
+from windtunnel.analysis.effects.cells import Sample
+from windtunnel.analysis.effects.effects import Effect, effect, whole_rounds
+from windtunnel.analysis.statistics.intervals import bca_intervals, median_interval
+from windtunnel.analysis.statistics.summary import summarise
 
 Array = NDArray[np.float64]
 ABOUT = ("settings", "tuned", "stock", "terasort", "total", "elapsed", "s")
@@ -49,7 +49,7 @@ def mean_coverage(n: int, draws: int = 2000, noise: float = NOISE, seed: int = 1
 def bca_coverage(n: int, draws: int = 2000, noise: float = NOISE, seed: int = 1) -> float:
     """How often the BCa interval holds the true mean."""
     data = draw(np.random.default_rng(seed), (draws, n), noise)
-    spans = bca_intervals(list(data))  # type: ignore[arg-type]
+    spans = bca_intervals(list(data))
     return float(np.mean([span is not None and span[0] <= 100.0 <= span[1] for span in spans]))
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from windtunnel.analysis.anova import Anova, anova
-from windtunnel.analysis.cells import Key, Sample
-from windtunnel.analysis.shares import share_intervals
+from windtunnel.analysis.effects.anova import Anova, anova
+from windtunnel.analysis.effects.cells import Key, Sample
+from windtunnel.analysis.statistics.variance_explained import share_intervals
 from windtunnel.results.record import ProtocolRecord, StudyRecord, Treatment
 
 FACTORS = ("a", "b", "c")

@@ -8,16 +8,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from windtunnel.engines.faulty import Breakable, Copies
+from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.errors import DeploymentError, NotRealisableError
-from windtunnel.study.faults.kill import KillDaemon
 from windtunnel.testbeds import hadoop_faults
-from windtunnel.testbeds.hadoop_faults import HadoopFaults, wanting_copies
+from windtunnel.testbeds.hadoop_faults import HadoopFaults, under_replicated
 
 BEAN = {"FSState": "Operational", "NumLiveDataNodes": 2}
 HEALTHY = "Status: HEALTHY\n Missing blocks:\t\t0\n"
@@ -32,11 +31,6 @@ def under(*pairs: tuple[int, int], missing: int = 0) -> str:
         for i, (want, have) in enumerate(pairs)
     ]
     return "".join(rows) + f"Status: HEALTHY\n Missing blocks:\t\t{missing}\n"
-
-
-def test_every_daemon_that_can_be_killed_has_its_turn_at_the_start() -> None:
-    roles = get_args(KillDaemon.model_fields["role"].annotation)
-    assert set(roles) <= set(hadoop_faults._MASTERS_FIRST)
 
 
 class Sleeper:
@@ -76,7 +70,7 @@ class Fakes(Daemons):
         self.started.append(name)
         self.running[name] = Sleeper(name)
 
-    def wait_ready(self, timeout_s: float, tell: Any = None, fresh: Any = None) -> None:
+    def wait_ready(self, timeout_s: float, notify: Any = None, fresh: Any = None) -> None:
         self.waited.append(dict(fresh))
 
     def namenode_bean(self, name: str) -> dict[str, Any]:
@@ -185,7 +179,7 @@ def test_what_does_not_become_whole_is_told(
 ) -> None:
     monkeypatch.setattr(hadoop_faults, "_WHOLE_LIMIT_S", 0.0)
     deployment.daemons.checks = [under((2, 1), (2, 1))]
-    with pytest.raises(DeploymentError, match="2 want a copy"):
+    with pytest.raises(DeploymentError, match="2 blocks are under-replicated"):
         faults.restore(copies=True)
     faults.restore(copies=False)
 
@@ -201,10 +195,10 @@ def test_the_namenodes_word_on_copies(deployment: Any, faults: HadoopFaults) -> 
 
 def test_a_file_that_wants_more_copies_than_can_be_is_whole_with_all_that_can() -> None:
     ten_of_three = under((10, 3))
-    assert wanting_copies(ten_of_three, holders=3, datanodes=3) == 0
-    assert wanting_copies(under((10, 2)), holders=3, datanodes=3) == 1
-    assert wanting_copies(under((10, 2)), holders=2, datanodes=3) == 0, "one holder is dead"
-    assert wanting_copies(under((3, 2)), holders=2, datanodes=3) == 1, "three can be had"
+    assert under_replicated(ten_of_three, holders=3, datanodes=3) == 0
+    assert under_replicated(under((10, 2)), holders=3, datanodes=3) == 1
+    assert under_replicated(under((10, 2)), holders=2, datanodes=3) == 0, "one holder is dead"
+    assert under_replicated(under((3, 2)), holders=2, datanodes=3) == 1, "three can be had"
 
 
 def test_how_long_the_namenode_must_miss_nothing(faults: HadoopFaults) -> None:
@@ -241,13 +235,8 @@ def test_hardware_is_not_this_testbeds(faults: HadoopFaults) -> None:
         lambda: faults.slow_nic("w1", 0.1),
         lambda: faults.fill_disk("w1", 1, 1.0),
     ):
-        with pytest.raises(NotRealisableError, match="'local' cannot break"):
+        with pytest.raises(NotRealisableError, match="'local' cannot inject faults into"):
             broken()
-
-
-def test_deployments_can_be_broken(deployment: Any, faults: HadoopFaults) -> None:
-    assert isinstance(SimpleNamespace(faulty=faults), Breakable)
-    assert not isinstance(deployment, Breakable)
 
 
 class Store:
@@ -315,3 +304,40 @@ def test_progress_is_that_of_an_engine_s_client_where_one_runs(
     assert faults.progress(0) == 0.25
     store.share = 0.5
     assert faults.progress(0) == 0.5
+
+
+class Servers(Store):
+    """Trino's servers of one job."""
+
+    def placed(self, cluster: object) -> dict[str, list[str]]:
+        return {"trino-coordinator": ["master"], "trino-worker": ["w1", "w2"]}
+
+
+def test_a_trino_server_is_found_by_its_role_while_its_job_runs(
+    deployment: Any, faults: HadoopFaults
+) -> None:
+    servers = Servers("trino-coordinator@master", "trino-worker@w1", "trino-worker@w2")
+    deployment.engines["trino"] = servers
+    deployment.layout.cluster = None
+    victim = servers.running["trino-worker@w2"]
+    undo = faults.kill_daemon("trino-worker", "w2")
+    assert victim.returncode() == -signal.SIGKILL
+    assert set(servers.running) == {"trino-coordinator@master", "trino-worker@w1"}
+    undo()
+    assert servers.told == ["restart trino-worker@w2"]
+    for process in servers.running.values():
+        process.kill()
+        process.wait(10)
+    servers.running.clear()  # its job is over
+    with pytest.raises(DeploymentError, match="trino-worker@w1 does not run"):
+        faults.kill_daemon("trino-worker", "w1")
+
+
+def test_the_older_name_of_a_role_finds_the_same_daemon(
+    deployment: Any, faults: HadoopFaults
+) -> None:
+    store = Store("hbase-master@w1")
+    deployment.engines["store"] = store
+    victim = store.running["hbase-master@w1"]
+    faults.kill_daemon("hmaster", "w1")
+    assert victim.returncode() == -signal.SIGKILL

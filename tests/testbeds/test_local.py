@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.engines.hadoop import releases
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.testbeds import TESTBEDS, find_testbed, hadoop_testbed
 from windtunnel.testbeds.local import LocalTestbed, client_only
@@ -35,20 +36,20 @@ def test_more_workers_than_memory_are_refused_with_numbers(testbed: LocalTestbed
     found = testbed.check(apply_overrides(load_cluster("local-3"), {"hosts.worker.count": 40}))
 
     assert found.impossible == [
-        "40 workers need about 18.4 GiB for their daemons alone; 8.0 GiB are free"
+        "40 workers need about 18.4 GiB only for their daemons; 8.0 GiB are free"
     ]
 
 
 def test_the_daemons_of_engines_are_counted_before_anything_starts(
     testbed: LocalTestbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hadoop_testbed.lines, "load", lambda *_: (None, None, JAVA))
+    monkeypatch.setattr(releases, "load", lambda *_: (None, None, JAVA))
     monkeypatch.setattr(hadoop_testbed, "load_engine", lambda *_: None)
     cluster = apply_overrides(load_cluster("local-3"), {"hosts.worker.count": 12})
     testbed.prepare(cluster)
 
     with pytest.raises(
-        NotRealisableError, match=r"6\.1 GiB, and beside them hbase 6\.\d GiB; 8\.0"
+        NotRealisableError, match=r"6\.1 GiB, and in addition hbase 6\.\d GiB; 8\.0"
     ):
         testbed.prepare(cluster, ["hbase", "pig"])
 
@@ -62,12 +63,12 @@ def test_a_file_system_of_the_description_is_a_caveat(testbed: LocalTestbed) -> 
 def test_hardware_of_the_description_is_a_caveat(testbed: LocalTestbed) -> None:
     found = testbed.check(apply_overrides(load_cluster("cisco-2014"), {"hosts.worker.count": 3}))
 
-    assert any("CPU, disks and NICs are this machine's" in line for line in found.unrealised)
+    assert any("all hosts share the CPU, disks and NICs" in line for line in found.unrealised)
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("vmware-2011-4vm", "virtual machines need"), ("mellanox-2014-cephfs", "'cephfs'")],
+    [("vmware-2011-4vm", "no virtual machines"), ("mellanox-2014-cephfs", "'cephfs'")],
 )
 def test_what_it_cannot_do_is_impossible(testbed: LocalTestbed, name: str, says: str) -> None:
     assert any(says in line for line in testbed.check(load_cluster(name)).impossible)

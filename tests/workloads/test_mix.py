@@ -13,7 +13,6 @@ from windtunnel.cluster import load_cluster
 from windtunnel.engines.deployment import JobRun
 from windtunnel.errors import DescriptionError, TrialInvalidError
 from windtunnel.study.plan import make_workload
-from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.workloads.base import Execution
 from windtunnel.workloads.mix import Mix, MixParameters
 
@@ -134,7 +133,7 @@ def test_data_demands_and_scale_are_those_of_the_parts() -> None:
     one, both = mix.demands("alone-gen", 3), mix.demands("together", 3)
     assert one.disk_write_bytes == 50_000
     assert both.disk_write_bytes > 2 * 50_000
-    scaled = make_workload("mix", {"parts": PARTS}, Scale(rate=1, data=0.1))
+    scaled = make_workload("mix", {"parts": PARTS}, 0.1)
     assert scaled.data_bytes() == 20_000
 
 
@@ -164,12 +163,12 @@ def test_parts_that_leave_room_for_each_other_may_be_of_one_kind() -> None:
         ({"kv a": PARTS["sort"]}, "a part cannot be called 'kv a'"),
         ({"../../shared": PARTS["sort"]}, "a part cannot be called"),
         ({"": PARTS["sort"]}, "a part cannot be called ''"),
-        ({"a": SCAN, "b": SCAN}, "two of 'scan' cannot run at once: each takes all memory"),
-        ({"a": {**SCAN, "weight": 2}}, "two of 'scan' cannot run at once"),
-        ({"a": scan("trino"), "b": scan("trino")}, "cannot run at once: .* Trino's servers"),
+        ({"a": SCAN, "b": SCAN}, "'scan' needs all memory of .*, which only one instance"),
+        ({"a": {**SCAN, "weight": 2}}, "'scan' needs all memory"),
+        ({"a": scan("trino"), "b": scan("trino")}, "needs the only set of Trino's servers"),
         (
             {"io": {"workload": "dfsio", "phase": "read-warm", "parameters": IO}},
-            "'read-warm' is about what one phase leaves in the caches",
+            "'read-warm' measures the caches as one phase leaves them",
         ),
     ],
 )

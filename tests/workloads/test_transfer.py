@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.bare import BareDeployment, ClientDeployment
 from tests.support.mock import job_run
 from windtunnel.cluster import Located, load_cluster, validate
 from windtunnel.engines.deployment import FileStatus, JobRun
 from windtunnel.errors import DescriptionError, TrialInvalidError
-from windtunnel.workloads import find_workload, made_data
+from windtunnel.workloads import find_workload
 from windtunnel.workloads.base import Execution
+from windtunnel.workloads.client import make_data
 from windtunnel.workloads.transfer import Transfer, TransferParameters
 
 
@@ -27,13 +29,12 @@ def transfer(**changes: Any) -> Transfer:
     return Transfer(validate(TransferParameters, Located(wanted)))
 
 
-class Client:
+class Client(ClientDeployment):
     """A deployment whose file system is a folder; programs run here."""
 
     def __init__(self, folder: Path) -> None:
-        self.client_folder = folder / "client"
+        super().__init__(folder / "client")
         self.hdfs = folder / "hdfs"
-        self.files = self
         self.spoil = False
         self.copies = 0
 
@@ -63,7 +64,7 @@ class Client:
         return [FileStatus(str(p), p.stat().st_size, self.copies) for p in places]
 
     def delete(self, path: str) -> None:
-        made_data.main(["remove", str(self._place(path))])
+        make_data.main(["remove", str(self._place(path))])
 
 
 def run(workload: Transfer, client: Client, name: str = "t1") -> Execution:
@@ -125,10 +126,10 @@ def test_data_is_the_same_at_every_call(
     tmp_path_factory: pytest.TempPathFactory, files: int, size: int
 ) -> None:
     folder = tmp_path_factory.mktemp("made")
-    made_data.make(folder / "one", files, size)
-    made_data.make(folder / "two", files, size)
+    make_data.make(folder / "one", files, size)
+    make_data.make(folder / "two", files, size)
 
-    assert made_data.digests(folder / "one") == made_data.digests(folder / "two")
+    assert make_data.digests(folder / "one") == make_data.digests(folder / "two")
     contents = [path.read_bytes() for path in sorted((folder / "one").iterdir())]
     assert [len(data) for data in contents] == [size] * files
     assert size < 16 or len({hashlib.sha256(data).digest() for data in contents}) == files
@@ -137,7 +138,7 @@ def test_data_is_the_same_at_every_call(
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"size": "2 B"}, "at least one byte a file"),
+        ({"size": "2 B"}, "at least one byte per file"),
         ({"streams": 4}, "streams cannot be more than files"),
         ({"files": 0}, "more than 0"),
     ],
@@ -162,5 +163,5 @@ def test_bytes_on_the_wire_and_on_disks() -> None:
 def test_a_testbed_without_a_client_is_said_so() -> None:
     execution = Execution("/w/t", "/w/shared", time.monotonic() + 60)
     with pytest.raises(TrialInvalidError, match="no client"):
-        transfer().run_phase("put", object(), execution)  # type: ignore[arg-type]
+        transfer().run_phase("put", BareDeployment(), execution)
     assert find_workload("transfer") is Transfer

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.pairs import LATER, QUIET, results
 from windtunnel.analysis.compare import REFUSAL_IDS, CellComparison, Comparison, compare
 from windtunnel.analysis.compare.refusals import REFUSALS
-from windtunnel.analysis.compare.words import answer, caveats, what_differs
+from windtunnel.analysis.compare.sentences import answer, caveats, what_differs
 from windtunnel.results.record import Before, Check, Metric, Trial
 
 OTHER_SEED = replace(QUIET, seed=2)
@@ -51,12 +51,13 @@ def test_the_verdict_follows_the_truth(tmp_path: Path, factor: float, expected: 
 def test_only_what_may_be_compared_is_called_two_runs_of_one_thing(tmp_path: Path) -> None:
     a, b = results(tmp_path / "a"), results(tmp_path / "b", OTHER_SEED, later=LATER)
     same = "cluster, settings and software are the same"
-    assert what_differs(compare([("a", a), ("b", b)]).pairs[0]) == f"two runs of one thing: {same}"
+    two = compare([("a", a), ("b", b)]).pairs[0]
+    assert what_differs(two) == f"two runs of the same configuration: {same}"
     elsewhere = replace(b, study=b.study.model_copy(update={"testbed": "attached"}))
     assert what_differs(compare([("a", a), ("b", elsewhere)]).pairs[0]) == same
     trials = [t.model_copy(update={"workload": "pi"}) for t in b.trials]
     other = compare([("a", a), ("b", replace(b, trials=trials))]).pairs[0]
-    assert what_differs(other) == "nothing: no workload of one has a partner in the other"
+    assert what_differs(other).startswith("nothing is compared: the folders have no workload")
 
 
 def test_a_small_difference_names_what_would_have_been_seen(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_a_small_difference_names_what_would_have_been_seen(tmp_path: Path) -> N
     total = found.pairs[0].totals[0]
     assert total.detectable is not None
     assert 0.01 < total.detectable < 0.10
-    assert "seen would be" in answer(found)
+    assert "(minimum detectable effect +" in answer(found)
 
 
 def test_one_change_that_is_real_is_told_from_one_that_is_not(tmp_path: Path) -> None:
@@ -115,11 +116,14 @@ def test_few_trials_are_indicative(tmp_path: Path) -> None:
 def test_folders_that_ran_at_different_times_say_so(tmp_path: Path) -> None:
     a, b = results(tmp_path / "a"), results(tmp_path / "b", OTHER_SEED, later=LATER)
     found = compare([("a", a), ("b", b)])
-    assert any("cannot be told from a change" in text for text in caveats(found, found.pairs[0]))
+    assert any(
+        "cannot be distinguished from a difference" in text
+        for text in caveats(found, found.pairs[0])
+    )
     b = results(tmp_path / "c", OTHER_SEED, later=20.0)
     found = compare([("a", a), ("b", b)])
     assert {c.basis for c in found.pairs[0].totals} == {"interleaved"}
-    assert not any("cannot be told" in text for text in caveats(found, found.pairs[0]))
+    assert not any("cannot be distinguished" in text for text in caveats(found, found.pairs[0]))
 
 
 def test_the_correction_counts_every_folder(tmp_path: Path) -> None:
@@ -209,10 +213,6 @@ def _published(trial: Trial) -> Trial:
     return trial.model_copy(update={"kind": "published"})
 
 
-def _scaled(trial: Trial) -> Trial:
-    return trial.model_copy(update={"testbed": "scaled"})
-
-
 def _unchecked(trial: Trial) -> Trial:
     checks = [Check(name="rows", passed=True)]
     return trial.model_copy(update={"verdict": trial.verdict.model_copy(update={"checks": checks})})
@@ -230,7 +230,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "data size": ("workload-parameters", {"edit": _parameters}),
     "testbed": ("testbed", {"study": {"testbed": "attached"}}),
     "kind": ("kind", {"edit": _published}),
-    "scale model": ("scale", {"edit": _scaled}),
+    "scale model": ("scale", {"study": {"scale": {"rate": 0.1, "data": 0.1}}}),
     "other CPU": ("machine", {"provenance": {"machine": {**MACHINE, "cpu": "another"}}}),
     "more threads": ("machine", {"provenance": {"machine": {**MACHINE, "cores": 4}}}),
     "more memory": ("machine", {"provenance": {"machine": {**MACHINE, "memory_bytes": 64e9}}}),

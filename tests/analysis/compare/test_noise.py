@@ -94,7 +94,8 @@ def test_the_other_way_round_is_the_mirror_image(
     second = Points(tuple(b), tuple(gap + 100.0 * i for i in range(len(b))))
     there, back = estimate(first, second), estimate(second, first)
     assert there.log == pytest.approx(-back.log, abs=1e-12)
-    assert there.p() == pytest.approx(back.p(), rel=1e-6, abs=1e-12)
+    # where the spread is that of rounding, so is p
+    assert there.p() == pytest.approx(back.p(), rel=1e-6, abs=1e-6)
     assert there.basis == back.basis
 
 

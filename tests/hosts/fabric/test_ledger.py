@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from windtunnel.hosts.fabric import undo as undo_module
 from windtunnel.hosts.fabric.ledger import LEDGER, Ledger, Record, read, undo
-from windtunnel.hosts.remains import Registration, clean
+from windtunnel.hosts.leftovers import Registration, clean
 
 
 class DeathError(BaseException):

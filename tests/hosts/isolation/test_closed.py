@@ -10,16 +10,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support import intruder, sockets
-from windtunnel.engines.web import connect
+from windtunnel.engines.sockets import connect
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.isolation.policy import Isolation, confined, isolation
+from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import LocalHost, SupervisorClient
-from windtunnel.hosts.remains import Registration
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0 or not isolation().closed,
@@ -76,7 +77,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     assert entry.forget() == []
 
 
-def targets_of(host: LocalHost) -> dict[str, object]:
+def targets_of(host: LocalHost) -> dict[str, Any]:
     client = host._supervisor
     found = intruder.targets(client.pid, host.root.parents[1], host.logs.parent)
     return {**found, "unix": ["@abstract-of-the-test", str(host.root / "plain")]}

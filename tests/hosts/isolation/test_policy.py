@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +15,9 @@ import pytest
 
 from windtunnel.errors import NotRealisableError, SetupError
 from windtunnel.hosts.isolation import account as accounts
-from windtunnel.hosts.isolation import folders, policy
+from windtunnel.hosts.isolation import policy
+from windtunnel.hosts.isolation.confine import Confinement, Place
 from windtunnel.hosts.isolation.folders import make_private, refuse_shared, write_below
-from windtunnel.hosts.isolation.inside import Confinement, Place
 from windtunnel.hosts.isolation.policy import FLAG, Isolation, refusal
 from windtunnel.hosts.isolation.view import Shown
 
@@ -28,7 +30,7 @@ def as_user(monkeypatch: pytest.MonkeyPatch, uid: int) -> None:
 
 @pytest.fixture(params=["linux", "darwin"])
 def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(policy.sys, "platform", request.param)
+    monkeypatch.setattr(sys, "platform", request.param)
     return str(request.param)
 
 
@@ -128,9 +130,7 @@ def test_an_account_has_an_id_that_nobody_has_and_each_deployment_another(
 ) -> None:
     monkeypatch.delenv(accounts.VARIABLE, raising=False)
     taken = {1_900_000_007}
-    monkeypatch.setattr(
-        accounts.pwd, "getpwuid", lambda uid: None if uid in taken else _unknown(uid)
-    )
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: None if uid in taken else _unknown(uid))
     one, two = accounts.account_for("wt-00000007"), accounts.account_for("wt-00000009")
     assert one is not None and two is not None
     assert (one.uid, two.uid) == (1_900_000_008, 1_900_000_009)
@@ -213,14 +213,14 @@ def test_a_folder_of_a_group_of_several_users_is_refused(
 ) -> None:
     def group(name: str, *members: str) -> None:
         found = SimpleNamespace(gr_name=name, gr_mem=list(members))
-        monkeypatch.setattr(folders.grp, "getgrgid", lambda gid: found)
+        monkeypatch.setattr(grp, "getgrgid", lambda gid: found)
 
     folder = tmp_path / "state"
     folder.mkdir()
     if os.geteuid() == 0:
         os.chown(folder, -1, 4242)
     folder.chmod(0o775)
-    me = folders.pwd.getpwuid(os.geteuid()).pw_name
+    me = pwd.getpwuid(os.geteuid()).pw_name
     group("users", "alice", me)
     with pytest.raises(NotRealisableError, match="can be written by others"):
         refuse_shared(folder, "WINDTUNNEL_STATE")

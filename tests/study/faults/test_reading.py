@@ -128,7 +128,7 @@ def test_what_is_stored_reads_back_equal(data: st.DataObject) -> None:
         ("fault: {kind: slow-nic, after: 5}\n", 5, "fault.after", "has no unit"),
         ("fault: {kind: slow-nic, to: 0 %}\n", 5, "fault.to", "more than 0"),
         ("fault: {kind: slow-nic, at: 100 %}\n", 5, "fault.at", "less than 1"),
-        ("fault: {kind: slow-nic, at: 5 s}\n", 5, "fault.at", "is not a share"),
+        ("fault: {kind: slow-nic, at: 5 s}\n", 5, "fault.at", "is not a fraction"),
         ("fault: {kind: slow-nic, at: 5 %, after: 5 s}\n", 5, "fault", "either 'at' or 'after'"),
         ("fault: {kind: cut-link}\n", 5, "fault", "either 'host' or 'rack'"),
         ("fault:\n  - {kind: slow-nic}\n  - {kind: x}\n", 7, "fault.1.kind", "no fault 'x'"),
@@ -139,8 +139,8 @@ def test_what_is_stored_reads_back_equal(data: st.DataObject) -> None:
             "the unit 'sec' is not known",
         ),
         (LEVELS.replace("kill-daemon", "kill"), 8, "factors.fault.killed.fault.kind", "'kill'"),
-        ("factors: {fault: [1, 2]}\n", 5, "factors.fault", "need names"),
-        (LEVELS + "fault: {kind: slow-nic}\n", 9, "fault", "a factor sets the fault"),
+        ("factors: {fault: [1, 2]}\n", 5, "factors.fault", "needs named levels"),
+        (LEVELS + "fault: {kind: slow-nic}\n", 9, "fault", "a factor also sets the fault"),
     ],
 )
 def test_what_is_wrong_is_named_with_line_and_key(
@@ -175,7 +175,7 @@ def test_a_fault_that_the_cluster_has_no_place_for(tmp_path: Path, fault: str, s
 
 def test_what_the_testbed_cannot_break_is_refused_before_anything_starts(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "fault: {kind: slow-nic, host: worker-1}\n")
-    with pytest.raises(NotRealisableError, match="cannot break NICs; 'scaled' can"):
+    with pytest.raises(NotRealisableError, match="cannot inject faults into NICs; 'scaled' can"):
         check_plan(plan, MockTestbed())  # type: ignore[arg-type]
     check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]
 
@@ -185,10 +185,10 @@ def test_masters_and_disks_are_found_in_a_described_cluster() -> None:
     disk = FAULTS["slow-disk"].model_validate({"kind": "slow-disk", "disk": 2})
     assert list(disk.problems(cluster)) == []
     third = FAULTS["slow-disk"].model_validate({"kind": "slow-disk", "disk": 3})
-    assert list(third.problems(cluster)) == ["worker-3 has 2 disks for data"]
+    assert list(third.problems(cluster)) == ["worker-3 has 2 data disks"]
     master = FAULTS["kill-daemon"].model_validate({"kind": "kill-daemon", "role": "namenode"})
     assert master.target(cluster) == "the namenode on master"
-    assert master.touches_copies(cluster)
+    assert master.affects_replicas(cluster)
 
 
 def test_a_daemon_of_an_engine_is_found_where_the_engine_runs_it(tmp_path: Path) -> None:
@@ -198,8 +198,45 @@ def test_a_daemon_of_an_engine_is_found_where_the_engine_runs_it(tmp_path: Path)
     plan = plan_of(tmp_path, "fault: {kind: kill-daemon, role: regionserver}\n", head)
     (fault,) = faults_of(plan.treatments[0])
     assert fault.target(plan.base) == "the regionserver on worker-3"
-    assert not fault.touches_copies(plan.base)
+    assert not fault.affects_replicas(plan.base)
     check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]
     away = plan_of(tmp_path, "fault: {kind: kill-daemon, role: hmaster, host: worker-1}\n", head)
-    with pytest.raises(NotRealisableError, match="no hmaster runs on worker-1; it runs on master"):
+    with pytest.raises(NotRealisableError, match="no hbase-master runs on worker-1; it runs on m"):
         check_plan(away, BreakingTestbed())  # type: ignore[arg-type]
+
+
+def test_the_older_name_of_hbase_s_master_stays_as_it_was_written(tmp_path: Path) -> None:
+    """A results folder belongs to the fingerprint of what the study file says."""
+    head = HEAD.partition("workloads:")[0] + (
+        "workloads: {keyvalue: {workload: A, records: 200000, operations: 10}}\n"
+    )
+    old, new = (
+        plan_of(tmp_path, f"fault: {{kind: kill-daemon, role: {name}}}\n", head)
+        for name in ("hmaster", "hbase-master")
+    )
+    assert old.treatments[0].overrides["fault"][0]["role"] == "hmaster"
+    for plan in (old, new):
+        check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]
+        (fault,) = faults_of(plan.treatments[0])
+        assert fault.target(plan.base) == "the hbase-master on master"
+        assert fault.engine() == "hbase"
+
+
+def test_trino_s_servers_can_be_killed_where_trino_runs_queries(tmp_path: Path) -> None:
+    head = HEAD.partition("workloads:")[0]
+    scan = "{size: 9 MB, collections: 2, replication: 2, format: orc, codec: zlib"
+    kill = "fault: {kind: kill-daemon, role: trino-worker}\n"
+    plan = plan_of(tmp_path, kill, head + f"workloads: {{scan: {scan}, engine: trino}}}}\n")
+    (fault,) = faults_of(plan.treatments[0])
+    check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]
+    wanted = "the trino-worker on worker-3 killed at the start of scan, to the end of the phase"
+    assert fault.words(plan.base, "scan") == wanted
+    assert not fault.affects_replicas(plan.base)
+    spark = plan_of(tmp_path, kill, head + f"workloads: {{scan: {scan}, engine: spark}}}}\n")
+    with pytest.raises(NotRealisableError, match="the workload scan does not run on trino"):
+        check_plan(spark, BreakingTestbed())  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_killed_is_refused_with_what_can(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError, match=r"must be one of namenode, .*trino-worker, not"):
+        plan_of(tmp_path, "fault: {kind: kill-daemon, role: historyserver}\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import psutil
 import pytest
 
 from tests.support.calibrated import MB, PLAN, record, resource
@@ -17,12 +20,12 @@ from windtunnel.errors import NotRealisableError, StorageFullError
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan
 from windtunnel.hosts.fabric.state import Lack
 from windtunnel.testbeds.scaled import calibrate as module
-from windtunnel.testbeds.scaled import calibrations
-from windtunnel.testbeds.scaled.bench import LONGER, Bench, Outcome, probe_bytes, together
-from windtunnel.testbeds.scaled.calibrate import calibrate, refuse_if_off, sweep
-from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.scaled import calibration_store
+from windtunnel.testbeds.scaled.calibrate import calibrate, sweep
+from windtunnel.testbeds.scaled.probing import LONGER, Bench, Outcome, probe_bytes, together
 from windtunnel.testbeds.scaled.scale import FULL_SIZE
 from windtunnel.testbeds.scaled.shaped import MACHINE, Shaped, Spin, Stage
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.testbed import ScaledTestbed
 
 
@@ -46,6 +49,10 @@ class FakeBench:
         }
 
 
+def quiet(text: str) -> None:
+    """Print no progress."""
+
+
 @pytest.fixture(autouse=True)
 def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[FabricPlan]:
     """Fabrics are not built, only noted."""
@@ -59,7 +66,7 @@ def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[FabricPlan]:
     monkeypatch.setattr(module, "standing", standing)
     monkeypatch.setattr(module, "Bench", FakeBench)
     monkeypatch.setattr(module, "capabilities", list)
-    monkeypatch.setattr(module.psutil, "cpu_percent", lambda interval: 3.0)
+    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 3.0)
     monkeypatch.setattr(FakeBench, "gives", {})
     monkeypatch.setenv("WINDTUNNEL_STATE", str(tmp_path / "state"))
     return found
@@ -97,10 +104,10 @@ def test_what_is_off_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(FakeBench, "gives", {"worker d2": 0.5, "big": 0.7})
     found = calibrate([PLAN])
     with pytest.raises(NotRealisableError) as caught:
-        refuse_if_off(found)
+        found.refuse_if_off()
     text = caught.value.render()
-    assert "disk read cold, worker d2: set 20 MB/s, got 10 MB/s (-50%)" in text
-    assert "CPU, big: set 1 cores, got 0.7 cores (-30%)" in text
+    assert "disk read cold, worker d2: set 20 MB/s, measured 10 MB/s (-50%)" in text
+    assert "CPU, big: set 1 cores, measured 0.7 cores (-30%)" in text
     assert "worker d1" not in text
     assert caught.value.exit_code == 4
 
@@ -136,19 +143,19 @@ def test_fewer_hosts_need_none(built: list[FabricPlan]) -> None:
 def test_more_than_the_machine_carries_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeBench, "wall", 30 * MB)
     notes = calibrate([PLAN]).notes
-    assert any(note.startswith("all NICs at once are set to 50 MB/s") for note in notes)
+    assert any(note.startswith("all NICs together are set to 50 MB/s") for note in notes)
     assert any("disks when read" in note for note in notes)
 
 
 def test_a_busy_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.psutil, "cpu_percent", lambda interval: 64.0)
+    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 64.0)
     assert any("64% busy with other work" in note for note in calibrate([PLAN]).notes)
 
 
 def test_a_full_disk_is_told_before_anything_is_built(
     monkeypatch: pytest.MonkeyPatch, built: list[FabricPlan]
 ) -> None:
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda path: SimpleNamespace(free=1 << 20))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1 << 20))
     with pytest.raises(StorageFullError, match="only 1 MiB are free"):
         calibrate([PLAN])
     assert built == []
@@ -225,54 +232,54 @@ def test_files_of_probes_are_seconds_long_and_bounded() -> None:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrations, "boot", lambda: "here")
+    monkeypatch.setattr(calibration_store, "boot", lambda: "here")
 
 
 def test_a_stored_one_is_taken_until_the_machine_starts_anew(
     started: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert calibrations.stored([PLAN]) is None
-    calibrations.keep([PLAN], record())
-    assert calibrations.stored([PLAN]) == record()
-    monkeypatch.setattr(calibrations, "boot", lambda: "later")
-    assert calibrations.stored([PLAN]) is None
+    assert calibration_store.stored([PLAN]) is None
+    calibration_store.keep([PLAN], record())
+    assert calibration_store.stored([PLAN]) == record()
+    monkeypatch.setattr(calibration_store, "boot", lambda: "later")
+    assert calibration_store.stored([PLAN]) is None
 
 
 def test_another_kernel_and_other_rates_need_another(
     started: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calibrations.keep([PLAN], record())
+    calibration_store.keep([PLAN], record())
     faster = replace(PLAN, hosts=(replace(PLAN.hosts[0], nic_bytes_s=1.0), *PLAN.hosts[1:]))
-    assert calibrations.stored([faster]) is None
+    assert calibration_store.stored([faster]) is None
     larger = replace(
         PLAN.hosts[1],
         memory_bytes=5,
         disks=tuple(replace(disk, size_bytes=5) for disk in PLAN.hosts[1].disks),
     )
-    assert calibrations.stored([replace(PLAN, hosts=(PLAN.hosts[0], larger, PLAN.hosts[2]))])
-    monkeypatch.setattr(calibrations.platform, "release", lambda: "other")
-    assert calibrations.stored([PLAN]) is None
+    assert calibration_store.stored([replace(PLAN, hosts=(PLAN.hosts[0], larger, PLAN.hosts[2]))])
+    monkeypatch.setattr(platform, "release", lambda: "other")
+    assert calibration_store.stored([PLAN]) is None
 
 
 def test_one_with_a_part_off_is_none_to_rely_on(started: None) -> None:
-    calibrations.keep([PLAN], record(resource("x", 1.0, 0.5)))
-    assert calibrations.stored([PLAN]) is None
+    calibration_store.keep([PLAN], record(resource("x", 1.0, 0.5)))
+    assert calibration_store.stored([PLAN]) is None
 
 
 def test_a_damaged_one_is_measured_again(started: None, tmp_path: Path) -> None:
-    calibrations.keep([PLAN], record())
+    calibration_store.keep([PLAN], record())
     (file,) = (tmp_path / "state/calibration").iterdir()
     file.write_text(file.read_text()[:50])
-    assert calibrations.stored([PLAN]) is None
-    calibrations.keep([replace(PLAN, racks=())], record())
+    assert calibration_store.stored([PLAN]) is None
+    calibration_store.keep([replace(PLAN, racks=())], record())
     assert not file.exists(), "and put away"
 
 
 def test_those_of_earlier_starts_go(
     started: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    calibrations.keep([PLAN], record(boot="earlier"))
-    calibrations.keep([replace(PLAN, racks=())], record())
+    calibration_store.keep([PLAN], record(boot="earlier"))
+    calibration_store.keep([replace(PLAN, racks=())], record())
     assert len(list((tmp_path / "state/calibration").iterdir())) == 1
 
 
@@ -282,23 +289,23 @@ def test_those_of_earlier_starts_go(
 def test_the_testbed_measures_once_and_then_takes_what_is_stored(
     built: list[FabricPlan], tmp_path: Path
 ) -> None:
-    testbed, told = ScaledTestbed(tmp_path, str), list[str]()
+    testbed, told = ScaledTestbed(tmp_path, quiet), list[str]()
     first = testbed.ready([load_cluster("model-3")], told.append)
     again = testbed.ready([load_cluster("model-3")], told.append)
     assert len(built) == 1
     assert first == again
-    assert any("parts as set, within 10 %" in line for line in told)
-    assert "calibration of the same rates" in told[-1]
+    assert any("resources are accurate within 10 %" in line for line in told)
+    assert "stored calibration of" in told[-1]
 
 
 def test_the_testbed_refuses_what_is_off(
     built: list[FabricPlan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FakeBench, "gives", {"worker-2 disk-1": 0.5})
-    testbed = ScaledTestbed(tmp_path, str)
+    testbed = ScaledTestbed(tmp_path, quiet)
     for _ in range(2):  # it is measured anew each time
         with pytest.raises(NotRealisableError, match="worker-2 disk-1: set 20 MB/s"):
-            testbed.ready([load_cluster("model-3")], str)
+            testbed.ready([load_cluster("model-3")], quiet)
     assert len(built) == 2
 
 
@@ -314,9 +321,9 @@ def test_the_next_attempt_measures_only_what_was_off(
 
     monkeypatch.setattr(FakeBench, "measure", noting)
     monkeypatch.setattr(FakeBench, "gives", {"worker-2 disk-1": 0.5})
-    testbed, told = ScaledTestbed(tmp_path, str), list[str]()
+    testbed, told = ScaledTestbed(tmp_path, quiet), list[str]()
     with pytest.raises(NotRealisableError):
-        testbed.ready([load_cluster("model-3")], str)
+        testbed.ready([load_cluster("model-3")], quiet)
     all_parts = len(looked)
     looked.clear()
     monkeypatch.setattr(FakeBench, "gives", {})
@@ -326,13 +333,15 @@ def test_the_next_attempt_measures_only_what_was_off(
     assert set(looked) == {"worker-2 disk-1"}
     assert len([r for r in found.resources if r.set is not None]) == all_parts
     kept = all_parts - len(looked)
-    assert f"but {kept} that were as set just now" in told[0]
-    assert any(note.startswith(f"{kept} parts are those of ") for note in found.notes)
+    assert f"except {kept} that were accurate before" in told[0]
+    assert any(note.startswith(f"{kept} resources were measured at ") for note in found.notes)
 
 
 def test_parts_of_several_builds_are_all_measured_again() -> None:
     both = [resource("x", 1.0, 1.0), resource("x", 1.0, 0.95)]
-    kept = calibrations._as_set(record(*both, resource("y", 1.0, 1.0), resource("z", 1.0, 0.5)))
+    kept = calibration_store._as_set(
+        record(*both, resource("y", 1.0, 1.0), resource("z", 1.0, 0.5))
+    )
     assert [part.name for part in kept] == ["y"]
 
 
@@ -340,13 +349,13 @@ def test_what_was_as_set_an_hour_ago_is_measured_again(
     built: list[FabricPlan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FakeBench, "gives", {"worker-2 disk-1": 0.5})
-    testbed, told = ScaledTestbed(tmp_path, str), list[str]()
+    testbed, told = ScaledTestbed(tmp_path, quiet), list[str]()
     with pytest.raises(NotRealisableError):
-        testbed.ready([load_cluster("model-3")], str)
-    monkeypatch.setattr(calibrations, "_HOLDS_S", 0.0)
+        testbed.ready([load_cluster("model-3")], quiet)
+    monkeypatch.setattr(calibration_store, "_HOLDS_S", 0.0)
     with pytest.raises(NotRealisableError):
         testbed.ready([load_cluster("model-3")], told.append)
-    assert "every shaped part is measured" in told[0]
+    assert "all limited resources are measured" in told[0]
 
 
 def test_disks_of_one_size_hold_the_longest_file(built: list[FabricPlan]) -> None:

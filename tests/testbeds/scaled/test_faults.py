@@ -15,9 +15,9 @@ import pytest
 
 from windtunnel.cluster import load_cluster
 from windtunnel.errors import NotRealisableError
-from windtunnel.testbeds.scaled.fabric import fabric_plan
 from windtunnel.testbeds.scaled.faults import BALLAST, ScaledFaults, fill
 from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
 
 class Recorder:

@@ -13,7 +13,7 @@ from tests.support.models import known
 from windtunnel.cluster import apply_overrides
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.plan import FabricPlan
-from windtunnel.testbeds.scaled.fabric import fabric_plan
+from windtunnel.testbeds.base import Load, PhaseLoad
 from windtunnel.testbeds.scaled.propose import (
     MEMORY_AT_MOST,
     Machine,
@@ -25,7 +25,7 @@ from windtunnel.testbeds.scaled.propose import (
     this_machine,
 )
 from windtunnel.testbeds.scaled.scale import Scale
-from windtunnel.testbeds.scaled.similarity import Load, PhaseLoad
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
 GIB = 1 << 30
 HERE = Machine(cores=2, memory_bytes=16 * GIB, disk_free_bytes=80 * 10**9, disk_bytes_s=400e6)
@@ -115,16 +115,16 @@ def test_hosts_that_do_not_fit_are_refused_with_how_many_would() -> None:
 def test_problems_come_with_numbers() -> None:
     found = problems(known(), Scale(rate=1.0, data=0.001), replace(HERE, memory_bytes=GIB))
 
-    assert "GiB of memory, 1.0 GiB are available" in found[0]
+    assert "GiB of memory; 1.0 GiB are available" in found[0]
     assert "add up to 32.00 cores" in found[1]
 
 
 def test_the_lines_say_what_to_write() -> None:
     text = "\n".join(lines(proposed()))
 
-    assert "scale: {rate: 1/" in text
+    assert "kind: scaled, rate: 1/" in text
     assert "storage.block_size: 256 MiB" in text
-    assert "min a trial" in text
+    assert "min per trial" in text
 
 
 def test_this_machine_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
-from windtunnel.testbeds.scaled.deployment import ScaledDeployment, disks_by_node
-from windtunnel.testbeds.scaled.fabric import fabric_plan
-from windtunnel.testbeds.scaled.model import scaled
-from windtunnel.testbeds.scaled.reconfigure import covers, reconfigure
+from windtunnel.testbeds.scaled.deployment import disks_by_node
+from windtunnel.testbeds.scaled.reconfigure import LiveDeployment, covers, reconfigure
 from windtunnel.testbeds.scaled.scale import FULL_SIZE
+from windtunnel.testbeds.scaled.scale_model import scaled
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
 SOFTWARE = Software(Path("/java/bin/java"), "17.0.1", Path("/lib"), Path("/clib"), "3.5.0")
 
@@ -69,12 +69,12 @@ class Restarts(Daemons):
     fresh: Sequence[str] = ()
 
     def wait_ready(
-        self, timeout_s: float, tell: Any = None, fresh: Mapping[str, float] | None = None
+        self, timeout_s: float, notify: Any = None, fresh: Mapping[str, float] | None = None
     ) -> None:
         self.fresh = list(fresh or {})
 
 
-class Model(ScaledDeployment):
+class Model(LiveDeployment):
     """A deployment of a made-up fabric."""
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
@@ -85,8 +85,8 @@ class Model(ScaledDeployment):
         self.shaped = fabric_plan(cluster, FULL_SIZE)
         self.registration = SimpleNamespace(scratch=folder, folder=folder)  # type: ignore[assignment]
         disks = disks_by_node(self.shaped)
-        self.virtual = {  # type: ignore[assignment]
-            node.name: Host(node.name, i + 2, folder, disks[node.name])
+        self.virtual = {
+            node.name: Host(node.name, i + 2, folder, disks[node.name])  # type: ignore[misc]
             for i, node in enumerate(self.model.nodes())
         }
         self.fabric = Recorder(plan=self.shaped)  # type: ignore[assignment]
@@ -334,7 +334,7 @@ def test_what_the_fabric_was_not_built_for_needs_a_new_one(
     deployment: Model, changes: dict[str, object]
 ) -> None:
     before = deployment.cluster
-    with pytest.raises(DeploymentError, match="need"):
+    with pytest.raises(DeploymentError, match="require"):
         change(deployment, **changes)
     assert deployment.cluster is before
     assert calls(deployment.fabric) == [], "refused before anything is touched"

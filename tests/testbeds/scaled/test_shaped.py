@@ -21,9 +21,9 @@ from windtunnel.testbeds.scaled.shaped import (
     Spin,
     batches,
     instrumented,
+    machine_limits,
     new_parts,
     parts_of,
-    walls,
 )
 
 PARTS = list(parts_of(PLAN))
@@ -135,7 +135,7 @@ def test_instruments_limit_nothing_and_the_plan_stays_possible() -> None:
     assert all(host.nic_bytes_s is host.cpu_cores is None for host in added.values())
     assert {disk.size_bytes for host in plan.hosts for disk in host.disks} == {1 << 29}
     ends = {FAR, FARTHER}  # no shaped uplink lies between them
-    for part in walls(2):
+    for part in machine_limits(2):
         for probe in part.probes:
             named = {probe.source, probe.target} if isinstance(probe, Flow) else {probe.end}
             assert named <= ends

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tests.support.models import known
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.results.record import SimilarityGroup
+from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
-from windtunnel.testbeds.scaled.similarity import Load, similarity, state_of
+from windtunnel.testbeds.scaled.similarity import similarity, state_of
 
 TB = 1e12
 
@@ -72,7 +73,7 @@ def test_values_at_full_size_are_those_of_the_description() -> None:
 
 
 def test_small_tasks_are_mostly_start_up() -> None:
-    found = groups(Scale(rate=1 / 40, data=1 / 1000))["start-up, share of a task's time"]
+    found = groups(Scale(rate=1 / 40, data=1 / 1000))["start-up, fraction of task time"]
 
     assert found.state == "broken"
     assert found.full is not None and found.full < 0.7
@@ -98,7 +99,7 @@ def test_a_sort_buffer_that_cannot_shrink_spills_too_little() -> None:
 
 
 def test_a_lone_task_has_its_whole_host() -> None:
-    found = groups(Scale(rate=1 / 40, data=1 / 10))["CPU of a lone task, share of its host"]
+    found = groups(Scale(rate=1 / 40, data=1 / 10))["CPU of a single task, fraction of its host"]
 
     assert (found.full, found.model) == (pytest.approx(1 / 8), 1.0)
     assert found.state == "broken"

@@ -12,6 +12,7 @@ import pytest
 
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.hosts.fabric.state import Lack
+from windtunnel.testbeds.hadoop_testbed import HadoopTestbed
 from windtunnel.testbeds.scaled import testbed as module
 from windtunnel.testbeds.scaled.testbed import ScaledTestbed
 
@@ -21,7 +22,7 @@ def lacks(monkeypatch: pytest.MonkeyPatch) -> list[Lack]:
     found: list[Lack] = []
     memory = SimpleNamespace(available=8 << 30, total=16 << 30)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    monkeypatch.setattr(module, "capabilities", lambda file_system: found)
+    monkeypatch.setattr(module, "capabilities", lambda *_: found)
     return found
 
 
@@ -59,7 +60,7 @@ def test_an_unknown_rate_is_named_by_its_path(testbed: ScaledTestbed) -> None:
     cluster = apply_overrides(load_cluster("model-3"), {"hosts.worker.disks.0.read_rate": None})
 
     (problem,) = testbed.check(cluster).impossible
-    assert problem.startswith("hosts.worker.disks.0.read_rate is not known")
+    assert problem.startswith("hosts.worker.disks.0.read_rate is unknown")
 
 
 def test_more_daemons_than_memory_are_refused(testbed: ScaledTestbed) -> None:
@@ -109,16 +110,17 @@ def test_hosts_and_disks_of_all_treatments_stand_from_the_start(
     opened: list[Cluster] = []
     changed: list[Cluster] = []
 
-    @contextmanager
-    def deploy(self: object, cluster: Cluster) -> Iterator[Cluster]:
-        opened.append(cluster)
-        yield cluster
+    def change(cluster: Cluster) -> list[str]:
+        changed.append(cluster)
+        return []
 
-    monkeypatch.setattr(module.HadoopTestbed, "deploy", deploy)
-    monkeypatch.setattr(module, "ready", lambda plans, tell: None)
-    monkeypatch.setattr(
-        module, "reconfigure", lambda d, cluster, tell: changed.append(cluster) or []
-    )
+    @contextmanager
+    def deploy(self: object, cluster: Cluster) -> Iterator[SimpleNamespace]:
+        opened.append(cluster)
+        yield SimpleNamespace(reconfigure=change)
+
+    monkeypatch.setattr(HadoopTestbed, "deploy", deploy)
+    monkeypatch.setattr(module, "ready", lambda plans, notify: None)
 
     testbed.ready([treatment(one) for one in (asked, *others)], lambda text: None)
     with testbed.deploy(treatment(asked)):

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windtunnel.analysis.statistics.correction import holm
+
+P = st.floats(0, 1, allow_nan=False)
+
+
+@given(st.lists(P, min_size=1, max_size=30))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    expected = multipletests(p_values, method="holm")[1]
+    assert holm(p_values) == pytest.approx([float(p) for p in expected])
+
+
+def test_one_comparison_needs_no_correction() -> None:
+    assert holm([0.03]) == [0.03]
+    assert holm([]) == []

@@ -1,0 +1,194 @@
+"""The register of deployments, and the removal of what dead ones left, and only that."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from windtunnel.errors import ResultsError
+from windtunnel.hosts.leftovers import Registration, clean, registered, state_root
+from windtunnel.hosts.supervisor import MARKER
+
+OWNER = """\
+import sys, time
+from windtunnel.hosts.leftovers import Registration
+entry = Registration.create("local")
+entry.update(cluster="toy")
+(entry.scratch / "block").write_text("data")
+print(entry.id, flush=True)
+time.sleep(600 if sys.argv[1] == "live" else 0)
+"""
+
+
+@contextmanager
+def sleeper(**env: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does nothing, perhaps with our mark in its environment."""
+    process = subprocess.Popen(["sleep", "600"], env={**os.environ, **env})
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def owner(kind: str) -> Iterator[str]:
+    """A deployment of another process, which lives or has died; its id."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", OWNER, kind], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    name = process.stdout.readline().strip()
+    process.stdout.close()
+    if kind == "dead":
+        process.wait()
+    try:
+        yield name
+    finally:
+        process.kill()
+        process.wait()
+
+
+def entry_of(name: str) -> Registration:
+    return next(entry for entry in registered() if entry.id == name)
+
+
+def test_a_registration_is_there_with_owner_and_marker_before_anything_starts(
+    state: Path,
+) -> None:
+    entry = Registration.create("local")
+
+    assert entry.folder == state / "deployments" / entry.id
+    assert entry.facts()["owner"][0] == os.getpid()
+    assert entry.facts()["testbed"] == "local"
+    assert (entry.scratch / ".windtunnel-scratch").read_text() == entry.id
+    assert entry.owner_alive()
+    assert [found.id for found in registered()] == [entry.id]
+
+
+def test_facts_are_added_and_survive(state: Path) -> None:
+    entry = Registration.create("local")
+    entry.update(endpoints={"namenode": "http://127.1.2.3:20001/"})
+    entry.update(interactive=True)
+
+    facts = entry_of(entry.id).facts()
+    assert facts["interactive"]
+    assert facts["endpoints"] == {"namenode": "http://127.1.2.3:20001/"}
+    assert facts["testbed"] == "local"
+
+
+def test_a_half_written_update_leaves_the_old_facts(state: Path) -> None:
+    entry = Registration.create("local")
+    (entry.folder / "deployment.json.new").write_text('{"owner": [')
+
+    assert entry_of(entry.id).owner_alive()
+
+
+def test_a_registration_survives_the_death_of_its_owner(state: Path) -> None:
+    with owner("dead") as name:
+        entry = entry_of(name)
+        assert not entry.owner_alive()
+        assert entry.facts()["cluster"] == "toy"
+        assert (entry.scratch / "block").is_file()
+
+
+def test_a_process_id_that_was_given_to_another_process_is_not_the_owner(state: Path) -> None:
+    entry = Registration.create("local")
+    me = psutil.Process()
+    entry.update(owner=[me.pid, me.create_time() - 100])
+
+    assert not entry.owner_alive()
+
+
+def test_clean_removes_processes_and_folders_of_the_dead_alone(state: Path) -> None:
+    with (
+        owner("dead") as dead,
+        owner("live") as live,
+        sleeper(**{MARKER: dead}) as left_behind,
+        sleeper(**{MARKER: live}) as of_the_living,
+        sleeper(**{MARKER: "wt-not-in-the-register"}) as of_another_register,
+        sleeper() as foreign,
+    ):
+        (state / "deployments" / "mine.txt").write_text("not a deployment")
+        lines = clean()
+
+        assert left_behind.wait(60) is not None
+        for spared in (of_the_living, of_another_register, foreign):
+            assert spared.poll() is None
+        assert [entry.id for entry in registered()] == [live]
+        assert (entry_of(live).scratch / "block").is_file()
+        assert (state / "deployments" / "mine.txt").is_file()
+        assert not (state / "deployments" / dead).exists()
+        assert any(f"process {left_behind.pid}" in line for line in lines)
+        assert f"removed the folder of {dead}" in lines
+        assert clean() == [], "a second time there is nothing to do"
+
+
+def test_clean_on_a_machine_without_any_run_does_nothing(state: Path) -> None:
+    assert clean() == []
+    assert not state.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"owner": null}', '{"owner": ["x", "y"]}'])
+def test_a_damaged_entry_counts_as_dead_and_is_removed(state: Path, text: str) -> None:
+    entry = Registration.create("local")
+    (entry.folder / "deployment.json").write_text(text)
+
+    assert clean() == [f"removed the folder of {entry.id}"]
+    assert registered() == []
+
+
+def test_an_entry_that_is_just_being_made_is_never_seen_without_its_owner(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    write, replace = Path.write_text, Path.replace
+
+    def look() -> None:
+        seen.extend(entry.owner_alive() for entry in registered())
+
+    def watched_write(self: Path, text: str) -> int:
+        look()
+        return write(self, text)
+
+    def watched_replace(self: Path, target: Path) -> Path:
+        look()
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "write_text", watched_write)
+    monkeypatch.setattr(Path, "replace", watched_replace)
+    Registration.create("local")
+
+    assert all(seen), "a 'windtunnel clean' at that moment would have removed it"
+
+
+def test_a_state_folder_that_cannot_be_written_is_named(
+    readonly_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINDTUNNEL_STATE", str(readonly_disk / "state"))
+    with pytest.raises(ResultsError, match="Read-only file system") as caught:
+        Registration.create("local")
+    assert "WINDTUNNEL_STATE" in caught.value.remedy
+
+
+def test_the_state_folder_can_be_chosen(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert state_root() == state
+    monkeypatch.delenv("WINDTUNNEL_STATE")
+    assert state_root().name == "windtunnel"
+
+
+def test_forget_removes_the_whole_entry(state: Path) -> None:
+    entry = Registration.create("local")
+    (entry.scratch / "block").write_text("data")
+    entry.forget()
+
+    assert registered() == []
+    assert json.loads(json.dumps(entry.facts())) == {}

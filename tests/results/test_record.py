@@ -1,0 +1,54 @@
+"""Records: a changed copy is validated like a new one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tests.support.mock import job_run
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import Verdict
+from windtunnel.results.sample import Sample
+
+PHASE = job_run("sort", 10.0).phase
+
+
+def test_a_copy_has_the_changes_and_leaves_the_record_alone() -> None:
+    changed = PHASE.model_copy(update={"name": "other", "metrics": {}})
+
+    assert (changed.name, changed.metrics, changed.elapsed_s) == ("other", {}, 10.0)
+    assert (PHASE.name, set(PHASE.metrics)) == ("sort", {"cpu_time"})
+
+
+@pytest.mark.parametrize("update", [{"nmae": "x"}, {"elapsed_s": "soon"}, {"metrics": {"a": 1}}])
+def test_an_unknown_key_or_a_wrong_value_is_refused(update: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        PHASE.model_copy(update=update)
+
+
+def test_a_copy_without_changes_is_equal() -> None:
+    verdict = Verdict(valid=True)
+
+    assert verdict.model_copy() == verdict
+    assert verdict.model_copy() is not verdict
+
+
+def test_the_keys_of_stored_files_survive_a_change(tmp_path: Path) -> None:
+    trial = read_results(study_folder(tmp_path, Plan(trials=1, write_samples=False))).trials[0]
+
+    changed = trial.model_copy(update={"tasks_file": "tasks/t.parquet"})
+
+    before, after = (json.loads(one.model_dump_json(by_alias=True)) for one in (trial, changed))
+    assert after == {**before, "tasks_file": "tasks/t.parquet"}
+    assert after["schema"] == "windtunnel.trial/1"
+
+
+def test_a_sample_is_a_tuple_with_names() -> None:
+    sample = Sample(1.5, "worker-1", "cpu_idle", "ratio", 0.5)
+
+    assert sample == (1.5, "worker-1", "cpu_idle", "ratio", 0.5)
+    assert (sample.time_s, sample.metric, sample.value) == (1.5, "cpu_idle", 0.5)

@@ -1,0 +1,275 @@
+"""Faults in trials of the mock testbed: their moments, their undoing, their outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.breaking import WHOLE, BreakingTestbed
+from tests.support.mock import (
+    Diary,
+    MockDeployment,
+    MockTestbed,
+    ctrl_c,
+    daemon_dies,
+    job_fails,
+    plan_from,
+    run_study,
+    wrong_checksum,
+)
+from windtunnel.cluster import load_cluster
+from windtunnel.engines.faults import Copies
+from windtunnel.errors import DeploymentError
+from windtunnel.results.record import Trial
+from windtunnel.study.faults import FAULTS, injection
+from windtunnel.study.faults.injection import Injector
+from windtunnel.study.plan import Plan
+
+KILL = "kind: kill-daemon, role: datanode, phase: terasort, watch: 50 ms"
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(injection, "_STEP_S", 0.005)
+
+
+def plan(fault: str, rounds: int = 1, retry: int = 0) -> Plan:
+    return plan_from(
+        "study: toy\ncluster: local-3\n"
+        "workloads: {terasort: {rows: 1000, input_replication: 1, output_replication: 1}}\n"
+        f"factors: {{fault: {{none: {{}}, broken: {{fault: {{{fault}}}}}}}}}\n"
+        f"protocol: {{rounds: {rounds}, seed: 3, extra_rounds: 0, retry_invalid: {retry}}}\n"
+    )
+
+
+def only(folder: Path, fault: str, testbed: MockTestbed) -> Trial:
+    """The trial of a study whose every trial has the fault."""
+    found = plan_from(
+        "study: toy\ncluster: local-3\n"
+        "workloads: {terasort: {rows: 1000, input_replication: 1, output_replication: 1}}\n"
+        f"fault: {{{fault}}}\nprotocol: {{rounds: 1, extra_rounds: 0, retry_invalid: 0}}\n"
+    )
+    (trial,) = run_study(folder / "out", found, testbed)
+    return trial
+
+
+def breaking(**facts: Any) -> BreakingTestbed:
+    """A testbed whose jobs take long enough for a fault to strike."""
+    return BreakingTestbed(sleep_s=0.1, **facts)
+
+
+def test_a_fault_strikes_in_its_phase_and_lasts_to_the_end(tmp_path: Path) -> None:
+    seen: list[Sequence[Any]] = []
+
+    def look(deployment: MockDeployment, phase: str, argv: Sequence[str]) -> None:
+        seen.append([phase, *here.events])
+
+    everywhere = {(1, name): look for name in ("teragen", "terasort", "teravalidate")}
+    here: BreakingTestbed = breaking(faults=everywhere)
+    trial = only(tmp_path, "kind: slow-nic, host: worker-1, to: 10 %, phase: terasort", here)
+
+    struck = ("slow NIC", "worker-1", 0.1)
+    assert seen == [["teragen"], ["terasort", struck], ["teravalidate", struck]]
+    assert here.events == [struck, ("undo", "slow NIC"), ("restore", False)]
+    assert trial.verdict.valid
+    assert trial.outcome == "finished"
+    (fault,) = trial.faults
+    phases = {phase.name: phase for phase in trial.phases}
+    assert fault.at is not None and fault.undone_at is not None
+    assert fault.at < phases["terasort"].finished_at <= phases["teravalidate"].finished_at
+    assert fault.undone_at >= phases["teravalidate"].finished_at
+    assert (fault.noticed_s, fault.whole_s, fault.watched_s) == (None, None, None)
+    assert "the NIC of worker-1 slowed to 10 %" in fault.text
+
+
+def test_a_fault_is_undone_when_its_time_is_over_and_the_job_runs_on(tmp_path: Path) -> None:
+    seen: list[Any] = []
+    here: BreakingTestbed = breaking(faults={(1, "terasort"): lambda *_: seen.extend(here.events)})
+    here.sleep_s = 0.3
+    trial = only(tmp_path, "kind: cut-link, host: worker-2, phase: terasort, lasts: 20 ms", here)
+
+    assert seen == [("cut", "worker-2"), ("undo", "cut")]
+    assert here.events.count(("undo", "cut")) == 1
+    assert trial.verdict.valid
+
+
+def test_the_time_to_whole_copies_is_a_metric(tmp_path: Path) -> None:
+    lost, healed = Copies(2, 5, True), Copies(2, 0, True)
+    trial = only(tmp_path, KILL, breaking(looks=(WHOLE, WHOLE, lost, lost, healed)))
+
+    (fault,) = trial.faults
+    assert fault.noticed_s is not None and fault.whole_s is not None
+    assert 0 <= fault.noticed_s < fault.whole_s
+    assert trial.metrics["replication_whole"].value == fault.whole_s
+    assert trial.metrics["replication_whole"].unit == "s"
+
+
+def test_copies_that_are_not_seen_whole_are_unknown(tmp_path: Path) -> None:
+    here = breaking(looks=(WHOLE, Copies(2, 5, True)))
+    trial = only(tmp_path, KILL, here)
+
+    (fault,) = trial.faults
+    assert fault.whole_s is None
+    assert fault.watched_s is not None
+    assert "replication_whole" not in trial.metrics
+    assert "fault_noticed" in trial.metrics
+    assert trial.verdict.valid, "the output is right"
+    assert here.events[-2:] == [("undo", "kill"), ("restore", True)]
+
+
+def test_a_job_that_the_fault_fails_is_an_outcome_and_not_run_again(tmp_path: Path) -> None:
+    """Four rounds: as invalid trials they would be repeated, and stop the study."""
+    numbers = range(1, 9)
+    here = breaking()
+
+    def fails_if_broken(deployment: MockDeployment, phase: str, argv: Sequence[str]) -> None:
+        if here.events and here.events[-1][0] == "kill":
+            here.events.append(("failed",))
+            job_fails(deployment, phase, argv)
+
+    here.faults = {(n, "terasort"): fails_if_broken for n in numbers}
+    diary = Diary()
+    trials = run_study(tmp_path / "out", plan(KILL, rounds=4, retry=1), here, diary=diary)
+
+    broken = [trial for trial in trials if trial.treatment.id == "broken"]
+    assert [trial.outcome for trial in broken] == ["job failed"] * 4
+    assert not any(trial.verdict.valid for trial in broken)
+    assert all(trial.verdict.valid for trial in trials if trial.treatment.id == "none")
+    assert len(trials) == 8
+    assert diary.counts[-1] == (8, 8)
+    assert here.open == 0
+
+
+def test_after_a_failed_job_the_next_trial_has_a_fresh_cluster(tmp_path: Path) -> None:
+    here = breaking()
+    here.faults = {(n, "terasort"): job_fails for n in (1,)}
+    run_study(tmp_path / "out", plan(KILL, rounds=2, retry=1), here)
+    assert len(here.deployed) == 2
+    assert here.open == 0
+
+
+def test_wrong_output_under_a_fault_is_an_outcome(tmp_path: Path) -> None:
+    trial = only(tmp_path, KILL, breaking(faults={(1, "teravalidate"): wrong_checksum}))
+    assert not trial.verdict.valid
+    assert trial.outcome == "output wrong"
+
+
+def test_another_daemons_death_is_no_outcome(tmp_path: Path) -> None:
+    trial = only(tmp_path, KILL, breaking(faults={(1, "terasort"): daemon_dies}))
+    assert "the datanode on worker-2 has died" in trial.verdict.reason
+    assert trial.outcome is None
+    assert not trial.answers
+
+
+def test_a_phase_that_ends_before_the_fault_makes_the_trial_invalid(tmp_path: Path) -> None:
+    here = breaking()
+    trial = only(tmp_path, f"{KILL}, after: 1 h", here)
+    assert "terasort ended before the time of the fault: 1 h into its job" in trial.verdict.reason
+    assert trial.outcome is None
+    assert trial.faults[0].at is None
+    assert here.events == []
+
+
+def test_time_is_counted_from_the_jobs_start(tmp_path: Path) -> None:
+    here = breaking(progress=[None])
+    trial = only(tmp_path, KILL, here)
+    assert "terasort ended before the time of the fault" in trial.verdict.reason
+    assert here.events == []
+
+
+def test_a_fault_strikes_when_so_much_of_the_job_is_done(tmp_path: Path) -> None:
+    here = breaking(progress=[None, 0.0, 0.49, 0.5, 0.9])
+    trial = only(tmp_path, f"{KILL}, at: 50 %", here)
+    assert here.progress == [0.9], "it was not asked any more"
+    assert trial.faults[0].text.endswith("killed 50 % into terasort, to the end")
+    assert trial.faults[0].at_progress == 0.5
+    assert trial.outcome == "finished"
+
+
+def test_a_job_that_never_comes_so_far_makes_the_trial_invalid(tmp_path: Path) -> None:
+    trial = only(tmp_path, f"{KILL}, at: 50 %", breaking(progress=[0.4]))
+    assert "before the time of the fault: 50 % into its job" in trial.verdict.reason
+
+
+def test_a_fault_that_cannot_be_made_makes_the_trial_invalid(tmp_path: Path) -> None:
+    trial = only(tmp_path, KILL, breaking(refuses="datanode@worker-3 does not run"))
+    assert "a fault was not as planned" in trial.verdict.reason
+    assert "datanode@worker-3 does not run" in trial.verdict.reason
+    assert trial.faults[0].at is None
+
+
+def test_a_master_that_is_silent_before_the_fault(tmp_path: Path) -> None:
+    trial = only(tmp_path, KILL, breaking(looks=(None,)))
+    assert "did not answer just before the fault" in trial.verdict.reason
+
+
+def test_what_cannot_be_put_back_never_leaks_into_the_next_trial(tmp_path: Path) -> None:
+    here = breaking(stays_broken=True)
+    trials = run_study(tmp_path / "out", plan(KILL, rounds=2), here)
+
+    broken = [trial for trial in trials if trial.treatment.id == "broken"]
+    assert [trial.outcome for trial in broken] == ["finished"] * 2, "its output was verified"
+    assert all("after the fault: HDFS is not whole" in trial.flags[0] for trial in broken)
+    order = [trial.treatment.id for trial in trials]
+    numbers = [trial.deployment or 0 for trial in trials]
+    assert all(
+        later > number
+        for name, number, later in zip(order, numbers, numbers[1:], strict=False)
+        if name == "broken"
+    )
+
+
+def test_an_interrupt_in_the_middle_closes_the_cluster(tmp_path: Path) -> None:
+    here: BreakingTestbed = breaking(faults={(1, "terasort"): ctrl_c})
+    with pytest.raises(KeyboardInterrupt):
+        only(tmp_path, "kind: slow-nic, host: worker-1, phase: terasort", here)
+    assert here.events == [("slow NIC", "worker-1", 0.1)], "the cluster goes with what is broken"
+    assert here.open == 0
+
+
+def test_the_record_reads_back(tmp_path: Path) -> None:
+    trial = only(tmp_path, KILL, breaking())
+    again = Trial.model_validate_json(trial.model_dump_json(by_alias=True))
+    assert again == trial
+    assert again.treatment.overrides["fault"][0]["role"] == "datanode"
+
+
+TRINO = "kind: kill-daemon, role: trino-worker, host: worker-2, phase: terasort"
+
+
+@pytest.mark.parametrize("lasts", ["", ", lasts: 10 min"])
+def test_a_fault_of_what_runs_for_one_phase_ends_with_that_phase(
+    tmp_path: Path, lasts: str
+) -> None:
+    seen: dict[str, list[Any]] = {}
+
+    def look(deployment: MockDeployment, phase: str, argv: Sequence[str]) -> None:
+        seen[phase] = list(here.events)
+
+    here = breaking(faults={(1, name): look for name in ("terasort", "teravalidate")})
+    trial = only(tmp_path, TRINO + lasts, here)
+
+    killed = ("kill", "trino-worker", "worker-2")
+    assert seen == {"terasort": [killed], "teravalidate": [killed, ("undo", "kill")]}
+    (fault,) = trial.faults
+    phases = {phase.name: phase for phase in trial.phases}
+    assert fault.undone_at is not None
+    assert fault.undone_at < phases["teravalidate"].finished_at
+    assert trial.outcome == "finished"
+
+
+def test_queries_that_fail_with_their_worker_are_an_outcome(tmp_path: Path) -> None:
+    here = breaking(faults={(1, "terasort"): job_fails})
+    trial = only(tmp_path, TRINO, here)
+    assert (trial.outcome, trial.verdict.valid) == ("job failed", False)
+    assert trial.faults[0].at is not None and trial.faults[0].undone_at is None
+
+
+def test_a_deployment_that_has_no_faults_is_refused() -> None:
+    fault = FAULTS["kill-host"].model_validate({"kind": "kill-host", "host": "worker-1"})
+    deployment: Any = MockDeployment(MockTestbed(), load_cluster("local-3"), 1)
+    with pytest.raises(DeploymentError, match="this deployment does not support faults"):
+        Injector([fault], deployment.cluster, ["terasort"], deployment)
