@@ -37,7 +37,10 @@ test: lint unit
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy --strict windtunnel
+	$(BIN)/mypy --strict examples/plugin/windtunnel_small_files
+	$(BIN)/mypy tests
 
 # the tests without real daemons: seconds instead of minutes
 unit: $(STAMPS)/dev
