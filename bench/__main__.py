@@ -1,7 +1,7 @@
-"""All benches, one after the other: ``make bench`` or ``python -m bench [NAME ...]``.
+"""Run all benchmarks in turn: ``make bench`` or ``python -m bench [NAME ...]``.
 
-Figures are this machine's at this moment; the load is printed beside them. Compare only
-figures of one run.
+The figures depend on the machine and on its load, which is printed with them. Compare only figures
+of the same run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NAMES = sorted(file.stem.removeprefix("bench_") for file in HERE.glob("bench_*.p
 
 
 def main() -> None:
-    """Run the named benches, or all."""
+    """Run the benchmarks of the command line, or all."""
     for name in sys.argv[1:] or NAMES:
         print(f"== {name} (load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)", flush=True)
         sys.argv[1:] = []

@@ -1,7 +1,7 @@
-"""Seconds until each engine gives its first result, and until its data is there.
+"""Seconds until each engine returns its first result, and until its data is loaded.
 
-Run: ``python -m bench engines``. Warm cache of jars and class archives; one local cluster with two
-workers, nothing else on it. The event index is made on the client's disk, without Hadoop.
+Run: ``python -m bench engines``. The cache of jars and class archives is warm; an idle local
+cluster has two workers. The event index is generated on the client's disk, without Hadoop.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from windtunnel.engines.ycsb.store import Store
 from windtunnel.errors import WindtunnelError
 from windtunnel.study.plan import make_workload
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
-from windtunnel.workloads import event_index
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.event_formats import EventParameters
+from windtunnel.workloads.client import event_index
+from windtunnel.workloads.event_index.formats import EventParameters
 
 LIMIT_S = 600
 ROWS = 100_000
 
 
 def main() -> None:
-    """Make 1 GB of event index; then start each engine and let it work once."""
+    """Generate 1 GB of event index, then start each engine and run it once."""
     with tempfile.TemporaryDirectory() as folder:
         make_events(Path(folder))
     changes = {"hosts.worker.count": 2, "storage.replication": 2}
@@ -36,7 +36,7 @@ def main() -> None:
         testbed = LocalTestbed(Path(logs), lambda text: None)
         testbed.prepare(cluster)
         with testbed.deploy(cluster) as deployment:
-            ask_spark(deployment)
+            query_spark(deployment)
             for kind in ENGINES.values():
                 if issubclass(kind, Store):
                     load(deployment, kind)
@@ -44,8 +44,8 @@ def main() -> None:
 
 def make_events(folder: Path) -> None:
     """Generate the records of 1 GB of CSV."""
-    asked = validate(EventParameters, Located({"size": "1 GB", "replication": 1}))
-    numbers = (asked.records, asked.collections, asked.seed)
+    given = validate(EventParameters, Located({"size": "1 GB", "replication": 1}))
+    numbers = (given.records, given.collections, given.seed)
     words = [sys.executable, "-P", event_index.__file__, "make", str(folder / "events")]
     began = time.perf_counter()
     subprocess.run([*words, *map(str, numbers)], check=True, timeout=LIMIT_S)
@@ -54,26 +54,26 @@ def make_events(folder: Path) -> None:
     show(f"event index, {size / 1e9:.2f} GB of CSV made", took_s, "limit 60")
 
 
-def ask_spark(deployment: LocalDeployment) -> None:
-    """From the start of an application on YARN to its first answer."""
+def query_spark(deployment: LocalDeployment) -> None:
+    """Measure from the start of an application on YARN to its first result."""
     scan = make_workload("scan", {"size": "20 MB", "replication": 2, "warm_up": False})
     given = Execution("/bench/scan", "/bench/shared", time.monotonic() + LIMIT_S)
     scan.prepare(deployment, given)
     metrics = scan.run_phase("scan", deployment, given).phase.metrics
-    show("Spark on YARN to its first answer", metrics["start_to_first_result"].value, "limit 20")
+    show("Spark on YARN to its first result", metrics["start_to_first_result"].value, "limit 20")
 
 
 def load(deployment: LocalDeployment, kind: type[Store]) -> None:
-    """From nothing to a store that serves; then the load of 100,000 records of 1 kB."""
+    """Measure the start of a store, then the load of 100,000 records of 1 kB."""
     began = time.perf_counter()
     try:
         deployment.engine(kind)
     except WindtunnelError as error:
-        print(f"{kind.title}: not on this machine: {error.message}")
+        print(f"{kind.title}: not possible on this machine: {error.message}")
         return
     show(f"{kind.title} ready", time.perf_counter() - began, "limit 40")
-    asked = {"store": kind.name, "workload": "C", "records": ROWS, "operations": 1, "warm": True}
-    workload = make_workload("keyvalue", asked)
+    parameters = {"store": kind.name, "workload": "C", "records": ROWS, "operations": 1}
+    workload = make_workload("keyvalue", parameters | {"warm": True})
     given = Execution(f"/bench/{kind.name}", "/bench/shared", time.monotonic() + LIMIT_S)
     workload.prepare(deployment, given)
     run = workload.run_phase("load", deployment, given)
@@ -81,7 +81,7 @@ def load(deployment: LocalDeployment, kind: type[Store]) -> None:
 
 
 def show(what: str, seconds: float, limit: str) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     print(f"{what:42} {seconds:6.2f} s  ({limit})", flush=True)
 
 

@@ -1,6 +1,7 @@
-"""Seconds until six workers and a master with four disks each stand, and until they are gone.
+"""Seconds to create and to remove six workers and a master with four disks each.
 
-Run as root: ``python -m bench fabric``. Without Hadoop: namespaces, links, disks, groups.
+Run as root: ``python -m bench fabric``. It measures namespaces, links, disks and control groups,
+without Hadoop.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan, RackPlan
 from windtunnel.hosts.fabric.state import capabilities
 from windtunnel.hosts.isolation.policy import isolation
+from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
-from windtunnel.hosts.remains import Registration
 
 MB = 1e6
 
@@ -40,10 +41,10 @@ def plan() -> FabricPlan:
 
 
 def main() -> None:
-    """Build and undo the fabric some times and print the medians."""
+    """Build and remove the fabric several times and print the medians."""
     lacks = [lack.what for lack in capabilities() if lack.fatal]
     if lacks:
-        print(f"not on this machine: it lacks {', '.join(lacks)}")
+        print(f"not possible on this machine, which lacks {', '.join(lacks)}")
         return
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     builds, closes, changes = [], [], []
@@ -69,8 +70,8 @@ def main() -> None:
                 closes.append(time.perf_counter() - began)
                 supervisor.close()
                 entry.forget()
-    rows = [("stands", builds, "(limit 5)"), ("NICs", changes, "all set anew (limit 2)")]
-    for name, values, note in [*rows, ("gone", closes, "")]:
+    rows = [("built", builds, "(limit 5)"), ("NICs", changes, "rates of all changed (limit 2)")]
+    for name, values, note in [*rows, ("removed", closes, "")]:
         low, high = min(values), max(values)
         middle = statistics.median(values)
         print(f"{name:9} median {middle:6.2f} s  ({low:.2f} to {high:.2f}) {note}".rstrip())

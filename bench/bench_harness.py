@@ -1,8 +1,8 @@
-"""What the harness adds to a trial, and what the sampler costs.
+"""The time that the harness adds to a trial, and the CPU time of the sampler.
 
-Run: ``python bench/bench_harness.py [TRIALS]``. A small TeraSort on one worker; overhead is
-the trial's wall time less its phases (job start to job finish), split into the clients'
-own time, the start of the application masters and the rest, which is ours.
+Run: ``python bench/bench_harness.py [TRIALS]``. It runs a small TeraSort on one worker. The
+overhead is the wall time of the trial minus its phases (job start to job finish). It consists of
+the time of the clients, the start of the application masters and the rest, which is the harness.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from windtunnel.cluster import load_text, validate
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import make_plan
+from windtunnel.study.record import study_record
 from windtunnel.study.trial import run_trial
 from windtunnel.testbeds.local import LocalTestbed
 
@@ -37,7 +38,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         testbed = LocalTestbed(Path(folder) / "logs", lambda text: None)
         with (
-            open_journal(Path(folder) / "results", plan) as journal,
+            open_journal(Path(folder) / "results", study_record(plan)) as journal,
             testbed.deploy(plan.base) as deployment,
         ):
             for number in range(1, count + 1):

@@ -1,7 +1,7 @@
-"""What isolation costs: the same cluster with it and without it, in turns.
+"""The cost of isolation: the same cluster with and without it, alternately.
 
-Run: ``python -m bench isolation [TIMES]``. Warm cache; as root or as an ordinary user. "without" is
-the machine's network and, for root, daemons that run as root.
+Run: ``python -m bench isolation [TIMES]`` with a warm cache, as root or as an ordinary user.
+Without isolation, the daemons use the network of the machine and, for root, run as root.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windtunnel.hosts.isolation.policy import Isolation
 from windtunnel.probes.sampler import Sampler
 from windtunnel.testbeds.local import LocalTestbed
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.terasort import TeraSort, TeraSortParameters
+from windtunnel.workloads.terasort.terasort import TeraSort, TeraSortParameters
 
 ROWS = 640_000  # 64 MB
 
@@ -27,12 +27,12 @@ class Unisolated(LocalTestbed):
 
     @property
     def isolation(self) -> Isolation:
-        """None: neither of the network nor of the account."""
+        """No isolation, neither of the network nor of the account."""
         return Isolation("the machine's", open_because="a bench", root_because="a bench")
 
 
 def measure(testbed: LocalTestbed, cluster: Cluster) -> dict[str, float]:
-    """Seconds until ready, of each phase of TeraSort, until all is down; the sampler's cost."""
+    """Seconds of the start, of each phase of TeraSort and of the stop; the cost of the sampler."""
     workload = TeraSort(
         TeraSortParameters(rows=ROWS, maps=2, reduces=1, input_replication=1, output_replication=1)
     )
@@ -54,7 +54,7 @@ def measure(testbed: LocalTestbed, cluster: Cluster) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure in turns, and print medians and the ratio pair by pair."""
+    """Measure alternately, and print medians and the ratio of each pair."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     cluster = load_cluster("local-3")
     with tempfile.TemporaryDirectory() as logs:

@@ -1,6 +1,6 @@
-"""Seconds until a model of six workers with four disks each is ready, and until it is another.
+"""Seconds to start a scale model of six workers with four disks each, and to reconfigure it.
 
-Run as root: ``python -m bench live``. Real Hadoop; nothing runs on it meanwhile.
+Run as root: ``python -m bench live``. It runs Hadoop without a workload.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.hosts.fabric.state import capabilities
-from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.scale import ScaledOptions
 from windtunnel.testbeds.scaled.testbed import ScaledTestbed
 
 SIX: dict[str, Any] = {"hosts.worker.count": 6, "hosts.worker.disks.0.count": 4}
@@ -28,29 +28,31 @@ CHANGES: list[tuple[str, dict[str, Any], str]] = [
 
 
 def main() -> None:
-    """Deploy, change one thing after the other and back, and print how long each took."""
+    """Deploy, make and undo one change after the other, and print the time of each."""
     lacks = [lack.what for lack in capabilities() if lack.fatal]
     if lacks:
-        print(f"not on this machine: it lacks {', '.join(lacks)}")
+        print(f"not possible on this machine, which lacks {', '.join(lacks)}")
         return
     base = apply_overrides(load_cluster("model-3"), SIX)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WINDTUNNEL_STATE"] = folder
-        testbed = ScaledTestbed(Path(folder, "logs"), lambda line: None, Scale(rate=0.2, data=1))
+        testbed = ScaledTestbed(
+            Path(folder, "logs"), lambda line: None, ScaledOptions(rate=0.2, data=1)
+        )
         testbed.prepare(base)
         began = time.perf_counter()
         with testbed.deploy(base) as deployment:
-            show("ready from nothing", time.perf_counter() - began, "limit 45")
-            show("  of it hosts", deployment.took_s["hosts"], "limit 5")
+            show("ready", time.perf_counter() - began, "limit 45")
+            show("  of which hosts", deployment.took_s["hosts"], "limit 5")
             for what, change, limit in CHANGES:
                 for name, cluster in ((what, apply_overrides(base, change)), ("  and back", base)):
                     began = time.perf_counter()
-                    testbed.reconfigure(deployment, cluster)
+                    deployment.reconfigure(cluster)
                     show(name, time.perf_counter() - began, limit)
 
 
 def show(what: str, seconds: float, limit: str) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     print(f"{what:26} {seconds:6.2f} s  {f'({limit})' if limit else ''}".rstrip(), flush=True)
 
 

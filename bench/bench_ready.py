@@ -1,7 +1,7 @@
-"""Seconds until three workers are ready, and what all daemons together hold in memory.
+"""Seconds until three workers are ready, and the resident memory of all daemons.
 
-Run: ``python bench/bench_ready.py [TIMES]``. Warm cache. "workers": HDFS out of safe mode, every
-DataNode and NodeManager registered. "ready": the history server answers, too.
+Run: ``python bench/bench_ready.py [TIMES]`` with a warm cache. "workers": HDFS has left safe mode
+and all DataNodes and NodeManagers are registered. "ready": the history server also answers.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from windtunnel.testbeds.local import LocalTestbed
 
 
 def main() -> None:
-    """Deploy the cluster some times and print each time and the medians."""
+    """Deploy the cluster several times and print the medians."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     cluster = load_cluster("local-3")
     workers, ready, resident, cpu, closing = [], [], [], [], []
-    told: list[tuple[float, str]] = []
+    reported: list[tuple[float, str]] = []
     with tempfile.TemporaryDirectory() as logs:
-        testbed = LocalTestbed(Path(logs), lambda text: told.append((time.perf_counter(), text)))
+        testbed = LocalTestbed(
+            Path(logs), lambda text: reported.append((time.perf_counter(), text))
+        )
         testbed.prepare(cluster)
         for _ in range(times):
-            told.clear()
+            reported.clear()
             began = time.perf_counter()
             with testbed.deploy(cluster) as deployment:
                 ready.append(time.perf_counter() - began)
-                # told what is missing, whenever that changes
-                only = [at for at, text in told if text == "the history server"]
+                # the testbed reports the missing daemons whenever they change
+                only = [at for at, text in reported if text == "the history server"]
                 workers.append(only[0] - began if only else ready[-1])
                 daemons = [psutil.Process(pid) for pid in deployment.processes().values()]
                 resident.append(sum(d.memory_info().rss for d in daemons) / 2**30)

@@ -1,8 +1,8 @@
 """Seconds and peak memory of the report on 1,000 trials with 1 million samples.
 
-Run: ``python bench/bench_report.py [TRIALS] [SAMPLES_PER_TRIAL]``. The folder is made up by
-``tests/support/synthetic.py`` and removed afterwards; making it is not timed. Each way of
-reporting runs in a process of its own, imports included, as a user would run it.
+Run: ``python bench/bench_report.py [TRIALS] [SAMPLES_PER_TRIAL]``. ``tests/support/synthetic.py``
+generates the folder, which is removed afterwards; its generation is not timed. Each format runs in
+its own process, imports included, as for a user.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ WAYS = {
     "parquet": ("--parquet", "{folder}/report.parquet"),
     "html": ("--html", "{folder}/report.html"),
 }
-"""Options of each way; all but JSON print the report as well."""
+"""Options of each format; all except JSON also print the report."""
 
 
 def measure(folder: Path, options: tuple[str, ...]) -> tuple[float, float, float]:
-    """Wall and CPU seconds and the peak of memory in MiB of one ``windtunnel report``."""
+    """Wall and CPU seconds and the peak memory in MiB of one ``windtunnel report``."""
     words = [option.format(folder=folder) for option in options]
-    command = [sys.executable, "-m", "windtunnel.cli", "report", str(folder), *words]
+    command = [sys.executable, "-m", "windtunnel", "report", str(folder), *words]
     began = time.perf_counter()
     process = subprocess.Popen(
         command,
@@ -47,7 +47,7 @@ def measure(folder: Path, options: tuple[str, ...]) -> tuple[float, float, float
 
 
 def main() -> None:
-    """Make the folder, run each way of reporting, print one line for each."""
+    """Generate the folder, report it in each format and print one line for each."""
     from tests.support.synthetic import Plan, study_folder
 
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 1000

@@ -1,7 +1,7 @@
-"""What it costs to start the program: ``--help``, ``version``, ``plan`` of 10,000 treatments.
+"""Seconds to run ``--help``, ``version`` and ``plan`` of 10,000 treatments.
 
-Run: ``python bench/bench_start.py [TIMES]``. Each is a process of its own, with the files warm.
-CPU is user + system time: on a busy machine it grows less than the wall time.
+Run: ``python bench/bench_start.py [TIMES]``. Each command is a process with warm files. CPU is user
+plus system time, which other load increases less than the wall time.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def measure(words: list[str], folder: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Run each command some times and print the medians; Python alone comes first."""
+    """Run Python alone and each command several times, and print the medians."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    windtunnel = ["-m", "windtunnel.cli"]
+    windtunnel = ["-m", "windtunnel"]
     commands = {
         "python": ["-c", "pass"],
         "--help": [*windtunnel, "--help"],

@@ -1,4 +1,4 @@
-"""Statistics on made-up numbers with a known truth: are 95 % intervals 95 % intervals?
+"""The actual coverage of 95 % intervals, on synthetic data with known effects.
 
 Run: ``python -m bench statistics``. Log-normal noise of 5 %, 2,000 draws per line, fixed seeds.
 """
@@ -36,8 +36,8 @@ def main() -> None:
         drifting = coverage(effects_of(n, -0.3, Drift(per_round=0.02)), -0.3)
         mean = f"{mean_coverage(n):7.1%}"
         print(f"  {n:2}   {mean}    {bca}   {middle}   {calm:14.1%}   {drifting:14.1%}")
-    print("\npairing by round against Welch: a true effect of 10 % found, A/A alarms")
-    print("   n   shared by a round   Welch: found  alarms   paired: found  alarms   the rule")
+    print("\npairing by round and Welch: detections of an effect of 10 %, false alarms (A/A)")
+    print("   n   shared by a round   Welch: found  alarms   paired: found  alarms   selected")
     for n in (3, 4, 5, 6, 10):
         for shared in (0.0, 0.025, 0.05, 0.1):
             drift = Drift(by_round=shared)
@@ -48,10 +48,10 @@ def main() -> None:
             ]
             rule = effects_of(n, 0.0, drift, draws=1)[0].method
             print(f"  {n:2}   {shared:17.1%}   {cells[0]:>20}   {cells[1]:>21}   {rule}")
-    print("\nA/A with a trend of 2 % a round: false alarms by the rule")
+    print("\nA/A with a trend of 2 % a round: false alarms of the selected test")
     for n in (3, 5, 10):
         print(f"  {n:2}   {detected(effects_of(n, 0.0, Drift(per_round=0.02))):.1%}")
-    print("\nanalysis of variance of a 2^3 design: coverage of the intervals of shares")
+    print("\nanalysis of variance of a 2^3 design: coverage of the intervals of the fractions")
     for rounds in (2, 3, 5):
         found = share_coverage(rounds)[:4]
         each = ", ".join(f"{name} ({true:.0%}) {rate:.1%}" for name, true, rate in found)

@@ -1,11 +1,11 @@
-"""Make the jar of an engine's own Java sources (windtunnel/engines/ENGINE/java).
+"""Build the jar of an engine's own Java sources (windtunnel/engines/ENGINE/java).
 
-    python tools/build_engine_jar.py spark           writes it beside its sources; also: hadoop
+    python tools/build_engine_jar.py spark           writes it next to its sources; also: hadoop
     python tools/build_engine_jar.py spark FOLDER    writes it into a folder
 
 Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH, and compiles against the jars
-that the engine's lock names. The jar is made for Java 17 and holds a hash of the sources, by
-which the tests see that it was made of them.
+that the engine's lock names. The jar targets Java 17 and contains a hash of the sources; the
+tests compare it with the sources.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.build_loopback import needed_javac, write_jar  # noqa: E402
 from windtunnel.engines.artifacts import ensure_shipped  # noqa: E402
-from windtunnel.engines.hadoop.lines import LINES  # noqa: E402
+from windtunnel.engines.hadoop.releases import LINES  # noqa: E402
 from windtunnel.engines.registry import ENGINES  # noqa: E402
 from windtunnel.engines.ycsb.stores import STORES  # noqa: E402
 
@@ -31,18 +31,18 @@ HASH = "io/windtunnel/sources.sha256"
 
 
 def sources(engine: str) -> list[Path]:
-    """The Java sources of an engine; key-value stores have some in common."""
+    """The Java sources of an engine; key-value stores have common sources."""
     folders = [engine, "ycsb"] if engine in STORES else [engine]
     return [path for name in folders for path in sorted((HOME / name / "java").rglob("*.java"))]
 
 
 def source_hash(engine: str) -> str:
-    """SHA-256 over all of them."""
+    """SHA-256 of all sources."""
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources(engine))).hexdigest()
 
 
 def build(compiler: str, engine: str, folder: Path) -> Path:
-    """Compile the sources and write the jar into ``folder``."""
+    """Compile the sources and write the jar to ``folder``."""
     hadoop = ensure_shipped(next(iter(LINES.values())).lock)
     libs = [f"{hadoop.lib}/*", f"{hadoop.client_lib}/*"]
     if engine in ENGINES:
@@ -61,7 +61,7 @@ def build(compiler: str, engine: str, folder: Path) -> Path:
 
 
 def main() -> None:
-    """Build the jar that the command line names."""
+    """Build the jar of the engine in the command line."""
     engine = sys.argv[1]
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else HOME / engine
     print(build(needed_javac(), engine, folder))

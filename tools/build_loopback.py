@@ -1,11 +1,11 @@
-"""Make ``loopback.jar`` of its Java sources (windtunnel/engines/hadoop/loopback).
+"""Build ``loopback.jar`` from its Java sources (windtunnel/engines/hadoop/loopback).
 
-    python tools/build_loopback.py           writes it beside its sources
+    python tools/build_loopback.py           writes it next to its sources
     python tools/build_loopback.py FOLDER    writes it into a folder
 
-Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH. The jar is made for Java 17
-and runs on later ones. It holds a hash of the sources, by which the tests see that it was made
-of them.
+Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH. The jar targets Java 17
+and runs on later versions. It contains a hash of the sources; the tests compare it with the
+sources.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ def javac() -> str | None:
 
 
 def source_hash() -> str:
-    """SHA-256 over both sources."""
+    """SHA-256 of both sources."""
     texts = [(SOURCES / f"{name}.java").read_bytes() for name in (PROVIDER, CHANNEL)]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
 def build(compiler: str, folder: Path) -> Path:
-    """Compile the sources and write the jar into ``folder``."""
+    """Compile the sources and write the jar to ``folder``."""
     with tempfile.TemporaryDirectory() as work:
-        # Not --release: it hides the package that both sources are about.
+        # not --release, which hides the package that both sources use
         common = [compiler, "-nowarn", "-proc:none", "-g:source,lines", "-d", work]
-        # the second way to join strings needs parts of Java that use channels themselves
+        # the default concatenation of strings uses classes of Java that use channels themselves
         common += ["-source", "17", "-target", "17", "-XDstringConcat=inline"]
         for name, access in (
             (PROVIDER, ["--add-exports", f"java.base/{_PACKAGE}=ALL-UNNAMED"]),
@@ -72,7 +72,7 @@ def build(compiler: str, folder: Path) -> Path:
 
 
 def write_jar(target: Path, entries: Mapping[str, bytes], compression: int = 0) -> Path:
-    """Write a jar: the same bytes whenever it is made of the same entries."""
+    """Write a jar whose bytes depend only on its entries."""
     with zipfile.ZipFile(target, "w", compression) as jar:
         for name, data in entries.items():
             jar.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
@@ -80,7 +80,7 @@ def write_jar(target: Path, entries: Mapping[str, bytes], compression: int = 0) 
 
 
 def needed_javac() -> str:
-    """The Java compiler; ends the program where there is none."""
+    """The Java compiler; exits if there is none."""
     compiler = javac()
     if compiler is None:
         sys.exit("no javac in JAVA_HOME or on PATH: install a JDK 17 or newer")
@@ -88,7 +88,7 @@ def needed_javac() -> str:
 
 
 def main() -> None:
-    """Build the jar where the command line says."""
+    """Build the jar in the folder of the command line."""
     print(build(needed_javac(), Path(sys.argv[1]) if len(sys.argv) > 1 else HOME))
 
 

@@ -1,4 +1,4 @@
-"""Typical messages for the user guide, provoked and not made up."""
+"""Typical messages for the user guide, from real commands with mistakes."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ import windtunnel.cli as command_line
 from windtunnel.study import journal
 from windtunnel.study.file import load_study
 from windtunnel.study.plan import make_plan
+from windtunnel.study.record import study_record
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECK = "check my-study.yaml"
-# what was done wrong, the command, and what was changed in the study file before it
+# the mistake, the command, and the change of the study file before it
 MISTAKES: tuple[tuple[str, str, tuple[str, str] | None], ...] = (
     ("A quantity without its unit", CHECK, ("256 MB ", "256 ")),
     ("A misspelt key", CHECK, ("rounds: 3", "runds: 3")),
     ("Not YAML", CHECK, ("stock: {}", "stock: {")),
-    ("A baseline that is no level", CHECK, ("settings: stock}", "settings: stok}")),
+    ("A baseline that is not a level", CHECK, ("settings: stock}", "settings: stok}")),
     ("A cluster that is not in the catalogue", CHECK, ("local-3 ", "local-4 ")),
-    ("A path that leads nowhere", f"{CHECK} --set hosts.wrker.count=5", None),
-    ("More copies than DataNodes", CHECK, ("input_replication: 1", "input_replication: 4")),
-    ("A testbed that is not there", CHECK, (": local  ", ": cloud  ")),
+    ("A path that does not exist", f"{CHECK} --set hosts.wrker.count=5", None),
+    ("More replicas than DataNodes", CHECK, ("input_replication: 1", "input_replication: 4")),
+    ("A testbed that does not exist", CHECK, (": local  ", ": cloud  ")),
     ("A scale model without its scale", CHECK, (": local  ", ": scaled  ")),
-    ("A folder that holds no study", "report other-files", None),
+    ("A folder without a study", "report other-files", None),
     ("Results would mix with other files", "run my-study.yaml --results other-files", None),
     (
         "The study file was changed after the first trial",
@@ -38,7 +39,7 @@ MISTAKES: tuple[tuple[str, str, tuple[str, str] | None], ...] = (
 
 
 def messages() -> str:
-    """Typical messages: each mistake is made, and what the program says is written down."""
+    """Typical messages: the output of the program for each mistake."""
     parts = []
     for title, words, change in MISTAKES:
         said, code = provoke(words.split(), change)
@@ -48,9 +49,9 @@ def messages() -> str:
 
 
 def provoke(words: list[str], change: tuple[str, str] | None) -> tuple[str, int]:
-    """Run a command line in a folder of its own; returns what it said, and its exit code.
+    """Run a command line in a temporary folder; returns its output and its exit code.
 
-    Nothing is started: every mistake is found before that.
+    The command starts no cluster: every mistake is detected before that.
     """
     here, state = Path.cwd(), os.environ.get("WINDTUNNEL_STATE")
     with tempfile.TemporaryDirectory() as name:
@@ -72,17 +73,17 @@ def provoke(words: list[str], change: tuple[str, str] | None) -> tuple[str, int]
 
 
 def prepare(folder: Path, change: tuple[str, str] | None) -> None:
-    """A copy of the demo study, its results folder without trials, a folder of other files."""
+    """Write a copy of the demo study, its results folder without trials, and another folder."""
     source = ROOT / "windtunnel/catalogue/studies/demo.yaml"
     text = source.read_text(encoding="utf-8")
     study = folder / "my-study.yaml"
     study.write_text(text, encoding="utf-8")
     (folder / "other-files").mkdir()
     (folder / "other-files" / "notes.txt").write_text("mine", encoding="utf-8")
-    with journal.open_journal(folder / "my-results", make_plan(*load_study(study))):
+    with journal.open_journal(folder / "my-results", study_record(make_plan(*load_study(study)))):
         pass
     if change is not None:
         old, new = change
         if text.count(old) != 1:
-            raise SystemExit(f"demo.yaml holds {text.count(old)} times {old!r}; mend MISTAKES")
+            raise SystemExit(f"demo.yaml contains {old!r} {text.count(old)} times; fix MISTAKES")
         study.write_text(text.replace(old, new), encoding="utf-8")

@@ -1,10 +1,10 @@
-"""Write the generated parts of the user guide from the types and the messages themselves.
+"""Write the generated parts of the user guide from the types and messages of the program.
 
     python tools/generate_docs.py           writes them
-    python tools/generate_docs.py --check   says which files are not what it would write
+    python tools/generate_docs.py --check   prints which files are out of date
 
-A generated part stands in a document between ``<!-- generated: NAME -->`` and
-``<!-- end of NAME -->``; the rest of the document is written by hand and left alone.
+A generated part of a document is between ``<!-- generated: NAME -->`` and
+``<!-- end of NAME -->``; the rest of the document is written by hand and not changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -24,9 +24,12 @@ from pydantic import BaseModel, TypeAdapter  # noqa: E402
 
 import windtunnel.cli as command_line  # noqa: E402
 from tools.doc_messages import messages  # noqa: E402
+from tools.doc_metrics import metric_table, metrics  # noqa: E402
 from tools.doc_notes import COLUMNS, NOTES  # noqa: E402
+from tools.doc_tables import table  # noqa: E402
 from windtunnel import errors  # noqa: E402
 from windtunnel.cluster import (  # noqa: E402
+    ROLES,
     ByteSize,
     Duration,
     Fraction,
@@ -35,18 +38,19 @@ from windtunnel.cluster import (  # noqa: E402
     Power,
     Price,
     Rate,
-    Role,
     cluster_schema,
 )
+from windtunnel.cluster.role_table import Return, RoleEntry  # noqa: E402
+from windtunnel.cluster.roles import HADOOP  # noqa: E402
 from windtunnel.engines.hadoop.client import COMMANDS  # noqa: E402
 from windtunnel.probes import sampler  # noqa: E402
 from windtunnel.results import decision, record  # noqa: E402
 from windtunnel.study import journal  # noqa: E402
 from windtunnel.study.file import StudyFile  # noqa: E402
+from windtunnel.testbeds import TESTBEDS  # noqa: E402
 from windtunnel.workloads import WORKLOADS  # noqa: E402
 
 Schema = Mapping[str, Any]
-ROLES = list(get_args(Role))
 
 QUANTITIES: dict[str, Any] = {
     "size": ByteSize,
@@ -56,39 +60,38 @@ QUANTITIES: dict[str, Any] = {
     "duration": Duration,
     "power": Power,
     "price": Price,
-    "share": Fraction,
+    "fraction": Fraction,
+}
+
+
+RETURNS: dict[Return, str] = {
+    "restart": "by restart, after `lasts` or when the phases are over",
+    "restart in its phase": "by restart after `lasts` while its phase runs; else with the servers "
+    "of the next phase",
 }
 
 
 # --- tables ---------------------------------------------------------------------------------
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    lines = [list(head)]
-    lines.append(["---"] * len(lines[0]))
-    lines += [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
 def plain(text: str) -> str:
-    """A docstring's text in Markdown: one paragraph per paragraph, single backquotes."""
+    """The text of a docstring in Markdown: one line per paragraph, single backquotes."""
     return "\n\n".join(
         " ".join(part.split()) for part in inspect.cleandoc(text).replace("``", "`").split("\n\n")
     )
 
 
 def text_schema(annotation: Any) -> Schema:
-    """The JSON Schema of a quantity written as text."""
+    """The JSON Schema of a quantity as text."""
     schema = TypeAdapter(annotation).json_schema()
     found: Schema = next(s for s in schema.get("anyOf", [schema]) if "pattern" in s)
     return found
 
 
 def quantity(schema: Schema) -> str | None:
-    """The kind of quantity that a JSON Schema stands for, or None.
+    """The kind of quantity of a JSON Schema, or None.
 
-    A rate and a line rate have the same units; their examples tell them apart.
+    A rate and a line rate have the same units; their examples distinguish them.
     """
     for noun, annotation in QUANTITIES.items():
         own = text_schema(annotation)
@@ -97,20 +100,25 @@ def quantity(schema: Schema) -> str | None:
     return None
 
 
+def unsaid(schema: Schema) -> bool:
+    """Whether a type among several is omitted: null, or a deprecated spelling."""
+    return schema.get("type") == "null" or bool(schema.get("deprecated"))
+
+
 def type_words(schema: Schema) -> str:
-    """A JSON Schema's type in a few words, with links to quantities and to other tables."""
+    """The type of a JSON Schema in a few words, with links to quantities and to other tables."""
     if "$ref" in schema:
         return model_link(str(schema["$ref"]).rsplit("/", 1)[-1])
     if (noun := quantity(schema)) is not None:
         return f"[{noun}](study-file.md#quantities-and-units)"
-    if schema.get("enum") == ROLES:
+    if schema.get("enum") == ROLES.names():
         return "[role](#roles)"
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if "const" in schema:
         return f"`{schema['const']}`"
     if "anyOf" in schema:
-        kinds = [type_words(s) for s in schema["anyOf"] if s.get("type") != "null"]
+        kinds = [type_words(s) for s in schema["anyOf"] if not unsaid(s)]
         if any("quantities" in kind for kind in kinds):
             kinds = [kind for kind in kinds if not kind.startswith("number")]
         return " or ".join(dict.fromkeys(kinds))
@@ -128,19 +136,19 @@ def type_words(schema: Schema) -> str:
 
 
 def bounds(schema: Schema) -> str:
-    """Bounds of a number, for the reader: ``, at least 1``."""
+    """The bounds of a number in words: ``, at least 1``."""
     if schema.get("exclusiveMinimum") == 0:
         return ", at least 1" if schema["type"] == "integer" else ", above 0"
     return f", at least {schema['minimum']}" if schema.get("minimum") is not None else ""
 
 
 def model_link(name: str) -> str:
-    """A link to the table of another type of the same page."""
+    """A link to the table of another type on the same page."""
     return f"[{name}](#{name.lower()})"
 
 
 def default_words(name: str, field: Schema, required: Iterable[str]) -> str:
-    """``required``, the default, or nothing where a left-out value means unknown."""
+    """``required``, the default, or nothing if an absent value means unknown."""
     if name in required:
         return "required"
     default = field.get("default")
@@ -150,7 +158,7 @@ def default_words(name: str, field: Schema, required: Iterable[str]) -> str:
 
 
 def fields(schema: Schema, notes: Mapping[str, str] | None = None) -> str:
-    """The table of a type's fields; without the columns that would be empty."""
+    """The table of the fields of a type, without empty columns."""
     notes = notes or {}
     rows = []
     for name, field in schema["properties"].items():
@@ -175,14 +183,14 @@ def section(name: str, schema: Schema, notes: Mapping[str, str] | None = None) -
 
 
 def quantities() -> str:
-    """Every kind of quantity with its units."""
+    """All kinds of quantities with their units."""
     rows = []
     for noun, annotation in QUANTITIES.items():
         own = text_schema(annotation)
         units = re.search(r"\(([^()]*)\)\\s\*\$$", own["pattern"])
         names = units.group(1).split("|") if units else ["%"]
         examples = ", ".join(f"`{text}`" for text in own["examples"])
-        extra = " or a number from 0 to 1, such as `0.2`" if noun == "share" else ""
+        extra = " or a number from 0 to 1, such as `0.2`" if noun == "fraction" else ""
         rows.append([noun, examples + extra, " ".join(f"`{name}`" for name in names)])
     return table(["quantity", "written", "units"], rows)
 
@@ -191,52 +199,88 @@ def study_file() -> str:
     """The study file and its protocol."""
     schema = StudyFile.model_json_schema()
     parts = [section("StudyFile", schema)]
-    parts += [section(name, found) for name, found in schema["$defs"].items()]
+    options = (kind.options_type for kind in TESTBEDS.values())
+    found = {o.__name__: o.model_json_schema() for o in options if len(o.model_fields) > 1}
+    parts += [section(name, one) for name, one in sorted({**found, **schema["$defs"]}.items())]
     return "\n\n".join(parts)
 
 
 def workload_list() -> str:
-    """Every workload with what it stresses and a link to its page."""
+    """All workloads with the resources that they stress and a link to their page."""
     rows = [
         [f"[{name}](workloads/{page_of(name)})", kind.summary, kind.about.stresses]
         for name, kind in WORKLOADS.items()
     ]
-    return table(["workload", "what is run", "what it stresses"], rows)
+    return table(["workload", "work", "stresses"], rows)
 
 
 def page_of(name: str) -> str:
-    """The page that has a workload's generated part: several may share one."""
+    """The page with the generated part of a workload; several workloads can share a page."""
     pages = sorted((ROOT / "docs/workloads").glob("*.md"))
     mark = f"<!-- generated: {_WORKLOAD}{name} -->"
     return next((p.name for p in pages if mark in p.read_text(encoding="utf-8")), f"{name}.md")
 
 
 def workload_part(name: str) -> str:
-    """One workload: parameters with those of its parts, metrics of its own."""
+    """One workload: its parameters with those of its parts, and its own metrics."""
     kind = WORKLOADS[name]
     schema = kind.parameters_type.model_json_schema()
     parts = [f"**Stresses**: {kind.about.stresses}.", fields(schema)]
     parts += [section(title, found) for title, found in schema.get("$defs", {}).items()]
-    rows = [[f"`{metric}`", meaning] for metric, meaning in kind.about.metrics.items()]
-    parts.append(table(["metric", "meaning"], rows))
+    parts.append(metric_table(kind.about.metrics))
     parts.append(f"Example: `windtunnel run {kind.about.example}`.")
     return "\n\n".join(parts)
 
 
 def cluster_description() -> str:
-    """The cluster and all its parts, in the order in which a reader meets them."""
+    """The cluster description and all its parts."""
     schema = cluster_schema()
     parts = schema["$defs"]
     order = ["HostClass", "Cpu", "Disk", "Nic", "Guest", "HostPower", "Degraded"]
     order += ["Network", "Rack", "Switch", "Storage", "Software"]
     names = [*order, *sorted(set(parts) - set(order))]
     text = [section("Cluster", schema), *(section(name, parts[name]) for name in names)]
-    text.append("### Roles\n\n" + ", ".join(f"`{role}`" for role in ROLES) + ".")
+    text.append(f"### Roles\n\n{roles()}")
     return "\n\n".join(text)
 
 
+def roles() -> str:
+    """All roles: their engine, when and where they start, and the roles that they need."""
+    rows = [
+        [
+            f"`{role.name}`",
+            role.engine or "",
+            started(role),
+            ", ".join(f"`{name}`" for name in role.needs),
+            ", ".join(f"`{alias}`" for alias in role.aliases),
+        ]
+        for role in ROLES
+    ]
+    return table(["role", "of", "started", "needs", "older name"], rows)
+
+
+def started(role: RoleEntry) -> str:
+    """When and where the daemons of a role start."""
+    if role.main is None:
+        return "" if role.engine is None else "not supported yet"
+    if role.engine == HADOOP:
+        return "always"
+    where = f"next to each `{role.beside}`" if role.beside else "on the first host"
+    return f"with workloads of the engine; if no host has the role: {where}"
+
+
+def killable() -> str:
+    """The daemons that faults can kill: the loss, and how each recovers."""
+    rows = [
+        [f"`{role.name}`", str(role.engine), role.loss, RETURNS[role.returns]]
+        for role in ROLES
+        if role.returns is not None
+    ]
+    return table(["`role`", "of", "while it is down", "recovers"], rows)
+
+
 def records(*models: type[BaseModel]) -> str:
-    """Tables of stored records."""
+    """The tables of stored records."""
     parts = []
     for model in models:
         schema = model.model_json_schema(by_alias=True)
@@ -245,7 +289,7 @@ def records(*models: type[BaseModel]) -> str:
 
 
 def study_json() -> str:
-    """Types in ``study.json``."""
+    """The types in ``study.json``."""
     return records(
         record.StudyRecord,
         record.DesignRecord,
@@ -261,7 +305,7 @@ def decision_json() -> str:
 
 
 def trial_json() -> str:
-    """Types in ``trials/ID.json``."""
+    """The types in ``trials/ID.json``."""
     return records(
         record.Trial,
         record.Treatment,
@@ -275,7 +319,7 @@ def trial_json() -> str:
 
 
 def parquet() -> str:
-    """Columns of the Parquet files."""
+    """The columns of the Parquet files."""
     parts = []
     for title, schema in (("samples", sampler.SCHEMA), ("tasks", journal.TASKS_SCHEMA)):
         rows = [[f"`{field.name}`", str(field.type), COLUMNS[field.name]] for field in schema]
@@ -284,7 +328,7 @@ def parquet() -> str:
 
 
 def error_classes() -> Iterator[type[errors.WindtunnelError]]:
-    """All classes of ``windtunnel/errors.py`` but the base, by exit code."""
+    """All classes of ``windtunnel/errors.py`` except the base, by exit code."""
     found = [
         member
         for _, member in inspect.getmembers(errors, inspect.isclass)
@@ -294,26 +338,26 @@ def error_classes() -> Iterator[type[errors.WindtunnelError]]:
 
 
 def exit_codes() -> str:
-    """Exit codes with the class, the words that lead the message, and the meaning."""
-    rows = [["0", "", "", "Done."]]
+    """Exit codes with the start of the message, the class and the meaning."""
+    rows = [["0", "", "", "Success."]]
     for member in error_classes():
         if member is errors.TrialInvalidError:
             continue  # never ends a command
         about = plain(inspect.getdoc(member) or "").split("\n\n")[0]
         rows.append([str(member.exit_code), f"`{member.title}:`", f"`{member.__name__}`", about])
-    bug = "A fault of Windtunnel's. The traceback is in a file that the message names."
+    bug = "A bug in Windtunnel. The message contains the path of a file with the traceback."
     rows.append([str(command_line.UNEXPECTED), "`unexpected error:`", "", bug])
     rows.sort(key=lambda row: int(row[0]))
     return table(["exit code", "the message begins with", "class", "meaning"], rows)
 
 
 def invalid_trial() -> str:
-    """The one error that ends no command."""
+    """The only error that does not end a command."""
     return plain(inspect.getdoc(errors.TrialInvalidError) or "")
 
 
 def hadoop_commands() -> str:
-    """What ``windtunnel exec`` knows."""
+    """The commands that ``windtunnel exec`` accepts."""
     families: dict[str, list[str]] = {}
     for first, second in COMMANDS:
         families.setdefault(first, []).append(f"`{second}`")
@@ -334,10 +378,12 @@ PARTS: dict[str, Callable[[], str]] = {
     "decision.json": decision_json,
     "trial json": trial_json,
     "parquet columns": parquet,
+    "metrics": metrics,
     "exit codes": exit_codes,
     "invalid trial": invalid_trial,
     "messages": messages,
     "hadoop commands": hadoop_commands,
+    "what can be killed": killable,
 }
 _PART = re.compile(r"(<!-- generated: (?P<name>[^>]+) -->\n).*?(<!-- end of (?P=name) -->)", re.S)
 
@@ -346,16 +392,16 @@ _WORKLOAD = "workload "
 
 
 def part(name: str) -> str:
-    """A generated part by its name."""
+    """The generated part with a name."""
     if name.startswith(_WORKLOAD):
-        # these pages lie a folder deeper
+        # the pages of workloads are in a subfolder
         made = workload_part(name.removeprefix(_WORKLOAD))
         return made.replace("](study-file.md", "](../study-file.md")
     return PARTS[name]()
 
 
 def fresh(text: str) -> str:
-    """A document with its generated parts made anew."""
+    """A document with its generated parts generated again."""
     return _PART.sub(lambda m: f"{m[1]}\n{part(m['name'])}\n\n{m[3]}", text)
 
 
@@ -366,7 +412,7 @@ def documents() -> list[Path]:
 
 
 def main() -> int:
-    """Write the documents, or only compare them."""
+    """Write the documents, or only check them."""
     stale = []
     for path in documents():
         text = path.read_text(encoding="utf-8")
@@ -376,7 +422,7 @@ def main() -> int:
             if "--check" not in sys.argv:
                 path.write_text(made, encoding="utf-8")
     for name in stale:
-        print(f"{name}: {'not fresh' if '--check' in sys.argv else 'written'}")
+        print(f"{name}: {'not up to date' if '--check' in sys.argv else 'written'}")
     return 1 if stale and "--check" in sys.argv else 0
 
 

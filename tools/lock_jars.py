@@ -1,17 +1,17 @@
-"""Regenerate the lock files of Hadoop and of the engines beside it with jgo.
+"""Regenerate the lock files of Hadoop and of the other engines with jgo.
 
     python tools/lock_jars.py                 # all of them
     python tools/lock_jars.py hadoop-3.5      # one, by the name of its specification
 
-A specification is ``windtunnel/engines/ENGINE/locks/NAME.toml``. Engines beside Hadoop get no
-jars of Hadoop: they run with those of the cluster. With ``tree = false`` below ``[lock]`` the
-coordinates are all there is, without anything they depend on.
+A specification is ``windtunnel/engines/ENGINE/locks/NAME.toml``. Other engines get no jars
+of Hadoop: they run with those of the cluster. With ``tree = false`` below ``[lock]`` only the
+coordinates are locked, without their dependencies.
 
 Needs the network and some minutes each: jgo resolves the whole dependency
 tree in Python. The result is jgo's own lock file with two more keys per jar,
 which jgo ignores: ``size`` (bytes, for progress and the free-space check) and
 ``folder``: ``client-lib`` for jars that only clients submit (``NAME-clients.toml``), ``plugin``
-for those that a daemon loads apart from its own (``NAME-plugin.toml``).
+for those that a daemon loads separately (``NAME-plugin.toml``).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from jgo.maven import MavenContext
 ENGINES = Path(__file__).parents[1] / "windtunnel" / "engines"
 HADOOP = "org.apache.hadoop"
 FOLDERS = {"clients": "client-lib", "plugin": "plugin"}
-"""End of a specification's name -> folder of its jars; they are locked without a tree."""
+"""Suffix of a specification -> folder of its jars, which are locked without dependencies."""
 
-# Natives are kept for Linux and macOS on x86_64 and aarch64, and for nothing else.
+# Native libraries are kept only for Linux and macOS on x86_64 and aarch64.
 DROPPED_CLASSIFIERS = {"linux-riscv64"}
 
 
@@ -69,7 +69,7 @@ def lock(spec: Path, repo_cache: Path) -> dict[str, Any]:
             found.dependencies += lock_alone(builder, EnvironmentSpec.load(more))
         folders += [folder] * (len(found.dependencies) - len(folders))
     document: dict[str, Any] = found._to_dict()
-    document["metadata"].pop("generated", None)  # the same input gives the same file
+    document["metadata"].pop("generated", None)  # so that equal input results in equal files
     jars = zip(document["dependencies"], found.dependencies, strict=True)
     for folder, (entry, jar) in zip(folders, jars, strict=True):
         entry["size"] = path_of(context, jar).stat().st_size
@@ -82,7 +82,7 @@ def lock(spec: Path, repo_cache: Path) -> dict[str, Any]:
 
 
 def resolved(builder: EnvironmentBuilder, spec: Path) -> LockFile:
-    """The jars of a specification with all that they depend on, if it asks for that."""
+    """The jars of a specification, with their dependencies if it requires them."""
     wanted = EnvironmentSpec.load(spec)
     if tomllib.loads(spec.read_text(encoding="utf-8")).get("lock", {}).get("tree", True):
         return builder.resolve_lockfile(wanted)
@@ -95,18 +95,18 @@ def resolved(builder: EnvironmentBuilder, spec: Path) -> LockFile:
 
 
 def lock_alone(builder: EnvironmentBuilder, spec: EnvironmentSpec) -> list[LockedDependency]:
-    """The jars of ``spec`` themselves, without anything they depend on."""
+    """The jars of ``spec``, without their dependencies."""
     return [LockedDependency.from_dependency(d) for d in builder.spec_to_dependencies(spec)]
 
 
 def path_of(context: MavenContext, jar: LockedDependency) -> Path:
-    """Where the jar lies in the local repository."""
+    """The path of the jar in the local repository."""
     component = context.project(jar.groupId, jar.artifactId).at_version(jar.version)
     return Path(component.artifact(jar.classifier or "", jar.packaging).resolve())
 
 
 def sort_key(entry: dict[str, Any]) -> tuple[str, ...]:
-    """Folder, then coordinates: a stable order, so that diffs show only what changed."""
+    """The folder, then the coordinates: a stable order, so that diffs show only changes."""
     return (
         entry.get("folder", ""),
         entry["groupId"],
@@ -117,7 +117,7 @@ def sort_key(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Write ``NAME.lock.toml`` for the specifications that were asked for."""
+    """Write ``NAME.lock.toml`` for the given specifications."""
     known = specifications()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", help=f"of: {', '.join(known)} (default: all)")

@@ -1,10 +1,10 @@
-"""Regenerate the dictionary of Hadoop's properties from the *-default.xml in its jars.
+"""Regenerate the dictionary of Hadoop's properties from the *-default.xml files in its jars.
 
     python tools/refresh_hadoop_properties.py FOLDER...
 
-FOLDER holds the jars of one Hadoop version (searched downwards), for example the
-``lib`` folder that ``windtunnel`` made in its cache. One JSON file per line (3.5, 3.4)
-is written: site file -> property -> default value, without the descriptions.
+FOLDER contains the jars of one Hadoop version (also in subfolders), for example the ``lib`` folder
+in the cache of ``windtunnel``. The tool writes one JSON file per release line (3.5, 3.4): site file
+-> property -> default value, without the descriptions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 TARGET = Path(__file__).parents[1] / "windtunnel" / "catalogue" / "hadoop_properties"
-# In this order: a property that stands in two files belongs to the first.
+# In this order: a property that is in two files belongs to the first.
 SOURCES = {
     "hdfs-site.xml": ("hadoop-hdfs", "hdfs-default.xml"),
     "yarn-site.xml": ("hadoop-yarn-common", "yarn-default.xml"),
     "mapred-site.xml": ("hadoop-mapreduce-client-core", "mapred-default.xml"),
     "core-site.xml": ("hadoop-common", "core-default.xml"),
 }
-# Properties that the default files only mention in comments or not at all.
+# Properties that the default files contain only in comments or not at all.
 UNLISTED = {
     "mapred-site.xml": {
         "mapreduce.map.java.opts": "",
@@ -59,7 +59,7 @@ def jar_of(folders: list[Path], artifact: str) -> tuple[Path, str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the dictionary of the version whose jars lie in the folders."""
+    """Write the dictionary of the version of the jars in the folders."""
     folders = [Path(argument) for argument in arguments]
     sites: dict[str, dict[str, str]] = {}
     seen: set[str] = set()
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> None:
         sites[site] = {name: found[name] for name in sorted(found) if name not in seen}
         seen |= set(found)
     if len(versions) != 1:
-        raise SystemExit(f"jars of several versions: {', '.join(sorted(versions))}")
+        raise SystemExit(f"the jars have several versions: {', '.join(sorted(versions))}")
     version = versions.pop()
     path = TARGET / f"{version.rpartition('.')[0]}.json"
     document = {"hadoop": version, "sites": sites}
