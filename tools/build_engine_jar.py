@@ -31,9 +31,14 @@ HASH = "io/windtunnel/sources.sha256"
 
 
 def sources(engine: str) -> list[Path]:
-    """The Java sources of an engine; key-value stores have common sources."""
+    """The Java sources of an engine and their data; key-value stores have common sources."""
     folders = [engine, "ycsb"] if engine in STORES else [engine]
-    return [path for name in folders for path in sorted((HOME / name / "java").rglob("*.java"))]
+    return [
+        path
+        for name in folders
+        for kind in ("*.java", "*.gz")
+        for path in sorted((HOME / name / "java").rglob(kind))
+    ]
 
 
 def source_hash(engine: str) -> str:
@@ -50,12 +55,23 @@ def build(compiler: str, engine: str, folder: Path) -> Path:
         libs.insert(0, f"{ensure_shipped(line.lock).lib}/*")
     with tempfile.TemporaryDirectory() as work:
         command = [compiler, "-nowarn", "-proc:none", "-g:source,lines", "--release", "17"]
-        command += ["-d", work, "-cp", ":".join(libs), *map(str, sources(engine))]
+        command += [
+            "-d",
+            work,
+            "-cp",
+            ":".join(libs),
+            *(str(p) for p in sources(engine) if p.suffix == ".java"),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(done.stdout + done.stderr)
         classes = sorted(Path(work).rglob("*.class"))
         entries = {str(path.relative_to(work)): path.read_bytes() for path in classes}
+    entries |= {
+        str(path.relative_to(HOME / engine / "java")): path.read_bytes()
+        for path in sources(engine)
+        if path.suffix == ".gz"
+    }
     entries[HASH] = source_hash(engine).encode()
     return write_jar(folder / f"windtunnel-{engine}.jar", entries, zipfile.ZIP_DEFLATED)
 

@@ -97,6 +97,7 @@ def deployment() -> Iterator[Any]:
         processes=lambda: {name: p.pid for name, p in daemons.running.items()},
         check_alive=daemons.check_alive,
         engines={},
+        pool=None,
         layout=SimpleNamespace(
             properties=lambda: {"dfs.namenode.heartbeat.recheck-interval": "2000"},
             placements=[

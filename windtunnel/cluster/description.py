@@ -15,7 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from windtunnel.cluster.hosts import Count, Guest, HostClass, Name, Part
 from windtunnel.cluster.quantity import ByteSize, Duration, LinkRate
@@ -112,7 +118,10 @@ class Storage(Part):
 
 
 class Software(Part):
-    """Versions. ``hadoop`` is a line ("3.5"), an exact version ("3.5.0") or "unknown"."""
+    """Versions. ``hadoop`` is a line ("3.5"), an exact version ("3.5.0") or "unknown".
+
+    ``task_start`` is how the JVMs of MapReduce start: ``stock``, or ``warm`` before the phase.
+    """
 
     hadoop: Version = "3.5"
     distribution: Version | None = None
@@ -120,6 +129,15 @@ class Software(Part):
     os: Version | None = None
     hypervisor: Version | None = None
     engines: dict[str, Version] = Field(default_factory=dict)
+    task_start: Literal["stock", "warm"] = "stock"
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Plain data; existing fingerprints contain no ``task_start``."""
+        found: dict[str, Any] = serialise(self)
+        if self.task_start == "stock":
+            found.pop("task_start", None)
+        return found
 
 
 @dataclass(frozen=True)

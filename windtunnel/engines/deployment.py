@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -15,7 +15,7 @@ from windtunnel.engines.faults import Faulty
 from windtunnel.engines.running import Running
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import Host
-from windtunnel.results.record import Phase
+from windtunnel.results.record import Metric, Phase
 from windtunnel.results.sample import Sample, Source
 
 T = TypeVar("T")
@@ -40,6 +40,13 @@ class JobRun:
     notes: Sequence[str] = ()
     output: str = ""
     samples: Sequence[Sample] = ()
+
+    def with_metrics(self, metrics: Mapping[str, Metric]) -> JobRun:
+        """The same job with additional metrics of its phase."""
+        if not metrics:
+            return self
+        both = {**self.phase.metrics, **metrics}
+        return replace(self, phase=self.phase.model_copy(update={"metrics": both}))
 
 
 @dataclass(frozen=True)
@@ -212,6 +219,17 @@ class Deployment(ABC):
         Raises DeploymentError or SetupError, TrialInvalidError where none can run.
         """
         raise TrialInvalidError("no engine can run in this deployment")
+
+    def before_phase(self) -> None:
+        """Prepare what a phase uses and no trial measures, such as warm JVMs.
+
+        Raises DeploymentError if it fails.
+        """
+        return
+
+    def phase_metrics(self) -> Mapping[str, Metric]:
+        """Numbers of the deployment about the phase that :meth:`before_phase` has prepared."""
+        return {}
 
     def unshaped(self) -> AbstractContextManager[None]:
         """A context without limits of the hosts, for what is not measured.

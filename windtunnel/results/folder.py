@@ -16,8 +16,9 @@ Layout::
 
 ``samples`` columns: ``trial``, ``t`` (epoch s), ``host``, ``metric``, ``unit``, ``value``.
 ``tasks`` columns: ``trial``, ``phase``, ``task``, ``attempt``, ``type`` (MAP, REDUCE),
-``status``, ``host``, ``started_at``, ``finished_at``, ``map_finished_at``,
-``shuffle_finished_at``, ``sort_finished_at`` (epoch s, null where they do not apply),
+``status``, ``host``, ``started_at`` (launch of the container), ``work_started_at`` (first record
+or first fetch), ``finished_at``, ``map_finished_at``, ``shuffle_finished_at``,
+``sort_finished_at`` (epoch s, null where they do not apply or are unknown),
 ``locality``, ``speculative``; and the counters of the attempt (null if the history lacks them;
 older folders lack the columns): ``input_records``, ``input_bytes`` (from HDFS, or a reducer's
 shuffle), ``output_records``, ``output_bytes`` (a map's, before compression),

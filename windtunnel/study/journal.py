@@ -41,6 +41,7 @@ TASKS_SCHEMA = pa.schema(
         ("status", pa.string()),
         ("host", pa.string()),
         ("started_at", pa.float64()),
+        ("work_started_at", pa.float64()),
         ("finished_at", pa.float64()),
         ("map_finished_at", pa.float64()),
         ("shuffle_finished_at", pa.float64()),

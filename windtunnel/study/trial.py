@@ -136,11 +136,13 @@ def _run(
         with deployment.unshaped():
             workload.prepare(deployment, execution)
         for phase in workload.phases():
+            _prepare_phase(deployment, execution)
             if plan.protocol.cache == "drop" and not phase.endswith(WARM):
                 _drop_caches(deployment)
             around.on_phase(phase)
             injector.phase_begins(phase)
-            execution.runs[phase] = workload.run_phase(phase, deployment, execution)
+            run = workload.run_phase(phase, deployment, execution)
+            execution.runs[phase] = run.with_metrics(deployment.phase_metrics())
             injector.phase_ended(phase)
             if around.after_phase is not None:
                 around.after_phase(phase, deployment, execution)
@@ -163,6 +165,13 @@ def _run(
     return Outcome(
         verdict, execution.runs, bool(left), fate if injector.injected else None, left=left
     )
+
+
+def _prepare_phase(deployment: Deployment, execution: Execution) -> None:
+    """Prepare a phase; the time that this takes does not count towards the limit of the trial."""
+    began = time.monotonic()
+    deployment.before_phase()
+    execution.deadline_s += time.monotonic() - began
 
 
 def failed_trial(

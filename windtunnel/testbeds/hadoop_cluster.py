@@ -27,9 +27,12 @@ from windtunnel.engines.hadoop.client import JobClient
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES, Layout, Placement
+from windtunnel.engines.hadoop.pool import STOCK_STARTS, WARM_STARTS, Pool, Starts
+from windtunnel.engines.hadoop.start_up import ContainerLogs
 from windtunnel.engines.hadoop.transfer import Transfer
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import homes_in_use
+from windtunnel.engines.running import Running
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.isolation.confine import Place
@@ -37,12 +40,15 @@ from windtunnel.hosts.isolation.folders import make_private, write_below
 from windtunnel.hosts.isolation.policy import Isolation, confined
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
+from windtunnel.results.metrics import numbers
+from windtunnel.results.record import Metric
 from windtunnel.testbeds.base import Notify
 from windtunnel.testbeds.hadoop_faults import HadoopFaults
 from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.web_proxy import WebServer
 
 _READY_LIMIT_S = 120.0
+_FILL_LIMIT_S = 900.0
 
 
 class HadoopDeployment(HadoopCluster):
@@ -79,6 +85,8 @@ class HadoopDeployment(HadoopCluster):
         self.took_s: dict[str, float] = {}
         self.faulty = HadoopFaults(self)
         self.engines: dict[str, Engine] = {}
+        self.pool: Pool | None = None
+        self._starts = Starts()
 
     @abstractmethod
     def place(self) -> list[Placement]:
@@ -104,6 +112,7 @@ class HadoopDeployment(HadoopCluster):
         return {
             "isolation": self.isolation.facts(),
             **self.installed.facts(),
+            "start": self.cluster.software.task_start,
             "engine_settings": {
                 name: text_of(value)
                 for name, value in self.cluster.settings.items()
@@ -156,8 +165,13 @@ class HadoopDeployment(HadoopCluster):
         self.layout = self.plan(placements)
         self.daemons = Daemons(self.layout, self.hosts_file, self.shared)
         self.daemons.write_settings()
+        if self.cluster.software.task_start == "warm":
+            self.pool = Pool(self.daemons)
+            self.pool.prepare()
         self.note_placement()
         self.daemons.start()
+        if self.pool:
+            self.pool.start()
         self.daemons.wait_ready(_READY_LIMIT_S, self.notify)
         self.took_s["daemons"] = time.monotonic() - began - self.took_s["hosts"]
         addresses = {host.name: host.address for host in self.hosts}
@@ -165,7 +179,8 @@ class HadoopDeployment(HadoopCluster):
         self.files = WebHdfs(namenode, addresses, self.hosts[0])
         history = self.layout.address("mapreduce.jobhistory.webapp.address")
         host = self.hosts[0]
-        self.history = History(history, self.files, host, check_alive=self.check_alive)
+        logs = ContainerLogs(lambda: [p.container_logs for p in self.layout.placements])
+        self.history = History(history, self.files, host, check_alive=self.check_alive, logs=logs)
         self.jobs = JobClient(self.daemons, self.client)
         self.transfers = Transfer(self.daemons, self.client)
         binding = self.layout.binding(self.hosts[0].address)
@@ -265,15 +280,32 @@ class HadoopDeployment(HadoopCluster):
         if not self.supervisor.alive:
             raise DeploymentError("the supervisor of the daemons has died, which ends the daemons")
         self.daemons.check_alive()
-        for engine in list(self.engines.values()):
-            engine.check_alive()
+        for part in self._other_daemons():
+            part.check_alive()
 
     def processes(self) -> Mapping[str, int]:
         """Process id of every daemon by its name."""
         found = dict(self.daemons.processes())
-        for engine in list(self.engines.values()):
-            found |= engine.processes()
+        for part in self._other_daemons():
+            found |= part.processes()
         return found
+
+    def _other_daemons(self) -> list[Running]:
+        return [*self.engines.values(), *([self.pool] if self.pool else [])]
+
+    def before_phase(self) -> None:
+        """Fill the pool of warm JVMs, if the cluster has one, without the limits of the hosts."""
+        if self.pool is not None:
+            with self.unshaped():
+                self.pool.fill(_FILL_LIMIT_S)
+            self._starts = self.pool.starts()
+
+    def phase_metrics(self) -> Mapping[str, Metric]:
+        """The numbers of warm and stock starts since :meth:`before_phase`."""
+        if self.pool is None:
+            return {}
+        done = self.pool.starts() - self._starts
+        return numbers({WARM_STARTS: done.warm, STOCK_STARTS: done.stock})
 
     def close(self) -> None:
         """End all processes and remove all files except the logs."""

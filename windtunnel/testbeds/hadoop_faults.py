@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from windtunnel.engines.engine import Engine
     from windtunnel.engines.hadoop.daemons import Daemons
     from windtunnel.engines.hadoop.layout import Layout
+    from windtunnel.engines.hadoop.pool import Pool
     from windtunnel.hosts.local import SupervisorClient
 
 _END_S = 10.0
@@ -39,6 +40,7 @@ class RunningCluster(Protocol):
     layout: Layout
     daemons: Daemons
     engines: dict[str, Engine]
+    pool: Pool | None
     supervisor: SupervisorClient
 
     def processes(self) -> Mapping[str, int]:
@@ -152,8 +154,9 @@ class HadoopFaults(Faulty):
             time.sleep(_STEP_S)
 
     def _release(self, names: list[str]) -> list[Process]:
-        engines = list(self.deployment.engines.values())
-        owners: list[Running] = [self.deployment.daemons, *engines]
+        owners: list[Running] = [self.deployment.daemons, *self.deployment.engines.values()]
+        if self.deployment.pool:
+            owners.append(self.deployment.pool)
         found = [process for owner in owners for process in owner.release(names)]
         if len(found) < len(names) or not found:
             raise DeploymentError(f"{', '.join(names) or 'no daemon'} does not run")
@@ -164,12 +167,16 @@ class HadoopFaults(Faulty):
     def _start(self, names: list[str]) -> None:
         """Start daemons that were killed, the masters first."""
         for name in ROLES.in_start_order(names):
-            self._since[name] = time.time()
-            self._owner(name).restart(name)
+            owner = self._owner(name)
+            if owner is not self.deployment.pool:  # nothing registers with a pool
+                self._since[name] = time.time()
+            owner.restart(name)
 
     def _owner(self, name: str) -> Running:
-        """The engine that starts a daemon, or Hadoop."""
+        """The engine that starts a daemon, or the pool of warm JVMs, or Hadoop."""
         role, _, host = name.partition("@")
+        if self.deployment.pool and self.deployment.pool.plays(name):
+            return self.deployment.pool
         for engine in list(self.deployment.engines.values()):
             if host in engine.placed(self.deployment.layout.cluster).get(role, ()):
                 return engine

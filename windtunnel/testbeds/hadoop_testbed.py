@@ -6,7 +6,7 @@ import re
 import shutil
 import time
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
@@ -22,6 +22,7 @@ from windtunnel.engines.engine import line_of as engine_line
 from windtunnel.engines.faults import Part
 from windtunnel.engines.hadoop import releases
 from windtunnel.engines.hadoop.layout import ADDRESSES
+from windtunnel.engines.hadoop.pool import pool_note
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
@@ -73,6 +74,21 @@ class HadoopTestbed(Testbed, Generic[D]):
             [*found.impossible, *([refused] if refused else [])],
             [*found.unrealised, *([caveat] if caveat and not refused else [])],
         )
+
+    def pool_notes(self, cluster: Cluster, settings: Mapping[str, object]) -> list[str]:
+        """The size of the pool of warm JVMs, if the description has warm starts.
+
+        Parameters
+        ----------
+        settings:
+            The settings of the NodeManagers and of the jobs.
+        """
+        if cluster.software.task_start == "stock":
+            return []
+        texts = {name: str(value) for name, value in settings.items()}
+        workers = len(cluster.nodes_with("nodemanager"))
+        free = psutil.virtual_memory().available
+        return [pool_note(texts, workers, cluster.software.hadoop, free)]
 
     def _refuse_open(self, unguarded: Sequence[str]) -> None:
         found = self.isolation

@@ -18,6 +18,7 @@ from windtunnel.engines.hadoop.layout import (
     Layout,
     Placement,
     Surroundings,
+    container_memory_mb,
     plan_layout,
 )
 from windtunnel.errors import DeploymentError
@@ -115,6 +116,13 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
             unrealised.append("storage.file_system: data is on the file system of this machine")
         if cluster.network is not None:
             unrealised.append("network: all hosts use the loopback interface, without limits")
+        memory = container_memory_mb(
+            psutil.cpu_count() or 1,
+            psutil.virtual_memory().total,
+            max(1, len(cluster.nodes_with("nodemanager"))),
+        )
+        own: dict[str, object] = {"yarn.nodemanager.resource.memory-mb": memory}
+        unrealised += self.pool_notes(cluster, {**own, **cluster.settings})
         return self.isolated(Realisation(impossible, unrealised))
 
     def can_drop_caches(self) -> bool:

@@ -237,6 +237,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "cache rule": ("cache", {"study": {"protocol": {"cache": "drop"}}}),
     "cache state": ("cache", {"edit": _dropped}),
     "replication": ("replication", {"study": {"cluster": {"storage": {"replication": 2}}}}),
+    "warm starts": (
+        "task-start",
+        {"study": {"cluster": {"software": {"task_start": "warm"}}}},
+    ),
     "other checks": ("verdict-rules", {"edit": _unchecked}),
     "invalidation": ("verdict-rules", {"study": {"protocol": {"invalidate": {"load": 4.0}}}}),
     "two things": (

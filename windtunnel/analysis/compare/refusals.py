@@ -140,6 +140,21 @@ def machines(p: Pairing) -> Iterator[Refusal]:
         yield Refusal("machine", f"measured on different machines: {listed(said)}")
 
 
+def task_start(p: Pairing) -> Iterator[Refusal]:
+    """Warm starts leave out most of the start-up of tasks, which a stock start includes."""
+    said: dict[str, None] = {}
+    for m in p.matched:
+        a, b = (
+            described(side, treatment).get("software.task_start", "stock")
+            for side, treatment in ((p.a, m.treatment), (p.b, m.other))
+        )
+        if a != b:
+            said[f"{a} against {b}"] = None
+    if said:
+        text = f"start of tasks: {listed(list(said))}; a stock start includes the start-up of JVMs"
+        yield Refusal("task-start", text)
+
+
 def cache(p: Pairing) -> Iterator[Refusal]:
     """Warm caches measure memory, dropped caches measure disks."""
     a, b = (s.results.study.protocol.cache for s in (p.a, p.b))
@@ -193,6 +208,7 @@ REFUSALS: tuple[Rule, ...] = (
     workload_parameters,
     replication,
     machines,
+    task_start,
     cache,
     verdict_rules,
     several_changes,
@@ -206,6 +222,7 @@ IDS = (
     "workload-parameters",
     "replication",
     "machine",
+    "task-start",
     "cache",
     "verdict-rules",
     "several-changes",

@@ -37,8 +37,9 @@ _COUNTED = dict.fromkeys({**_MAP, **_REDUCE})
 def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
     """Task attempts of a ``.jhist`` text.
 
-    Yields rows with the columns of the ``tasks`` Parquet file except ``trial``; events of
-    unknown kinds and a truncated last line are ignored.
+    Yields rows with the columns of the ``tasks`` Parquet file except ``trial``, and with
+    ``container``, the id of the container (None if unknown). Events of unknown kinds and a
+    truncated last line are ignored.
     """
     started: dict[str, dict[str, Any]] = {}
     for line in text.splitlines():
@@ -78,7 +79,9 @@ def _attempt_row(
         "type": "MAP" if is_map else "REDUCE",
         "status": "SUCCEEDED" if kind in _FINISHED else event.get("status", "FAILED"),
         "host": host,
+        "container": start.get("containerId") if began else None,
         "started_at": began / 1e3 if began else None,
+        "work_started_at": None,
         "finished_at": event["finishTime"] / 1e3,
         "map_finished_at": _seconds(event.get("mapFinishTime")),
         "shuffle_finished_at": _seconds(event.get("shuffleFinishTime")),

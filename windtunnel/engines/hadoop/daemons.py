@@ -38,7 +38,8 @@ class Daemons(Running):
     """The daemons of one deployment.
 
     ``out`` names the hosts whose workers are out of service, ``masters`` queries the status of
-    the cluster.
+    the cluster. ``java_homes`` has the ``JAVA_HOME`` of the containers of hosts where it is not
+    that of the daemons.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ class Daemons(Running):
         self.shared = shared
         self.out: set[str] = set()
         self.masters = Masters(lambda: self.layout)
+        self.java_homes: dict[str, Path] = {}
 
     @property
     def client_conf(self) -> Path:
@@ -132,7 +134,10 @@ class Daemons(Running):
             options=(f"-Dproc_{role}",),
             binding=self.layout.binding(host.address),
         )
-        env = {"JAVA_HOME": str(software.java.parent.parent)}
+        home = software.java.parent.parent
+        if role == "nodemanager":  # containers have it from their NodeManager
+            home = self.java_homes.get(host.name, home)
+        env = {"JAVA_HOME": str(home)}
         log = host.logs / f"{role}{suffix}.log"
         self.running[name] = host.spawn(ProcessSpec(name, argv, log, host.root, env))
 

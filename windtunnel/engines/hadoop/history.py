@@ -25,6 +25,7 @@ from windtunnel.engines.hadoop.job_counters import (
     SHUFFLE_TIME,
     SPECULATIVE_ATTEMPTS,
 )
+from windtunnel.engines.hadoop.start_up import ContainerLogs, start_metrics
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.job_metrics import (
     CLIENT_OVERHEAD,
@@ -58,6 +59,8 @@ class History:
         The common parent folder of all history files.
     check_alive:
         Called while waiting; raises if a daemon has died.
+    logs:
+        The logs of the containers; without them, the start-up of tasks is unknown.
     """
 
     def __init__(
@@ -67,7 +70,9 @@ class History:
         host: Host,
         folder: str = HISTORY_FOLDER,
         check_alive: Callable[[], None] = lambda: None,
+        logs: ContainerLogs | None = None,
     ) -> None:
+        self._logs = logs
         self._folder = folder
         self._check_alive = check_alive
         self._base = f"http://{address[0]}:{address[1]}/ws/v1/history/mapreduce/jobs"
@@ -143,7 +148,10 @@ class History:
 
     def _attempts(self, job_id: str, phase: str) -> Iterator[dict[str, Any]]:
         text = self._history_file(job_id)
-        return parse_attempts(text, phase) if text else iter(())
+        for row in parse_attempts(text, phase) if text else ():
+            if self._logs and row["container"]:
+                row["work_started_at"] = self._logs.work_started_at(row["container"])
+            yield row
 
     def _history_file(self, job_id: str) -> str:
         """Text of the job's ``.jhist``, from its current folder.
@@ -206,6 +214,7 @@ def _metrics(
     if tasks:  # without tasks these are unknown, not 0
         found[SPECULATIVE_ATTEMPTS] = _speculative(tasks)
         found |= _task_times(tasks)
+        found |= start_metrics(tasks)
         found[MAP_SPILLED] = _spilled(tasks, "MAP")
         found[REDUCE_SPILLED] = _spilled(tasks, "REDUCE")
     return numbers(found)

@@ -295,6 +295,9 @@ def _shared_settings(layout: Layout, around: Surroundings, workers: int) -> dict
         # One second between heartbeats is negligible in a job of an hour, but a third of these
         # small jobs: start-up has to shrink with the data (docs/decisions/0009).
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
+        # The same holds for the application master, which requests containers in one of its
+        # heartbeats to the ResourceManager and gets them in the next.
+        "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "200",
         # The same holds for the wait of 400 ms if a file is closed before its DataNode has
         # reported the last block, which happens to every fourth small file here.
         "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",

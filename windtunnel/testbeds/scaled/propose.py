@@ -38,6 +38,7 @@ from windtunnel.testbeds.scaled.similarity import (
     busiest_s,
     similarity,
     sizes,
+    start_cpu_s,
 )
 from windtunnel.testbeds.scaled.tasks import MIB, number, tasks_of
 
@@ -293,7 +294,7 @@ def _starts_s(load: Load, cluster: Cluster, size: Size) -> float:
         tasks = math.ceil(load.data_bytes / tasks_of(cluster).block_bytes)
         tasks += load.reduces or number(cluster, "mapreduce.job.reduces", 1)
     jobs = max(1, len(load.phases))
-    return jobs * (JOB_S + tasks * JVM_START_S / size.cores)
+    return jobs * (JOB_S + tasks * start_cpu_s(cluster) / size.cores)
 
 
 def _data(

@@ -24,6 +24,8 @@ MATCH, NEAR = 0.10, 0.30
 # CPU seconds from the launch of the container of a task to its first record, on a separate core:
 # about two, measured on a machine with two cores and Java 17 (docs/decisions/0010).
 JVM_START_S = 2.0
+# The same if a waiting JVM runs the container (docs/decisions/0032).
+WARM_START_S = 0.4
 # CPU time per byte that a task moves: a tuned TeraSort of 1 GB took 56-63 CPU s (field notes) and
 # moves four bytes per byte of data. It is an estimate for fractions and plans, never a result.
 CPU_S_PER_BYTE = 60e-9 / 4
@@ -105,9 +107,13 @@ class Size:
         return max(disk, cpu * max(self.per_core, 1.0 / self.rate_of_task))
 
     def start_s(self, tasks: int | None = None) -> float:
-        """Seconds to start the JVM of a task if all slots (or fewer ``tasks``) start together."""
+        """Seconds to start a task if all slots (or fewer ``tasks``) start together.
+
+        A model may use waiting JVMs; at full size JVMs always start with their tasks.
+        """
         at_once = min(self.slots, tasks or self.slots) / self.cores
-        return JVM_START_S * max(at_once, 1.0 / self.rate_of_task)
+        start_s = JVM_START_S if self.rate == 1.0 else start_cpu_s(self.cluster)
+        return start_s * max(at_once, 1.0 / self.rate_of_task)
 
     @property
     def per_core(self) -> float:
@@ -118,6 +124,11 @@ class Size:
     def rate_of_task(self) -> float:
         """Cores of the machine that a single task can use: one, or the quota of its host."""
         return min(1.0, self.cores / len(self.hosts))
+
+
+def start_cpu_s(cluster: Cluster) -> float:
+    """CPU seconds to start a task of a model of ``cluster``."""
+    return WARM_START_S if cluster.software.task_start == "warm" else JVM_START_S
 
 
 def busiest_s(phase: PhaseLoad, size: Size) -> float:

@@ -36,7 +36,7 @@ from windtunnel.testbeds.scaled.propose import too_busy, too_large
 from windtunnel.testbeds.scaled.reconfigure import LiveDeployment, covers
 from windtunnel.testbeds.scaled.saturation import judge
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale, ScaledOptions
-from windtunnel.testbeds.scaled.scale_model import unknown_values, unshaped
+from windtunnel.testbeds.scaled.scale_model import scaled, unknown_values, unshaped
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
 _UNSHAPED_RUN = "'testbed: local' runs the same cluster without limits and without root"
@@ -116,6 +116,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
             free, cores = psutil.virtual_memory().available, psutil.cpu_count() or 1
             limits = (too_large(cluster, self.scale, free), too_busy(cluster, self.scale, cores))
             unrealised += filter(None, limits)
+            unrealised += self.pool_notes(cluster, scaled(cluster, self.scale).settings)
         latency = cluster.network.latency if cluster.network else None
         for lack in lacks:
             if not lack.fatal and (latency or "netem" not in lack.what):

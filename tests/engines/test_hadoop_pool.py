@@ -1,0 +1,158 @@
+"""Warm starts: which JVMs wait, with which options, and how a launch reaches them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import threading
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.engines.test_hadoop_layout import layout_of
+from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.pool import (
+    JVM_BYTES,
+    Pool,
+    Starts,
+    Status,
+    fitted,
+    launch_options,
+    pool_note,
+    pool_sizes,
+)
+from windtunnel.hosts.local import LocalHost
+
+SETTINGS = {
+    "mapreduce.admin.map.child.java.opts": "-Da=$NM_HOST --add-opens=x -cp /lib/*:$CLASSPATH:/own",
+    "yarn.app.mapreduce.am.admin-command-opts": "-XX:+UseSerialGC",
+}
+
+
+def test_a_task_has_the_options_that_hadoop_gives_it() -> None:
+    found = launch_options("map", SETTINGS, "worker-1", "3.5")
+    # 0.8 of a default container of 1,024 MiB, rounded up
+    assert found == ("-Da=worker-1", "--add-opens=x", "-Xmx820m")
+
+    own = {"mapreduce.map.java.opts": "-Xmx256m -XX:+UseParallelGC"}
+    found = launch_options("map", SETTINGS | own, "worker-1", "3.5")
+    assert found[-2:] == ("-Xmx256m", "-XX:+UseParallelGC")
+
+    smaller = {"mapreduce.map.memory.mb": "320"}
+    assert launch_options("map", SETTINGS | smaller, "w", "3.5")[-1] == "-Xmx256m"
+
+
+def test_an_application_master_has_its_own_options() -> None:
+    found = launch_options("master", SETTINGS, "worker-1", "3.5")
+    assert found == ("-XX:+UseSerialGC", "-Xmx1024m")
+
+
+def test_a_wave_of_tasks_and_a_master_wait_on_each_host() -> None:
+    settings = {
+        "yarn.nodemanager.resource.memory-mb": "1280",
+        "mapreduce.map.memory.mb": "320",
+        "mapreduce.reduce.memory.mb": "320",
+        "mapreduce.job.reduces": "6",
+    }
+    assert pool_sizes(settings, 6, "3.5") == {"map": 4, "reduce": 1, "master": 1}
+    assert pool_sizes(settings, 2, "3.5") == {"map": 4, "reduce": 3, "master": 1}
+
+
+@given(
+    st.integers(1, 50),
+    st.integers(0, 50),
+    st.integers(1, 20),
+    st.integers(0, 64 << 30),
+)
+def test_waiting_jvms_fit_in_half_of_the_memory(
+    maps: int, reduces: int, workers: int, memory_bytes: int
+) -> None:
+    sizes = {"map": maps, "reduce": reduces, "master": 1}
+    found = fitted(sizes, workers, memory_bytes)
+    assert {**found, "map": maps} == sizes
+    assert 0 <= found["map"] <= maps
+    if found["map"]:
+        assert sum(found.values()) * workers * JVM_BYTES <= memory_bytes / 2
+
+
+def test_the_plan_names_what_memory_does_not_allow() -> None:
+    settings = {"yarn.nodemanager.resource.memory-mb": "4096"}
+    assert "memory does not allow" not in pool_note(settings, 3, "3.5", 64 << 30)
+    note = pool_note(settings, 3, "3.5", 6 << 30)
+    assert note.startswith("warm JVMs: 4 per worker (2 for maps, ")
+    assert note.endswith("memory does not allow the 4 maps of one wave")
+
+
+def test_the_status_of_a_keeper_is_read() -> None:
+    text = "serial 3\nfilled true\nwarm 5\nstock 2\nfailed 0\nwaiting 1 77 78\nwaiting 2 99\n"
+    assert Status.parse(text) == Status(3, True, Starts(5, 2), 0, [77, 78, 99])
+    assert Status.parse("") == Status(0, False, Starts(), 0, [])
+    assert Starts(5, 2) - Starts(3, 2) == Starts(2, 0)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """The script of a host whose stock java prints its arguments."""
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text('#!/bin/sh\necho "stock $*"\nexit 3\n')
+    java.chmod(0o755)
+    layout = layout_of(tmp_path / "hosts")
+    layout.software = replace(layout.software, java=java)
+    for placement in layout.placements:
+        name = placement.host.name
+        root, logs = tmp_path / "scratch" / name, tmp_path / "logs" / name
+        supervisor: Any = SimpleNamespace()
+        placement.host = LocalHost(name, "127.0.0.1", root, logs, supervisor)
+    pool = Pool(Daemons(layout, tmp_path / "names", tmp_path))
+    pool.prepare()
+    worker = next(p.host for p in layout.placements if p.host.name == "worker-1")
+    assert pool.daemons.java_homes["worker-1"] == pool.java_home(worker)
+    return pool.java_home(worker) / "bin" / "java"
+
+
+def launch(script: Path, answer: str | None) -> subprocess.CompletedProcess[str]:
+    """Start the script as a NodeManager does; a keeper gives the answer, None: there is none."""
+    folder = script.parents[2]
+
+    def keep() -> None:
+        with os.fdopen(os.open(folder / "requests", os.O_RDWR), "r+b", buffering=0) as requests:
+            pid = requests.readline().decode().strip()
+            with os.fdopen(os.open(folder / f"reply-{pid}", os.O_RDWR), "wb") as reply:
+                reply.write(f"{answer}\n".encode())
+
+    keeper = threading.Thread(target=keep)
+    if answer is not None:
+        (folder / "keeper").write_text(f"{os.getpid()}\n")
+        keeper.start()
+    done = subprocess.run(
+        [script, "-Xmx1m", "Main"], capture_output=True, text=True, timeout=20, check=False
+    )
+    if answer is not None:
+        keeper.join(20)
+    return done
+
+
+def test_a_launch_ends_with_the_exit_code_of_the_waiting_jvm(script: Path) -> None:
+    assert stat.S_ISFIFO((script.parents[2] / "requests").stat().st_mode)
+    done = launch(script, "143")
+    assert (done.returncode, done.stdout) == (143, "")
+
+
+def test_a_keeper_that_has_ended_keeps_no_launch_waiting(script: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (script.parents[2] / "keeper").write_text(f"{ended.pid}\n")
+    assert launch(script, None).returncode == 3
+
+
+@pytest.mark.parametrize("answer", ["stock", None])
+def test_without_a_waiting_jvm_the_stock_java_starts(script: Path, answer: str | None) -> None:
+    done = launch(script, answer)
+    assert (done.returncode, done.stdout) == (3, "stock -Xmx1m Main\n")

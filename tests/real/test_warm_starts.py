@@ -1,0 +1,153 @@
+"""Warm starts on real daemons: verified output, exit codes, kills of every part, nothing left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.real.conftest import remains, wait_for
+from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
+from windtunnel.engines.hadoop.pool import STOCK_STARTS, WARM_STARTS, Pool
+from windtunnel.engines.hadoop.start_up import START_SHARE, TASK_START
+from windtunnel.study.file import StudyFile
+from windtunnel.study.journal import open_journal
+from windtunnel.study.plan import make_plan
+from windtunnel.study.record import study_record
+from windtunnel.study.trial import run_trial
+from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
+
+CHANGES = {
+    "software.task_start": "warm",
+    "hosts.worker.count": 2,
+    "settings.yarn.nodemanager.resource.memory-mb": 3072,  # three tasks
+}
+PI = "org.apache.hadoop.examples.QuasiMonteCarlo"
+STUDY = """\
+study: warm
+cluster: local-3
+set: {software.task_start: warm}
+workloads:
+  terasort: {rows: 40000, maps: 2, reduces: 1, input_replication: 1, output_replication: 1}
+protocol: {rounds: 1, trial_time_limit: 5 min}
+"""
+
+
+@pytest.fixture(scope="module")
+def warm(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
+    """A cluster with warm starts, shared by these tests."""
+    with testbed.deploy(apply_overrides(load_cluster("local-3"), CHANGES)) as running:
+        yield running
+
+
+def pool_of(deployment: LocalDeployment) -> Pool:
+    assert deployment.pool is not None
+    return deployment.pool
+
+
+def running_tasks(deployment: LocalDeployment) -> list[psutil.Process]:
+    """The JVMs of the pool that run a container: they are in the folder of one."""
+    found = []
+    for keeper in pool_of(deployment).processes().values():
+        for child in psutil.Process(keeper).children():
+            with suppress(psutil.Error):
+                if "/container_" in child.cwd() and "task" in child.cmdline():
+                    found.append(child)
+    return found
+
+
+def test_terasort_runs_in_waiting_jvms_and_is_verified(
+    warm: LocalDeployment, tmp_path: Path
+) -> None:
+    located = load_text(STUDY, "study.yaml")
+    plan = make_plan(validate(StudyFile, located), located)
+    with open_journal(tmp_path / "results", study_record(plan)) as journal:
+        trial, broken = run_trial(plan, plan.round_slots(1)[0], 1, warm, journal)
+
+    assert trial.verdict.valid and not broken, trial.verdict.reason
+    for phase, tasks in zip(trial.phases, (2, 3, 2), strict=True):
+        # the application master and every task
+        assert phase.metrics[WARM_STARTS.name].value == 1 + tasks, phase.name
+        assert phase.metrics[STOCK_STARTS.name].value == 0, phase.name
+        assert phase.metrics[TASK_START.name].value > 0
+        assert 0 < phase.metrics[START_SHARE.name].value < 1
+    sort = trial.phases[1].metrics
+    # counters have nothing of the warm-up
+    assert 4e6 <= sort["hdfs_bytes_read"].value < 4.1e6
+    assert sort["map_input_records"].value == 40_000
+    assert warm.provenance()["start"] == "warm"
+
+
+def test_a_killed_waiting_jvm_is_replaced_by_a_stock_start(warm: LocalDeployment) -> None:
+    pool = pool_of(warm)
+    warm.before_phase()
+    waiting = pool.waiting()
+    for pid in waiting:
+        os.kill(pid, signal.SIGKILL)
+    run = warm.run_job("pi", [PI, "2", "100"], {}, deadline_s=time.monotonic() + 240)
+    starts = warm.phase_metrics()
+
+    assert run.counters["org.apache.hadoop.mapreduce.JobCounter:TOTAL_LAUNCHED_MAPS"] == 2
+    assert starts[WARM_STARTS.name].value == 0
+    assert starts[STOCK_STARTS.name].value == 4  # a master, two maps, a reduce
+    warm.before_phase()
+    assert len(pool.waiting()) == len(waiting)
+    assert not set(waiting) & set(pool.waiting())
+
+
+def test_a_killed_task_is_repeated_and_the_job_succeeds(warm: LocalDeployment) -> None:
+    warm.before_phase()
+    killed: list[int] = []
+
+    def kill_one() -> bool:
+        for process in running_tasks(warm):
+            process.send_signal(signal.SIGKILL)
+            killed.append(process.pid)
+        return bool(killed)
+
+    thread = threading.Thread(target=wait_for, args=(kill_one, "a running task", 120))
+    thread.start()
+    run = warm.run_job("pi", [PI, "2", "2000000"], {}, deadline_s=time.monotonic() + 240)
+    thread.join()
+
+    failed = [row for row in run.tasks if row["status"] != "SUCCEEDED"]
+    assert killed and len(failed) >= 1
+    assert run.phase.metrics["failed_attempts"].value >= 1
+    done = [row for row in run.tasks if row["status"] == "SUCCEEDED"]
+    assert len({row["task"] for row in done}) == len(done) == 3
+    logs = [host.logs / "nodemanager.log" for host in warm.hosts if host.name != "master"]
+    texts = [log.read_text() for log in logs]
+    assert any("exit code: 137" in text for text in texts), "as of a killed stock JVM"
+
+
+def test_a_killed_nodemanager_leaves_the_pool_usable(warm: LocalDeployment) -> None:
+    warm.before_phase()
+    before = set(pool_of(warm).waiting())
+    assert warm.faulty is not None
+    undo = warm.faulty.kill_daemon("nodemanager", "worker-1")
+    undo()
+    warm.faulty.restore(copies=False)
+    assert before == set(pool_of(warm).waiting())
+    run = warm.run_job("pi", [PI, "2", "100"], {}, deadline_s=time.monotonic() + 240)
+    starts = warm.phase_metrics()
+    assert run.phase.elapsed_s > 0
+    assert starts[WARM_STARTS.name].value == 4
+    assert starts[STOCK_STARTS.name].value == 0
+
+
+def test_nothing_of_a_full_pool_is_left_after_the_end(
+    warm: LocalDeployment, testbed: LocalTestbed, state: Path
+) -> None:
+    pool = pool_of(warm)
+    assert pool.waiting()
+    mine = set(pool.waiting()) | set(pool.processes().values())
+    warm.supervisor.send({"op": "close"})  # as at the end of the runner, whatever ends it
+    wait_for(lambda: not any(psutil.pid_exists(pid) for pid in mine), "the end of the pool", 60)
+    assert not [line for line in remains(state) if warm.id in line]

@@ -1,0 +1,256 @@
+package io.windtunnel.pool;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Keeps started JVMs of one host for the containers of its NodeManager.
+ *
+ * <p>Arguments: the folder of the pool. Files in it:
+ *
+ * <ul>
+ *   <li>{@code order}: the wanted JVMs, written by Windtunnel. Each new order (its serial number
+ *       differs) starts the missing JVMs, one after the other, and ends those of other kinds.
+ *   <li>{@code status}: the waiting JVMs and the launches so far, written by this program.
+ *   <li>{@code requests}: a named pipe to which a launch writes its process id.
+ *   <li>{@code reply-PID}: a named pipe for the answer: the exit code, or {@code stock}.
+ * </ul>
+ */
+public final class Keeper {
+  private static final long POLL_MS = 50;
+  private static final String MAP_REDUCE = "org.apache.hadoop.map";
+
+  /** A kind of JVM: what a launch must ask for, and the command that starts one. */
+  private static final class Kind {
+    final List<String> key = new ArrayList<>();
+    final List<String> command = new ArrayList<>();
+    final Deque<Process> waiting = new ArrayDeque<>();
+    int wanted;
+  }
+
+  private final Path folder;
+  private Map<String, Kind> kinds = new LinkedHashMap<>();
+  private String serial = "";
+  private boolean filled = true;
+  private int warm;
+  private int stock;
+  private int failed;
+
+  private Keeper(Path folder) {
+    this.folder = folder;
+  }
+
+  public static void main(String[] args) throws Exception {
+    Keeper keeper = new Keeper(Path.of(args[0]));
+    Thread requests = new Thread(keeper::serve, "requests");
+    requests.setDaemon(true);
+    requests.start();
+    keeper.writeStatus();
+    FileTime seen = null;
+    while (requests.isAlive()) {
+      Path order = keeper.folder.resolve("order");
+      FileTime now = Files.exists(order) ? Files.getLastModifiedTime(order) : null;
+      if (now != null && !now.equals(seen)) {
+        seen = now;
+        keeper.obey(Files.readAllLines(order));
+      }
+      keeper.fill();
+      Thread.sleep(POLL_MS);
+    }
+    System.exit(1);
+  }
+
+  /** Takes an order: lines {@code serial N}, {@code kind NAME COUNT}, {@code key}, {@code command}. */
+  private synchronized void obey(List<String> lines) throws IOException {
+    Map<String, Kind> wanted = new LinkedHashMap<>();
+    Kind kind = null;
+    String number = serial;
+    for (String line : lines) {
+      String[] word = line.split(" ", 2);
+      if (word[0].equals("serial")) {
+        number = word[1];
+      } else if (word[0].equals("kind")) {
+        String[] named = word[1].split(" ");
+        kind = new Kind();
+        kind.wanted = Integer.parseInt(named[1]);
+        wanted.put(named[0], kind);
+      } else if (kind != null) {
+        (word[0].equals("key") ? kind.key : kind.command).add(word[1]);
+      }
+    }
+    if (number.equals(serial)) {
+      return;
+    }
+    for (Map.Entry<String, Kind> old : kinds.entrySet()) {
+      Kind same = wanted.get(old.getKey());
+      boolean kept = same != null && same.command.equals(old.getValue().command);
+      for (Process process : old.getValue().waiting) {
+        if (kept && process.isAlive() && same.waiting.size() < same.wanted) {
+          same.waiting.add(process);
+        } else {
+          process.destroyForcibly();
+        }
+      }
+    }
+    kinds = wanted;
+    serial = number;
+    failed = 0;
+    filled = false;
+    writeStatus();
+  }
+
+  private void fill() throws Exception {
+    while (true) {
+      Kind next;
+      synchronized (this) {
+        if (filled) {
+          return;
+        }
+        next = kinds.values().stream().filter(k -> k.waiting.size() < k.wanted).findFirst().orElse(null);
+        if (next == null) {
+          filled = true;
+          writeStatus();
+          return;
+        }
+      }
+      Process process = start(next);
+      synchronized (this) {
+        if (process != null) {
+          next.waiting.add(process);
+        } else {
+          failed++;
+          filled = true;
+        }
+        writeStatus();
+      }
+    }
+  }
+
+  /** Starts a JVM and waits until it is warm; null if it has failed. */
+  private Process start(Kind kind) throws IOException {
+    ProcessBuilder builder = new ProcessBuilder(kind.command);
+    builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+    Process process = builder.start();
+    BufferedReader reader = new BufferedReader(new InputStreamReader(process.getInputStream()));
+    for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+      if (line.equals(WarmStart.READY)) {
+        return process;
+      }
+    }
+    say("a JVM ended before it was warm");
+    return null;
+  }
+
+  private void serve() {
+    try (RandomAccessFile pipe = new RandomAccessFile(folder.resolve("requests").toFile(), "rw")) {
+      while (true) {
+        answer(Long.parseLong(pipe.readLine().trim()));
+      }
+    } catch (IOException | RuntimeException error) {
+      say("no more requests: " + error);
+    }
+  }
+
+  private void answer(long pid) {
+    Path reply = folder.resolve("reply-" + pid);
+    try {
+      RandomAccessFile pipe = new RandomAccessFile(reply.toFile(), "rw");
+      Files.delete(reply); // both ends are open
+      Process process = null;
+      try {
+        Launch launch = Launch.of(pid);
+        process = take(launch);
+        if (process != null) {
+          hand(launch, process, pipe);
+          return;
+        }
+      } catch (IOException error) {
+        say("launch " + pid + ": " + error);
+        if (process != null) {
+          process.destroyForcibly();
+        }
+      }
+      finish(pipe, "stock");
+    } catch (IOException error) {
+      say("launch " + pid + ": " + error);
+    }
+  }
+
+  private synchronized Process take(Launch launch) throws IOException {
+    List<String> key = launch.key();
+    Process found = null;
+    String reason = "no JVM of its kind";
+    for (Kind kind : kinds.values()) {
+      if (kind.key.equals(key)) {
+        do {
+          found = kind.waiting.poll();
+        } while (found != null && !found.isAlive());
+        reason = "none left";
+      }
+    }
+    if (found != null) {
+      warm++;
+    } else if (launch.mainClass.startsWith(MAP_REDUCE)) {
+      stock++;
+      say("stock start: " + reason + ": " + String.join(" ", key));
+    }
+    writeStatus();
+    return found;
+  }
+
+  private void hand(Launch launch, Process process, RandomAccessFile pipe) throws IOException {
+    Optional<Path> file = PidFile.of(launch);
+    if (file.isPresent()) {
+      PidFile.write(file.get(), process.pid());
+    }
+    process.getOutputStream().write((launch.pid + "\n").getBytes(StandardCharsets.US_ASCII));
+    process.getOutputStream().flush();
+    process.onExit().thenAccept(ended -> finish(pipe, Integer.toString(ended.exitValue())));
+    ProcessHandle.of(launch.pid).ifPresentOrElse(
+        stub -> stub.onExit().thenAccept(gone -> process.destroyForcibly()),
+        process::destroyForcibly);
+  }
+
+  private static void finish(RandomAccessFile pipe, String answer) {
+    try (pipe) {
+      pipe.write((answer + "\n").getBytes(StandardCharsets.US_ASCII));
+    } catch (IOException error) {
+      say("no answer: " + error);
+    }
+  }
+
+  private synchronized void writeStatus() throws IOException {
+    StringBuilder text = new StringBuilder();
+    text.append("serial ").append(serial).append('\n');
+    text.append("filled ").append(filled).append('\n');
+    text.append("warm ").append(warm).append('\n');
+    text.append("stock ").append(stock).append('\n');
+    text.append("failed ").append(failed).append('\n');
+    for (Map.Entry<String, Kind> kind : kinds.entrySet()) {
+      text.append("waiting ").append(kind.getKey());
+      kind.getValue().waiting.forEach(process -> text.append(' ').append(process.pid()));
+      text.append('\n');
+    }
+    Path made = folder.resolve("status.new");
+    Files.writeString(made, text);
+    Files.move(made, folder.resolve("status"), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private static void say(String text) {
+    System.err.println(text);
+  }
+}

@@ -1,0 +1,83 @@
+package io.windtunnel.pool;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The launch of a container: the command, environment and folder of the process that waits. */
+final class Launch {
+  /** System properties that differ between the containers of a job; a running JVM can set them. */
+  private static final List<String> SET_LATER =
+      List.of("-Djava.io.tmpdir=", "-Dlog4j.", "-Dyarn.app.", "-Dhadoop.root.", "-Dhadoop.metrics.");
+
+  final long pid;
+  final List<String> options = new ArrayList<>();
+  final List<String> arguments = new ArrayList<>();
+  final Map<String, String> environment = new LinkedHashMap<>();
+  String classPath = "";
+  String mainClass = "";
+
+  private Launch(long pid) {
+    this.pid = pid;
+  }
+
+  /** The launch that a process waits for; IOException if the process has ended. */
+  static Launch of(long pid) throws IOException {
+    Launch launch = new Launch(pid);
+    Path process = Path.of("/proc", Long.toString(pid));
+    // the interpreter and the script come before the arguments of the script
+    List<String> command = strings(process.resolve("cmdline"));
+    launch.parse(command.subList(Math.min(2, command.size()), command.size()));
+    for (String entry : strings(process.resolve("environ"))) {
+      int equals = entry.indexOf('=');
+      if (equals > 0) {
+        launch.environment.put(entry.substring(0, equals), entry.substring(equals + 1));
+      }
+    }
+    return launch;
+  }
+
+  private void parse(List<String> words) {
+    for (int i = 0; i < words.size(); i++) {
+      String word = words.get(i);
+      if (word.equals("-cp") || word.equals("-classpath") || word.equals("--class-path")) {
+        classPath = i + 1 < words.size() ? words.get(++i) : "";
+      } else if (word.startsWith("-")) {
+        options.add(word);
+      } else {
+        mainClass = word;
+        arguments.addAll(words.subList(i + 1, words.size()));
+        return;
+      }
+    }
+  }
+
+  /** What a waiting JVM must have in common with this launch. */
+  List<String> key() {
+    List<String> key = new ArrayList<>(options);
+    key.removeIf(option -> SET_LATER.stream().anyMatch(option::startsWith));
+    key.add(mainClass);
+    return key;
+  }
+
+  /** The folder in which the process was started. */
+  Path folder() {
+    return Path.of(environment.getOrDefault("PWD", "."));
+  }
+
+  private static List<String> strings(Path file) throws IOException {
+    String text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+    List<String> found = new ArrayList<>();
+    int start = 0;
+    for (int end = text.indexOf('\0'); end >= 0; end = text.indexOf('\0', start)) {
+      found.add(text.substring(start, end));
+      start = end + 1;
+    }
+    return found;
+  }
+}

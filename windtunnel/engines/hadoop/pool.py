@@ -1,0 +1,372 @@
+"""Warm starts: JVMs that wait on each host for the containers of MapReduce.
+
+The NodeManager starts containers with the ``java`` of a small script in place of the runtime's.
+The script passes the launch to the keeper of its host (``java/io/windtunnel/pool``), which hands it
+to a waiting JVM with the same options; without one, the script starts a stock JVM. A JVM runs one
+container and ends with its exit code. :meth:`Pool.fill` starts the missing JVMs before a phase
+(docs/decisions/0032).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from windtunnel.cluster.settings import default_of
+from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.layout import Layout, Placement
+from windtunnel.engines.hadoop.program import OWN_JAR
+from windtunnel.engines.running import Running, tail
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import Host, ProcessSpec
+from windtunnel.results.metrics import MetricInfo, register
+
+ROLE = "pool"
+_KEEPER = "io.windtunnel.pool.Keeper"
+_WARM_START = "io.windtunnel.pool.WarmStart"
+_TASK, _MASTER = (
+    "org.apache.hadoop.mapred.YarnChild",
+    "org.apache.hadoop.mapreduce.v2.app.MRAppMaster",
+)
+# What the change of the environment, folder and class path of a running JVM needs.
+_OPENS = tuple(
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in ("java.io", "java.lang", "java.util", "sun.nio.fs", "jdk.internal.loader")
+)
+# Properties that a running JVM takes from the launch (Launch.java).
+_SET_LATER = tuple(
+    f"-D{name}"
+    for name in ("java.io.tmpdir=", "log4j.", "yarn.app.", "hadoop.root.", "hadoop.metrics.")
+)
+_LOG4J = """\
+log4j.rootLogger=WARN,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+"""
+# Without a keeper, the start is stock. Both pipes are open for both ways, so that neither side waits
+# for the other one to open them.
+_SCRIPT = """\
+#!/bin/sh
+if read -r keeper <"{folder}/keeper" && [ -d "/proc/$keeper" ] &&
+  mkfifo "{folder}/reply-$$"; then
+  exec 8<>"{folder}/reply-$$" 9<>"{folder}/requests"
+  echo "$$" >&9
+  exec 9>&-
+  read -r answer <&8
+  exec 8>&-
+  [ "$answer" = stock ] || exit "$answer"
+fi 2>/dev/null
+exec "{java}" "$@"
+"""
+_POLL_S = 0.1
+
+WARM_STARTS = MetricInfo(
+    "warm_starts",
+    "count",
+    "containers of MapReduce that a waiting JVM ran ('task_start: warm')",
+    "the pool of warm JVMs",
+)
+STOCK_STARTS = MetricInfo(
+    "stock_starts",
+    "count",
+    "containers of MapReduce that started a new JVM, because no JVM with their options waited "
+    "('task_start: warm')",
+    "the pool of warm JVMs",
+)
+register(WARM_STARTS, STOCK_STARTS)
+_KINDS = ("map", "reduce")
+_HEAP_MB = 16
+JVM_BYTES = 250 << 20  # resident, measured with Java 17 and heaps of 256 to 820 MiB
+_MEMORY_AT_MOST = 0.5  # of the available memory; daemons and running tasks need the rest
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Numbers of containers of MapReduce that were started so far."""
+
+    warm: int = 0
+    stock: int = 0
+
+    def __sub__(self, other: Starts) -> Starts:
+        return Starts(self.warm - other.warm, self.stock - other.stock)
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of one host's pool, as its keeper has written it."""
+
+    serial: int
+    filled: bool
+    starts: Starts
+    failed: int
+    waiting: Sequence[int]
+
+    @classmethod
+    def parse(cls, text: str) -> Status:
+        """The status of the lines ``NAME VALUE``; missing lines count as nothing."""
+        found: dict[str, str] = {}
+        waiting: list[int] = []
+        for line in text.splitlines():
+            name, _, value = line.partition(" ")
+            if name == "waiting":
+                waiting += [int(pid) for pid in value.split()[1:]]
+            else:
+                found[name] = value
+
+        def number(name: str) -> int:
+            value = found.get(name, "")
+            return int(value) if value.isdigit() else 0
+
+        return cls(
+            number("serial"),
+            found.get("filled") == "true",
+            Starts(number("warm"), number("stock")),
+            number("failed"),
+            waiting,
+        )
+
+
+class Pool(Running):
+    """The waiting JVMs of one deployment.
+
+    Parameters
+    ----------
+    daemons:
+        Hadoop's daemons; their layout may change, and JVMs start with its settings of the time.
+    """
+
+    def __init__(self, daemons: Daemons) -> None:
+        super().__init__()
+        self.daemons = daemons
+        self._jar = daemons.shared / OWN_JAR.name
+        self._serial = 0
+        self._memory_bytes = psutil.virtual_memory().available
+
+    @property
+    def layout(self) -> Layout:
+        """The current settings and hosts."""
+        return self.daemons.layout
+
+    def prepare(self) -> None:
+        """Write the script of each host, before its NodeManager starts."""
+        self._jar.write_bytes(OWN_JAR.read_bytes())
+        for placement in self._workers():
+            host, folder = placement.host, self._folder(placement.host)
+            script = self.java_home(host) / "bin" / "java"
+            host.write_text(script, _SCRIPT.format(folder=folder, java=self.layout.software.java))
+            script.chmod(0o755)
+            host.write_text(folder / "log4j.properties", _LOG4J)
+            (folder / "tmp").mkdir(exist_ok=True)
+            with suppress(FileExistsError):
+                os.mkfifo(folder / "requests")
+            self.daemons.java_homes[host.name] = self.java_home(host)
+
+    def java_home(self, host: Host) -> Path:
+        """``JAVA_HOME`` of the containers of a host."""
+        return self._folder(host) / "java"
+
+    def plays(self, name: str) -> bool:
+        """Whether a process, ``ROLE@HOST``, is a keeper."""
+        return name.partition("@")[0] == ROLE
+
+    def start(self) -> None:
+        """Start the keepers; no JVM waits before :meth:`fill`."""
+        for placement in self._workers():
+            self.restart(f"{ROLE}@{placement.host.name}")
+
+    def restart(self, name: str) -> None:
+        """Start the keeper of a host."""
+        host = next(p.host for p in self._workers() if f"{ROLE}@{p.host.name}" == name)
+        folder = self._folder(host)
+        for left in folder.glob("reply-*"):
+            left.unlink(missing_ok=True)
+        argv = [str(self.layout.software.java), f"-Xmx{_HEAP_MB}m", "-XX:+UseSerialGC"]
+        argv += ["-XX:TieredStopAtLevel=1", "-Xss512k", "-XX:-UsePerfData", "-cp", str(self._jar)]
+        spec = ProcessSpec(name, [*argv, _KEEPER, str(folder)], host.logs / f"{ROLE}.log", folder)
+        self.running[name] = host.spawn(spec)
+        host.write_text(folder / "keeper", f"{self.running[name].pid}\n")
+
+    def fill(self, timeout_s: float) -> None:
+        """Start JVMs until those of one wave of tasks and an application master wait on each host.
+
+        Raises
+        ------
+        DeploymentError
+            If a JVM does not start, a keeper dies, or after ``timeout_s``.
+        """
+        deadline = time.monotonic() + timeout_s
+        self._serial += 1
+        for placement in self._workers():
+            host = placement.host
+            order = [f"serial {self._serial}"]
+            if host.name not in self.daemons.out:
+                order += self._order(placement)
+            host.write_text(self._folder(host) / "order", "\n".join(order) + "\n")
+        while missing := [p.host for p in self._workers() if not self._is_full(p.host)]:
+            self.check_alive()
+            if time.monotonic() > deadline:
+                names = ", ".join(host.name for host in missing)
+                raise DeploymentError(
+                    f"warm JVMs are missing after {timeout_s:.0f} s on {names}",
+                    log=missing[0].logs / f"{ROLE}.log",
+                )
+            time.sleep(_POLL_S)
+
+    def starts(self) -> Starts:
+        """The containers that were started so far, on all hosts."""
+        found = [self.status(placement.host).starts for placement in self._workers()]
+        return Starts(sum(one.warm for one in found), sum(one.stock for one in found))
+
+    def waiting(self) -> list[int]:
+        """The process ids of all waiting JVMs."""
+        return [pid for p in self._workers() for pid in self.status(p.host).waiting]
+
+    def status(self, host: Host) -> Status:
+        """The state of the pool of a host."""
+        try:
+            return Status.parse((self._folder(host) / "status").read_text())
+        except OSError:
+            return Status.parse("")
+
+    def _is_full(self, host: Host) -> bool:
+        status = self.status(host)
+        if status.serial != self._serial:
+            return False
+        if status.failed:
+            log = host.logs / f"{ROLE}.log"
+            raise DeploymentError(
+                f"a warm JVM on {host.name} has failed",
+                remedy="see the log; 'task_start: stock' runs without warm JVMs.",
+                log=log,
+                tail=tail(log),
+            )
+        return status.filled
+
+    def _workers(self) -> list[Placement]:
+        return [p for p in self.layout.placements if "nodemanager" in p.roles]
+
+    def _folder(self, host: Host) -> Path:
+        return host.root / ROLE
+
+    def _order(self, placement: Placement) -> list[str]:
+        """The lines of an order; kinds with the same options are one."""
+        settings = self.layout.properties(placement.host)
+        version = self.layout.software.version
+        workers = len(self._workers())
+        sizes = fitted(pool_sizes(settings, workers, version), workers, self._memory_bytes)
+        kinds: dict[tuple[str, ...], int] = {}
+        for kind, count in sizes.items():
+            options = launch_options(
+                kind, settings, placement.host.name, self.layout.software.version
+            )
+            main = _MASTER if kind == "master" else _TASK
+            kinds[*options, main] = kinds.get((*options, main), 0) + count
+        lines: list[str] = []
+        for number, (key, count) in enumerate(kinds.items(), start=1):
+            lines.append(f"kind {number} {count}")
+            lines += [f"key {word}" for word in key if not word.startswith(_SET_LATER)]
+            lines += [f"command {word}" for word in self._command(placement.host, key)]
+        return lines
+
+    def _command(self, host: Host, key: Sequence[str]) -> list[str]:
+        *options, main = key
+        software, folder = self.layout.software, self._folder(host)
+        jars = [f"{software.lib}/*"]
+        if binding := self.layout.binding(host.name):
+            jars.append(str(binding.jar))
+        jars.append(str(self._jar))
+        return [
+            # a session of its own: the NodeManager sends signals to the process group
+            *("setsid", str(software.java)),
+            *(option for option in options if not option.startswith(_SET_LATER)),
+            *_OPENS,
+            # relative: it becomes the folder of the container
+            *("-Djava.io.tmpdir=./tmp", f"-Dlog4j.configuration=file:{folder}/log4j.properties"),
+            *("-cp", ":".join(jars), _WARM_START),
+            "master" if main == _MASTER else "task",
+            *(str(self.daemons.client_conf), str(folder / "tmp")),
+        ]
+
+
+def pool_sizes(settings: Mapping[str, str], workers: int, version: str) -> dict[str, int]:
+    """JVMs of each kind on a host: a wave of maps, its part of the reduces, one master."""
+
+    def number(name: str, otherwise: int) -> int:
+        text = settings.get(name, default_of(name, version) or "")
+        return int(text) if text.isdigit() and int(text) > 0 else otherwise
+
+    memory = number("yarn.nodemanager.resource.memory-mb", 8192)
+    maps = max(1, memory // number("mapreduce.map.memory.mb", 1024))
+    reduces = max(1, memory // number("mapreduce.reduce.memory.mb", 1024))
+    wanted = -(-number("mapreduce.job.reduces", 1) // max(workers, 1))
+    return {"map": maps, "reduce": min(reduces, wanted), "master": 1}
+
+
+def fitted(sizes: Mapping[str, int], workers: int, memory_bytes: int) -> dict[str, int]:
+    """The sizes that fit: the JVMs of all hosts use at most half of the available memory.
+
+    If they need more, fewer JVMs for map tasks wait.
+    """
+    room = int(_MEMORY_AT_MOST * memory_bytes / max(workers, 1) / JVM_BYTES)
+    others = sum(sizes.values()) - sizes["map"]
+    return {**sizes, "map": min(sizes["map"], max(0, room - others))}
+
+
+def pool_note(settings: Mapping[str, str], workers: int, version: str, memory_bytes: int) -> str:
+    """The size of the pool of a deployment, for the plan."""
+    wanted = pool_sizes(settings, workers, version)
+    sizes = fitted(wanted, workers, memory_bytes)
+    each = sum(sizes.values())
+    note = (
+        f"warm JVMs: {each} per worker ({sizes['map']} for maps, {sizes['reduce']} for reduces, "
+        f"1 for an application master), {each * workers} in all, about "
+        f"{each * workers * JVM_BYTES / 2**30:.1f} GiB; other containers start stock"
+    )
+    if sizes["map"] < wanted["map"]:
+        note += f"; memory does not allow the {wanted['map']} maps of one wave"
+    return note
+
+
+def launch_options(
+    kind: str, settings: Mapping[str, str], host: str, version: str
+) -> tuple[str, ...]:
+    """The options of the JVM that a NodeManager starts for a kind of container, without ``-cp``.
+
+    As in MapReduceChildJVM, JobConf.getTaskJavaOpts and YARNRunner of Hadoop 3.
+    """
+
+    def setting(name: str) -> str:
+        return settings.get(name, default_of(name, version) or "")
+
+    if kind == "master":
+        given = f"{setting('yarn.app.mapreduce.am.admin-command-opts')} "
+        given += setting("yarn.app.mapreduce.am.command-opts")
+        return _words(given, host)
+    own = settings.get(f"mapreduce.{kind}.java.opts") or setting("mapred.child.java.opts")
+    if "-Xmx" not in own:
+        ratio = float(setting("mapreduce.job.heap.memory-mb.ratio") or 0.8)
+        memory = setting(f"mapreduce.{kind}.memory.mb")
+        size = int(memory) if memory.isdigit() and int(memory) > 0 else 1024
+        own = f"{own} -Xmx{int(-(-size * ratio // 1))}m"
+    admin = setting(f"mapreduce.admin.{kind}.child.java.opts")
+    return _words(f"{admin} {own}", host)
+
+
+def _words(text: str, host: str) -> tuple[str, ...]:
+    """The words that the shell makes of options, without the class path."""
+    words = shlex.split(text.replace("$NM_HOST", host))
+    found, skip = [], False
+    for word in words:
+        if not skip and word != "-cp":
+            found.append(word)
+        skip = word == "-cp"
+    return tuple(found)
