@@ -60,8 +60,8 @@ def test_a_wave_of_tasks_and_a_master_wait_on_each_host() -> None:
         "mapreduce.reduce.memory.mb": "320",
         "mapreduce.job.reduces": "6",
     }
-    assert pool_sizes(settings, 6, "3.5") == {"map": 4, "reduce": 1, "master": 1}
-    assert pool_sizes(settings, 2, "3.5") == {"map": 4, "reduce": 3, "master": 1}
+    assert pool_sizes(settings, 6, "3.5") == {"map": 4, "reduce": 2, "master": 1}
+    assert pool_sizes(settings, 2, "3.5") == {"map": 4, "reduce": 4, "master": 1}
 
 
 @given(
@@ -85,7 +85,7 @@ def test_the_plan_names_what_memory_does_not_allow() -> None:
     settings = {"yarn.nodemanager.resource.memory-mb": "4096"}
     assert "memory does not allow" not in pool_note(settings, 3, "3.5", 64 << 30)
     note = pool_note(settings, 3, "3.5", 6 << 30)
-    assert note.startswith("warm JVMs: 4 per worker (2 for maps, ")
+    assert note.startswith("warm JVMs: 4 per worker (1 for maps, 2 for reduces, ")
     assert note.endswith("memory does not allow the 4 maps of one wave")
 
 

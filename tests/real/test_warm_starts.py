@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -26,8 +27,11 @@ from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 CHANGES = {
     "software.task_start": "warm",
-    "hosts.worker.count": 2,
-    "settings.yarn.nodemanager.resource.memory-mb": 3072,  # three tasks
+    # few JVMs, because each takes seconds to warm up: an application master and one task at a time
+    "hosts.worker.count": 1,
+    "settings.yarn.nodemanager.resource.memory-mb": 3072,
+    "settings.mapreduce.map.memory.mb": 1536,
+    "settings.mapreduce.reduce.memory.mb": 1536,
 }
 PI = "org.apache.hadoop.examples.QuasiMonteCarlo"
 STUDY = """\
@@ -85,29 +89,12 @@ def test_terasort_runs_in_waiting_jvms_and_is_verified(
     assert warm.provenance()["start"] == "warm"
 
 
-def test_a_killed_waiting_jvm_is_replaced_by_a_stock_start(warm: LocalDeployment) -> None:
-    pool = pool_of(warm)
-    warm.before_phase()
-    waiting = pool.waiting()
-    for pid in waiting:
-        os.kill(pid, signal.SIGKILL)
-    run = warm.run_job("pi", [PI, "2", "100"], {}, deadline_s=time.monotonic() + 240)
-    starts = warm.phase_metrics()
-
-    assert run.counters["org.apache.hadoop.mapreduce.JobCounter:TOTAL_LAUNCHED_MAPS"] == 2
-    assert starts[WARM_STARTS.name].value == 0
-    assert starts[STOCK_STARTS.name].value == 4  # a master, two maps, a reduce
-    warm.before_phase()
-    assert len(pool.waiting()) == len(waiting)
-    assert not set(waiting) & set(pool.waiting())
-
-
 def test_a_killed_task_is_repeated_and_the_job_succeeds(warm: LocalDeployment) -> None:
     warm.before_phase()
     killed: list[int] = []
 
     def kill_one() -> bool:
-        for process in running_tasks(warm):
+        for process in running_tasks(warm)[:1]:
             process.send_signal(signal.SIGKILL)
             killed.append(process.pid)
         return bool(killed)
@@ -118,28 +105,36 @@ def test_a_killed_task_is_repeated_and_the_job_succeeds(warm: LocalDeployment) -
     thread.join()
 
     failed = [row for row in run.tasks if row["status"] != "SUCCEEDED"]
-    assert killed and len(failed) >= 1
-    assert run.phase.metrics["failed_attempts"].value >= 1
+    assert killed and len(failed) == 1
+    assert run.phase.metrics["failed_attempts"].value == 1
     done = [row for row in run.tasks if row["status"] == "SUCCEEDED"]
     assert len({row["task"] for row in done}) == len(done) == 3
-    logs = [host.logs / "nodemanager.log" for host in warm.hosts if host.name != "master"]
-    texts = [log.read_text() for log in logs]
-    assert any("exit code: 137" in text for text in texts), "as of a killed stock JVM"
+    log = next(host.logs / "nodemanager.log" for host in warm.hosts if host.name == "worker")
+    # 128 + SIGKILL, as of a killed stock JVM
+    assert re.search(r"Exit code from container \w+ is : 137", log.read_text())
 
 
-def test_a_killed_nodemanager_leaves_the_pool_usable(warm: LocalDeployment) -> None:
+def test_the_pool_survives_a_killed_nodemanager_and_replaces_a_killed_jvm(
+    warm: LocalDeployment,
+) -> None:
+    pool = pool_of(warm)
     warm.before_phase()
-    before = set(pool_of(warm).waiting())
+    full = pool.waiting()
     assert warm.faulty is not None
-    undo = warm.faulty.kill_daemon("nodemanager", "worker-1")
+    undo = warm.faulty.kill_daemon("nodemanager", "worker")
     undo()
     warm.faulty.restore(copies=False)
-    assert before == set(pool_of(warm).waiting())
-    run = warm.run_job("pi", [PI, "2", "100"], {}, deadline_s=time.monotonic() + 240)
+    assert pool.waiting() == full
+
+    for pid in full:
+        os.kill(pid, signal.SIGKILL)
+    warm.run_job("pi", [PI, "1", "100"], {}, deadline_s=time.monotonic() + 240)
     starts = warm.phase_metrics()
-    assert run.phase.elapsed_s > 0
-    assert starts[WARM_STARTS.name].value == 4
-    assert starts[STOCK_STARTS.name].value == 0
+    assert starts[WARM_STARTS.name].value == 0
+    assert starts[STOCK_STARTS.name].value == 3  # a master, a map, a reduce
+    warm.before_phase()
+    assert len(pool.waiting()) == len(full)
+    assert not set(full) & set(pool.waiting())
 
 
 def test_nothing_of_a_full_pool_is_left_after_the_end(
@@ -150,4 +145,4 @@ def test_nothing_of_a_full_pool_is_left_after_the_end(
     mine = set(pool.waiting()) | set(pool.processes().values())
     warm.supervisor.send({"op": "close"})  # as at the end of the runner, whatever ends it
     wait_for(lambda: not any(psutil.pid_exists(pid) for pid in mine), "the end of the pool", 60)
-    assert not [line for line in remains(state) if warm.id in line]
+    wait_for(lambda: not [c for c in remains(state) if warm.id in c], "the end of all", 60)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 
 from windtunnel.analysis.formatting import plural
 from windtunnel.cluster import format_rate
-from windtunnel.results.record import ScaleRecord, SimilarityGroup
+from windtunnel.results.record import Phase, ScaleRecord, SimilarityGroup, StudyRecord, Trial
 
+START_SHARE = "start_share"
 MODEL_TIMES = (
     "absolute times are those of the model and not of the full size; bottlenecks, directions and "
     "ratios are valid for the full size as far as the groups match"
@@ -42,6 +44,32 @@ def counts(scale: ScaleRecord) -> str:
     words = {"match": "match", "near": "near", "broken": "broken", "unknown": "unknown"}
     found = [f"{states.count(state)} {word}" for state, word in words.items() if state in states]
     return f"{plural(len(states), 'group')}: " + ", ".join(found)
+
+
+def measured_start_up(study: StudyRecord, trials: Sequence[Trial]) -> Iterator[str]:
+    """The start-up of tasks in each phase at the baseline, as the valid trials measured it."""
+    found: dict[tuple[str, str], list[Phase]] = {}
+    for trial in trials:
+        if trial.verdict.valid and trial.treatment.levels == study.baseline:
+            for phase in trial.phases:
+                if START_SHARE in phase.metrics:
+                    found.setdefault((trial.workload, phase.name), []).append(phase)
+    for (workload, name), phases in found.items():
+        share = statistics.median(phase.metrics[START_SHARE].value for phase in phases)
+        lead = workload if name == workload else f"{workload}, phase {name}"
+        yield f"{lead}: start-up measured as {share * 100:.0f} % of task time ({_start(phases)})"
+
+
+def _start(phases: Sequence[Phase]) -> str:
+    """How tasks started: ``start: warm, 36 of 37 containers`` or ``start: stock``."""
+    totals = {
+        name: sum(p.metrics[name].value for p in phases if name in p.metrics)
+        for name in ("warm_starts", "stock_starts")
+    }
+    if not any(name in phase.metrics for phase in phases for name in totals):
+        return "start: stock"
+    warm, all_of_them = totals["warm_starts"], sum(totals.values())
+    return f"start: warm, {warm:.0f} of {all_of_them:.0f} containers"
 
 
 def consequences(scale: ScaleRecord) -> Iterator[str]:

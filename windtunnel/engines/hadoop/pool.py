@@ -52,8 +52,8 @@ log4j.appender.console.target=System.err
 log4j.appender.console.layout=org.apache.log4j.PatternLayout
 log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 """
-# Without a keeper, the start is stock. Both pipes are open for both ways, so that neither side waits
-# for the other one to open them.
+# Without a keeper, the start is stock. Both pipes are open for both ways, so that neither side
+# waits for the other one to open them.
 _SCRIPT = """\
 #!/bin/sh
 if read -r keeper <"{folder}/keeper" && [ -d "/proc/$keeper" ] &&
@@ -298,7 +298,11 @@ class Pool(Running):
 
 
 def pool_sizes(settings: Mapping[str, str], workers: int, version: str) -> dict[str, int]:
-    """JVMs of each kind on a host: a wave of maps, its part of the reduces, one master."""
+    """JVMs of each kind on a host: a wave of maps, its part of the reduces, one master.
+
+    One more than its part of the reduces waits, because reduces and speculative attempts do not
+    spread evenly.
+    """
 
     def number(name: str, otherwise: int) -> int:
         text = settings.get(name, default_of(name, version) or "")
@@ -307,7 +311,7 @@ def pool_sizes(settings: Mapping[str, str], workers: int, version: str) -> dict[
     memory = number("yarn.nodemanager.resource.memory-mb", 8192)
     maps = max(1, memory // number("mapreduce.map.memory.mb", 1024))
     reduces = max(1, memory // number("mapreduce.reduce.memory.mb", 1024))
-    wanted = -(-number("mapreduce.job.reduces", 1) // max(workers, 1))
+    wanted = 1 - (-number("mapreduce.job.reduces", 1) // max(workers, 1))
     return {"map": maps, "reduce": min(reduces, wanted), "master": 1}
 
 

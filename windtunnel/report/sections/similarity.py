@@ -7,6 +7,7 @@ from windtunnel.analysis.subjects.similarity import (
     MODEL_TIMES,
     consequences,
     counts,
+    measured_start_up,
     place,
     value_words,
 )
@@ -34,7 +35,11 @@ def section(analysis: Analysis) -> Section | None:
         id="similarity",
         title="Similarity",
         lead=f"A scale model with rate {scale.rate:.4g} and data {scale.data:.4g}: {MODEL_TIMES}",
-        said=[f"At the baseline, {counts(scale)}", *consequences(scale)],
+        said=[
+            f"At the baseline, {counts(scale)}",
+            *consequences(scale),
+            *measured_start_up(analysis.study, analysis.results.trials),
+        ],
         tables=[
             Table(
                 "Dimensionless groups at full size and in the model",

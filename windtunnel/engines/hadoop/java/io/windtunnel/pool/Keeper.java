@@ -24,7 +24,7 @@ import java.util.Optional;
  *
  * <ul>
  *   <li>{@code order}: the wanted JVMs, written by Windtunnel. Each new order (its serial number
- *       differs) starts the missing JVMs, one after the other, and ends those of other kinds.
+ *       differs) starts the missing JVMs and ends those of other kinds.
  *   <li>{@code status}: the waiting JVMs and the launches so far, written by this program.
  *   <li>{@code requests}: a named pipe to which a launch writes its process id.
  *   <li>{@code reply-PID}: a named pipe for the answer: the exit code, or {@code stock}.
@@ -32,6 +32,7 @@ import java.util.Optional;
  */
 public final class Keeper {
   private static final long POLL_MS = 50;
+  private static final int AT_ONCE = 2;
   private static final String MAP_REDUCE = "org.apache.hadoop.map";
 
   /** A kind of JVM: what a launch must ask for, and the command that starts one. */
@@ -113,38 +114,49 @@ public final class Keeper {
     writeStatus();
   }
 
+  /** Starts the missing JVMs, a few at a time; a failed one ends the order. */
   private void fill() throws Exception {
     while (true) {
-      Kind next;
+      List<Kind> missing = new ArrayList<>();
       synchronized (this) {
         if (filled) {
           return;
         }
-        next = kinds.values().stream().filter(k -> k.waiting.size() < k.wanted).findFirst().orElse(null);
-        if (next == null) {
+        for (Kind kind : kinds.values()) {
+          kind.waiting.removeIf(process -> !process.isAlive());
+          for (int i = kind.waiting.size(); i < kind.wanted && missing.size() < AT_ONCE; i++) {
+            missing.add(kind);
+          }
+        }
+        if (missing.isEmpty()) {
           filled = true;
           writeStatus();
           return;
         }
       }
-      Process process = start(next);
-      synchronized (this) {
-        if (process != null) {
-          next.waiting.add(process);
-        } else {
-          failed++;
-          filled = true;
+      List<Process> started = new ArrayList<>();
+      for (Kind kind : missing) {
+        ProcessBuilder builder = new ProcessBuilder(kind.command);
+        builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+        started.add(builder.start());
+      }
+      for (int i = 0; i < started.size(); i++) {
+        Process process = warm(started.get(i));
+        synchronized (this) {
+          if (process != null) {
+            missing.get(i).waiting.add(process);
+          } else {
+            failed++;
+            filled = true;
+          }
+          writeStatus();
         }
-        writeStatus();
       }
     }
   }
 
-  /** Starts a JVM and waits until it is warm; null if it has failed. */
-  private Process start(Kind kind) throws IOException {
-    ProcessBuilder builder = new ProcessBuilder(kind.command);
-    builder.redirectError(ProcessBuilder.Redirect.INHERIT);
-    Process process = builder.start();
+  /** Waits until a JVM is warm; null if it has failed. */
+  private static Process warm(Process process) throws IOException {
     BufferedReader reader = new BufferedReader(new InputStreamReader(process.getInputStream()));
     for (String line = reader.readLine(); line != null; line = reader.readLine()) {
       if (line.equals(WarmStart.READY)) {
