@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from windtunnel.cli.progress import LiveListener, PlainListener, describe, duration, listener_for
+from windtunnel.cli.progress import (
+    LiveListener,
+    PlainListener,
+    describe,
+    duration,
+    listener_for,
+    result,
+)
+from windtunnel.results.record import Fate, Trial, Verdict
 from windtunnel.study.file import load_study
 from windtunnel.study.plan import Plan, Slot, make_plan
 
@@ -74,3 +82,47 @@ def test_a_resumed_study_reports_the_trials_that_are_done(plan: Plan) -> None:
 )
 def test_durations_are_readable(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+def ended(slot: Slot, outcome: Fate | None, reason: str) -> Trial:
+    return Trial(
+        id="r01-x-a1",
+        study_id="toy",
+        testbed="local",
+        workload=slot.workload,
+        treatment=slot.treatment,
+        round=1,
+        position=1,
+        started_at=0.0,
+        finished_at=9.0,
+        verdict=Verdict(valid=not reason, reason=reason),
+        outcome=outcome,
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "shown"),
+    [
+        (
+            "job failed",
+            "terasort failed (exit code 1)",
+            "job failed after the fault (outcome, not averaged): terasort failed (exit code 1)",
+        ),
+        (
+            "output wrong",
+            "checksum 1, not 2",
+            "output wrong after the fault (outcome, not averaged): checksum 1, not 2",
+        ),
+        (None, "terasort failed (exit code 1)", "INVALID: terasort failed (exit code 1)"),
+        ("finished", "the CPU was saturated", "INVALID: the CPU was saturated"),
+        ("finished", "", "verified; "),
+    ],
+)
+def test_a_trial_that_its_fault_ended_is_an_outcome_and_not_invalid(
+    plan: Plan, outcome: Fate | None, reason: str, shown: str
+) -> None:
+    trial = ended(slot_of(plan, "8 GiB"), outcome, reason)
+    assert result(trial) == shown
+    with listening(plan, terminal=False) as (listener, out):
+        listener.trial_ended(trial, 1, 6, None)
+    assert f"{shown}; 1 of 6 done" in out.getvalue()

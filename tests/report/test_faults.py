@@ -9,6 +9,7 @@ import pytest
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.subjects.faults import fault_outcomes
+from windtunnel.report.charts.trials import describe, draw, key
 from windtunnel.report.sections import sections
 from windtunnel.report.sections.base import Section
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
@@ -81,7 +82,7 @@ def test_the_section_says_it_in_words(analysis: Analysis) -> None:
     (sentence,) = found.said
     assert sentence.startswith("killed: the datanode on w3 killed 5 s into terasort, to the end. ")
     assert "3 of 4 jobs finished, 1 with wrong output" in sentence
-    outcomes, timeline = found.tables
+    outcomes, timeline, reasons = found.tables
     assert outcomes.rows[1][-1] == "21.5 s, not within 60.0 s"
     assert outcomes.rows[1][:3] == ["killed", "3 of 4", "2 of 4"]
     assert outcomes.rows[0][-1] == ""
@@ -89,9 +90,34 @@ def test_the_section_says_it_in_words(analysis: Analysis) -> None:
     assert timeline.rows[0][2:] == ["finished", "3.00 s", "60.0 s"]
     assert timeline.rows[2][2:] == ["job failed", "3.00 s", "end of the cluster"]
     assert len(timeline.rows) == 5
+    assert [row[1:] for row in reasons.rows] == [
+        ["job failed", "made up"],
+        ["output wrong", "made up"],
+    ]
     assert {entry["outcome"] for entry in found.data["timeline"]} == {
         *("finished", "job failed", "output wrong", "does not count")
     }
+
+
+def test_a_trial_that_its_fault_ended_is_not_called_invalid(analysis: Analysis) -> None:
+    killed = [t for t in analysis.trials if "killed" in analysis.name(t.treatment)]
+    assert [t.verdict for t in killed] == [
+        *("valid", "valid", "job failed", "output wrong", "invalid")
+    ]
+    found = {section.id: section for section in sections(analysis)}
+    assert found["invalid"].data == [killed[-1].id]
+    assert found["invalid"].brief == "1 invalid trial of 10; made up"
+    (warning,) = (w for w in analysis.warnings if w.id == "invalid-trials")
+    assert warning.text.startswith("1 of 10 trials invalid and excluded")
+    assert [t.verdict for t in killed if t.reason] == ["job failed", "output wrong", "invalid"]
+
+
+def test_the_plot_has_a_mark_for_the_outcomes(analysis: Analysis) -> None:
+    assert "5 valid" not in describe(analysis)
+    assert ", 1 job failed, 1 output wrong. " in describe(analysis)
+    (box,) = (entry for entry in key(analysis) if entry.mark == "box")
+    assert box.words == "job failed or output wrong after a fault, not averaged"
+    assert draw(analysis, 900) is not None
 
 
 def test_without_intervals_the_section_states_that_once(tmp_path: Path) -> None:

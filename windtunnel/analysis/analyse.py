@@ -28,7 +28,8 @@ class TrialRow:
     """One trial in a table or a plot. ``order`` counts from 1 in the order of execution.
 
     ``elapsed`` maps phase (the total included) to seconds. ``verdict`` is ``valid``,
-    ``invalid`` or ``warm-up``.
+    ``invalid`` or ``warm-up``; if a fault caused the end of the trial, it is that outcome:
+    ``job failed`` or ``output wrong``.
     """
 
     id: str
@@ -174,7 +175,8 @@ def _row(order: int, trial: Trial) -> TrialRow:
     total = total_elapsed(trial)
     if total is not None:
         elapsed[TOTAL] = total
-    verdict = "valid" if trial.verdict.valid else "invalid"
+    caused = trial.outcome if trial.answers else None
+    verdict = "valid" if trial.verdict.valid else caused or "invalid"
     return TrialRow(
         id=trial.id,
         order=order,

@@ -147,7 +147,9 @@ def _treatments(found: Plan) -> Iterator[str]:
             if path not in treatment.levels and path != FAULT
         ]
         cluster = found.cluster_of(treatment) if FAULT in treatment.overrides else found.base
-        rows += [f"      fault: {fault.words(cluster)}" for fault in faults_of(treatment)]
+        for fault in faults_of(treatment):
+            rows.append(f"      fault: {fault.words(cluster)}")
+            rows += [f"        {line}" for line in fault.detection_words(cluster)]
         yield "\n".join(rows)
 
 
@@ -200,6 +202,21 @@ def _protocol(found: Plan) -> Iterator[str]:
         yield f"  rule that makes a trial invalid: {rule} {limit:g}"
 
 
+def _detections(found: Plan) -> Iterator[dict[str, Any]]:
+    """How Hadoop notices the faults of the treatments, with times in seconds."""
+    from dataclasses import asdict
+
+    from windtunnel.study.faults import faults_of
+
+    for treatment in found.treatments:
+        if not (faults := faults_of(treatment)):
+            continue
+        cluster = found.cluster_of(treatment)
+        for fault in faults:
+            lead = {"treatment": treatment.id, "fault": fault.words(cluster)}
+            yield from (lead | asdict(detection) for detection in fault.detections(cluster))
+
+
 def to_json(found: Plan, expected: Forecast, caveats: Sequence[str]) -> dict[str, Any]:
     """The whole plan as data."""
     from windtunnel.study.record import scale_record
@@ -217,6 +234,7 @@ def to_json(found: Plan, expected: Forecast, caveats: Sequence[str]) -> dict[str
         "factors": dict(found.factors),
         "baseline": dict(found.baseline),
         "treatments": [treatment.model_dump(mode="json") for treatment in found.treatments],
+        "fault_detection": list(_detections(found)),
         "rounds": [[slot.id for slot in found.round_slots(number)] for number in numbers],
         **counts(found),
         "protocol": found.protocol.to_record().model_dump(mode="json"),

@@ -134,7 +134,9 @@ def describe(slot: Slot, attempt: int, name_of: NameOf) -> str:
 
 
 def result(trial: Trial) -> str:
-    """The phase times of a valid trial, or the reason why it is invalid."""
+    """The phase times of a valid trial, its outcome under a fault, or why it is invalid."""
+    if not trial.verdict.valid and trial.answers:
+        return f"{trial.outcome} after the fault (outcome, not averaged): {trial.verdict.reason}"
     if not trial.verdict.valid:
         return f"INVALID: {trial.verdict.reason}"
     times = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in trial.phases)

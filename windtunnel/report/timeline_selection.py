@@ -22,7 +22,8 @@ def choose(analysis: Analysis, limit: int = TRIALS_SHOWN) -> list[Choice]:
     """At most ``limit`` trials, in the order of execution.
 
     All trials of a small study. Of a large one, in this order: medians of treatments up to half
-    of the limit, the slowest valid trial, invalid trials, and the other medians.
+    of the limit, the slowest valid trial, invalid trials, trials that a fault ended, and the
+    other medians.
     """
     trials = analysis.trials
     if len(trials) <= limit:
@@ -34,6 +35,8 @@ def choose(analysis: Analysis, limit: int = TRIALS_SHOWN) -> list[Choice]:
     queue = medians[: limit // 2]
     queue += [Choice(t, "slowest") for t in slowest]
     queue += [Choice(t, "invalid") for t in trials if t.verdict == "invalid"]
+    counted = ("valid", "invalid", "warm-up")
+    queue += [Choice(t, t.verdict) for t in trials if t.verdict not in counted]
     queue += medians[limit // 2 :]
     for choice in queue:
         if len(picked) < limit:

@@ -72,6 +72,8 @@ class _Checker:
         cluster_key = key_of(cluster_changes(treatment))
         cluster, impossible = self._cluster(cluster_key, treatment)
         yield from impossible
+        for fault in faults_of(treatment):
+            self.caveats += fault.undetected(cluster, self.plan.protocol.trial_time_limit)
         for name in self.plan.workloads:
             parameters = self.plan.parameters_of(name, treatment)
             key = (cluster_key, name, key_of(parameters))

@@ -93,8 +93,11 @@ def stolen_cpu(evidence: Evidence) -> Iterator[ReportWarning]:
 
 
 def invalid_trials(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 5: invalid trials are stored, reported with their reasons and never averaged."""
-    invalid = [t for t in evidence.results.trials if not t.verdict.valid]
+    """Rule 5: invalid trials are stored, reported with their reasons and never averaged.
+
+    A trial that ended because of its fault is an outcome: the section "Faults" has it.
+    """
+    invalid = [t for t in evidence.results.trials if not t.answers]
     if not invalid:
         return
     reasons = Counter(t.verdict.reason or "no reason recorded" for t in invalid)

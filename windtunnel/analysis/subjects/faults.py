@@ -51,13 +51,17 @@ class FaultOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """A fault of one trial. ``into_job_s``: seconds from the job's start, None if unknown."""
+    """A fault of one trial. ``into_job_s``: seconds from the job's start, None if unknown.
+
+    ``reason`` is why the job failed or why its output is wrong; empty if neither happened.
+    """
 
     trial: str
     fault: FaultRecord
     into_job_s: float | None
     lasted_s: float | None
     outcome: str
+    reason: str = ""
 
 
 def fault_outcomes(analysis: Analysis) -> list[FaultOutcome]:
@@ -82,6 +86,7 @@ def struck(analysis: Analysis) -> Iterator[Struck]:
                 into_job_s=_between(began, fault.at),
                 lasted_s=_between(fault.at, fault.undone_at),
                 outcome=trial.outcome or "does not count",
+                reason=trial.verdict.reason if trial.outcome else "",
             )
 
 

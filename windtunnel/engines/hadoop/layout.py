@@ -34,6 +34,10 @@ WEB_ADDRESSES = {
     "historyserver": "mapreduce.jobhistory.webapp.address",
 }
 _SHUFFLE = "mapreduce.shuffle.port"
+MAX_DISK_UTILISATION = (
+    "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage"
+)
+DISK_UTILISATION = "99.5"
 # Hadoop's own defaults; a NodeManager has none for its address, which must survive a restart.
 _USUAL_PORTS = {
     "dfs.namenode.rpc-address": 8020,
@@ -305,7 +309,7 @@ def _shared_settings(layout: Layout, around: Surroundings, workers: int) -> dict
         "yarn.nodemanager.resource.cpu-vcores": str(max(around.cores, 4)),
         "yarn.scheduler.minimum-allocation-mb": "256",
         "yarn.scheduler.maximum-allocation-mb": str(memory_mb),
-        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+        MAX_DISK_UTILISATION: DISK_UTILISATION,
         "yarn.scheduler.capacity.root.queues": "default",
         "yarn.scheduler.capacity.root.default.capacity": "100",
         "yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",

@@ -19,7 +19,7 @@ Drawing = dict[str, Any]
 NARROW = 500
 """Below this width in px, panels are stacked."""
 T = TypeVar("T")
-Mark = Literal["dot", "cross", "triangle", "mean", "square"]
+Mark = Literal["dot", "cross", "triangle", "box", "mean", "square"]
 
 
 @dataclass(frozen=True, slots=True)

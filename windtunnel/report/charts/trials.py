@@ -16,7 +16,14 @@ from windtunnel.report.theme import ALERT, INK, PAPER, TREATMENTS, colour
 BANDS = 24
 """With more treatments than this, the points of all treatments are in order of execution."""
 NARROW = 500
-SHAPES = {"valid": "circle", "invalid": "cross", "warm-up": "triangle-up"}
+OUTCOMES = ("job failed", "output wrong")
+"""The verdicts of trials that a fault ended: answers, but not averaged."""
+SHAPES = {
+    "valid": "circle",
+    "invalid": "cross",
+    "warm-up": "triangle-up",
+    **dict.fromkeys(OUTCOMES, "square"),
+}
 
 
 def draw(analysis: Analysis, width: int) -> Drawing | None:
@@ -35,10 +42,12 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
 def describe(analysis: Analysis) -> str:
     """The plot in words; the table of trials has the numbers."""
     verdicts = [t.verdict for t in analysis.trials]
+    outcomes = "".join(f", {verdicts.count(o)} {o}" for o in OUTCOMES if o in verdicts)
     return (
         f"{plural(len(verdicts), 'trial')} as points by phase and treatment: "
         f"{verdicts.count('valid')} valid, {verdicts.count('invalid')} invalid, "
-        f"{verdicts.count('warm-up')} warm-up. The table of trials below has every number."
+        f"{verdicts.count('warm-up')} warm-up{outcomes}. The table of trials below has every "
+        "number."
     )
 
 
@@ -48,6 +57,8 @@ def key(analysis: Analysis) -> list[Key]:
     found = [Key("dot", "", "valid")]
     found += [Key("cross", ALERT, "invalid, not averaged")] if "invalid" in verdicts else []
     found += [Key("triangle", "", "warm-up, not averaged")] if "warm-up" in verdicts else []
+    caused = " or ".join(outcome for outcome in OUTCOMES if outcome in verdicts)
+    found += [Key("box", "", f"{caused} after a fault, not averaged")] if caused else []
     return [*found, Key("mean", "", "mean and its 95 % interval")]
 
 

@@ -32,6 +32,7 @@ def section(analysis: Analysis) -> Section | None:
                 column("trial", "fault", "outcome", "time in the job", "reverted after", text=3),
                 [_event(event) for event in timeline],
             ),
+            *_reasons(timeline),
         ],
         hint="A job that fails because of a fault is a result: it is not repeated, and no mean "
         "includes its time",
@@ -57,6 +58,15 @@ def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) 
         hint="Right: trials with verified output; time: their mean over all phases. Detected: time "
         "from the fault until the NameNode reported a DataNode as dead or did not respond itself. "
         "Fully replicated: time from the fault until every block had all its replicas.",
+    )
+
+
+def _reasons(timeline: list[Struck]) -> list[Table]:
+    """Why jobs failed or outputs were wrong, one row per trial; no table if there is none."""
+    rows = {event.trial: [event.trial, event.outcome, event.reason] for event in timeline}
+    failed = [row for row in rows.values() if row[2]]
+    return (
+        [Table("Reasons", column("trial", "outcome", "reason", text=3), failed)] if failed else []
     )
 
 

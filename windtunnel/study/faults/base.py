@@ -19,6 +19,7 @@ from windtunnel.cluster import (
 )
 from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.study.closed import Closed
+from windtunnel.study.faults.detection import Detection, Window
 
 
 class Options(Closed):
@@ -27,10 +28,12 @@ class Options(Closed):
     Times are those of the run: in a scale model, times of the model. ``part`` is the kind of
     component that the testbed has to support. ``removes_replicas`` states that blocks lose a
     replica during the fault, so that the time until all are fully replicated is measured.
+    ``hidden`` is the consequence of a fault that no daemon of Hadoop can notice, or empty.
     """
 
     part: ClassVar[Part]
     removes_replicas: ClassVar[bool] = False
+    hidden: ClassVar[str] = ""
 
     kind: str
     phase: str | None = Field(
@@ -86,6 +89,29 @@ class Options(Closed):
     def affects_replicas(self, cluster: Cluster) -> bool:
         """Whether blocks lose replicas, or the NameNode, during the fault."""
         return self.removes_replicas
+
+    def detections(self, cluster: Cluster) -> Iterator[Detection]:
+        """How Hadoop notices it; nothing if no daemon does."""
+        yield from ()
+
+    def detection_words(self, cluster: Cluster) -> list[str]:
+        """One line for each part of Hadoop that notices it, or that no daemon can."""
+        found = [detection.words() for detection in self.detections(cluster)]
+        return [f"no daemon notices it: {self.hidden}"] if self.hidden else found
+
+    def undetected(self, cluster: Cluster, limit_s: float) -> list[str]:
+        """What cannot be noticed in a trial of at most ``limit_s`` seconds, with remedies."""
+        window = Window(
+            limit_s,
+            self.after,
+            self.lasts,
+            self.watch if self.affects_replicas(cluster) else 0.0,
+            restarts=self.part == "daemons",
+        )
+        return [
+            f"{self.words(cluster)}: {note}"
+            for note in window.notes(list(self.detections(cluster)))
+        ]
 
     def engine(self) -> str | None:
         """The engine other than Hadoop whose daemon fails; None for Hadoop and hardware."""

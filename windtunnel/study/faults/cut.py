@@ -7,9 +7,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from windtunnel.cluster import Cluster, blame
+from windtunnel.cluster import Cluster, Node, blame
 from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.study.faults.base import Options, node_of, unknown_host
+from windtunnel.study.faults.detection import Detection, lost_daemons
 
 
 class CutLink(Options):
@@ -46,6 +47,28 @@ class CutLink(Options):
     def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
         """Cut the link."""
         return faulty.cut(self.host or self.rack or "")
+
+    def detections(self, cluster: Cluster) -> Iterator[Detection]:
+        """A master notices the workers on the other side of the link, with their containers."""
+        lost = [
+            worker
+            for master, worker in (("namenode", "datanode"), ("resourcemanager", "nodemanager"))
+            if self._separates(cluster, master, worker)
+        ]
+        yield from lost_daemons(cluster, lost, containers=True)
+
+    def _separates(self, cluster: Cluster, master: str, worker: str) -> bool:
+        """Whether a daemon of one role and one of the other are on different sides of the link."""
+        sides = {
+            role: {self._beyond(cluster, node) for node in cluster.nodes() if role in node.roles}
+            for role in (master, worker)
+        }
+        return any(side != other for side in sides[master] for other in sides[worker])
+
+    def _beyond(self, cluster: Cluster, node: Node) -> bool:
+        if self.host is not None:
+            return self.host in (node.name, node.host)
+        return cluster.rack_of(node.class_name, node.index) == self.rack
 
 
 def _racks(cluster: Cluster) -> list[str]:

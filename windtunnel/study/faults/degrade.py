@@ -10,6 +10,7 @@ from pydantic import Field, PositiveInt
 from windtunnel.cluster import Cluster, Fraction, format_fraction
 from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.study.faults.base import Options, holders, node_of, unknown_host
+from windtunnel.study.faults.detection import Detection, full_disk
 
 
 class OnWorker(Options):
@@ -50,6 +51,8 @@ class OnDisk(OnWorker):
 class SlowDisk(OnDisk):
     """A fail-slow disk: it reads and writes at a fraction of its rates."""
 
+    hidden: ClassVar[str] = "tasks and transfers are slower"
+
     kind: Literal["slow-disk"] = Field(description="Name of the fault.")
     to: Fraction = Field(
         "10 %", description="Remaining fraction of its rates.", gt=0, validate_default=True
@@ -68,6 +71,7 @@ class SlowNic(OnWorker):
     """A fail-slow NIC: it sends and receives at a fraction of its rate."""
 
     part: ClassVar[Part] = "NICs"
+    hidden: ClassVar[str] = "tasks and transfers are slower"
 
     kind: Literal["slow-nic"] = Field(description="Name of the fault.")
     to: Fraction = Field(
@@ -102,6 +106,11 @@ class FillDisk(OnDisk):
     def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
         """Fill the disk."""
         return faulty.fill_disk(self.on(cluster), self.disk, self.to)
+
+    def detections(self, cluster: Cluster) -> Iterator[Detection]:
+        """The daemons on the host notice that it is full."""
+        node = node_of(cluster, self.on(cluster))
+        yield from full_disk(cluster, node.roles if node else (), self.to)
 
 
 def _disks(cluster: Cluster, class_name: str) -> int:

@@ -12,6 +12,7 @@ from windtunnel.cluster.roles import HADOOP, KillableRole
 from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.engines.registry import ENGINES
 from windtunnel.study.faults.base import Options, holders, node_of, unknown_host
+from windtunnel.study.faults.detection import Detection, lost_daemons
 
 
 class KillDaemon(Options):
@@ -76,6 +77,10 @@ class KillDaemon(Options):
         """Whether the daemon stores replicas, or knows where they are."""
         return self.entry.replicas
 
+    def detections(self, cluster: Cluster) -> Iterator[Detection]:
+        """Its master notices it; the containers of a NodeManager continue."""
+        yield from lost_daemons(cluster, [self.entry.name], containers=False)
+
 
 class KillHost(Options):
     """SIGKILL of all daemons and containers of a host; `lasts` as for `kill-daemon`."""
@@ -109,3 +114,11 @@ class KillHost(Options):
         """Whether one of its daemons stores replicas, or knows where they are."""
         node = node_of(cluster, self.host)
         return node is not None and any(ROLES[role].replicas for role in node.roles)
+
+    def detections(self, cluster: Cluster) -> Iterator[Detection]:
+        """The masters on other hosts notice it; a master that was killed notices nothing."""
+        node = node_of(cluster, self.host)
+        roles = set(node.roles) if node else set()
+        roles -= {"datanode"} if "namenode" in roles else set()
+        roles -= {"nodemanager"} if "resourcemanager" in roles else set()
+        yield from lost_daemons(cluster, roles, containers=True)
