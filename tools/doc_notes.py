@@ -48,6 +48,7 @@ COLUMNS = {
     "status": "`SUCCEEDED`, `FAILED` or `KILLED`",
     "started_at": "Epoch seconds",
     "finished_at": "Epoch seconds",
+    "work_started_at": "Epoch seconds of the first work, after the start-up; null if unknown",
     "map_finished_at": "End of the map function, before the last merge; null for reduces",
     "shuffle_finished_at": "Epoch seconds; null for maps",
     "sort_finished_at": "Epoch seconds; null for maps",

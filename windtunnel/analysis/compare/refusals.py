@@ -141,7 +141,7 @@ def machines(p: Pairing) -> Iterator[Refusal]:
 
 
 def task_start(p: Pairing) -> Iterator[Refusal]:
-    """Warm starts leave out most of the start-up of tasks, which a stock start includes."""
+    """A stock start includes the start-up of JVMs, a warm start does not."""
     said: dict[str, None] = {}
     for m in p.matched:
         a, b = (
