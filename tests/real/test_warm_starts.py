@@ -101,7 +101,7 @@ def test_a_killed_task_is_repeated_and_the_job_succeeds(warm: LocalDeployment) -
 
     thread = threading.Thread(target=wait_for, args=(kill_one, "a running task", 120))
     thread.start()
-    run = warm.run_job("pi", [PI, "2", "2000000"], {}, deadline_s=time.monotonic() + 240)
+    run = warm.run_job("pi", [PI, "2", "20000000"], {}, deadline_s=time.monotonic() + 240)
     thread.join()
 
     failed = [row for row in run.tasks if row["status"] != "SUCCEEDED"]
