@@ -97,8 +97,8 @@ def test_the_status_of_a_keeper_is_read() -> None:
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
-    """The script of a host whose stock java prints its arguments."""
+def pool(tmp_path: Path) -> Pool:
+    """A prepared pool on hosts whose stock java prints its arguments; nothing is started."""
     java = tmp_path / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text('#!/bin/sh\necho "stock $*"\nexit 3\n')
@@ -108,13 +108,31 @@ def script(tmp_path: Path) -> Path:
     for placement in layout.placements:
         name = placement.host.name
         root, logs = tmp_path / "scratch" / name, tmp_path / "logs" / name
-        supervisor: Any = SimpleNamespace()
+        supervisor: Any = SimpleNamespace(spawn=lambda spec: SimpleNamespace(pid=os.getpid()))
         placement.host = LocalHost(name, "127.0.0.1", root, logs, supervisor)
-    pool = Pool(Daemons(layout, tmp_path / "names", tmp_path))
-    pool.prepare()
-    worker = next(p.host for p in layout.placements if p.host.name == "worker-1")
+    made = Pool(Daemons(layout, tmp_path / "names", tmp_path))
+    made.prepare()
+    return made
+
+
+@pytest.fixture
+def script(pool: Pool) -> Path:
+    """The script of a host."""
+    worker = next(p.host for p in pool.layout.placements if p.host.name == "worker-1")
     assert pool.daemons.java_homes["worker-1"] == pool.java_home(worker)
     return pool.java_home(worker) / "bin" / "java"
+
+
+def test_starts_before_the_kill_of_a_keeper_still_count(pool: Pool) -> None:
+    status = next(p.host.root for p in pool.layout.placements if p.host.name == "worker-1")
+    status = status / "pool" / "status"
+    pool.start()
+    status.write_text("warm 5\nstock 2\n")
+    assert pool.starts() == Starts(5, 2)
+    pool.restart("pool@worker-1")
+    assert pool.starts() == Starts(5, 2)
+    status.write_text("warm 1\nstock 0\n")
+    assert pool.starts() == Starts(6, 2)
 
 
 def launch(script: Path, answer: str | None) -> subprocess.CompletedProcess[str]:

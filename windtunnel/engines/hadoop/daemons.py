@@ -25,12 +25,12 @@ HEAP_MB = {
 # roles that start together; the last ones need a serving HDFS
 _FIRST, _WORKERS, _LAST = ROLES.steps(HADOOP)
 _WEBAPPS = ("hdfs", "datanode", "secondary", "static")
-_LOG4J = """\
-log4j.rootLogger=INFO,console
+LOG4J = """\
+log4j.rootLogger={level},console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
 log4j.appender.console.target=System.err
 log4j.appender.console.layout=org.apache.log4j.PatternLayout
-log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+log4j.appender.console.layout.ConversionPattern=%d{{ISO8601}} %p %c{{2}}: %m%n
 """
 
 
@@ -82,7 +82,7 @@ class Daemons(Running):
     def _write_conf(self, host: Host, folder: Path, properties: Mapping[str, str]) -> None:
         for name, text in site_files(properties, self.layout.software.version).items():
             host.write_text(folder / name, text)
-        host.write_text(folder / "log4j.properties", _LOG4J)
+        host.write_text(folder / "log4j.properties", LOG4J.format(level="INFO"))
 
     def start(self) -> None:
         """Format the file system and start the daemons; do not wait until they are ready.

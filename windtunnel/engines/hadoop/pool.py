@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from windtunnel.cluster.settings import default_of
-from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.daemons import LOG4J, Daemons
 from windtunnel.engines.hadoop.layout import Layout, Placement
 from windtunnel.engines.hadoop.program import OWN_JAR
 from windtunnel.engines.running import Running, tail
@@ -45,13 +45,6 @@ _SET_LATER = tuple(
     f"-D{name}"
     for name in ("java.io.tmpdir=", "log4j.", "yarn.app.", "hadoop.root.", "hadoop.metrics.")
 )
-_LOG4J = """\
-log4j.rootLogger=WARN,console
-log4j.appender.console=org.apache.log4j.ConsoleAppender
-log4j.appender.console.target=System.err
-log4j.appender.console.layout=org.apache.log4j.PatternLayout
-log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
-"""
 # Without a keeper, the start is stock. Both pipes are open for both ways, so that neither side
 # waits for the other one to open them.
 _SCRIPT = """\
@@ -95,6 +88,9 @@ class Starts:
 
     warm: int = 0
     stock: int = 0
+
+    def __add__(self, other: Starts) -> Starts:
+        return Starts(self.warm + other.warm, self.stock + other.stock)
 
     def __sub__(self, other: Starts) -> Starts:
         return Starts(self.warm - other.warm, self.stock - other.stock)
@@ -149,6 +145,7 @@ class Pool(Running):
         self.daemons = daemons
         self._jar = daemons.shared / OWN_JAR.name
         self._serial = 0
+        self._earlier = Starts()  # of keepers that a fault has killed
         self._memory_bytes = psutil.virtual_memory().available
 
     @property
@@ -164,7 +161,7 @@ class Pool(Running):
             script = self.java_home(host) / "bin" / "java"
             host.write_text(script, _SCRIPT.format(folder=folder, java=self.layout.software.java))
             script.chmod(0o755)
-            host.write_text(folder / "log4j.properties", _LOG4J)
+            host.write_text(folder / "log4j.properties", LOG4J.format(level="WARN"))
             (folder / "tmp").mkdir(exist_ok=True)
             with suppress(FileExistsError):
                 os.mkfifo(folder / "requests")
@@ -189,6 +186,8 @@ class Pool(Running):
         folder = self._folder(host)
         for left in folder.glob("reply-*"):
             left.unlink(missing_ok=True)
+        self._earlier += self.status(host).starts
+        (folder / "status").unlink(missing_ok=True)
         argv = [str(self.layout.software.java), f"-Xmx{_HEAP_MB}m", "-XX:+UseSerialGC"]
         argv += ["-XX:TieredStopAtLevel=1", "-Xss512k", "-XX:-UsePerfData", "-cp", str(self._jar)]
         spec = ProcessSpec(name, [*argv, _KEEPER, str(folder)], host.logs / f"{ROLE}.log", folder)
@@ -223,8 +222,7 @@ class Pool(Running):
 
     def starts(self) -> Starts:
         """The containers that were started so far, on all hosts."""
-        found = [self.status(placement.host).starts for placement in self._workers()]
-        return Starts(sum(one.warm for one in found), sum(one.stock for one in found))
+        return sum((self.status(p.host).starts for p in self._workers()), self._earlier)
 
     def waiting(self) -> list[int]:
         """The process ids of all waiting JVMs."""

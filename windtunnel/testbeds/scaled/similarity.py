@@ -24,8 +24,9 @@ MATCH, NEAR = 0.10, 0.30
 # CPU seconds from the launch of the container of a task to its first record, on a separate core:
 # about two, measured on a machine with two cores and Java 17 (docs/decisions/0010).
 JVM_START_S = 2.0
-# The same if a waiting JVM runs the container (docs/decisions/0032).
-WARM_START_S = 0.4
+# If a waiting JVM runs the container (docs/decisions/0032): the median of task_start was 0.27 to
+# 0.32 of that of stock starts (TeraGen, TeraSort, TeraValidate of 64 MB on `local`, one run each).
+WARM_START_S = 0.6
 # CPU time per byte that a task moves: a tuned TeraSort of 1 GB took 56-63 CPU s (field notes) and
 # moves four bytes per byte of data. It is an estimate for fractions and plans, never a result.
 CPU_S_PER_BYTE = 60e-9 / 4

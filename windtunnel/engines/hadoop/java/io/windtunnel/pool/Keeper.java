@@ -193,12 +193,28 @@ public final class Keeper {
       } catch (IOException error) {
         say("launch " + pid + ": " + error);
         if (process != null) {
-          process.destroyForcibly();
+          giveUp(pid, process);
         }
       }
       finish(pipe, "stock");
     } catch (IOException error) {
       say("launch " + pid + ": " + error);
+    }
+  }
+
+  /** A JVM that did not take its launch: the script starts a stock one, which its file names. */
+  private synchronized void giveUp(long pid, Process process) {
+    process.destroyForcibly();
+    warm--;
+    stock++;
+    try {
+      Optional<Path> file = PidFile.of(Launch.of(pid));
+      if (file.isPresent()) {
+        PidFile.write(file.get(), pid);
+      }
+      writeStatus();
+    } catch (IOException error) {
+      say("launch " + pid + ": " + error); // the script gets its answer nevertheless
     }
   }
 
