@@ -121,6 +121,8 @@ class Software(Part):
     """Versions. ``hadoop`` is a line ("3.5"), an exact version ("3.5.0") or "unknown".
 
     ``task_start`` is how the JVMs of MapReduce start: ``stock``, or ``warm`` before the phase.
+    ``warm_jvms`` is the number of JVMs that wait for tasks on each worker; by default those of one
+    wave of maps and the worker's part of the reduces.
     """
 
     hadoop: Version = "3.5"
@@ -130,13 +132,26 @@ class Software(Part):
     hypervisor: Version | None = None
     engines: dict[str, Version] = Field(default_factory=dict)
     task_start: Literal["stock", "warm"] = "stock"
+    warm_jvms: Count | None = None
+
+    @model_validator(mode="after")
+    def _only_warm(self) -> Software:
+        if self.warm_jvms and self.task_start == "stock":
+            raise blame(
+                "'warm_jvms' needs 'task_start: warm'",
+                "warm_jvms",
+                remedy="set 'software.task_start: warm', or leave 'warm_jvms' out.",
+            )
+        return self
 
     @model_serializer(mode="wrap")
     def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Plain data; existing fingerprints contain no ``task_start``."""
+        """Plain data; existing fingerprints contain none of the options of warm starts."""
         found: dict[str, Any] = serialise(self)
         if self.task_start == "stock":
             found.pop("task_start", None)
+        if self.warm_jvms is None:
+            found.pop("warm_jvms", None)
         return found
 
 

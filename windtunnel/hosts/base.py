@@ -15,7 +15,8 @@ class ProcessSpec:
 
     ``name`` is unique within a deployment and identifies the process in errors and samples;
     ``log`` receives standard output and error. ``reads`` are the user's own files that it reads:
-    a process with an account of its own could not read them otherwise.
+    a process with an account of its own could not read them otherwise. ``starter`` marks a process
+    that only starts others: the CPU quota of a virtual host does not apply to it.
     """
 
     name: str
@@ -24,6 +25,7 @@ class ProcessSpec:
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict)
     reads: Sequence[Path] = ()
+    starter: bool = False
 
 
 class Process(Protocol):
@@ -52,7 +54,9 @@ class Host(Protocol):
     ``name`` is the host's name in the deployment, ``address`` the IP address by which the other
     hosts reach it, ``root`` a folder of its own that the deployment removes, ``logs`` a folder
     that is kept. ``machine`` is the described physical host of a guest, or the host's own name.
-    ``account`` is the account of its processes.
+    ``account`` is the account of its processes. ``quota_files`` are the files to which a child of a
+    starter (:class:`ProcessSpec`) writes 0 so that the CPU quota of the host applies to it; a host
+    without a quota has none.
     """
 
     name: str
@@ -64,6 +68,11 @@ class Host(Protocol):
     @property
     def account(self) -> str:
         """Name of the account of its processes."""
+        ...
+
+    @property
+    def quota_files(self) -> Sequence[Path]:
+        """The files of the host's CPU quota; empty if it has none."""
         ...
 
     def open_socket(self) -> socket.socket:

@@ -248,6 +248,11 @@ class LocalHost:
         """Name of the account of its processes."""
         return self._supervisor.isolation.account
 
+    @property
+    def quota_files(self) -> Sequence[Path]:
+        """None: this machine has no CPU quota."""
+        return ()
+
     def open_socket(self) -> socket.socket:
         """A TCP socket of the deployment's network, not connected yet. Raises OSError."""
         return self._supervisor.open_socket()

@@ -166,7 +166,7 @@ class HadoopDeployment(HadoopCluster):
         self.daemons = Daemons(self.layout, self.hosts_file, self.shared)
         self.daemons.write_settings()
         if self.cluster.software.task_start == "warm":
-            self.pool = Pool(self.daemons)
+            self.pool = Pool(self.daemons, self.cluster.software.warm_jvms)
             self.pool.prepare()
         self.note_placement()
         self.daemons.start()

@@ -88,7 +88,8 @@ class HadoopTestbed(Testbed, Generic[D]):
         texts = {name: str(value) for name, value in settings.items()}
         workers = len(cluster.nodes_with("nodemanager"))
         free = psutil.virtual_memory().available
-        return [pool_note(texts, workers, cluster.software.hadoop, free)]
+        software = cluster.software
+        return [pool_note(texts, workers, software.hadoop, free, software.warm_jvms)]
 
     def _refuse_open(self, unguarded: Sequence[str]) -> None:
         found = self.isolation

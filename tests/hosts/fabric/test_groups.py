@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,37 @@ def test_trees_of_a_machine_with_both_versions(tmp_path: Path) -> None:
 
 def test_a_machine_without_controllers_lacks_them_all() -> None:
     assert Trees({}).missing() == ["cpu", "cpuset", "memory", "blkio (version 1) or io (version 2)"]
+
+
+def test_version_1_starts_without_the_quota_and_joins_it_later(tmp_path: Path) -> None:
+    trees = legacy(tmp_path)
+    groups = make_groups(trees, ["wt-1", "wt-1/w1", "wt-1/w1.start"], Ledger(tmp_path))
+    host, start = groups["wt-1/w1"], groups["wt-1/w1.start"]
+
+    entered = host.starter_entrances(start)
+    names = {str(file.parent.relative_to(tmp_path)) for file in entered}
+    starting = {"cpu/wt-1/w1.start", "cpuacct/wt-1/w1.start"}
+    assert names == starting | {"cpuset/wt-1/w1", "memory/wt-1/w1", "blkio"}
+    quota = {str(file.parent.relative_to(tmp_path)) for file in host.quota_files()}
+    assert quota == {"cpu/wt-1/w1", "cpuacct/wt-1/w1"}
+
+
+def test_version_2_starts_in_the_other_group(tmp_path: Path) -> None:
+    trees = unified(tmp_path)
+    groups = make_groups(trees, ["wt-1", "wt-1/w1", "wt-1/w1.start"], Ledger(tmp_path))
+    host, start = groups["wt-1/w1"], groups["wt-1/w1.start"]
+
+    assert host.starter_entrances(start) == [tmp_path / "v2/wt-1/w1.start/cgroup.procs"]
+    assert host.quota_files() == [tmp_path / "v2/wt-1/w1/cgroup.procs"]
+
+
+def test_an_account_may_bring_its_processes_under_the_quota(tmp_path: Path) -> None:
+    group = make_groups(legacy(tmp_path), ["wt-1", "wt-1/w1"], Ledger(tmp_path))["wt-1/w1"]
+    for file in group.quota_files():
+        for one in (file, file.parent.parent / file.name):
+            one.touch()
+    user, own = os.getuid(), os.getgid()
+    group.open_quota(user if user else 12345, own)
+
+    owners = {file.stat().st_uid for file in group.quota_files()}
+    assert owners == {user if user else 12345}

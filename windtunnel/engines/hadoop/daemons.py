@@ -135,11 +135,13 @@ class Daemons(Running):
             binding=self.layout.binding(host.address),
         )
         home = software.java.parent.parent
-        if role == "nodemanager":  # containers have it from their NodeManager
-            home = self.java_homes.get(host.name, home)
+        starter = role == "nodemanager" and host.name in self.java_homes
+        if starter:  # containers have it from their NodeManager
+            home = self.java_homes[host.name]
         env = {"JAVA_HOME": str(home)}
         log = host.logs / f"{role}{suffix}.log"
-        self.running[name] = host.spawn(ProcessSpec(name, argv, log, host.root, env))
+        spec = ProcessSpec(name, argv, log, host.root, env, starter=starter)
+        self.running[name] = host.spawn(spec)
 
     def restart(self, name: str) -> None:
         """Restart a daemon that has ended, under its old name."""

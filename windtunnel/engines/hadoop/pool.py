@@ -58,6 +58,9 @@ if read -r keeper <"{folder}/keeper" && [ -d "/proc/$keeper" ] &&
   exec 8>&-
   [ "$answer" = stock ] || exit "$answer"
 fi 2>/dev/null
+for file in {quota}; do
+  echo 0 >"$file"
+done
 exec "{java}" "$@"
 """
 _POLL_S = 0.1
@@ -78,8 +81,8 @@ STOCK_STARTS = MetricInfo(
 register(WARM_STARTS, STOCK_STARTS)
 _KINDS = ("map", "reduce")
 _HEAP_MB = 16
-JVM_BYTES = 250 << 20  # resident, measured with Java 17 and heaps of 256 to 820 MiB
-_MEMORY_AT_MOST = 0.5  # of the available memory; daemons and running tasks need the rest
+JVM_BYTES = 280 << 20  # resident, measured with Java 17 and heaps of 256 to 820 MiB
+_MEMORY_AT_MOST = 0.75  # of the available memory; daemons need the rest, tasks run in these JVMs
 
 
 @dataclass(frozen=True)
@@ -138,11 +141,14 @@ class Pool(Running):
     ----------
     daemons:
         Hadoop's daemons; their layout may change, and JVMs start with its settings of the time.
+    jvms:
+        The number of JVMs that wait for tasks on each host; None for one wave.
     """
 
-    def __init__(self, daemons: Daemons) -> None:
+    def __init__(self, daemons: Daemons, jvms: int | None = None) -> None:
         super().__init__()
         self.daemons = daemons
+        self._jvms = jvms
         self._jar = daemons.shared / OWN_JAR.name
         self._serial = 0
         self._earlier = Starts()  # of keepers that a fault has killed
@@ -159,7 +165,9 @@ class Pool(Running):
         for placement in self._workers():
             host, folder = placement.host, self._folder(placement.host)
             script = self.java_home(host) / "bin" / "java"
-            host.write_text(script, _SCRIPT.format(folder=folder, java=self.layout.software.java))
+            quota = " ".join(shlex.quote(str(file)) for file in host.quota_files)
+            java = self.layout.software.java
+            host.write_text(script, _SCRIPT.format(folder=folder, java=java, quota=quota))
             script.chmod(0o755)
             host.write_text(folder / "log4j.properties", LOG4J.format(level="WARN"))
             (folder / "tmp").mkdir(exist_ok=True)
@@ -190,7 +198,8 @@ class Pool(Running):
         (folder / "status").unlink(missing_ok=True)
         argv = [str(self.layout.software.java), f"-Xmx{_HEAP_MB}m", "-XX:+UseSerialGC"]
         argv += ["-XX:TieredStopAtLevel=1", "-Xss512k", "-XX:-UsePerfData", "-cp", str(self._jar)]
-        spec = ProcessSpec(name, [*argv, _KEEPER, str(folder)], host.logs / f"{ROLE}.log", folder)
+        argv += [_KEEPER, str(folder)]
+        spec = ProcessSpec(name, argv, host.logs / f"{ROLE}.log", folder, starter=True)
         self.running[name] = host.spawn(spec)
         host.write_text(folder / "keeper", f"{self.running[name].pid}\n")
 
@@ -260,7 +269,8 @@ class Pool(Running):
         settings = self.layout.properties(placement.host)
         version = self.layout.software.version
         workers = len(self._workers())
-        sizes = fitted(pool_sizes(settings, workers, version), workers, self._memory_bytes)
+        wanted = pool_sizes(settings, workers, version, self._jvms)
+        sizes = fitted(wanted, workers, self._memory_bytes)
         kinds: dict[tuple[str, ...], int] = {}
         for kind, count in sizes.items():
             options = launch_options(
@@ -276,6 +286,7 @@ class Pool(Running):
         return lines
 
     def _command(self, host: Host, key: Sequence[str]) -> list[str]:
+        """The command of a waiting JVM; a task's ends with the files of its host's CPU quota."""
         *options, main = key
         software, folder = self.layout.software, self._folder(host)
         jars = [f"{software.lib}/*"]
@@ -292,14 +303,17 @@ class Pool(Running):
             *("-cp", ":".join(jars), _WARM_START),
             "master" if main == _MASTER else "task",
             *(str(self.daemons.client_conf), str(folder / "tmp")),
+            *(str(file) for file in host.quota_files),
         ]
 
 
-def pool_sizes(settings: Mapping[str, str], workers: int, version: str) -> dict[str, int]:
+def pool_sizes(
+    settings: Mapping[str, str], workers: int, version: str, jvms: int | None = None
+) -> dict[str, int]:
     """JVMs of each kind on a host: a wave of maps, its part of the reduces, one master.
 
     One more than its part of the reduces waits, because reduces and speculative attempts do not
-    spread evenly.
+    spread evenly. With ``jvms``, so many wait for all tasks of a host, whatever the waves.
     """
 
     def number(name: str, otherwise: int) -> int:
@@ -310,11 +324,15 @@ def pool_sizes(settings: Mapping[str, str], workers: int, version: str) -> dict[
     maps = max(1, memory // number("mapreduce.map.memory.mb", 1024))
     reduces = max(1, memory // number("mapreduce.reduce.memory.mb", 1024))
     wanted = 1 - (-number("mapreduce.job.reduces", 1) // max(workers, 1))
-    return {"map": maps, "reduce": min(reduces, wanted), "master": 1}
+    reduces = min(reduces, wanted)
+    if jvms is not None:
+        reduces = min(reduces, jvms)
+        maps = jvms - reduces
+    return {"map": maps, "reduce": reduces, "master": 1}
 
 
 def fitted(sizes: Mapping[str, int], workers: int, memory_bytes: int) -> dict[str, int]:
-    """The sizes that fit: the JVMs of all hosts use at most half of the available memory.
+    """The sizes that fit: the JVMs of all hosts use at most 3/4 of the available memory.
 
     If they need more, fewer JVMs for map tasks wait.
     """
@@ -323,9 +341,15 @@ def fitted(sizes: Mapping[str, int], workers: int, memory_bytes: int) -> dict[st
     return {**sizes, "map": min(sizes["map"], max(0, room - others))}
 
 
-def pool_note(settings: Mapping[str, str], workers: int, version: str, memory_bytes: int) -> str:
+def pool_note(
+    settings: Mapping[str, str],
+    workers: int,
+    version: str,
+    memory_bytes: int,
+    jvms: int | None = None,
+) -> str:
     """The size of the pool of a deployment, for the plan."""
-    wanted = pool_sizes(settings, workers, version)
+    wanted = pool_sizes(settings, workers, version, jvms)
     sizes = fitted(wanted, workers, memory_bytes)
     each = sum(sizes.values())
     note = (
@@ -334,7 +358,8 @@ def pool_note(settings: Mapping[str, str], workers: int, version: str, memory_by
         f"{each * workers * JVM_BYTES / 2**30:.1f} GiB; other containers start stock"
     )
     if sizes["map"] < wanted["map"]:
-        note += f"; memory does not allow the {wanted['map']} maps of one wave"
+        which = "that are wanted" if jvms else "of one wave"
+        note += f"; memory does not allow the {wanted['map']} maps {which}"
     return note
 
 

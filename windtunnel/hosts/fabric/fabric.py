@@ -22,6 +22,7 @@ from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")  # host names, and parts of paths and commands
+_START = ".start"  # group of a host whose processes have no CPU quota
 _LOOPBACK = "127.0.0.1 localhost\n"
 
 
@@ -51,6 +52,7 @@ class Fabric:
         self._ledger = Ledger(registration.folder)
         self._trees = find_trees()
         self._groups: dict[str, Group] = {}
+        self._starts: dict[str, Group] = {}
         scratch = registration.scratch
         self._namespaces = registration.folder / "namespaces"
         self._network = Network(supervisor.network, self._namespaces, self._ledger)
@@ -187,8 +189,15 @@ class Fabric:
             paths[host.name] = f"{top}/{host.name}"
             for guest in host.guests:
                 paths[guest.name] = f"{top}/{host.name}/{guest.name}"
-        made = make_groups(self._trees, [top, *paths.values()], self._ledger)
+        starts = {name: f"{top}/{name}{_START}" for name in paths}
+        names = [top, *paths.values(), *starts.values()]
+        made = make_groups(self._trees, names, self._ledger)
         self._groups.update({name: made[path] for name, path in paths.items()})
+        self._starts = {name: made[path] for name, path in starts.items()}
+        if confinement := self._supervisor.isolation.confinement:
+            account = confinement.account
+            for group in self._groups.values():
+                group.open_quota(account.uid, account.gid)
         for host in self.plan.hosts:
             members: list[HostPlan | GuestPlan] = [host, *host.guests]
             for member in members:
@@ -210,6 +219,7 @@ class Fabric:
                     logs=self._logs,
                     disks={disk: disks[disk] for disk in mine},
                     group=self._groups[name],
+                    start=self._starts[name],
                     network=self._network,
                     supervisor=self._supervisor,
                     etc=self.etc,

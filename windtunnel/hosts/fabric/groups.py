@@ -1,7 +1,9 @@
 """Control groups of a fabric, versions 1 and 2 behind one class.
 
 Each virtual host has a group ``wt-ID/HOST``; its guests have groups below it, so that the host's
-limits apply to their sum. Version 1 has one tree per controller, version 2 one tree for all.
+limits apply to their sum. A second group, ``wt-ID/HOST.start``, has no CPU quota: processes that
+only start others run in it (``ProcessSpec.starter``). Version 1 has one tree per controller,
+version 2 one tree for all.
 In version 2 the host's group limits the disks. In version 1 the root group limits them, because
 a rule in another group would not apply to data that the kernel writes back later.
 """
@@ -9,6 +11,7 @@ a rule in another group would not apply to data that the kernel writes back late
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +20,7 @@ from windtunnel.hosts.fabric.ledger import Ledger
 
 _PERIOD_US = 50_000  # shorter than the kernel's 100 ms: a throttled daemon stalls for less time
 _LEAST_QUOTA_US = 1000  # the kernel's own limit
+_CPU = ("cpu", "cpuacct")
 _CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory")
 _DROP_PASSES = 5
 
@@ -82,6 +86,32 @@ class Group:
         blkio = self._trees.v1.get("blkio")
         folders = [*self.folders(), *([blkio] if blkio else [])]
         return [folder / "cgroup.procs" for folder in folders]
+
+    def starter_entrances(self, start: Group) -> list[Path]:
+        """As :meth:`entrances`, with the CPU controllers of the group ``start``.
+
+        In version 2, which has one tree for all controllers, the process enters ``start`` only.
+        """
+        if not self._trees.v1.get("cpu"):
+            return start.entrances()
+        own, cpu = {*self.quota_files()}, start.quota_files()
+        return [*cpu, *(entrance for entrance in self.entrances() if entrance not in own)]
+
+    def quota_files(self) -> list[Path]:
+        """The files to which a process writes 0 to come under this group's CPU quota."""
+        roots = [root for name in _CPU if (root := self._trees.v1.get(name))]
+        if not roots and self._trees.v2:
+            roots = [self._trees.v2]
+        return [root / self.name / "cgroup.procs" for root in dict.fromkeys(roots)]
+
+    def open_quota(self, user: int, group: int) -> None:
+        """Let the processes of an account come under this group's CPU quota. Raises OSError.
+
+        In version 2 they need the same right in the common parent of both groups.
+        """
+        for file in self.quota_files():
+            for one in (file, file.parent.parent / file.name):
+                os.chown(one, user, group)
 
     def set_cpu(self, cores: float | None) -> None:
         """Limit CPU time to this number of cores. Raises OSError.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windtunnel.hosts import syscalls
@@ -49,6 +49,7 @@ class VirtualHost:
         logs: Path,
         disks: Mapping[str, Disk],
         group: Group,
+        start: Group,
         network: Network,
         supervisor: SupervisorClient,
         etc: Path,
@@ -59,6 +60,7 @@ class VirtualHost:
         self.root = scratch / name
         self.logs = logs / name
         self.place = Place(name, group.entrances(), network.namespace(name), etc)
+        self._starter = replace(self.place, groups=group.starter_entrances(start))
         own = name if name != machine else ""
         self.disks = {name: disk.mount / own for name, disk in disks.items()}
         self._host_disks = disks
@@ -73,13 +75,18 @@ class VirtualHost:
         """Name of the account of its processes."""
         return self._supervisor.isolation.account
 
+    @property
+    def quota_files(self) -> Sequence[Path]:
+        """The files of its CPU quota."""
+        return self._group.quota_files()
+
     def open_socket(self) -> socket.socket:
         """A TCP socket of the network of all hosts, not connected yet. Raises OSError."""
         return self._supervisor.open_socket()
 
     def spawn(self, spec: ProcessSpec) -> LocalProcess:
         """Start a process inside this host; neither it nor its children can leave it."""
-        return self._supervisor.spawn(spec, self.place)
+        return self._supervisor.spawn(spec, self._starter if spec.starter else self.place)
 
     def write_text(self, path: Path, text: str) -> None:
         """Write a file below the hosts' folders or log folders; no link is followed."""

@@ -50,6 +50,7 @@ public final class Keeper {
   private int warm;
   private int stock;
   private int failed;
+  private int died; // while they waited, since the order
 
   private Keeper(Path folder) {
     this.folder = folder;
@@ -110,6 +111,7 @@ public final class Keeper {
     kinds = wanted;
     serial = number;
     failed = 0;
+    died = 0;
     filled = false;
     writeStatus();
   }
@@ -122,11 +124,20 @@ public final class Keeper {
         if (filled) {
           return;
         }
+        int wanted = 0;
         for (Kind kind : kinds.values()) {
+          int before = kind.waiting.size();
           kind.waiting.removeIf(process -> !process.isAlive());
+          died += before - kind.waiting.size();
+          wanted += kind.wanted;
           for (int i = kind.waiting.size(); i < kind.wanted && missing.size() < AT_ONCE; i++) {
             missing.add(kind);
           }
+        }
+        if (died > wanted) {
+          say("waiting JVMs end again and again: does the host have enough memory for them?");
+          failed++;
+          missing.clear();
         }
         if (missing.isEmpty()) {
           filled = true;

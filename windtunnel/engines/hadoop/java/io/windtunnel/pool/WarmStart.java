@@ -6,12 +6,13 @@ import java.io.InputStreamReader;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * A JVM that warms up, waits for the launch of one container, becomes it, and ends with it.
  *
  * <p>Arguments: the kind ({@code task} or {@code master}), a folder with the settings of the clients, a
- * folder of its own for temporary files.
+ * folder of its own for temporary files, and the files of the host's CPU quota.
  */
 public final class WarmStart {
   static final String READY = "windtunnel: warm";
@@ -32,6 +33,9 @@ public final class WarmStart {
     }
     Launch launch = Launch.of(Long.parseLong(line.trim()));
     Become.launch(launch);
+    if (args[0].equals("task") && args.length > 3) {
+      Quota.atWork(List.of(args).subList(3, args.length));
+    }
     Method main = Class.forName(launch.mainClass).getMethod("main", String[].class);
     main.setAccessible(true); // the class need not be public
     try {
