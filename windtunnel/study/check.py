@@ -10,7 +10,7 @@ from windtunnel.cluster.settings import unknown_settings
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
 from windtunnel.study.faults import faults_of
-from windtunnel.study.plan import Plan, cluster_changes, key_of, make_workload
+from windtunnel.study.plan import Plan, cluster_changes, key_of
 from windtunnel.testbeds import TESTBEDS
 from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads.base import Workload
@@ -78,9 +78,7 @@ class _Checker:
             parameters = self.plan.parameters_of(name, treatment)
             key = (cluster_key, name, key_of(parameters))
             if key not in self._pairs:
-                workload = self._workloads.get(key[1:]) or make_workload(
-                    name, parameters, self.plan.testbed_options.data_fraction
-                )
+                workload = self._workloads.get(key[1:]) or self.plan.make_workload(name, parameters)
                 self._workloads[key[1:]] = workload
                 self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
             yield from self._pairs[key]

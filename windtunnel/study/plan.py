@@ -98,8 +98,12 @@ class Plan:
 
     def workload_of(self, name: str, treatment: Treatment) -> Workload[Any]:
         """The workload that runs at a treatment, with the fraction of its data that runs."""
-        fraction = self.testbed_options.data_fraction
-        return make_workload(name, self.parameters_of(name, treatment), fraction)
+        return self.make_workload(name, self.parameters_of(name, treatment))
+
+    def make_workload(self, name: str, parameters: Mapping[str, Any]) -> Workload[Any]:
+        """A workload from its parameters as written, with the fractions that the testbed runs."""
+        options = self.testbed_options
+        return make_workload(name, parameters, options.data_fraction, options.task_fraction)
 
     def engines(self) -> list[str]:
         """Names of the engines that its workloads need in addition to Hadoop."""
@@ -114,10 +118,11 @@ class Plan:
     def run_parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
         """Parameters of a workload at a treatment, with the sizes that run."""
         written = self.parameters_of(name, treatment)
-        if self.testbed_options.data_fraction == 1:
+        if self.testbed_options.data_fraction == self.testbed_options.task_fraction == 1:
             return written
         parameters = self.workload_of(name, treatment).parameters
-        ran = parameters.model_dump(mode="json", include=set(parameters.amounts))
+        scaled = {*parameters.amounts, *parameters.task_counts}
+        ran = parameters.model_dump(mode="json", include=scaled)
         return {key: ran.get(key, value) for key, value in written.items()}
 
     def parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
@@ -184,21 +189,26 @@ def key_of(changes: Mapping[str, Any]) -> str:
 
 
 def make_workload(
-    name: str, parameters: Mapping[str, Any], data_fraction: float = 1.0
+    name: str,
+    parameters: Mapping[str, Any],
+    data_fraction: float = 1.0,
+    task_fraction: float = 1.0,
 ) -> Workload[Any]:
     """A workload from its parameters as written; DescriptionError names the wrong one.
 
-    The workload processes ``data_fraction`` of its data.
+    The workload processes ``data_fraction`` of its data with ``task_fraction`` of its tasks.
     """
     kind = find_workload(name)
     written = validate(kind.parameters_type, Located(dict(parameters)))
-    return kind(written if data_fraction == 1 else _fraction_of(written, data_fraction))
+    if data_fraction == task_fraction == 1:
+        return kind(written)
+    return kind(_fraction_of(written, data_fraction, task_fraction))
 
 
-def _fraction_of(written: Parameters, fraction: float) -> Parameters:
+def _fraction_of(written: Parameters, fraction: float, tasks: float) -> Parameters:
     """The parameters for a fraction of the data, validated like those of the study file."""
     try:
-        return validate(type(written), Located(written.at_scale(fraction)))
+        return validate(type(written), Located(written.at_scale(fraction, tasks)))
     except DescriptionError as error:
         error.message += f" (where the testbed runs {fraction:g} of the data)"
         raise
@@ -336,4 +346,4 @@ def _resolve(plan: Plan, levels: Levels, located: Located) -> None:
                 key_of(found): found
                 for found in (plan.parameters_of(name, treatment) for treatment in plan.looked_at)
             }.values():
-                make_workload(name, parameters, plan.testbed_options.data_fraction)
+                plan.make_workload(name, parameters)

@@ -73,11 +73,10 @@ def baseline_of(plan: Plan) -> Treatment:
 def loads_of(plan: Plan, treatment: Treatment) -> list[Load]:
     """The data that the workloads move at a treatment, as described and as it runs."""
     workers = max(1, plan.cluster_of(treatment).role_counts()["nodemanager"])
-    fraction = plan.testbed_options.data_fraction
     found = []
     for name in plan.workloads:
         written = plan.parameters_of(name, treatment)
-        full, model = make_workload(name, written), make_workload(name, written, fraction)
+        full, model = make_workload(name, written), plan.make_workload(name, written)
         demands = [(phase, full.demands(phase, workers)) for phase in full.phases()]
         phases = tuple(
             PhaseLoad(phase, need.disk_read_bytes, need.disk_write_bytes, need.network_bytes)
@@ -95,6 +94,7 @@ def loads_of(plan: Plan, treatment: Treatment) -> list[Load]:
                 # a workload with such a parameter determines its number of tasks
                 tasks=bool({"maps", "reduces"} & fields),
                 writers=None if "reduces" in fields else getattr(parameters, "maps", None),
+                task_fraction=plan.testbed_options.task_fraction,
             )
         )
     return found

@@ -41,6 +41,11 @@ class TestbedOptions(ClosedModel):
         """The fraction of a workload's data that a trial processes, more than 0 and at most 1."""
         return 1.0
 
+    @property
+    def task_fraction(self) -> float:
+        """The fraction of a workload's tasks that run, more than 0 and at most 1."""
+        return 1.0
+
     def to_record(self) -> dict[str, Any]:
         """The options without the kind, as plain data."""
         return self.model_dump(mode="json", exclude={"kind"})
@@ -90,7 +95,8 @@ class PhaseLoad:
 class Load:
     """The data of a workload as described and as it runs, in bytes.
 
-    ``reduces`` is None if the settings determine the number of reduces. ``tasks`` states that the
+    ``reduces`` is None if the settings determine the number of reduces. Of ``reduces`` and
+    ``writers``, the fraction ``task_fraction`` runs. ``tasks`` states that the
     workload runs in containers of YARN (a client that puts or gets files does not). ``writers`` is
     the number of map tasks that share the data, if the workload sets it and its jobs have no
     reduces; a task then takes its part of the time of the phase.
@@ -103,6 +109,7 @@ class Load:
     reduces: int | None = None
     tasks: bool = True
     writers: int | None = None
+    task_fraction: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -23,16 +23,22 @@ class Parameters(BaseModel):
     """Base of all workload parameters: typed, with units, without unknown keys.
 
     ``amounts`` are the parameters that are amounts of data or of work, in whole numbers; a
-    scale model multiplies them by its data scale.
+    scale model multiplies them by its data scale. ``task_counts`` are numbers of tasks, which a
+    model can combine.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     amounts: ClassVar[tuple[str, ...]] = ()
+    task_counts: ClassVar[tuple[str, ...]] = ()
 
-    def at_scale(self, data: float) -> dict[str, Any]:
-        """These parameters as plain data, with the amounts multiplied by ``data``, at least 1."""
-        amounts = {key: getattr(self, key) for key in self.amounts}
-        shares = {k: max(1, round(v * data)) for k, v in amounts.items() if v is not None}
+    def at_scale(self, data: float, tasks: float = 1.0) -> dict[str, Any]:
+        """These parameters as plain data, with amounts times ``data`` and counts times ``tasks``.
+
+        Each is at least 1.
+        """
+        factors = dict.fromkeys(self.amounts, data) | dict.fromkeys(self.task_counts, tasks)
+        given = {key: value for key in factors if (value := getattr(self, key)) is not None}
+        shares = {key: max(1, round(value * factors[key])) for key, value in given.items()}
         return self.model_copy(update=shares).model_dump(mode="json", exclude_none=True)
 
     def takes_whole(self) -> str | None:

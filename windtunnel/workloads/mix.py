@@ -160,11 +160,11 @@ class MixParameters(Parameters):
             taken |= {whole} if whole else set()
         return self
 
-    def at_scale(self, data: float) -> dict[str, Any]:
-        """The parts with their amounts multiplied by ``data``; start times do not change."""
+    def at_scale(self, data: float, tasks: float = 1.0) -> dict[str, Any]:
+        """The parts at their scale; start times do not change."""
         plain = self.model_dump(mode="json", exclude_none=True)
         for name, part in self.parts.items():
-            plain["parts"][name]["parameters"] = part.make().parameters.at_scale(data)
+            plain["parts"][name]["parameters"] = part.make().parameters.at_scale(data, tasks)
         return plain
 
     def engines(self) -> tuple[str, ...]:

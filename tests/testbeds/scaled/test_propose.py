@@ -24,7 +24,7 @@ from windtunnel.testbeds.scaled.propose import (
     propose,
     this_machine,
 )
-from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.scale import Combine, Scale
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
 GIB = 1 << 30
@@ -78,14 +78,13 @@ def test_a_slow_disk_binds_and_is_named() -> None:
     assert "disk" in found.limits[0]
 
 
-def test_slots_blocks_and_disks_are_lumped_by_one_factor() -> None:
+def test_slots_and_disks_are_combined_by_one_factor() -> None:
     found = proposed()
     groups = {group.name: group.state for group in found.groups}
 
     assert found.slots == 4
     assert found.disks == 2
-    assert found.changes["storage.block_size"] == "256 MiB"
-    assert found.changes["hosts.worker.disks.0.count"] == 2
+    assert found.scale.combine == Combine(slots=2, disks=2)
     for name in ("waves of maps", "spills per map", "streams per disk", "disk : network"):
         assert groups[name] == "match", name
     assert groups["slots per core"] == "broken"  # told, since it was 8 on 8 threads
@@ -123,7 +122,7 @@ def test_the_lines_say_what_to_write() -> None:
     text = "\n".join(lines(proposed()))
 
     assert "kind: scaled, rate: 1/" in text
-    assert "storage.block_size: 256 MiB" in text
+    assert "combine: {slots: 2, disks: 2}}" in text
     assert "min per trial" in text
 
 

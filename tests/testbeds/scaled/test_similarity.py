@@ -10,17 +10,17 @@ from tests.support.models import known
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
-from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
+from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
 from windtunnel.testbeds.scaled.similarity import similarity, state_of
 
 TB = 1e12
 
 
 def groups(
-    scale: Scale, cluster: Cluster | None = None, data: float = TB, **more: Cluster
+    scale: Scale, cluster: Cluster | None = None, data: float = TB
 ) -> dict[str, SimilarityGroup]:
     load = Load("terasort", data, data * scale.data)
-    found = similarity(cluster or known(), scale, [load], **more)
+    found = similarity(cluster or known(), scale, [load])
     return {group.name: group for group in found}
 
 
@@ -105,11 +105,24 @@ def test_a_lone_task_has_its_whole_host() -> None:
     assert found.state == "broken"
 
 
-def test_a_simplified_description_is_held_against_the_original() -> None:
-    fewer = apply_overrides(known(), {"settings.yarn.nodemanager.resource.memory-mb": 4096})
-    found = groups(Scale(rate=1 / 10, data=1 / 10), fewer, against=known())
+def test_combined_parts_are_compared_with_the_full_size() -> None:
+    fewer = Combine(slots=2, disks=4, waves=5)
+    found = groups(Scale(rate=1 / 10, data=1 / 10, combine=fewer))
 
-    assert (found["slots per core"].full, found["slots per core"].state) == (1.0, "broken")
+    assert (found["slots per core"].full, found["slots per core"].model) == (1.0, 0.5)
+    assert found["streams per disk"].model == 2 * (found["streams per disk"].full or 0)
+    waves = found["waves of maps"]
+    assert waves.model == pytest.approx((waves.full or 0) / 5, rel=0.01)
+    for name in ("disk : network", "spills per map"):
+        assert found[name].state == "match", name
+
+
+def test_waiting_jvms_are_no_page_cache() -> None:
+    name = "data that the cache can hold, tasks running"
+    warm = apply_overrides(known(), {"software.task_start": "warm", "software.warm_jvms": 20})
+    scale = Scale(rate=1 / 10, data=1 / 10)
+
+    assert groups(scale, warm)[name].model == pytest.approx(groups(scale)[name].model)
 
 
 def test_racks_and_guests() -> None:

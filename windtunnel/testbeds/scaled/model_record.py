@@ -60,7 +60,7 @@ def proposal(planned: Sequence[PlannedTreatment], trials: int, folder: Path) -> 
     record = ScaleRecord(rate=found.scale.rate, data=found.scale.data, groups=found.groups)
     data = {
         "scale": record.model_dump(mode="json"),
-        "set": dict(found.changes),
+        "combine": found.scale.combine.model_dump(exclude_defaults=True),
         "hosts": found.hosts,
         "slots_per_worker": found.slots,
         "disks_per_worker": found.disks,

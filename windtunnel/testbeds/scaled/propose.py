@@ -2,7 +2,7 @@
 
 The rate is the largest at which CPU quotas, disks and NICs together stay below the limits of the
 machine, so that the limited resources bind. If the memory of the machine does not suffice for the
-described number of slots, slots, blocks, buffers and disks are combined by one factor, which keeps
+described number of slots, slots and disks are combined by one factor (``combine.py``), which keeps
 waves, spills and streams per disk. The data fraction is the largest that the time of a trial and
 the free disk space allow.
 """
@@ -13,18 +13,17 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 
-from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.cluster import Cluster
 from windtunnel.errors import NotRealisableError
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
-from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale, format_share
+from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
 from windtunnel.testbeds.scaled.scale_model import (
     CARRIERS,
     CLIENT_BYTES,
@@ -68,13 +67,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A scale, the simplifications of the description (by path), and their consequences.
+    """A scale and its consequences.
 
-    ``limits`` state the reasons; ``slots`` and ``disks`` are those of one worker.
+    ``limits`` state the reasons; ``slots`` and ``disks`` are those of one worker of the model.
     """
 
     scale: Scale
-    changes: Mapping[str, Any]
     limits: list[str]
     cluster: Cluster
     slots: int
@@ -165,29 +163,27 @@ def propose(
     """
     base = clusters[0]
     rate, limits = _rate(clusters, machine)
-    changes = _combined(base, clusters, machine)
-    simple = apply_overrides(base, changes) if changes else base
-    size = sizes(simple, Scale(rate=rate, data=1.0))[1]
-    starts = sum(_starts_s(load, simple, size) for load in loads) / max(len(loads), 1)
-    data, why = _data(loads, size, starts, machine, simple)
+    combine = _combined(base, clusters, machine)
+    loads = [replace(load, task_fraction=1 / combine.slots) for load in loads]
+    size = sizes(base, Scale(rate=rate, data=1.0, combine=combine))[1]
+    starts = sum(_starts_s(load, size) for load in loads) / max(len(loads), 1)
+    data, why = _data(loads, size, starts, machine, base, combine)
     limits.append(why)
-    scale = Scale(rate=rate, data=data)
+    scale = Scale(rate=rate, data=data, combine=combine)
     run = [_in_model(load, data) for load in loads]
-    trial_s = sum(_work_s(load, size) * data + _starts_s(load, simple, size) for load in loads)
+    trial_s = sum(_work_s(load, size) * data + _starts_s(load, size) for load in loads)
     each = trial_s / max(len(loads), 1)
-    full = Size(simple, fabric_plan(simple, FULL_SIZE), tasks_of(simple), 1.0)
     return Proposal(
         scale=scale,
-        changes=changes,
         limits=limits,
-        cluster=simple,
-        slots=full.tasks.slots,
-        disks=max(len(host.disks) for host in full.hosts),
-        hosts=len(full.fabric.hosts),
+        cluster=base,
+        slots=size.tasks.slots,
+        disks=max(len(host.disks) for host in size.hosts),
+        hosts=len(size.fabric.hosts),
         trial_s=each,
         study_s=each * trials + DEPLOY_S * len(clusters),
-        groups=similarity(simple, scale, run, against=base),
-        notes=[p for c in clusters[:1] for p in problems(simple, scale, machine)],
+        groups=similarity(base, scale, run),
+        notes=problems(base, scale, machine),
     )
 
 
@@ -217,8 +213,8 @@ def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[st
     return rate, lines
 
 
-def _combined(base: Cluster, clusters: Sequence[Cluster], machine: Machine) -> dict[str, Any]:
-    """Changes (path -> value) that combine slots until the memory of the machine suffices.
+def _combined(base: Cluster, clusters: Sequence[Cluster], machine: Machine) -> Combine:
+    """The factor by which slots and disks are combined until the machine's memory suffices.
 
     Raises
     ------
@@ -226,34 +222,11 @@ def _combined(base: Cluster, clusters: Sequence[Cluster], machine: Machine) -> d
         If the memory does not suffice for one slot per worker.
     """
     slots = min(_slots_that_fit(cluster, machine) for cluster in clusters)
-    tasks = tasks_of(base)
-    if slots >= tasks.slots:
-        return {}
-    factor = tasks.slots / slots
-    changes: dict[str, Any] = {
-        "settings.yarn.nodemanager.resource.memory-mb": slots * tasks.map_mib,
-        "storage.block_size": f"{round(tasks.block_bytes * factor / MIB) or 1} MiB",
-        "settings.mapreduce.task.io.sort.mb": round(tasks.sort_mib * factor),
-    }
-    if "dfs.blocksize" in base.settings:
-        changes["settings.dfs.blocksize"] = changes.pop("storage.block_size")
-    freed = (tasks.nodemanager_mib - slots * tasks.map_mib) * MIB
-    for name, host in base.hosts.items():
-        runs = any("nodemanager" in n.roles for n in base.nodes() if n.class_name == name)
-        if runs and not host.vms and host.memory and host.memory > freed > 0:
-            # the memory of the omitted tasks must not become page cache
-            changes[f"hosts.{name}.memory"] = f"{round((host.memory - freed) / MIB)} MiB"
-        for i, disk in enumerate(host.disks or ()):
-            if disk.use == "data" and disk.count > 1 and disk.layout in (None, "jbod"):
-                count = max(1, round(disk.count / factor))
-                for key in ("read_rate", "write_rate"):
-                    value = getattr(disk, key)
-                    if value is not None:
-                        changes[f"hosts.{name}.disks.{i}.{key}"] = (
-                            f"{value * disk.count / count / 1e6:.6g} MB/s"
-                        )
-                changes[f"hosts.{name}.disks.{i}.count"] = count
-    return changes
+    factor = math.ceil(tasks_of(base).slots / slots)
+    disks = max(
+        (disk.count for host in base.hosts.values() for disk in host.disks or ()), default=1
+    )
+    return Combine(slots=factor, disks=max(1, min(factor, disks)))
 
 
 def _slots_that_fit(cluster: Cluster, machine: Machine) -> int:
@@ -285,20 +258,26 @@ def _work_s(load: Load, size: Size) -> float:
     return sum(busiest_s(phase, size) for phase in load.phases)
 
 
-def _starts_s(load: Load, cluster: Cluster, size: Size) -> float:
+def _starts_s(load: Load, size: Size) -> float:
     """Seconds of a trial for starting jobs and tasks, which do not depend on their data."""
     if not load.tasks:
         return JVM_START_S * max(1, len(load.phases))
-    tasks = float(load.writers or 0)
+    tasks = (load.writers or 0) * load.task_fraction
     if not load.writers:
-        tasks = math.ceil(load.data_bytes / tasks_of(cluster).block_bytes)
-        tasks += load.reduces or number(cluster, "mapreduce.job.reduces", 1)
+        tasks = math.ceil(load.data_bytes / size.tasks.block_bytes)
+        reduces = load.reduces and load.reduces * load.task_fraction
+        tasks += reduces or number(size.cluster, "mapreduce.job.reduces", 1)
     jobs = max(1, len(load.phases))
-    return jobs * (JOB_S + tasks * start_cpu_s(cluster) / size.cores)
+    return jobs * (JOB_S + tasks * start_cpu_s(size.cluster) / size.cores)
 
 
 def _data(
-    loads: Sequence[Load], size: Size, starts_s: float, machine: Machine, cluster: Cluster
+    loads: Sequence[Load],
+    size: Size,
+    starts_s: float,
+    machine: Machine,
+    cluster: Cluster,
+    combine: Combine,
 ) -> tuple[float, str]:
     """The largest fraction of the data that time and free disk space allow, with its reason."""
     work = max((_work_s(load, size) for load in loads), default=0.0)
@@ -310,19 +289,22 @@ def _data(
         f"half of {machine.disk_free_bytes / 1e9:.0f} GB of free disk": (
             DISK_AT_MOST * machine.disk_free_bytes / written if written else 1.0
         ),
-        "memory for page caches": _cache_bound(cluster, size.rate, machine),
+        "memory for page caches": _cache_bound(cluster, size.rate, combine, machine),
         "all of the data": 1.0,
     }
     name = min(bounds, key=bounds.__getitem__)
     return 1 / math.ceil(1 / bounds[name] - 1e-9), f"data at most {bounds[name]:.4g} by {name}"
 
 
-def _cache_bound(cluster: Cluster, rate: float, machine: Machine) -> float:
+def _cache_bound(cluster: Cluster, rate: float, combine: Combine, machine: Machine) -> float:
     """The fraction of the data at which the page caches of the hosts fill the machine's memory.
 
     The memory of a host is linear in that fraction as long as containers have their minimum size.
     """
-    few, more = (memory_needed(cluster, Scale(rate=rate, data=d)) for d in (1e-6, 1e-3))
+    few, more = (
+        memory_needed(cluster, Scale(rate=rate, data=data, combine=combine))
+        for data in (1e-6, 1e-3)
+    )
     room = MEMORY_AT_MOST * machine.memory_bytes - few
     slope = (more - few) / (1e-3 - 1e-6)
     return max(room / slope, 1e-6) if slope > 0 else 1.0
@@ -339,12 +321,8 @@ def lines(proposal: Proposal) -> list[str]:
     disk = next(h for h in fabric_plan(proposal.cluster, study).hosts if h.cpu_cores).disks[0]
     found = [
         "proposal for this machine (copy it to the study file):",
-        f"  testbed: {{kind: scaled, rate: {format_share(study.rate)}, "
-        f"data: {format_share(study.data)}}}",
+        f"  testbed: {{kind: scaled, {str(study)[1:-1]}}}",
     ]
-    if proposal.changes:
-        found.append("  set: # combines slots, blocks, buffers and disks by one factor")
-        found += [f"    {path}: {value}" for path, value in proposal.changes.items()]
     found += [
         f"  {proposal.hosts} hosts as described; per worker {proposal.slots} slots, "
         f"{proposal.disks} disk{'s' * (proposal.disks != 1)} of "

@@ -77,13 +77,35 @@ Share = Annotated[
 ]
 
 
+class Combine(Part):
+    """How many slots, disks and waves of the full size are one of the model."""
+
+    slots: Annotated[int, Field(strict=True, ge=1)] = Field(
+        1, description="Slots of a host that are one slot of the model; also for reduce tasks."
+    )
+    disks: Annotated[int, Field(strict=True, ge=1)] = Field(
+        1, description="Disks of a host that are one disk of the model, with their total rate."
+    )
+    waves: Annotated[int, Field(strict=True, ge=1)] = Field(
+        1, description="Waves of map tasks that are one wave of the model, with larger blocks."
+    )
+
+    def __str__(self) -> str:
+        factors = [f"{name}: {value}" for name, value in self if value != 1]
+        return "{" + ", ".join(factors) + "}"
+
+
 class Scale(Part):
-    """``rate`` scales the speed of disks, network and CPU, ``data`` the amounts of data."""
+    """``rate`` scales the speed of disks, network and CPU, ``data`` the amounts of data.
+
+    ``combine`` has the parts that the model combines to fewer.
+    """
 
     rate: Share = Field(description="Rate of disks, NICs, uplinks and CPUs relative to full size.")
     data: Share = Field(
         description="Size of data, blocks, buffers and caches relative to full size."
     )
+    combine: Combine = Combine()
 
     @property
     def time(self) -> float:
@@ -91,7 +113,8 @@ class Scale(Part):
         return self.data / self.rate
 
     def __str__(self) -> str:
-        return f"{{rate: {format_share(self.rate)}, data: {format_share(self.data)}}}"
+        more = "" if self.combine == Combine() else f", combine: {self.combine}"
+        return f"{{rate: {format_share(self.rate)}, data: {format_share(self.data)}{more}}}"
 
 
 class ScaledOptions(TestbedOptions):
@@ -101,6 +124,11 @@ class ScaledOptions(TestbedOptions):
     rate: Share = Field(description="Rate of disks, NICs, uplinks and CPUs relative to full size.")
     data: Share = Field(
         description="Size of data, blocks, buffers and caches relative to full size."
+    )
+    combine: Combine | None = Field(
+        None,
+        description="Numbers of slots, disks and waves that are one of the model: fewer JVMs. "
+        "Default: none are combined.",
     )
 
     @model_validator(mode="before")
@@ -117,16 +145,28 @@ class ScaledOptions(TestbedOptions):
     @property
     def scale(self) -> Scale:
         """Both options as one value."""
-        return Scale(rate=self.rate, data=self.data)
+        return Scale(rate=self.rate, data=self.data, combine=self.combine or Combine())
 
     @property
     def data_fraction(self) -> float:
         """The fraction of the data of a workload that runs in the model."""
         return self.data
 
+    @property
+    def task_fraction(self) -> float:
+        """The fraction of the tasks of a workload that run in the model."""
+        return 1 / self.scale.combine.slots
+
+    def to_record(self) -> dict[str, Any]:
+        """The options without the kind and without parts that are not given."""
+        return self.model_dump(
+            mode="json", exclude={"kind"}, exclude_none=True, exclude_defaults=True
+        )
+
     def words(self) -> str:
         """``rate 1/40, data 1/1000``."""
-        return f"rate {format_share(self.rate)}, data {format_share(self.data)}"
+        more = "" if self.scale.combine == Combine() else f", combine {self.scale.combine}"
+        return f"rate {format_share(self.rate)}, data {format_share(self.data)}{more}"
 
 
 FULL_SIZE = Scale.model_construct(rate=1.0, data=1.0)

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from windtunnel.cluster import Cluster, HostClass, Network, Node
 from windtunnel.cluster.hosts import Part
 from windtunnel.cluster.roles import HADOOP, ROLES, Role
+from windtunnel.engines.hadoop.pool import JVM_BYTES, pool_sizes
+from windtunnel.testbeds.scaled.combine import combined
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.tasks import (
     MIB,
@@ -112,9 +114,10 @@ def unshaped(cluster: Cluster) -> list[str]:
 def scaled(cluster: Cluster, scale: Scale) -> Cluster:
     """The description of the model: rates times ``rate``; memory, blocks, buffers times ``data``.
 
-    A processor keeps its sockets and cores, because a description cannot contain a fraction of a
-    core (the CPU quota of the fabric is threads x rate).
+    Slots, disks and waves are combined first. A processor keeps its sockets and cores, because a
+    description cannot contain a fraction of a core (the CPU quota of the fabric is threads x rate).
     """
+    cluster = combined(cluster, scale.combine)
     block = model_block(tasks_of(cluster).block_bytes, scale)
     return cluster.model_copy(
         update={
@@ -145,7 +148,8 @@ def daemon_bytes(roles: tuple[Role, ...]) -> int:
 def memory_bytes(cluster: Cluster, node: Node, scale: Scale) -> int | None:
     """Memory limit of a node in the model; None if it is unknown or not limited.
 
-    It is the memory of the JVMs plus the page cache of the full size times ``data``.
+    The slots of ``cluster`` are those of the model. The limit is the memory of the JVMs plus the
+    page cache of the full size times ``data``.
     """
     full = node.guest.memory if node.guest else cluster.hosts[node.class_name].memory
     if full is None or not CARRIERS & {*node.roles}:
@@ -154,7 +158,19 @@ def memory_bytes(cluster: Cluster, node: Node, scale: Scale) -> int | None:
     containers = tasks.nodemanager_mib * MIB if "nodemanager" in node.roles else 0
     own = daemon_bytes(node.roles)
     cache = max(0.0, float(full - containers - own))
-    return round(own + containers * container_factor(tasks, scale) + cache * scale.data)
+    waiting = waiting_bytes(cluster, scale) if containers else 0
+    return round(own + containers * container_factor(tasks, scale) + waiting + cache * scale.data)
+
+
+def waiting_bytes(cluster: Cluster, scale: Scale) -> int:
+    """Memory on each worker for JVMs that wait in addition to those that run (warm starts)."""
+    software = cluster.software
+    if software.task_start == "stock":
+        return 0
+    settings = {name: str(value) for name, value in model_settings(cluster, scale).items()}
+    workers = len(cluster.nodes_with("nodemanager"))
+    sizes = pool_sizes(settings, workers, software.hadoop, software.warm_jvms)
+    return max(0, sum(sizes.values()) - tasks_of(cluster).slots) * JVM_BYTES
 
 
 def _host(cluster: Cluster, name: str, scale: Scale) -> HostClass:

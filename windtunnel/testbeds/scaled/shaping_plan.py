@@ -16,6 +16,7 @@ from windtunnel.hosts.fabric.plan import (
     RackPlan,
     raid0,
 )
+from windtunnel.testbeds.scaled.combine import combined
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.scale_model import carries, disk_bytes, memory_bytes, unknown_values
 
@@ -50,6 +51,7 @@ def fabric_plan(cluster: Cluster, scale: Scale) -> FabricPlan:
         If the description lacks a required value.
     """
     refuse_unknown(cluster)
+    cluster = combined(cluster, scale.combine)
     hosts = tuple(_hosts(cluster, scale))
     racks = tuple(_racks(cluster, scale.rate, hosts))
     return FabricPlan(hosts, racks, cluster.storage.file_system or "ext4")

@@ -11,15 +11,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import psutil
+
 from windtunnel.cluster import Cluster
 from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
 from windtunnel.results.record import SimilarityGroup, SimilarityState
 from windtunnel.testbeds.base import Load, PhaseLoad
+from windtunnel.testbeds.scaled.combine import combined
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
-from windtunnel.testbeds.scaled.scale_model import daemon_bytes, scaled
+from windtunnel.testbeds.scaled.scale_model import daemon_bytes, scaled, waiting_bytes
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number, tasks_of
 
+_LEAST_FREE_CORES = 0.25  # of a machine whose cores the quotas of the model use up
 MATCH, NEAR = 0.10, 0.30
 # CPU seconds from the launch of the container of a task to its first record, on a separate core:
 # about two, measured on a machine with two cores and Java 17 (docs/decisions/0010).
@@ -27,9 +31,10 @@ JVM_START_S = 2.0
 # If a waiting JVM runs the container (docs/decisions/0032): the median of task_start was 0.27 to
 # 0.32 of that of stock starts (TeraGen, TeraSort, TeraValidate of 64 MB on `local`, one run each).
 WARM_START_S = 0.6
-# CPU time per byte that a task moves: a tuned TeraSort of 1 GB took 56-63 CPU s (field notes) and
-# moves four bytes per byte of data. It is an estimate for fractions and plans, never a result.
-CPU_S_PER_BYTE = 60e-9 / 4
+# CPU time per byte that a task moves: a TeraSort of 667 MB with Snappy took 83 CPU s without the
+# start-up of its tasks, and moves four bytes per byte of data. At full size, the Cisco study has
+# 109 ns per byte with start-up. It is an estimate for fractions and plans, never a result.
+CPU_S_PER_BYTE = 120e-9 / 4
 
 
 @dataclass(frozen=True)
@@ -37,12 +42,14 @@ class Size:
     """The full size or the model in numbers: the sums over the hosts with data or tasks.
 
     ``rate`` is 1 at full size; a core of the description is ``rate`` cores of the machine.
+    ``waiting_bytes`` is the memory of the waiting JVMs of a worker.
     """
 
     cluster: Cluster
     fabric: FabricPlan
     tasks: Tasks
     rate: float
+    waiting_bytes: int = 0
 
     @property
     def hosts(self) -> list[HostPlan]:
@@ -87,8 +94,9 @@ class Size:
         memory = sum(host.memory_bytes or 0 for host in self.hosts)
         names = {host.name for host in self.hosts}
         own = sum(daemon_bytes(n.roles) for n in self.cluster.nodes() if n.host in names)
-        containers = self.workers * self.tasks.nodemanager_mib * MIB if busy else 0
-        return max(0.0, memory - own - containers)
+        containers = self.slots * self.tasks.map_mib * MIB if busy else 0
+        waiting = self.workers * self.waiting_bytes
+        return max(0.0, memory - own - containers - waiting)
 
     @property
     def oversubscription(self) -> float:
@@ -110,11 +118,14 @@ class Size:
     def start_s(self, tasks: int | None = None) -> float:
         """Seconds to start a task if all slots (or fewer ``tasks``) start together.
 
-        A model may use waiting JVMs; at full size JVMs always start with their tasks.
+        A model may use waiting JVMs, whose start is outside the CPU quotas; at full size JVMs
+        always start with their tasks.
         """
-        at_once = min(self.slots, tasks or self.slots) / self.cores
-        start_s = JVM_START_S if self.rate == 1.0 else start_cpu_s(self.cluster)
-        return start_s * max(at_once, 1.0 / self.rate_of_task)
+        at_once = min(self.slots, tasks or self.slots)
+        if self.rate < 1.0 and self.cluster.software.task_start == "warm":
+            free = max((psutil.cpu_count() or 1) - self.cores, _LEAST_FREE_CORES)
+            return WARM_START_S * max(at_once / free, 1.0)
+        return JVM_START_S * max(at_once / self.cores, 1.0 / self.rate_of_task)
 
     @property
     def per_core(self) -> float:
@@ -142,34 +153,27 @@ def busiest_s(phase: PhaseLoad, size: Size) -> float:
     )
 
 
-def wave_s(load: Load, size: Size, data: float) -> float:
+def wave_s(load: Load, size: Size, data: float, writers: int) -> float:
     """Seconds of a writer: the time of the first phase at its busiest resource, per wave."""
-    waves = math.ceil((load.writers or 1) / size.slots)
+    waves = math.ceil(writers / size.slots)
     return busiest_s(load.phases[0], size) * data / load.data_bytes / waves
 
 
 def sizes(cluster: Cluster, scale: Scale) -> tuple[Size, Size]:
     """The full size and its model; raises NotRealisableError if a required value is unknown."""
     full = Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
-    tasks = tasks_of(scaled(cluster, scale))
-    return full, Size(cluster, fabric_plan(cluster, scale), tasks, scale.rate)
+    tasks, fewer = tasks_of(scaled(cluster, scale)), combined(cluster, scale.combine)
+    waiting = waiting_bytes(fewer, scale)
+    return full, Size(fewer, fabric_plan(cluster, scale), tasks, scale.rate, waiting)
 
 
-def similarity(
-    cluster: Cluster, scale: Scale, loads: Sequence[Load], *, against: Cluster | None = None
-) -> list[SimilarityGroup]:
+def similarity(cluster: Cluster, scale: Scale, loads: Sequence[Load]) -> list[SimilarityGroup]:
     """All groups: those of the hardware, then those of each workload.
 
-    Parameters
-    ----------
-    cluster:
-        The full-size description of which the model is made.
-    against:
-        The description with which the model is compared, if ``cluster`` is a simplified one.
+    The model is compared with the full-size description of which it is made, before slots, disks
+    and waves are combined.
     """
     full, model = sizes(cluster, scale)
-    if against is not None:
-        full = Size(against, fabric_plan(against, FULL_SIZE), tasks_of(against), 1.0)
     found = [*_hardware(full, model)]
     for load in loads:
         if load.data_bytes and load.tasks:
@@ -284,8 +288,8 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     yield _group(
         "waves of maps",
         [
-            (load.writers or math.ceil(data / size.tasks.block_bytes)) / size.slots
-            for size, data in pair
+            (writers or math.ceil(data / size.tasks.block_bytes)) / size.slots
+            for (size, data), writers in zip(pair, _counts(load.writers, load), strict=True)
         ],
         more="more waves: the effect of start-up is larger, that of stragglers smaller",
         less="fewer waves: hosts can be idle, and the effect of the last wave is larger",
@@ -300,15 +304,25 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
         less="maps spill and merge less often: too little disk traffic",
         workload=load.workload,
     )
-    given = load.reduces or number(full.cluster, "mapreduce.job.reduces", 1)
-    reduces = given or None
+    given = [
+        reduces or number(size.cluster, "mapreduce.job.reduces", 1)
+        for (size, _), reduces in zip(pair, _counts(load.reduces, load), strict=True)
+    ]
     yield _group(
         "reducer data : buffer",
-        [data / reduces / size.tasks.reduce_buffer if reduces else None for size, data in pair],
+        [
+            data / reduces / size.tasks.reduce_buffer if reduces else None
+            for (size, data), reduces in zip(pair, given, strict=True)
+        ],
         more="reducers write more of the shuffle to disk than at full size",
         less="reducers keep more of the shuffle in memory: too little disk traffic",
         workload=load.workload,
     )
+
+
+def _counts(tasks: int | None, load: Load) -> tuple[int | None, int | None]:
+    """A number of tasks at full size and in the model."""
+    return tasks, tasks and max(1, round(tasks * load.task_fraction))
 
 
 def _of_data(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
@@ -340,12 +354,13 @@ def _start_up(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
         shares: list[float | None] = [None, None]
         state: SimilarityState = "unknown"
     else:
+        pair = ((full, load.data_bytes), (model, load.model_bytes))
         times = [
             (
-                size.start_s(load.writers),
-                wave_s(load, size, data) if load.writers else size.task_s(),
+                size.start_s(writers),
+                wave_s(load, size, data, writers) if writers else size.task_s(),
             )
-            for size, data in ((full, load.data_bytes), (model, load.model_bytes))
+            for (size, data), writers in zip(pair, _counts(load.writers, load), strict=True)
         ]
         shares = [start / (start + task) for start, task in times]
         state = state_of(*(1 - start / (start + task) for start, task in times))

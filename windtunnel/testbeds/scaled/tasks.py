@@ -22,6 +22,8 @@ MIB = 1 << 20
 # task is 0.8 of its container (mapreduce.job.heap.memory-mb.ratio): 256 of 320 MiB.
 TASK_MIB = 320
 MASTER_MIB = 512
+# Resident memory of an application master outside its heap: 110 MiB of a warm one (Java 17).
+_MASTER_OUTSIDE_HEAP_MIB = 144
 # The fallbacks of Hadoop 3 for a default of -1, which means "automatic"
 # (YarnConfiguration.DEFAULT_NM_PMEM_MB, JobConf's 1024 MB per task).
 _NODEMANAGER_MIB = 8192
@@ -78,7 +80,7 @@ def number(cluster: Cluster, name: str, otherwise: float) -> float:
 def tasks_of(cluster: Cluster) -> Tasks:
     """The sizes of a description, with Hadoop's defaults for missing settings."""
     shuffle = number(cluster, "mapreduce.reduce.shuffle.input.buffer.percent", 0.70)
-    heap = number(cluster, "mapreduce.reduce.memory.totalbytes", _heap_bytes(cluster, "reduce"))
+    heap = reduce_heap_bytes(cluster)
     return Tasks(
         block_bytes=_block_bytes(cluster),
         map_mib=_container_mib(cluster, "map"),
@@ -92,6 +94,11 @@ def tasks_of(cluster: Cluster) -> Tasks:
     )
 
 
+def reduce_heap_bytes(cluster: Cluster) -> float:
+    """The memory of a reduce task of which the shuffle gets its fraction, in bytes."""
+    return number(cluster, "mapreduce.reduce.memory.totalbytes", _heap_bytes(cluster, "reduce"))
+
+
 def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
     """The settings of the model: those of the description, with scaled amounts of data.
 
@@ -101,11 +108,13 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
     shrink = container_factor(full, scale)
     sizes = {kind: _step(getattr(full, f"{kind}_mib") * shrink) for kind in _KINDS}
     held = max(full.nodemanager_mib * sizes["map"] // full.map_mib, full.slots * sizes["map"])
-    heap = number(cluster, "mapreduce.reduce.memory.totalbytes", _heap_bytes(cluster, "reduce"))
-    master = number(cluster, "yarn.app.mapreduce.am.resource.mb", 1536)
+    heap = reduce_heap_bytes(cluster)
+    master = _master_mib(cluster, shrink)
     block = model_block(full.block_bytes, scale)
-    # the first application master must fit
-    held = max(held, MASTER_MIB)
+    if scale.combine.slots > 1:  # a part of a combined slot: the application master takes none
+        master = min(master, max(sizes["map"], TASK_MIB) - _STEP_MIB)
+        held += master
+    held = max(held, master)  # the first application master must fit
     found: dict[str, Setting] = {
         **cluster.settings,
         **dict(_amounts(cluster, scale)),
@@ -116,9 +125,8 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
         ),
         # it determines the memory of a reducer for the shuffle (MergeManagerImpl)
         "mapreduce.reduce.memory.totalbytes": max(MIB, round(heap * scale.data)),
-        "yarn.app.mapreduce.am.resource.mb": max(
-            min(int(master), MASTER_MIB), _step(master * shrink)
-        ),
+        "yarn.app.mapreduce.am.resource.mb": master,
+        "yarn.app.mapreduce.am.command-opts": _master_options(cluster, master),
         "yarn.nodemanager.resource.memory-mb": held,
         "yarn.scheduler.minimum-allocation-mb": _STEP_MIB,
         "yarn.scheduler.maximum-allocation-mb": max(held, *sizes.values()),
@@ -126,6 +134,22 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
     }
     found.pop("dfs.blocksize", None)  # the description has it as storage.block_size
     return {**found, **dict(_heaps(cluster, shrink))}
+
+
+def _master_mib(cluster: Cluster, shrink: float) -> int:
+    """Container of the application master in the model, at least what its JVM needs."""
+    full = number(cluster, "yarn.app.mapreduce.am.resource.mb", 1536)
+    return max(min(int(full), MASTER_MIB), _step(full * shrink))
+
+
+def _master_options(cluster: Cluster, master_mib: int) -> str:
+    """Options of the application master with a heap that fits its container."""
+    name = "yarn.app.mapreduce.am.command-opts"
+    given = str(cluster.settings.get(name) or default_of(name, cluster.software.hadoop) or "")
+    match = _XMX.search(given)
+    heap = float(match[1]) * _UNITS[match[2].lower()] / MIB if match else math.inf
+    fitting = f"-Xmx{int(min(heap, master_mib - _MASTER_OUTSIDE_HEAP_MIB))}m"
+    return _XMX.sub(fitting, given) if match else f"{given} {fitting}".strip()
 
 
 def model_block(block_bytes: int, scale: Scale) -> int:

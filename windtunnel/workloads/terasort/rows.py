@@ -41,6 +41,7 @@ class RowParameters(Parameters):
     """The number of rows, given in bytes or in rows."""
 
     amounts: ClassVar[tuple[str, ...]] = ("size", "rows")
+    task_counts: ClassVar[tuple[str, ...]] = ("maps",)
 
     size: ByteSize | None = Field(None, description="Data set, rounded down to rows of 100 bytes.")
     rows: PositiveInt | None = Field(None, description="Data set in rows; instead of size.")

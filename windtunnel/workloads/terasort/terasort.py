@@ -39,6 +39,8 @@ _ROWS = {
 class TeraSortParameters(RowParameters):
     """Parameters of ``terasort``."""
 
+    task_counts: ClassVar[tuple[str, ...]] = ("maps", "reduces")
+
     input_replication: PositiveInt = Field(description="Replicas of each input block.")
     output_replication: PositiveInt = Field(
         description="Replicas of each output block (Hadoop's default: 1)."
@@ -48,6 +50,11 @@ class TeraSortParameters(RowParameters):
     )
     reuse_input: bool = Field(
         False, description="Generate the input once per deployment; then TeraGen is not a phase."
+    )
+    time_validation: bool = Field(
+        True,
+        description="TeraValidate is a timed phase. Otherwise it only verifies the output, without "
+        "the limits of a scale model.",
     )
 
 
@@ -63,9 +70,10 @@ class TeraSort(Workload[TeraSortParameters]):
     )
 
     def phases(self) -> tuple[str, ...]:
-        """TeraGen is a phase unless its output is reused."""
-        timed = ("terasort", "teravalidate")
-        return timed if self.parameters.reuse_input else ("teragen", *timed)
+        """TeraGen is a phase unless its output is reused, TeraValidate unless it only verifies."""
+        first = () if self.parameters.reuse_input else ("teragen",)
+        last = ("teravalidate",) if self.parameters.time_validation else ()
+        return (*first, "terasort", *last)
 
     def check(self, cluster: Cluster) -> list[str]:
         """The cluster must have YARN, and at least as many DataNodes as replicas."""
@@ -130,6 +138,8 @@ class TeraSort(Workload[TeraSortParameters]):
         runs, wanted = dict(execution.runs), self.parameters
         if wanted.reuse_input:
             runs["teragen"] = self._shared_input(deployment, execution)
+        if not wanted.time_validation:
+            runs["teravalidate"] = self.run_phase("teravalidate", deployment, execution)
         report = read_all(deployment, self._report(execution))
         rows = [row.split("\t") for row in report.splitlines()]
         sums = [row[1] for row in rows if len(row) > 1 and row[0] == "checksum"]

@@ -66,6 +66,8 @@ STORE counts INTO '{target}';
 class WordCountParameters(TextParameters):
     """Parameters of ``wordcount``."""
 
+    task_counts: ClassVar[tuple[str, ...]] = ("reduces",)
+
     reduces: PositiveInt = Field(1, description="Reduce tasks.")
     combiner: bool = Field(True, description="Combine counts in the maps before the shuffle.")
     engine: Literal["mapreduce", "pig"] = Field(

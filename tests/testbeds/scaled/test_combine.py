@@ -1,0 +1,68 @@
+"""Combined slots, disks and waves: totals stay, parts become fewer and larger."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.models import known
+from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.errors import NotRealisableError
+from windtunnel.testbeds.scaled.combine import combined
+from windtunnel.testbeds.scaled.scale import Combine
+from windtunnel.testbeds.scaled.tasks import tasks_of
+
+
+def disk_rate(cluster: Cluster) -> float:
+    disks = [disk for disk in cluster.hosts["worker"].disks or () if disk.use == "data"]
+    return sum(disk.count * (disk.read_rate or 0) for disk in disks)
+
+
+def test_nothing_changes_without_factors() -> None:
+    cluster = known()
+
+    assert combined(cluster, Combine()) is cluster
+
+
+@given(st.integers(1, 20), st.integers(1, 8), st.integers(1, 50))
+def test_totals_stay_and_parts_are_fewer(slots: int, disks: int, waves: int) -> None:
+    full, fewer = known(), combined(known(), Combine(slots=slots, disks=disks, waves=waves))
+    before, after = tasks_of(full), tasks_of(fewer)
+
+    assert after.slots == max(1, before.slots // slots)
+    assert after.block_bytes == before.block_bytes * slots * waves
+    assert after.sort_mib / after.block_bytes == before.sort_mib / before.block_bytes
+    assert after.reduce_buffer == pytest.approx(before.reduce_buffer * slots)
+    assert disk_rate(fewer) == pytest.approx(disk_rate(full))
+    assert fewer.role_counts() == full.role_counts()
+
+
+def test_memory_of_omitted_containers_is_no_page_cache() -> None:
+    fewer = combined(known(), Combine(slots=4))
+    memory = [cluster.hosts["worker"].memory or 0 for cluster in (known(), fewer)]
+
+    assert memory[0] - memory[1] == 6 << 30  # 2 of 8 containers of 1 GiB are left
+
+
+def test_reduce_tasks_of_the_settings_become_fewer() -> None:
+    assert combined(known(), Combine(slots=4)).settings["mapreduce.job.reduces"] == 2
+
+
+def test_a_block_size_of_the_settings_becomes_that_of_the_storage() -> None:
+    cluster = apply_overrides(known(("storage: {replication: 3, block_size: 128 MiB}", "")), {})
+    cluster = apply_overrides(cluster, {"settings.dfs.blocksize": 1 << 20})
+    fewer = combined(cluster, Combine(waves=3))
+
+    assert fewer.storage.block_size == 3 << 20
+    assert "dfs.blocksize" not in fewer.settings
+
+
+def test_a_degraded_disk_cannot_be_combined() -> None:
+    slow = [{"host": 0, "part": "disk", "index": 1, "to": 0.5}]
+    cluster = apply_overrides(known(), {"hosts.worker.degraded": slow})
+
+    assert combined(cluster, Combine(slots=2))
+    with pytest.raises(NotRealisableError, match=r"hosts\.worker\.degraded") as caught:
+        combined(cluster, Combine(disks=2))
+    assert "leave 'disks' out" in caught.value.remedy

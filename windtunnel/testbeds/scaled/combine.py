@@ -1,0 +1,118 @@
+"""Combine slots, disks and waves of a description into fewer, so that a model has fewer JVMs.
+
+A model keeps the totals of a host (memory of containers, rates of disks, data of the slots) and
+has fewer, larger parts. Start-up of a JVM does not shrink with the data: a model with all slots and
+waves of the full size would mostly start JVMs. The similarity report compares the model with the
+description before this change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from windtunnel.cluster import Cluster, Disk, HostClass
+from windtunnel.cluster.description import Setting
+from windtunnel.errors import NotRealisableError
+from windtunnel.testbeds.scaled.scale import Combine
+from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number, reduce_heap_bytes, tasks_of
+
+# Numbers of tasks, which become fewer with the slots.
+_COUNTS = ("mapreduce.job.maps", "mapreduce.job.reduces")
+
+
+def combined(cluster: Cluster, combine: Combine) -> Cluster:
+    """The description with fewer, larger parts; the same description if nothing is combined.
+
+    Blocks and sort buffers are larger by the factor of slots and waves, so that a map task spills
+    as often and the waves are fewer only by their own factor. There are fewer reduce tasks by the
+    factor of slots, each with more memory for the shuffle. The memory of the omitted containers
+    does not become page cache.
+
+    Raises
+    ------
+    NotRealisableError
+        If one of the disks that would be combined is degraded.
+    """
+    if combine == Combine():
+        return cluster
+    _refuse_degraded(cluster, combine)
+    tasks = tasks_of(cluster)
+    slots = max(1, tasks.slots // combine.slots)
+    kept = replace(tasks, nodemanager_mib=slots * tasks.map_mib)
+    block = tasks.block_bytes * combine.slots * combine.waves
+    return cluster.model_copy(
+        update={
+            "hosts": {
+                name: _host(cluster, name, combine, (tasks.nodemanager_mib, kept.nodemanager_mib))
+                for name in cluster.hosts
+            },
+            "settings": {
+                **{key: v for key, v in cluster.settings.items() if key != "dfs.blocksize"},
+                **_settings(cluster, kept, combine),
+            },
+            "storage": cluster.storage.model_copy(update={"block_size": block}),
+        }
+    )
+
+
+def _refuse_degraded(cluster: Cluster, combine: Combine) -> None:
+    for name, host in cluster.hosts.items():
+        if combine.disks > 1 and any(
+            entry.part == "disk" and entry.index is not None for entry in host.degraded
+        ):
+            raise NotRealisableError(
+                f"hosts.{name}.degraded slows down one disk, which 'combine: {combine}' would "
+                "combine with others",
+                remedy="leave 'disks' out of 'combine'.",
+            )
+
+
+def _settings(cluster: Cluster, tasks: Tasks, combine: Combine) -> Mapping[str, Setting]:
+    counts = {
+        name: max(1, round(number(cluster, name, 1) / combine.slots))
+        for name in _COUNTS
+        if name in cluster.settings
+    }
+    return {
+        **counts,
+        "yarn.nodemanager.resource.memory-mb": tasks.nodemanager_mib,
+        "mapreduce.task.io.sort.mb": tasks.sort_mib * combine.slots * combine.waves,
+        "mapreduce.reduce.memory.totalbytes": round(reduce_heap_bytes(cluster) * combine.slots),
+    }
+
+
+def _host(cluster: Cluster, name: str, combine: Combine, containers: tuple[int, int]) -> HostClass:
+    host = cluster.hosts[name]
+    update: dict[str, Any] = {}
+    if host.disks:
+        update["disks"] = tuple(_disks(disk, combine.disks) for disk in host.disks)
+    if host.vms:
+        update["vms"] = tuple(
+            guest.model_copy(
+                update={"disks": tuple(_disks(disk, combine.disks) for disk in guest.disks)}
+            )
+            if guest.disks
+            else guest
+            for guest in host.vms
+        )
+    freed = (containers[0] - containers[1]) * MIB
+    runs = any("nodemanager" in n.roles for n in cluster.nodes() if n.class_name == name)
+    if runs and not host.vms and host.memory and host.memory > freed > 0:
+        update["memory"] = host.memory - freed
+    return host.model_copy(update=update)
+
+
+def _disks(disk: Disk, factor: int) -> Disk:
+    """Fewer disks with the same total size and rate; an array is one disk already."""
+    if disk.use != "data" or disk.layout not in (None, "jbod"):
+        return disk
+    count = max(1, round(disk.count / factor))
+    known = {key: getattr(disk, key) for key in ("read_rate", "write_rate", "iops", "size")}
+    larger = {
+        key: type(value)(value * disk.count / count)
+        for key, value in known.items()
+        if value is not None
+    }
+    return disk.model_copy(update={"count": count, **larger})
