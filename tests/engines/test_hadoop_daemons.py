@@ -25,18 +25,30 @@ class Recorded:
     def __init__(self, folder: Path, code: int) -> None:
         self.started: list[str] = []
         self.code = code
-        software = SimpleNamespace(command=lambda *_, **__: [], java=Path("/java/bin/java"))
+        software = SimpleNamespace(
+            command=lambda *_, **__: [], java=Path("/java/bin/java"), version="3.5.0"
+        )
         hosts = {name: self.host(folder / name) for name in ROLES}
         self.layout: Any = SimpleNamespace(
             placements=[SimpleNamespace(host=hosts[n], roles=r) for n, r in ROLES.items()],
             host_of=lambda role: hosts["master"],
             software=software,
             binding=lambda address: None,
+            properties=lambda host: {},
         )
 
     def host(self, folder: Path) -> Any:
+        current = folder / "name" / "current"
+        current.mkdir(parents=True)
+        (current / "VERSION").write_text("namespaceID=1\nclusterID=a\ncTime=1\nblockpoolID=b\n")
         return SimpleNamespace(
-            name=folder.name, address="127.0.0.1", root=folder, logs=folder, spawn=self.spawn
+            name=folder.name,
+            address="127.0.0.1",
+            account="windtunnel",
+            root=folder,
+            logs=folder,
+            spawn=self.spawn,
+            write_bytes=lambda path, data: path.write_bytes(data),
         )
 
     def spawn(self, spec: ProcessSpec) -> Any:
@@ -47,6 +59,20 @@ class Recorded:
             return self.code
 
         return SimpleNamespace(name=spec.name, log=spec.log, wait=wait)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDTUNNEL_CACHE", str(tmp_path / "cache"))
+
+
+def test_the_second_deployment_does_not_format(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        hosts = Recorded(tmp_path / name, code=0)
+        Daemons(hosts.layout, tmp_path / "hosts", tmp_path).start()
+
+    assert hosts.started[:2] == ["resourcemanager@master", "namenode@master"]
+    assert len(hosts.started) == 6
 
 
 def test_nobody_starts_long_before_the_one_that_it_asks(tmp_path: Path) -> None:

@@ -7,10 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.real.conftest import Intruder, by_hand, remains, wait_for
@@ -40,7 +43,9 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> ScaledTest
 
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
-    return load_cluster("model-3")
+    # one JVM for tasks and one for an application master on each worker, if a test fills the pool
+    changes = {"software.task_start": "warm", "software.warm_jvms": 1}
+    return apply_overrides(load_cluster("model-3"), changes)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +84,56 @@ def test_terasort_is_verified_and_every_host_is_sampled(model: ScaledDeployment)
     done = [t for run in here.runs.values() for t in run.tasks if t["status"] == "SUCCEEDED"]
     tasks = {task["host"] for task in done}
     assert tasks <= {"worker-1", "worker-2", "worker-3"}
+
+
+def cpu_group(pid: int) -> str:
+    """The control group of a process that has the CPU quota."""
+    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    groups = {
+        name: path
+        for _, names, path in (x.split(":", 2) for x in lines)
+        for name in names.split(",")
+    }
+    return groups.get("cpu", groups.get("", ""))
+
+
+def test_tasks_start_outside_the_quota_of_their_host_and_work_within_it(
+    model: ScaledDeployment,
+) -> None:
+    model.before_phase()
+    assert model.pool is not None
+    waiting = [*model.pool.waiting(), *model.pool.processes().values()]
+    assert len(waiting) == 9
+    starters = {name: pid for name, pid in model.processes().items() if "nodemanager" in name}
+    for pid in (*waiting, *starters.values()):
+        assert cpu_group(pid).endswith(".start")
+    datanode = model.processes()["datanode@worker-1"]
+    assert cpu_group(datanode).endswith("/worker-1")
+
+    seen: dict[str, set[tuple[int, str]]] = {"master": set(), "task": set(), "stock": set()}
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            for process in psutil.Process(model.supervisor.pid).children(recursive=True):
+                with suppress(psutil.Error, OSError):
+                    command = process.cmdline()
+                    if "/container_" in process.cwd() and command[0].endswith("/bin/java"):
+                        kind = next((k for k in ("master", "task") if k in command), "stock")
+                        seen[kind].add((process.pid, cpu_group(process.pid)))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    words = ["org.apache.hadoop.examples.QuasiMonteCarlo", "4", "20000000"]
+    run = model.run_job("pi", words, {}, deadline_s=time.monotonic() + 240)
+    over.set()
+    thread.join()
+
+    assert [row["status"] for row in run.tasks].count("SUCCEEDED") == 5
+    assert seen["master"] and all(group.endswith(".start") for _, group in seen["master"])
+    # four maps and a reduce: three at most had a waiting JVM
+    assert len({pid for pid, group in seen["task"] if "worker-" in group[-9:]}) >= 2
+    assert seen["stock"] and not any(group.endswith(".start") for _, group in seen["stock"])
 
 
 def put_and_get(model: ScaledDeployment, name: str) -> dict[str, float]:

@@ -50,10 +50,18 @@ def plan(
         bool,
         typer.Option(
             "--propose",
-            help="Propose instead a rate and a data size at which this machine can run a scale "
-            "model of the study.",
+            help="Propose instead the scale at which this machine can run a model of the study "
+            "with the least expected error.",
         ),
     ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="With --propose: the time of the whole study, such as 3h or 90 min. "
+            "Default: ten minutes per trial.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Print what a study would run, in which order and for how long, without running it.
@@ -68,8 +76,15 @@ def plan(
     if propose:
         from windtunnel.cli.scaling import print_proposal
 
-        print_proposal(study, set_, hadoop, as_json=as_json)
+        print_proposal(study, set_, hadoop, within, as_json=as_json)
         return
+    if within is not None:
+        from windtunnel.errors import DescriptionError
+
+        raise DescriptionError(
+            "--within is the time of a proposal",
+            remedy="use it with --propose.",
+        )
     found = load(study, set_, hadoop)
     caveats = check_plan(found, testbed_of(found, Path("logs")), every=False)
     expected = forecast(found, past_of(found, history or [], DEFAULT_FOLDER))

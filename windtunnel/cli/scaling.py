@@ -36,10 +36,21 @@ def similarity_lines(record: ScaleRecord) -> Iterator[str]:
 
 
 def print_proposal(
-    study: str, changes: list[str] | None, hadoop: str | None, *, as_json: bool
+    study: str,
+    changes: list[str] | None,
+    hadoop: str | None,
+    within: str | None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Propose the options of a testbed for a study on this machine."""
-    found = _proposal(study, changes, hadoop)
+    """Propose the options of a testbed for a study on this machine.
+
+    Raises
+    ------
+    DescriptionError
+        If ``within`` is no time.
+    """
+    found = _proposal(study, changes, hadoop, within)
     if as_json:
         json.dump(found.data, sys.stdout, indent=1)
         print()
@@ -48,7 +59,9 @@ def print_proposal(
         print(line)
 
 
-def _proposal(study: str, changes: list[str] | None, hadoop: str | None) -> Proposal:
+def _proposal(
+    study: str, changes: list[str] | None, hadoop: str | None, within: str | None
+) -> Proposal:
     from windtunnel.study.file import load_study
     from windtunnel.study.plan import make_plan
     from windtunnel.study.record import planned
@@ -57,10 +70,21 @@ def _proposal(study: str, changes: list[str] | None, hadoop: str | None) -> Prop
     # The plan is that of the full size, because there are no options yet.
     plan = make_plan(*load_study(study, any_testbed=True), overrides_of(changes, hadoop))
     treatments, trials = list(planned(plan)), _trials(plan)
-    proposals = (kind.propose(treatments, trials) for kind in TESTBEDS.values())
+    within_s = None if within is None else _seconds(within)
+    proposals = (kind.propose(treatments, trials, within_s) for kind in TESTBEDS.values())
     return next(found for found in proposals if found is not None)
 
 
 def _trials(plan: Plan) -> int:
     protocol = plan.protocol
     return (protocol.rounds + protocol.warmup) * len(plan.treatments) * len(plan.workloads)
+
+
+def _seconds(text: str) -> float:
+    from windtunnel.cluster.quantity import parse_duration
+    from windtunnel.errors import DescriptionError
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise DescriptionError(f"--within {error}") from error

@@ -87,6 +87,10 @@ class Host(Protocol):
         """Write a file; creates its folders."""
         ...
 
+    def write_bytes(self, path: Path, data: bytes) -> None:
+        """As :meth:`write_text`, with any content."""
+        ...
+
     def drop_caches(self) -> bool:
         """Empty the page cache of this host; False if that is not permitted."""
         ...

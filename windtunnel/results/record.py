@@ -252,11 +252,14 @@ class ScaleRecord(Record):
     """The scale of a model, and its similarity to the full size that ``cluster`` describes.
 
     ``rate`` is the speed of disks, NICs and CPUs, ``data`` the size of data and of memory for
-    data, both as fractions of the full size. Times of trials are those of the model.
+    data, both as fractions of the full size. ``smt_gain`` is the work of a core with several
+    threads, relative to one, from which CPU quotas follow; None in older records, whose quotas
+    count each hardware thread as a core. Times of trials are those of the model.
     """
 
     rate: float
     data: float
+    smt_gain: float | None = None
     groups: list[SimilarityGroup] = Field(default_factory=list)
 
 

@@ -185,7 +185,9 @@ class Testbed(ABC):
         return None
 
     @classmethod
-    def propose(cls, planned: Sequence[PlannedTreatment], trials: int) -> Proposal | None:
+    def propose(
+        cls, planned: Sequence[PlannedTreatment], trials: int, within_s: float | None
+    ) -> Proposal | None:
         """Propose options for a study on this machine; None if the testbed has no options.
 
         Parameters
@@ -194,6 +196,8 @@ class Testbed(ABC):
             The treatments, the baseline first, with loads at full size.
         trials:
             Number of trials of the study.
+        within_s:
+            Time of the whole study; None for the default of the testbed.
         """
         return None
 

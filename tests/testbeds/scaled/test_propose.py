@@ -14,16 +14,8 @@ from windtunnel.cluster import apply_overrides
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.testbeds.base import Load, PhaseLoad
-from windtunnel.testbeds.scaled.propose import (
-    MEMORY_AT_MOST,
-    Machine,
-    Proposal,
-    lines,
-    memory_needed,
-    problems,
-    propose,
-    this_machine,
-)
+from windtunnel.testbeds.scaled.machine import Machine, memory_needed, problems, this_machine
+from windtunnel.testbeds.scaled.propose import MEMORY_AT_MOST, Proposal, lines, propose
 from windtunnel.testbeds.scaled.scale import Combine, Scale
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
@@ -127,7 +119,7 @@ def test_the_lines_say_what_to_write() -> None:
 
 
 def test_this_machine_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("windtunnel.testbeds.scaled.propose._PROBE_BYTES", 1 << 20)
+    monkeypatch.setattr("windtunnel.testbeds.scaled.machine._PROBE_BYTES", 1 << 20)
     found = this_machine(tmp_path / "not" / "there")
 
     assert found.cores >= 1

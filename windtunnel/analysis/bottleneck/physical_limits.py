@@ -90,8 +90,11 @@ class Usage:
         return "not the bottleneck" if self.share < IDLE_BELOW else "possible"
 
 
-def capacity(cluster: Mapping[str, Any]) -> Capacity:
+def capacity(cluster: Mapping[str, Any], smt_gain: float | None = None) -> Capacity:
     """The workers' limits from a stored cluster description.
+
+    ``smt_gain`` is the work of a core with several threads, relative to one; by default each
+    hardware thread is one core, as counters of CPU time count them.
 
     Host classes are the entries of ``hosts``; workers are those with a role ``worker``,
     ``datanode`` or ``nodemanager`` or of that name, else all classes. Numbers are taken as
@@ -102,7 +105,7 @@ def capacity(cluster: Mapping[str, Any]) -> Capacity:
         return Capacity(None, None, None, None, None, None)
     return Capacity(
         workers=int(sum(count for _, count in classes)),
-        cores=_sum((_cores(c), n) for c, n in classes),
+        cores=_sum((_cores(c, smt_gain), n) for c, n in classes),
         memory=_sum((number(c.get("memory")), n) for c, n in classes),
         disk_read=_sum((_rate(c, "disks", "read_rate"), n) for c, n in classes),
         disk_write=_sum((_rate(c, "disks", "write_rate"), n) for c, n in classes),
@@ -122,7 +125,7 @@ def limits_of(results: Results) -> Capacity:
     Of a shared machine only the threads are known, if the provenance of the counted trials
     states them consistently; its disks were not measured and its network is the loopback.
     """
-    described = _in_model(capacity(results.study.cluster), results.study)
+    described = _in_model(capacity(results.study.cluster, _smt(results)), results.study)
     if not shares_machine(results.study):
         return described
     threads = _machine_fact(results, "cpu_threads")
@@ -137,7 +140,8 @@ def limits_by_treatment(results: Results) -> dict[str, Capacity]:
         cluster = clusters.of(treatment)
         own = base
         if cluster is not None:
-            own = _in_model(capacity(cluster.model_dump(mode="json")), results.study)
+            described = cluster.model_dump(mode="json")
+            own = _in_model(capacity(described, _smt(results)), results.study)
         found[treatment.id] = replace(base, workers=own.workers) if shared else own
     return found
 
@@ -157,7 +161,7 @@ def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
     for treatment in {trial.treatment.id: trial.treatment for trial in results.trials}.values():
         cluster = clusters.of(treatment)
         described = results.study.cluster if cluster is None else cluster.model_dump(mode="json")
-        hosts = _hosts(described)
+        hosts = _hosts(described, _smt(results))
         found[treatment.id] = {n: _in_model(host, results.study) for n, host in hosts.items()}
     return found
 
@@ -237,7 +241,12 @@ def _machine_fact(results: Results, name: str) -> float | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _hosts(cluster: Mapping[str, Any]) -> dict[str, HostLimits]:
+def _smt(results: Results) -> float | None:
+    """The work of a core with several threads in a scale model; None in other results."""
+    return results.study.scale.smt_gain if results.study.scale else None
+
+
+def _hosts(cluster: Mapping[str, Any], smt_gain: float | None) -> dict[str, HostLimits]:
     hosts = cluster.get("hosts")
     classes = hosts if isinstance(hosts, Mapping) else {}
     workers = [id(c) for c in _workers(cluster)]
@@ -247,7 +256,7 @@ def _hosts(cluster: Mapping[str, Any]) -> dict[str, HostLimits]:
             continue
         count = int(_count(host))
         limits = HostLimits(
-            threads=_cores(host),
+            threads=_cores(host, smt_gain),
             memory=number(host.get("memory")),
             disk_read=_rate(host, "disks", "read_rate"),
             disk_write=_rate(host, "disks", "write_rate"),
@@ -317,15 +326,16 @@ def _count(host: Mapping[str, Any]) -> float:
     return float(count) if isinstance(count, int | float) else 1.0
 
 
-def _cores(host: Mapping[str, Any]) -> float | None:
-    """Hardware threads of one host; counters of CPU time count threads, not cores."""
+def _cores(host: Mapping[str, Any], smt_gain: float | None) -> float | None:
+    """Hardware threads of one host, or the work of its cores with ``smt_gain``."""
     cpu = host.get("cpu")
     if not isinstance(cpu, Mapping):
         return None
     sockets, cores = cpu.get("sockets"), cpu.get("cores_per_socket")
     if not isinstance(sockets, int) or not isinstance(cores, int):
         return None
-    return float(sockets * cores * (cpu.get("threads_per_core") or 1))
+    threads = cpu.get("threads_per_core") or 1
+    return float(sockets * cores * (smt_gain if smt_gain and threads > 1 else threads))
 
 
 def _rate(host: Mapping[str, Any], part: str, name: str) -> float | None:

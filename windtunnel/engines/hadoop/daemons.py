@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from windtunnel.cluster.roles import HADOOP, ROLES
+from windtunnel.engines.hadoop.formatted import keep, kept_file, restore
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
 from windtunnel.engines.hadoop.status import Masters
 from windtunnel.engines.running import Running, tail
@@ -98,10 +99,16 @@ class Daemons(Running):
             If formatting fails.
         """
         namenode = self.layout.host_of("namenode")
-        self._spawn(namenode, "namenode", "-format", "-nonInteractive", suffix="-format")
-        self._spawn_all(*(role for role in _FIRST if role != "namenode"))
-        self._finish_format()
-        self._spawn_all("namenode")
+        settings = self.layout.properties(namenode)
+        kept = kept_file(namenode, settings, self.layout.software.version)
+        if restore(namenode, kept):
+            self._spawn_all(*_FIRST)
+        else:
+            self._spawn(namenode, "namenode", "-format", "-nonInteractive", suffix="-format")
+            self._spawn_all(*(role for role in _FIRST if role != "namenode"))
+            self._finish_format()
+            keep(namenode, kept)
+            self._spawn_all("namenode")
         self._spawn_all(*_WORKERS)
 
     def _spawn_all(self, *roles: str) -> None:

@@ -70,6 +70,7 @@ ADDRESSES = {
 _MASTER_CONTAINER_MB = 1536
 _TASK_CONTAINER_MB = 1024
 _CONTAINERS_PER_CORE = 2
+NAME_FOLDER = "name"  # of the NameNode's files, in the folder of its host
 _LIGHT_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _NAMES_OPTION = re.compile(r"(-Djdk\.net\.hosts\.file=)\S+")
 _PORTS = range(20000, 32000)
@@ -338,7 +339,7 @@ def _host_settings(placement: Placement) -> dict[str, str]:
     host = placement.host
     own = {"hadoop.tmp.dir": str(host.root / "tmp")}
     if "namenode" in placement.roles:
-        own["dfs.namenode.name.dir"] = f"file://{host.root}/name"
+        own["dfs.namenode.name.dir"] = f"file://{host.root}/{NAME_FOLDER}"
     folders = [f"{host.root}/disk-{i + 1}" for i in range(placement.disks)]
     local = [f"{folder}-local" for folder in folders]
     if placement.data_folders:

@@ -82,7 +82,7 @@ register(WARM_STARTS, STOCK_STARTS)
 _KINDS = ("map", "reduce")
 _HEAP_MB = 16
 JVM_BYTES = 280 << 20  # resident, measured with Java 17 and heaps of 256 to 820 MiB
-_MEMORY_AT_MOST = 0.75  # of the available memory; daemons need the rest, tasks run in these JVMs
+MEMORY_AT_MOST = 0.75  # of the available memory; daemons need the rest, tasks run in these JVMs
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ def fitted(sizes: Mapping[str, int], workers: int, memory_bytes: int) -> dict[st
 
     If they need more, fewer JVMs for map tasks wait.
     """
-    room = int(_MEMORY_AT_MOST * memory_bytes / max(workers, 1) / JVM_BYTES)
+    room = int(MEMORY_AT_MOST * memory_bytes / max(workers, 1) / JVM_BYTES)
     others = sum(sizes.values()) - sizes["map"]
     return {**sizes, "map": min(sizes["map"], max(0, room - others))}
 

@@ -90,8 +90,12 @@ class VirtualHost:
 
     def write_text(self, path: Path, text: str) -> None:
         """Write a file below the hosts' folders or log folders; no link is followed."""
+        self.write_bytes(path, text.encode())
+
+    def write_bytes(self, path: Path, data: bytes) -> None:
+        """As :meth:`write_text`, with any content."""
         roots = (self.root.parent, self.logs.parent)
-        write_below(next(root for root in roots if path.is_relative_to(root)), path, text)
+        write_below(next(root for root in roots if path.is_relative_to(root)), path, data)
 
     def drop_caches(self) -> bool:
         """Write dirty pages to this host's disks, then drop its page cache."""

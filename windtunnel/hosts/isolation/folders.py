@@ -109,7 +109,7 @@ def _trusted() -> set[int]:
     return trusted
 
 
-def write_below(root: Path, path: Path, text: str) -> None:
+def write_below(root: Path, path: Path, content: str | bytes) -> None:
     """Write a file below a folder and create its parents; no link on the path is followed.
 
     This is for folders in which processes of another account can write.
@@ -130,7 +130,7 @@ def write_below(root: Path, path: Path, text: str) -> None:
             handle = inner
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         file = os.open(name, flags, 0o644, dir_fd=handle)
-        with os.fdopen(file, "w") as stream:
-            stream.write(text)
+        with os.fdopen(file, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
     finally:
         os.close(handle)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.results.record import ScaleRecord, SimilarityGroup
 from windtunnel.testbeds.base import PlannedTreatment, Proposal
-from windtunnel.testbeds.scaled.propose import lines, propose, this_machine
+from windtunnel.testbeds.scaled.machine import this_machine
+from windtunnel.testbeds.scaled.propose import lines, propose
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.similarity import similarity
 
@@ -28,7 +30,11 @@ def model_record(scale: Scale, planned: Iterable[PlannedTreatment]) -> ScaleReco
     for treatment in others:
         own = similarity(treatment.cluster, scale, treatment.loads)
         groups += _differing(treatment.id, own, states)
-    return ScaleRecord(rate=scale.rate, data=scale.data, groups=groups)
+    return _record(scale, groups)
+
+
+def _record(scale: Scale, groups: list[SimilarityGroup]) -> ScaleRecord:
+    return ScaleRecord(rate=scale.rate, data=scale.data, smt_gain=SMT_GAIN, groups=groups)
 
 
 def _differing(
@@ -45,7 +51,12 @@ def _key(group: SimilarityGroup) -> tuple[str, str | None]:
     return group.name, group.workload
 
 
-def proposal(planned: Sequence[PlannedTreatment], trials: int, folder: Path) -> Proposal:
+def proposal(
+    planned: Sequence[PlannedTreatment],
+    trials: int,
+    folder: Path,
+    within_s: float | None = None,
+) -> Proposal:
     """A scale for a study on this machine, whose disk with ``folder`` is measured.
 
     Raises
@@ -56,11 +67,13 @@ def proposal(planned: Sequence[PlannedTreatment], trials: int, folder: Path) -> 
     first = planned[0]
     clusters = [first.cluster]
     clusters += [one.cluster for one in planned[1:] if one.cluster != first.cluster]
-    found = propose(clusters, first.loads, trials, this_machine(folder))
-    record = ScaleRecord(rate=found.scale.rate, data=found.scale.data, groups=found.groups)
+    found = propose(clusters, first.loads, trials, this_machine(folder), within_s)
+    record = _record(found.scale, found.groups)
     data = {
         "scale": record.model_dump(mode="json"),
         "combine": found.scale.combine.model_dump(exclude_defaults=True),
+        "set": dict(found.settings),
+        "expected_error": dict(found.errors),
         "hosts": found.hosts,
         "slots_per_worker": found.slots,
         "disks_per_worker": found.disks,

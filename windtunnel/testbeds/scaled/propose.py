@@ -1,28 +1,28 @@
-"""A scale for this machine: the largest rate that leaves a fifth of its capacity idle.
+"""A scale for this machine: the one with the least expected error in the available time.
 
 The rate is the largest at which CPU quotas, disks and NICs together stay below the limits of the
-machine, so that the limited resources bind. If the memory of the machine does not suffice for the
-described number of slots, slots and disks are combined by one factor (``combine.py``), which keeps
-waves, spills and streams per disk. The data fraction is the largest that the time of a trial and
-the free disk space allow.
+machine, so that the limited resources bind. Candidates differ in their slots per worker, waves of
+maps (``combine.py``) and starts of tasks; each has the largest data fraction that its time, memory
+and disk space allow. ``expected_error.py`` compares them.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import Any
 
 import psutil
 
-from windtunnel.cluster import Cluster
+from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.engines.hadoop.pool import JVM_BYTES
+from windtunnel.engines.hadoop.pool import MEMORY_AT_MOST as WARM_MEMORY_AT_MOST
 from windtunnel.errors import NotRealisableError
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
+from windtunnel.testbeds.scaled.expected_error import expected_error, total
+from windtunnel.testbeds.scaled.machine import BUSY_AT_MOST, Machine, memory_needed, problems
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
 from windtunnel.testbeds.scaled.scale_model import (
     CARRIERS,
@@ -33,15 +33,14 @@ from windtunnel.testbeds.scaled.scale_model import (
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.similarity import (
     JVM_START_S,
+    WARM_START_S,
     Size,
     busiest_s,
     similarity,
     sizes,
-    start_cpu_s,
 )
 from windtunnel.testbeds.scaled.tasks import MIB, number, tasks_of
 
-BUSY_AT_MOST = 0.80  # of the machine's CPUs and disk: see saturation.py
 MEMORY_AT_MOST = 0.85  # of the memory that is available
 DISK_AT_MOST = 0.50  # of the free disk
 # Cores for everything without limits: masters, client, sampler, shaping by the kernel. An estimate.
@@ -52,17 +51,9 @@ TRIAL_S = 600.0  # long enough to measure and short enough to repeat
 JOB_S = 10.0  # submission, application master, commit: stock pi took 21.7 s, two waves of it tasks
 DEPLOY_S = 45.0  # a rebuilt cluster of six workers on two cores
 ENOUGH_SLOTS = 4  # with 4 slots per host, ratios were accurate within 3-4 % (field notes)
-_PROBE_BYTES = 128 * MIB
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The host machine; ``disk_bytes_s`` is the write rate of the disk with the state folder."""
-
-    cores: int
-    memory_bytes: int
-    disk_free_bytes: int
-    disk_bytes_s: float
+_WAVES = (1, 2, 3, 4, 6, 8, 12, 16)  # numbers of waves to choose from
+_WARM = ("software.task_start", "software.warm_jvms")
+WARM_UP_CPU_S = 5.5  # of a waiting JVM (docs/decisions/0032)
 
 
 @dataclass(frozen=True)
@@ -70,6 +61,8 @@ class Proposal:
     """A scale and its consequences.
 
     ``limits`` state the reasons; ``slots`` and ``disks`` are those of one worker of the model.
+    ``errors`` are the terms of the expected error of ratios; ``settings`` are paths of the
+    description with the values that the proposal needs.
     """
 
     scale: Scale
@@ -81,73 +74,19 @@ class Proposal:
     trial_s: float
     study_s: float
     groups: list[SimilarityGroup]
+    errors: Mapping[str, float]
+    settings: Mapping[str, Any]
     notes: list[str] = field(default_factory=list)
 
 
-def this_machine(folder: Path) -> Machine:
-    """This machine; one write of 128 MiB in ``folder`` measures its disk."""
-    there = next(p for p in (folder, *folder.parents) if p.exists())
-    return Machine(
-        cores=psutil.cpu_count() or 1,
-        memory_bytes=psutil.virtual_memory().available,
-        disk_free_bytes=psutil.disk_usage(str(there)).free,
-        disk_bytes_s=_written_per_s(there),
-    )
-
-
-def _written_per_s(folder: Path) -> float:
-    block = os.urandom(MIB)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        began = time.monotonic()
-        for _ in range(_PROBE_BYTES // MIB):
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-        return _PROBE_BYTES / (time.monotonic() - began)
-
-
-def memory_needed(cluster: Cluster, scale: Scale) -> int:
-    """Maximum memory of the hosts of a model in bytes: their limits, masters and a client."""
-    plan = fabric_plan(cluster, scale)
-    return sum(h.memory_bytes or 0 for h in plan.hosts) + MASTERS_BYTES + CLIENT_BYTES
-
-
-def problems(cluster: Cluster, scale: Scale, machine: Machine) -> list[str]:
-    """The reasons why a model does not fit a machine or would saturate it."""
-    found = (
-        too_large(cluster, scale, machine.memory_bytes),
-        too_busy(cluster, scale, machine.cores),
-    )
-    return [problem for problem in found if problem]
-
-
-def too_large(cluster: Cluster, scale: Scale, memory_bytes: int) -> str | None:
-    """The reason why the hosts of a model exceed the memory; None if they do not."""
-    needed = memory_needed(cluster, scale)
-    if needed <= memory_bytes:
-        return None
-    return (
-        f"the hosts of the model need {needed / 2**30:.1f} GiB of memory; "
-        f"{memory_bytes / 2**30:.1f} GiB are available"
-    )
-
-
-def too_busy(cluster: Cluster, scale: Scale, machine_cores: int) -> str | None:
-    """The reason why the hosts of a model could saturate the cores; None if they cannot."""
-    cores = sum(host.cpu_cores or 0.0 for host in fabric_plan(cluster, scale).hosts)
-    if cores <= BUSY_AT_MOST * machine_cores:
-        return None
-    return (
-        f"the CPU quotas of the model add up to {cores:.2f} cores; at most "
-        f"{BUSY_AT_MOST * machine_cores:.2f} of the {machine_cores} cores of this machine may be "
-        "busy"
-    )
-
-
 def propose(
-    clusters: Sequence[Cluster], loads: Sequence[Load], trials: int, machine: Machine
+    clusters: Sequence[Cluster],
+    loads: Sequence[Load],
+    trials: int,
+    machine: Machine,
+    within_s: float | None = None,
 ) -> Proposal:
-    """A scale for the clusters of a study, that of the baseline first.
+    """The scale with the least expected error for the clusters of a study, the baseline first.
 
     Parameters
     ----------
@@ -155,36 +94,117 @@ def propose(
         The workloads at full size (their ``model_bytes`` are computed here).
     trials:
         Number of trials of the study.
+    within_s:
+        Time of the whole study; by default trials of at most ten minutes.
 
     Raises
     ------
     NotRealisableError
-        If a description lacks a required value, or its hosts do not fit this machine.
+        If a description lacks a required value, its hosts do not fit this machine, or no scale
+        fits the time.
     """
     base = clusters[0]
     rate, limits = _rate(clusters, machine)
-    combine = _combined(base, clusters, machine)
-    loads = [replace(load, task_fraction=1 / combine.slots) for load in loads]
-    size = sizes(base, Scale(rate=rate, data=1.0, combine=combine))[1]
-    starts = sum(_starts_s(load, size) for load in loads) / max(len(loads), 1)
-    data, why = _data(loads, size, starts, machine, base, combine)
-    limits.append(why)
-    scale = Scale(rate=rate, data=data, combine=combine)
-    run = [_in_model(load, data) for load in loads]
-    trial_s = sum(_work_s(load, size) * data + _starts_s(load, size) for load in loads)
-    each = trial_s / max(len(loads), 1)
+    deploys = DEPLOY_S * len(clusters)
+    each_s = TRIAL_S if within_s is None else max(0.0, within_s - deploys) / max(trials, 1)
+    slots = min(_slots_that_fit(cluster, machine) for cluster in clusters)
+    found = [
+        candidate
+        for cluster in _starts(base, machine, loads)
+        for combine in _combinations(cluster, loads, slots)
+        if (candidate := _candidate(cluster, rate, combine, loads, machine, each_s)) is not None
+    ]
+    if not found:
+        raise NotRealisableError(
+            f"no scale model of '{base.name}' runs {trials} trials in {(within_s or 0) / 3600:.3g} "
+            "hours on this machine",
+            remedy="allow more time ('--within'), or plan fewer rounds or treatments.",
+        )
+    best = min(found, key=lambda one: (round(total(one.errors), 2), one.trial_s))
+    scale, size = best.scale, sizes(best.cluster, best.scale)[1]
+    run = [_in_model(load, scale) for load in loads]
     return Proposal(
         scale=scale,
-        limits=limits,
-        cluster=base,
+        limits=[*limits, best.why],
+        cluster=best.cluster,
         slots=size.tasks.slots,
         disks=max(len(host.disks) for host in size.hosts),
         hosts=len(size.fabric.hosts),
-        trial_s=each,
-        study_s=each * trials + DEPLOY_S * len(clusters),
-        groups=similarity(base, scale, run),
-        notes=problems(base, scale, machine),
+        trial_s=best.trial_s,
+        study_s=best.trial_s * trials + deploys,
+        groups=similarity(best.cluster, scale, run),
+        errors=best.errors,
+        settings=_warm_settings(best.cluster) if best.cluster != base else {},
+        notes=problems(best.cluster, scale, machine),
     )
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    cluster: Cluster
+    scale: Scale
+    trial_s: float
+    errors: Mapping[str, float]
+    why: str
+
+
+def _starts(base: Cluster, machine: Machine, loads: Sequence[Load]) -> list[Cluster]:
+    """The description, and the same with warm starts if its jobs can use them."""
+    if base.software.task_start == "warm" or not any(load.tasks for load in loads):
+        return [base]
+    room = int(WARM_MEMORY_AT_MOST * machine.memory_bytes)
+    each = room // max(1, len(base.nodes_with("nodemanager"))) // JVM_BYTES - 1
+    if each < 1:
+        return [base]
+    return [base, apply_overrides(base, dict(zip(_WARM, ("warm", each), strict=True)))]
+
+
+def _warm_settings(cluster: Cluster) -> dict[str, Any]:
+    values = (cluster.software.task_start, cluster.software.warm_jvms)
+    return dict(zip(_WARM, values, strict=True))
+
+
+def _combinations(cluster: Cluster, loads: Sequence[Load], slots: int) -> list[Combine]:
+    """Combinations with at most ``slots`` slots per worker, and with several numbers of waves."""
+    tasks, workers = tasks_of(cluster), len(cluster.nodes_with("nodemanager"))
+    blocks = max((load.data_bytes for load in loads if not load.writers), default=0.0)
+    full_waves = max(1.0, blocks / tasks.block_bytes / (tasks.slots * max(workers, 1)))
+    disks = max(
+        (disk.count for host in cluster.hosts.values() for disk in host.disks or ()), default=1
+    )
+    found = []
+    for own in range(1, slots + 1):
+        factor = math.ceil(tasks.slots / own)
+        kept = {max(1, round(full_waves / few)) for few in _WAVES if few <= full_waves} | {1}
+        found += [Combine(slots=factor, disks=min(factor, disks), waves=w) for w in sorted(kept)]
+    return found
+
+
+def _candidate(
+    cluster: Cluster,
+    rate: float,
+    combine: Combine,
+    loads: Sequence[Load],
+    machine: Machine,
+    each_s: float,
+) -> _Candidate | None:
+    """The model with the largest data that the time of a trial allows; None if there is none."""
+    parts = [replace(load, task_fraction=1 / combine.slots) for load in loads]
+    full, size = sizes(cluster, Scale(rate=rate, data=1.0, combine=combine))
+    if cluster.software.warm_jvms and any(
+        _tasks(load, size) / size.workers > cluster.software.warm_jvms for load in parts
+    ):
+        return None
+    starts = sum(_starts_s(load, size) for load in parts) / max(len(parts), 1)
+    if starts > each_s / 2:
+        return None
+    data, why = _data(parts, size, (starts, each_s), machine, cluster, combine)
+    scale = Scale(rate=rate, data=data, combine=combine)
+    run = [_in_model(load, scale) for load in loads]
+    model = sizes(cluster, scale)[1]
+    trial_s = sum(_work_s(load, size) * data + _starts_s(load, size) for load in parts)
+    errors = expected_error(run, full, model)
+    return _Candidate(cluster, scale, trial_s / max(len(loads), 1), errors, why)
 
 
 def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[str]]:
@@ -196,7 +216,7 @@ def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[st
         disk = max(size.disk("read"), size.disk("write"))
         nic = max(host.nic_bytes_s or 0.0 for host in size.hosts)
         own = {
-            f"CPU: {size.cores:.0f} hardware threads on {cores:.2f} of {machine.cores} cores": (
+            f"CPU: {size.cores:.0f} cores on {cores:.2f} of {machine.cores} cores": (
                 cores / size.cores
             ),
             f"disk: {disk / 1e6:.0f} MB/s in all on one of {machine.disk_bytes_s / 1e6:.0f} MB/s": (
@@ -211,22 +231,6 @@ def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[st
     by = sorted(bounds.items(), key=lambda item: item[1])
     lines = [f"rate at most {bound:.4g} by {name}" for name, bound in by[:3]]
     return rate, lines
-
-
-def _combined(base: Cluster, clusters: Sequence[Cluster], machine: Machine) -> Combine:
-    """The factor by which slots and disks are combined until the machine's memory suffices.
-
-    Raises
-    ------
-    NotRealisableError
-        If the memory does not suffice for one slot per worker.
-    """
-    slots = min(_slots_that_fit(cluster, machine) for cluster in clusters)
-    factor = math.ceil(tasks_of(base).slots / slots)
-    disks = max(
-        (disk.count for host in base.hosts.values() for disk in host.disks or ()), default=1
-    )
-    return Combine(slots=factor, disks=max(1, min(factor, disks)))
 
 
 def _slots_that_fit(cluster: Cluster, machine: Machine) -> int:
@@ -260,29 +264,42 @@ def _work_s(load: Load, size: Size) -> float:
 
 def _starts_s(load: Load, size: Size) -> float:
     """Seconds of a trial for starting jobs and tasks, which do not depend on their data."""
-    if not load.tasks:
-        return JVM_START_S * max(1, len(load.phases))
-    tasks = (load.writers or 0) * load.task_fraction
-    if not load.writers:
-        tasks = math.ceil(load.data_bytes / size.tasks.block_bytes)
-        reduces = load.reduces and load.reduces * load.task_fraction
-        tasks += reduces or number(size.cluster, "mapreduce.job.reduces", 1)
     jobs = max(1, len(load.phases))
-    return jobs * (JOB_S + tasks * start_cpu_s(size.cluster) / size.cores)
+    if not load.tasks:
+        return JVM_START_S * jobs
+    tasks = _tasks(load, size)
+    if size.cluster.software.task_start == "warm":
+        waiting = tasks + size.workers  # with an application master for each worker
+        filling = waiting * WARM_UP_CPU_S / (psutil.cpu_count() or 1)
+        return jobs * (JOB_S + filling + tasks * WARM_START_S / size.free_cores)
+    return jobs * (JOB_S + tasks * JVM_START_S / size.cores)
+
+
+def _tasks(load: Load, size: Size) -> float:
+    """The number of tasks of a job of a workload in the model."""
+    if load.writers:
+        return load.writers * load.task_fraction
+    reduces = load.reduces and load.reduces * load.task_fraction
+    reduces = reduces or number(size.cluster, "mapreduce.job.reduces", 1)
+    return math.ceil(load.data_bytes / size.tasks.block_bytes) + reduces
 
 
 def _data(
     loads: Sequence[Load],
     size: Size,
-    starts_s: float,
+    times_s: tuple[float, float],
     machine: Machine,
     cluster: Cluster,
     combine: Combine,
 ) -> tuple[float, str]:
-    """The largest fraction of the data that time and free disk space allow, with its reason."""
+    """The largest fraction of the data that time and free disk space allow, with its reason.
+
+    ``times_s`` are the start-up and the time of a trial.
+    """
+    starts_s, each_s = times_s
     work = max((_work_s(load, size) for load in loads), default=0.0)
     written = max((sum(p.write_bytes for p in load.phases) for load in loads), default=0.0)
-    budget = max(TRIAL_S - starts_s, starts_s)
+    budget = each_s - starts_s
     bounds = {
         f"trials of about {(budget + starts_s) / 60:.0f} min, {starts_s / 60:.1f} min of them "
         "start-up": budget / work if work else 1.0,
@@ -310,8 +327,9 @@ def _cache_bound(cluster: Cluster, rate: float, combine: Combine, machine: Machi
     return max(room / slope, 1e-6) if slope > 0 else 1.0
 
 
-def _in_model(load: Load, data: float) -> Load:
-    return replace(load, model_bytes=load.data_bytes * data)
+def _in_model(load: Load, scale: Scale) -> Load:
+    fraction = 1 / scale.combine.slots
+    return replace(load, model_bytes=load.data_bytes * scale.data, task_fraction=fraction)
 
 
 def lines(proposal: Proposal) -> list[str]:
@@ -323,6 +341,9 @@ def lines(proposal: Proposal) -> list[str]:
         "proposal for this machine (copy it to the study file):",
         f"  testbed: {{kind: scaled, {str(study)[1:-1]}}}",
     ]
+    if proposal.settings:
+        found.append("  set:")
+        found += [f"    {path}: {value}" for path, value in proposal.settings.items()]
     found += [
         f"  {proposal.hosts} hosts as described; per worker {proposal.slots} slots, "
         f"{proposal.disks} disk{'s' * (proposal.disks != 1)} of "
@@ -331,6 +352,12 @@ def lines(proposal: Proposal) -> list[str]:
         f"  about {proposal.trial_s / 60:.1f} min per trial, {proposal.study_s / 3600:.1f} h in "
         "total (estimated from the baseline, not measured)",
     ]
+    if proposal.errors:
+        terms = ", ".join(f"{name} {error:.0%}" for name, error in proposal.errors.items())
+        found.append(
+            f"  expected error of ratios: about {total(proposal.errors):.0%} ({terms}); an "
+            "estimate from earlier models"
+        )
     found += [f"  {line}" for line in (*proposal.limits, *proposal.notes)]
     found += [f"  one second of the model is {1 / study.time:.3g} s at full size"]
     return found

@@ -115,7 +115,8 @@ def scaled(cluster: Cluster, scale: Scale) -> Cluster:
     """The description of the model: rates times ``rate``; memory, blocks, buffers times ``data``.
 
     Slots, disks and waves are combined first. A processor keeps its sockets and cores, because a
-    description cannot contain a fraction of a core (the CPU quota of the fabric is threads x rate).
+    description cannot contain a fraction of a core (the CPU quota of the fabric is its work times
+    ``rate``).
     """
     cluster = combined(cluster, scale.combine)
     block = model_block(tasks_of(cluster).block_bytes, scale)

@@ -41,7 +41,8 @@ def refuse_unknown(cluster: Cluster) -> None:
 def fabric_plan(cluster: Cluster, scale: Scale) -> FabricPlan:
     """The fabric of a full-size description at a scale (1/1 is the full size).
 
-    Hosts and guests have the names of ``cluster.nodes()``. CPU quotas are hardware threads x rate.
+    Hosts and guests have the names of ``cluster.nodes()``. CPU quotas are the work of the cores
+    (``Cpu.work``: two hardware threads are not two cores) times ``rate``.
     Hosts that run only masters are not limited, because the model has as many files and tasks as
     the full size, in less time.
 
@@ -66,11 +67,11 @@ def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:
             own = [node for node in nodes if node.host == full_name]
             disks = tuple(_disks(host, index, scale))
             limits = [memory_bytes(cluster, node, scale) for node in own]
-            threads = _threads(host, index) if loaded else None
+            work = _work(host, index) if loaded else None
             yield HostPlan(
                 name=full_name,
                 rack=cluster.rack_of(name, index) or ONE_RACK,
-                cpu_cores=None if threads is None else threads * scale.rate,
+                cpu_cores=None if work is None else work * scale.rate,
                 memory_bytes=None if None in limits else sum(limit or 0 for limit in limits),
                 disks=disks,
                 controller_bytes_s=_controller(host, scale.rate),
@@ -107,10 +108,10 @@ def _data_disks(disks: Sequence[Disk] | None) -> int:
     return sum(disk.count for disk in disks or () if disk.use == "data")
 
 
-def _threads(host: HostClass, index: int) -> float | None:
-    if host.cpu is None or host.cpu.threads is None:
+def _work(host: HostClass, index: int) -> float | None:
+    if host.cpu is None or host.cpu.work is None:
         return None
-    return host.cpu.threads * _left(host, index, "cpu", 0)
+    return host.cpu.work * _left(host, index, "cpu", 0)
 
 
 def _left(host: HostClass, index: int, part: Literal["cpu", "disk", "nic"], place: int) -> float:

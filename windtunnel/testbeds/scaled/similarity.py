@@ -123,9 +123,13 @@ class Size:
         """
         at_once = min(self.slots, tasks or self.slots)
         if self.rate < 1.0 and self.cluster.software.task_start == "warm":
-            free = max((psutil.cpu_count() or 1) - self.cores, _LEAST_FREE_CORES)
-            return WARM_START_S * max(at_once / free, 1.0)
+            return WARM_START_S * max(at_once / self.free_cores, 1.0)
         return JVM_START_S * max(at_once / self.cores, 1.0 / self.rate_of_task)
+
+    @property
+    def free_cores(self) -> float:
+        """Cores of this machine that the quotas of the model leave."""
+        return max((psutil.cpu_count() or 1) - self.cores, _LEAST_FREE_CORES)
 
     @property
     def per_core(self) -> float:
@@ -136,11 +140,6 @@ class Size:
     def rate_of_task(self) -> float:
         """Cores of the machine that a single task can use: one, or the quota of its host."""
         return min(1.0, self.cores / len(self.hosts))
-
-
-def start_cpu_s(cluster: Cluster) -> float:
-    """CPU seconds to start a task of a model of ``cluster``."""
-    return WARM_START_S if cluster.software.task_start == "warm" else JVM_START_S
 
 
 def busiest_s(phase: PhaseLoad, size: Size) -> float:
@@ -287,10 +286,7 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     pair = ((full, load.data_bytes), (model, load.model_bytes))
     yield _group(
         "waves of maps",
-        [
-            (writers or math.ceil(data / size.tasks.block_bytes)) / size.slots
-            for (size, data), writers in zip(pair, _counts(load.writers, load), strict=True)
-        ],
+        waves(load, full, model),
         more="more waves: the effect of start-up is larger, that of stragglers smaller",
         less="fewer waves: hosts can be idle, and the effect of the last wave is larger",
         workload=load.workload,
@@ -306,7 +302,7 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     )
     given = [
         reduces or number(size.cluster, "mapreduce.job.reduces", 1)
-        for (size, _), reduces in zip(pair, _counts(load.reduces, load), strict=True)
+        for (size, _), reduces in zip(pair, counts(load.reduces, load), strict=True)
     ]
     yield _group(
         "reducer data : buffer",
@@ -320,7 +316,7 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     )
 
 
-def _counts(tasks: int | None, load: Load) -> tuple[int | None, int | None]:
+def counts(tasks: int | None, load: Load) -> tuple[int | None, int | None]:
     """A number of tasks at full size and in the model."""
     return tasks, tasks and max(1, round(tasks * load.task_fraction))
 
@@ -345,25 +341,37 @@ def _spills(tasks: Tasks, data: float) -> float:
     return float(max(1, math.ceil(min(tasks.block_bytes, data) / buffer)))
 
 
+def start_shares(load: Load, full: Size, model: Size) -> tuple[float, float]:
+    """Start-up as a fraction of the time of a task, at full size and in the model (estimates)."""
+    pair = ((full, load.data_bytes), (model, load.model_bytes))
+    found = []
+    for (size, data), writers in zip(pair, counts(load.writers, load), strict=True):
+        start = size.start_s(writers)
+        task = wave_s(load, size, data, writers) if writers else size.task_s()
+        found.append(start / (start + task))
+    return found[0], found[1]
+
+
+def waves(load: Load, full: Size, model: Size) -> tuple[float, float]:
+    """The waves of the map tasks of a workload, at full size and in the model."""
+    pair = ((full, load.data_bytes), (model, load.model_bytes))
+    found = [
+        (writers or math.ceil(data / size.tasks.block_bytes)) / size.slots
+        for (size, data), writers in zip(pair, counts(load.writers, load), strict=True)
+    ]
+    return found[0], found[1]
+
+
 def _start_up(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     """Start-up of a task as a fraction of its time; the state depends on the rest, the work.
 
     The task time of a workload without data is unknown.
     """
-    if not load.data_bytes:
-        shares: list[float | None] = [None, None]
-        state: SimilarityState = "unknown"
-    else:
-        pair = ((full, load.data_bytes), (model, load.model_bytes))
-        times = [
-            (
-                size.start_s(writers),
-                wave_s(load, size, data, writers) if writers else size.task_s(),
-            )
-            for (size, data), writers in zip(pair, _counts(load.writers, load), strict=True)
-        ]
-        shares = [start / (start + task) for start, task in times]
-        state = state_of(*(1 - start / (start + task) for start, task in times))
+    shares: Sequence[float | None] = [None, None]
+    state: SimilarityState = "unknown"
+    if load.data_bytes:
+        known = start_shares(load, full, model)
+        shares, state = known, state_of(*(1 - share for share in known))
     ours = "unknown" if shares[1] is None else f"{shares[1] * 100:.0f} %"
     yield _group(
         "start-up, fraction of task time",

@@ -31,8 +31,8 @@ from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, impossible_with_ha
 from windtunnel.testbeds.scaled import calibrate
 from windtunnel.testbeds.scaled.calibration_store import distinct, keep, ready
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
+from windtunnel.testbeds.scaled.machine import too_busy, too_large
 from windtunnel.testbeds.scaled.model_record import model_record, proposal
-from windtunnel.testbeds.scaled.propose import too_busy, too_large
 from windtunnel.testbeds.scaled.reconfigure import LiveDeployment, covers
 from windtunnel.testbeds.scaled.saturation import judge
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale, ScaledOptions
@@ -72,9 +72,11 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         return model_record(_scale_of(options), planned)
 
     @classmethod
-    def propose(cls, planned: Sequence[PlannedTreatment], trials: int) -> Proposal | None:
-        """A rate and a data fraction at which this machine can run the model of a study."""
-        return proposal(planned, trials, state_root())
+    def propose(
+        cls, planned: Sequence[PlannedTreatment], trials: int, within_s: float | None
+    ) -> Proposal | None:
+        """The scale at which this machine can run the model of a study with the least error."""
+        return proposal(planned, trials, state_root(), within_s)
 
     @classmethod
     def calibrate(
