@@ -28,11 +28,12 @@ ALWAYS = ("findings", "cells", "effects", "trials", "warnings", "limits")
 NBSP = "\N{NO-BREAK SPACE}"
 
 
-def many(path: Path, count: int = 69) -> Analysis:
-    """A study of one factor with many levels, each run once."""
-    levels = tuple(f"{64 + 8 * i} MB" for i in range(count))
-    plan = Plan(trials=count, levels=levels, factor="block", write_samples=False)
-    return analyse(read_results(study_folder(path, plan)))
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """A study of one factor with 69 levels, each run once."""
+    levels = tuple(f"{64 + 8 * i} MB" for i in range(69))
+    plan = Plan(trials=69, levels=levels, factor="block", write_samples=False)
+    return analyse(read_results(study_folder(tmp_path_factory.mktemp("many"), plan)))
 
 
 def terminal(analysis: Analysis, width: int = 100) -> str:
@@ -122,10 +123,10 @@ def test_no_reader_sees_the_id_of_a_treatment(cisco: Analysis, cisco_page: str) 
     assert any(cell["treatment"] == "test7" for cell in to_json(cisco)["cells"])
 
 
-def test_the_first_sentence_names_three_things_at_most(cisco: Analysis, tmp_path: Path) -> None:
+def test_the_first_sentence_names_three_things_at_most(cisco: Analysis, many: Analysis) -> None:
     assert headline(cisco).startswith("network 10 Gb/s -> 1 Gb/s has the largest effect on ")
     assert len(re.findall(r" total \(", headline(cisco))) == 3
-    assert "68 changes" in headline(many(tmp_path)) and len(headline(many(tmp_path))) < 200
+    assert "68 changes" in headline(many) and len(headline(many)) < 200
 
 
 def test_many_effects_are_in_one_picture_and_details_are_folded(
@@ -173,12 +174,11 @@ def test_what_findings_have_in_common_is_said_once(cisco: Analysis, tmp_path: Pa
     assert all("indicative" in text for text in to_json(cisco)["findings"]), "JSON has it whole"
 
 
-def test_an_unknown_interval_is_said_once(tmp_path: Path) -> None:
-    analysis = many(tmp_path)
-    text = to_markdown(analysis)
+def test_an_unknown_interval_is_said_once(many: Analysis, tmp_path: Path) -> None:
+    text = to_markdown(many)
     assert text.count("interval unknown") == 1
     assert "136 MB: " in text
-    for shown in (terminal(analysis), page(analysis, tmp_path)):
+    for shown in (terminal(many), page(many, tmp_path)):
         assert len(re.findall("interval unknown", shown)) == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.truth_anova import WHERE, factorial, table_of
+from windtunnel.analysis.effects import anova as anova_module
 from windtunnel.analysis.effects.anova import anova
 from windtunnel.analysis.effects.cells import Sample
 from windtunnel.analysis.effects.effects import Effect, effects
@@ -24,6 +26,15 @@ def found(rounds: int, by_round: float, seed: int, noise: float = 0.05) -> list[
     return effects(STUDY, table_of(STUDY, SIZES, rounds, noise, rng, by_round=by_round))
 
 
+@pytest.fixture(scope="module")
+def without_share_intervals() -> Iterator[None]:
+    """Intervals of shares do not enter p, and cost half of the time; test_truth.py tests them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anova_module, "share_intervals", lambda *_: None)
+        yield
+
+
+@pytest.mark.usefixtures("without_share_intervals")
 @given(st.integers(2, 4), st.floats(0, 0.2), st.integers(0, 1 << 16))
 def test_an_effect_is_as_clear_as_its_row_in_the_table_of_variance(
     rounds: int, by_round: float, seed: int
