@@ -2,75 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.real.conftest import by_hand
 from windtunnel.cluster import load_text, validate
-from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.errors import TrialInvalidError
 from windtunnel.results.folder import read_results
-from windtunnel.results.record import Trial
+from windtunnel.results.record import Trial, Verdict
 from windtunnel.study.file import StudyFile
-from windtunnel.study.journal import Journal, open_journal
-from windtunnel.study.plan import Plan, make_plan
+from windtunnel.study.journal import open_journal
+from windtunnel.study.plan import make_plan
 from windtunnel.study.record import study_record
-from windtunnel.study.trial import Conditions, PhaseHook, run_trial
+from windtunnel.study.trial import Conditions, run_trial
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
+from windtunnel.workloads.terasort.terasort import TeraSort, TeraSortParameters
 
 ROWS = 50_000
+PARAMETERS = {"rows": ROWS, "input_replication": 2, "output_replication": 1, "reduces": 2}
 STUDY = f"""\
 study: terasort
 cluster: local-3
 set:
-  settings.mapreduce.job.ubertask.enable: true  # takes effect with one reducer
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
 workloads:
-  terasort:
-    {{rows: {ROWS}, input_replication: 2, output_replication: 1, reduces: REDUCES, MORE}}
+  terasort: {PARAMETERS}
 protocol: {{rounds: 1, trial_time_limit: 5 min}}
 """
-Run = Callable[[PhaseHook | None], Trial]
+FIRST = "output/part-r-00000"
+
+
+@dataclass
+class Sorted:
+    """A trial, its results folder, and a copy of its files; ``part`` is a file of the output."""
+
+    trial: Trial
+    results: Path
+    execution: Execution
+    part: bytes
+
+
+@pytest.fixture(scope="module")
+def done(deployment: LocalDeployment, tmp_path_factory: pytest.TempPathFactory) -> Sorted:
+    """One trial; its files are copied after its last phase, because a trial removes them."""
+    folder = tmp_path_factory.mktemp("terasort")
+    copies: list[Execution] = []
+
+    def copy(phase: str, running: Deployment, execution: Execution) -> None:
+        if phase == "teravalidate":
+            by_hand(deployment, "hdfs", "dfs", "-cp", execution.folder, "/copy")
+            by_hand(deployment, "hdfs", "dfs", "-get", f"/copy/{FIRST}", str(folder / "part"))
+            copies.append(Execution("/copy", execution.shared, 0.0, dict(execution.runs)))
+
+    located = load_text(STUDY, "study.yaml")
+    plan = make_plan(validate(StudyFile, located), located)
+    with open_journal(folder / "results", study_record(plan)) as journal:
+        conditions = Conditions(after_phase=copy)
+        trial = run_trial(plan, plan.round_slots(1)[0], 1, deployment, journal, conditions)[0]
+    return Sorted(trial, folder / "results", copies[0], (folder / "part").read_bytes())
 
 
 @pytest.fixture
-def plan(request: pytest.FixtureRequest) -> Plan:
-    """One reducer and an input that tests share, unless the test asks for more reducers."""
-    reduces = getattr(request, "param", 1)
-    text = STUDY.replace("REDUCES", str(reduces))
-    located = load_text(
-        text.replace("MORE", f"reuse_input: {str(reduces == 1).lower()}"), "study.yaml"
-    )
-    return make_plan(validate(StudyFile, located), located)
+def small_jobs(deployment: LocalDeployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs run in the JVM of their application master."""
+    plain = deployment.run_job
+
+    def run_job(
+        phase: str, argv: Sequence[str], settings: Mapping[str, str], *, deadline_s: float
+    ) -> JobRun:
+        uber = {**settings, "mapreduce.job.ubertask.enable": "true"}
+        return plain(phase, argv, uber, deadline_s=deadline_s)
+
+    monkeypatch.setattr(deployment, "run_job", run_job)
 
 
-@pytest.fixture
-def journal(plan: Plan, tmp_path: Path) -> Iterator[Journal]:
-    with open_journal(tmp_path / "results", study_record(plan)) as opened:
-        yield opened
+def verified(deployment: LocalDeployment, done: Sorted) -> Verdict:
+    """The verdict on the present files: TeraValidate reads them again."""
+    deployment.files.delete(f"{done.execution.folder}/report")
+    done.execution.deadline_s = time.monotonic() + 300
+    parameters: dict[str, Any] = {**PARAMETERS, "time_validation": False}
+    workload = TeraSort(TeraSortParameters.model_validate(parameters))
+    return workload.verify(deployment, done.execution)
 
 
-@pytest.fixture
-def run(plan: Plan, journal: Journal, deployment: LocalDeployment) -> Run:
-    def one(hook: PhaseHook | None) -> Trial:
-        slot = plan.round_slots(1)[0]
-        attempt = len(journal.attempts(slot)) + 1
-        return run_trial(plan, slot, attempt, deployment, journal, Conditions(after_phase=hook))[0]
-
-    return one
+def write_part(deployment: LocalDeployment, done: Sorted, folder: Path, data: bytes) -> None:
+    (folder / "part").write_bytes(data)
+    remote = f"{done.execution.folder}/{FIRST}"
+    one = ("-D", "dfs.replication=1")
+    by_hand(deployment, "hdfs", "dfs", *one, "-put", "-f", str(folder / "part"), remote)
 
 
-def client(deployment: Deployment, *words: str) -> None:
-    assert isinstance(deployment, LocalDeployment)
-    by_hand(deployment, *words)
-
-
-@pytest.mark.parametrize("plan", [2], indirect=True)
-def test_a_trial_is_verified_and_recorded(run: Run, journal: Journal) -> None:
-    trial = run(None)
+def test_a_trial_is_verified_and_recorded(done: Sorted) -> None:
+    trial = done.trial
     assert trial.verdict.valid, trial.verdict.reason
     assert [phase.name for phase in trial.phases] == ["teragen", "terasort", "teravalidate"]
     for phase in trial.phases:
@@ -82,7 +113,7 @@ def test_a_trial_is_verified_and_recorded(run: Run, journal: Journal) -> None:
     assert sort["reduces"].value == 2
     assert sort["shuffle_time"].value > 0
 
-    found = read_results(journal.path)
+    found = read_results(done.results)
     attempts = pq.read_table(found.tasks_path(found.trials[0])).to_pylist()
     tasks = [row for row in attempts if row["status"] == "SUCCEEDED"]
     assert {row["host"] for row in tasks} <= {"worker-1", "worker-2"}
@@ -94,48 +125,41 @@ def test_a_trial_is_verified_and_recorded(run: Run, journal: Journal) -> None:
     assert trial.metrics["sampler_cpu_share"].value < 0.05
 
 
-def test_a_removed_row_makes_the_trial_invalid(run: Run, tmp_path: Path) -> None:
-    def remove_row(phase: str, deployment: Deployment, execution: Execution) -> None:
-        if phase == "terasort":
-            remote, local = f"{execution.folder}/output/part-r-00000", tmp_path / "part"
-            client(deployment, "hdfs", "dfs", "-get", remote, str(local))
-            local.write_bytes(local.read_bytes()[:-100])
-            client(deployment, "hdfs", "dfs", "-put", "-f", str(local), remote)
-
-    trial = run(remove_row)
-    assert not trial.verdict.valid
-    assert "checksum of the output" in trial.verdict.reason
-    assert f"rows of teravalidate: expected {ROWS}, got {ROWS - 1}" in trial.verdict.reason
+@pytest.mark.usefixtures("small_jobs")
+def test_a_removed_row_makes_the_trial_invalid(
+    deployment: LocalDeployment, done: Sorted, tmp_path: Path
+) -> None:
+    write_part(deployment, done, tmp_path, done.part[:-100])
+    verdict = verified(deployment, done)
+    assert not verdict.valid
+    assert "checksum of the output" in verdict.reason
+    assert f"rows of teravalidate: expected {ROWS}, got {ROWS - 1}" in verdict.reason
 
 
-def test_swapped_rows_make_the_trial_invalid(run: Run, tmp_path: Path) -> None:
-    """The checksum does not depend on order: only the report's error lines tell."""
-
-    def swap(phase: str, deployment: Deployment, execution: Execution) -> None:
-        if phase == "terasort":
-            remote, local = f"{execution.folder}/output/part-r-00000", tmp_path / "part"
-            client(deployment, "hdfs", "dfs", "-get", remote, str(local))
-            data = local.read_bytes()
-            local.write_bytes(data[-100:] + data[100:-100] + data[:100])
-            client(deployment, "hdfs", "dfs", "-put", "-f", str(local), remote)
-
-    trial = run(swap)
-    assert not trial.verdict.valid
-    assert "order (TeraValidate's report)" in trial.verdict.reason
-    assert "checksum" not in trial.verdict.reason
+@pytest.mark.usefixtures("small_jobs")
+def test_swapped_rows_make_the_trial_invalid(
+    deployment: LocalDeployment, done: Sorted, tmp_path: Path
+) -> None:
+    """The checksum does not depend on the order; only the lines of the report show it."""
+    data = done.part
+    write_part(deployment, done, tmp_path, data[-100:] + data[100:-100] + data[:100])
+    verdict = verified(deployment, done)
+    assert not verdict.valid
+    assert "order (TeraValidate's report)" in verdict.reason
+    assert "checksum" not in verdict.reason
 
 
-def test_a_flipped_byte_in_a_block_file_makes_the_trial_invalid(run: Run) -> None:
-    def flip(phase: str, deployment: Deployment, execution: Execution) -> None:
-        if phase == "terasort":
-            assert isinstance(deployment, LocalDeployment)
-            folder = deployment.registration.scratch
-            blocks = [p for p in folder.glob("worker-*/disk-*/**/blk_*") if p.suffix != ".meta"]
-            newest = max(blocks, key=lambda p: p.stat().st_mtime if p.stat().st_size > 1e6 else 0)
-            data = bytearray(newest.read_bytes())
-            data[len(data) // 2] ^= 0xFF
-            newest.write_bytes(data)
+@pytest.mark.usefixtures("small_jobs")
+def test_a_flipped_byte_in_a_block_file_makes_the_trial_invalid(
+    deployment: LocalDeployment, done: Sorted, tmp_path: Path
+) -> None:
+    write_part(deployment, done, tmp_path, done.part)
+    folder = deployment.registration.scratch
+    blocks = [path for path in folder.glob("worker-*/disk-*/**/blk_*") if path.suffix != ".meta"]
+    newest = max(blocks, key=lambda p: p.stat().st_mtime if p.stat().st_size > 1e6 else 0)
+    data = bytearray(newest.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    newest.write_bytes(data)
 
-    trial = run(flip)
-    assert not trial.verdict.valid
-    assert "teravalidate failed" in trial.verdict.reason
+    with pytest.raises(TrialInvalidError, match="teravalidate failed"):
+        verified(deployment, done)
