@@ -128,6 +128,6 @@ def test_nobody_else_flushes_files() -> None:
         for file in package.rglob("*.py")
         if "os.fsync(" in file.read_text(encoding="utf-8")
     }
-    measuring = {"hosts/fabric/probe.py", "testbeds/scaled/propose.py"}
+    measuring = {"hosts/fabric/probe.py", "testbeds/scaled/machine.py"}
     clients = {file for file in flushing if file.startswith("workloads/client/")}
     assert flushing == {"durable.py"} | measuring | clients

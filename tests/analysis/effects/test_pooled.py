@@ -28,7 +28,7 @@ def found(rounds: int, by_round: float, seed: int, noise: float = 0.05) -> list[
 
 @pytest.fixture(scope="module")
 def without_share_intervals() -> Iterator[None]:
-    """Intervals of shares do not enter p, and cost a third of the time; test_truth.py tests them."""
+    """Intervals of shares do not enter p and take a third of the time (see test_truth.py)."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(anova_module, "share_intervals", lambda *_: None)
         yield

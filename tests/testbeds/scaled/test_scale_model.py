@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.models import known
 from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.plan import HostPlan
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
@@ -28,7 +29,7 @@ def host(cluster: Cluster, name: str, scale: Scale = SMALL) -> HostPlan:
 def test_rates_are_the_described_ones_times_the_rate() -> None:
     worker = host(known(), "worker-1")
 
-    assert worker.cpu_cores == pytest.approx(8 / 40)
+    assert worker.cpu_cores == pytest.approx(4 * SMT_GAIN / 40)  # 4 cores with two threads
     assert worker.nic_bytes_s == pytest.approx(1.25e9 / 40)
     assert [disk.name for disk in worker.disks] == ["disk-1", "disk-2", "disk-3", "disk-4"]
     assert worker.disks[0].read_bytes_s == pytest.approx(160e6 / 40)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.models import known
 from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
@@ -63,7 +64,7 @@ def test_values_at_full_size_are_those_of_the_description() -> None:
     found = groups(Scale(rate=1 / 10, data=1 / 10))
 
     assert found["disk : network"].full == pytest.approx(4 * 120e6 / 1.25e9)
-    assert found["slots per core"].full == pytest.approx(1.0)
+    assert found["slots per core"].full == pytest.approx(8 / (4 * SMT_GAIN))
     assert found["(N-1)/N"].full == pytest.approx(0.75)
     assert found["waves of maps"].full == pytest.approx(7451 / 32)
     assert found["spills per map"].full == 1
@@ -101,7 +102,7 @@ def test_a_sort_buffer_that_cannot_shrink_spills_too_little() -> None:
 def test_a_lone_task_has_its_whole_host() -> None:
     found = groups(Scale(rate=1 / 40, data=1 / 10))["CPU of a single task, fraction of its host"]
 
-    assert (found.full, found.model) == (pytest.approx(1 / 8), 1.0)
+    assert (found.full, found.model) == (pytest.approx(1 / (4 * SMT_GAIN)), 1.0)
     assert found.state == "broken"
 
 
@@ -109,7 +110,8 @@ def test_combined_parts_are_compared_with_the_full_size() -> None:
     fewer = Combine(slots=2, disks=4, waves=5)
     found = groups(Scale(rate=1 / 10, data=1 / 10, combine=fewer))
 
-    assert (found["slots per core"].full, found["slots per core"].model) == (1.0, 0.5)
+    slots = found["slots per core"]
+    assert slots.model == pytest.approx((slots.full or 0) / 2)
     assert found["streams per disk"].model == 2 * (found["streams per disk"].full or 0)
     waves = found["waves of maps"]
     assert waves.model == pytest.approx((waves.full or 0) / 5, rel=0.01)

@@ -60,7 +60,7 @@ def restore(host: Host, kept: Path) -> bool:
 
 
 def keep(host: Host, kept: Path) -> None:
-    """Keep the files that a format has just written; without room for them, it goes on."""
+    """Keep the files that a format has just written; without room for them, nothing is kept."""
     with suppress(OSError):
         files = {}
         for path in sorted((host.root / _CURRENT).iterdir()):

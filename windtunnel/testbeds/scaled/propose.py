@@ -149,7 +149,7 @@ class _Candidate:
 
 
 def _starts(base: Cluster, machine: Machine, loads: Sequence[Load]) -> list[Cluster]:
-    """The description, and the same with warm starts if its jobs can use them."""
+    """The description, and the same with as many warm starts as memory allows, if jobs use them."""
     if base.software.task_start == "warm" or not any(load.tasks for load in loads):
         return [base]
     room = int(WARM_MEMORY_AT_MOST * machine.memory_bytes)
@@ -191,10 +191,12 @@ def _candidate(
     """The model with the largest data that the time of a trial allows; None if there is none."""
     parts = [replace(load, task_fraction=1 / combine.slots) for load in loads]
     full, size = sizes(cluster, Scale(rate=rate, data=1.0, combine=combine))
-    if cluster.software.warm_jvms and any(
-        _tasks(load, size) / size.workers > cluster.software.warm_jvms for load in parts
-    ):
-        return None
+    if cluster.software.warm_jvms:
+        tasks = max((_tasks(load, size) for load in parts if load.tasks), default=0.0)
+        wanted = math.ceil(tasks / size.workers) + 1  # tasks do not spread evenly
+        if wanted > cluster.software.warm_jvms:
+            return None
+        cluster = apply_overrides(cluster, {_WARM[1]: wanted})
     starts = sum(_starts_s(load, size) for load in parts) / max(len(parts), 1)
     if starts > each_s / 2:
         return None
