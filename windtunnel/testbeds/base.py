@@ -127,6 +127,14 @@ class Proposal:
     record: ScaleRecord
 
 
+@dataclass(frozen=True)
+class ValidationStudy:
+    """A study of a validation: the name of its sub-folder, and the options of its testbed."""
+
+    folder: str
+    options: TestbedOptions
+
+
 class Testbed(ABC):
     """An environment that makes a cluster description measurable.
 
@@ -187,6 +195,14 @@ class Testbed(ABC):
             The treatments, the baseline first, with loads at full size.
         trials:
             Number of trials of the study.
+        """
+        return None
+
+    @classmethod
+    def validation(cls, options: TestbedOptions) -> Sequence[ValidationStudy] | None:
+        """The studies that validate the models of this testbed: the reference, then its models.
+
+        None if the testbed has no models. ``options`` are those of the reference.
         """
         return None
 
