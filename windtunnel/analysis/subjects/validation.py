@@ -30,16 +30,8 @@ _SORTING = ("spills per map", "reducer data : buffer")
 _CACHES = tuple(
     f"data that the cache can hold, {when}" for when in ("tasks running", "between jobs")
 )
-    "data that the cache can hold, tasks running",
-    "data that the cache can hold, between jobs",
-)
 _SINGLE = "CPU of a single task, fraction of its host"
 _CPU = ("disk : CPU", "network : CPU", "slots per core", _SINGLE)
-    "disk : CPU",
-    "network : CPU",
-    "slots per core",
-    "CPU of a single task, fraction of its host",
-)
 # The part of a description that a factor changes -> the groups that bear on it.
 BEARING: dict[str, tuple[str, ...]] = {
     "nics": ("disk : network", "network : CPU", "oversubscription", "(N-1)/N", "replication"),
