@@ -26,6 +26,7 @@ from windtunnel.cli import (
     power,
     published,
     studies,
+    validate,
 )
 from windtunnel.errors import (
     InterruptedStudyError,
@@ -51,7 +52,17 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (studies, planning, calibrate, compare, power, published, interactive, about):
+for module in (
+    studies,
+    planning,
+    calibrate,
+    validate,
+    compare,
+    power,
+    published,
+    interactive,
+    about,
+):
     module.register(app)
 
 

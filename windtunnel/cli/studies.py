@@ -22,6 +22,7 @@ from windtunnel.errors import InterruptedStudyError, StudyStoppedError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from windtunnel.study.plan import Plan
     from windtunnel.study.runner import Runner
 
 Results = Annotated[
@@ -88,23 +89,40 @@ def _run(
     pilot: bool = False,
     permit_open: bool = False,
 ) -> None:
-    from rich.console import Console
-
-    from windtunnel.cli.progress import listener_for
-    from windtunnel.hosts.isolation.folders import refuse_shared
     from windtunnel.hosts.isolation.policy import FLAG
-    from windtunnel.study.check import check_plan
-    from windtunnel.study.journal import open_journal
-    from windtunnel.study.record import study_record
-    from windtunnel.study.runner import Runner
 
-    console = Console(stderr=True)
     plan = load(study, changes, hadoop)
     folder = results or DEFAULT_FOLDER / plan.name
     again = ["windtunnel", "run", study, "--results", str(folder)]
     again += [word for change in changes or [] for word in ("--set", change)]
     again += ["--hadoop", hadoop] if hadoop else []
     again += [FLAG] if permit_open else []
+    conduct(plan, folder, again, retry_invalid=retry_invalid, pilot=pilot, permit_open=permit_open)
+    _conclude(folder)
+    if pilot:
+        print(f"The pilot is done. To resume the study: {shlex.join(again)}")
+
+
+def conduct(
+    plan: Plan,
+    folder: Path,
+    again: list[str],
+    *,
+    retry_invalid: bool,
+    pilot: bool = False,
+    permit_open: bool = False,
+) -> None:
+    """Run or resume a plan; ``again`` is the command that resumes it, for messages."""
+    from rich.console import Console
+
+    from windtunnel.cli.progress import listener_for
+    from windtunnel.hosts.isolation.folders import refuse_shared
+    from windtunnel.study.check import check_plan
+    from windtunnel.study.journal import open_journal
+    from windtunnel.study.record import study_record
+    from windtunnel.study.runner import Runner
+
+    console = Console(stderr=True)
     testbed = testbed_of(plan, folder / "logs")
     if permit_open:
         testbed.permit_open()
@@ -126,9 +144,6 @@ def _run(
                 runner.run()
         finally:
             listener.close()
-    _conclude(folder)
-    if pilot:
-        print(f"The pilot is done. To resume the study: {shlex.join(again)}")
 
 
 def _conclude(folder: Path) -> None:

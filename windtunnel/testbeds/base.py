@@ -134,6 +134,14 @@ class Proposal:
     record: ScaleRecord
 
 
+@dataclass(frozen=True)
+class ValidationStudy:
+    """A study of a validation: the name of its sub-folder, and the options of its testbed."""
+
+    folder: str
+    options: TestbedOptions
+
+
 class Testbed(ABC):
     """An environment that makes a cluster description measurable.
 
@@ -198,6 +206,14 @@ class Testbed(ABC):
             Number of trials of the study.
         within_s:
             Time of the whole study; None for the default of the testbed.
+        """
+        return None
+
+    @classmethod
+    def validation(cls, options: TestbedOptions) -> Sequence[ValidationStudy] | None:
+        """The studies that validate the models of this testbed: the reference, then its models.
+
+        None if the testbed has no models. ``options`` are those of the reference.
         """
         return None
 

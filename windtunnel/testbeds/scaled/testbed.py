@@ -25,6 +25,7 @@ from windtunnel.testbeds.base import (
     Proposal,
     Realisation,
     TestbedOptions,
+    ValidationStudy,
 )
 from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, impossible_with_hadoop
@@ -38,6 +39,7 @@ from windtunnel.testbeds.scaled.saturation import judge
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale, ScaledOptions
 from windtunnel.testbeds.scaled.scale_model import scaled, unknown_values, unshaped
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
+from windtunnel.testbeds.scaled.validation import validation_studies
 
 _UNSHAPED_RUN = "'testbed: local' runs the same cluster without limits and without root"
 
@@ -77,6 +79,11 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     ) -> Proposal | None:
         """The scale at which this machine can run the model of a study with the least error."""
         return proposal(planned, trials, state_root(), within_s)
+
+    @classmethod
+    def validation(cls, options: TestbedOptions) -> Sequence[ValidationStudy] | None:
+        """The reference, and its models with 1/2 and 1/4 of rates and data."""
+        return validation_studies(_scale_of(options))
 
     @classmethod
     def calibrate(

@@ -1,0 +1,66 @@
+"""Predictions of models against a reference, with known truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.analysis.subjects.validation import Prediction, judge, predictions, promise
+from windtunnel.results.folder import Results, read_results
+from windtunnel.results.record import ScaleRecord, SimilarityGroup
+
+START_UP = "start-up, fraction of task time"
+
+
+def results(path: Path, *, share: float = 0.1, **more: object) -> Results:
+    found = read_results(study_folder(path, Plan(write_samples=False, **more)))  # type: ignore[arg-type]
+    group = SimilarityGroup(name=START_UP, workload="terasort", full=0.0, model=share, state="near")
+    scale = ScaleRecord(rate=0.5, data=0.5, groups=[group])
+    study = found.study.model_copy(update={"scale": scale})
+    return Results(found.path, study, found.trials)
+
+
+def sort_of(tmp_path: Path, **model: object) -> Prediction:
+    trials = int(str(model.get("trials", 8)))
+    reference = results(tmp_path / "reference", seed=1, trials=trials)
+    other = results(tmp_path / "model", **{"seed": 2, "trials": 8, **model})  # type: ignore[arg-type]
+    rows = predictions(reference, {"model": other})
+    return next(row for row in rows if row.phase == "terasort")
+
+
+def test_a_model_that_agrees_keeps_its_promise(tmp_path: Path) -> None:
+    row = sort_of(tmp_path)
+    assert (row.verdict, row.within, row.finding) == ("kept", 0.10, False)
+    assert row.error == pytest.approx(1, abs=0.05)
+
+
+def test_a_miss_with_matching_groups_is_a_finding(tmp_path: Path) -> None:
+    row = sort_of(tmp_path, effect=0.0)
+    assert (row.verdict, row.finding) == ("missed", True)
+    assert row.error == pytest.approx(1 / 0.69, abs=0.08)
+    assert [group.name for group in row.groups] == [START_UP]
+
+
+def test_one_trial_decides_nothing(tmp_path: Path) -> None:
+    row = sort_of(tmp_path, trials=2)
+    assert (row.verdict, row.n, row.error_interval) == ("not decided", 1, None)
+
+
+def test_a_wide_interval_decides_nothing() -> None:
+    assert judge(1.2, (1.05, 1.4), 0.10) == "not decided"
+    assert judge(1.2, (1.15, 1.25), 0.10) == "missed"
+
+
+def test_a_broken_group_promises_the_direction_only(tmp_path: Path) -> None:
+    row = sort_of(tmp_path, share=0.6)
+    assert (row.within, row.verdict) == (None, "same direction")
+
+
+def test_invalid_trials_do_not_count(tmp_path: Path) -> None:
+    assert sort_of(tmp_path, invalid=(1, 2)).n == 3
+
+
+def test_without_groups_nothing_is_promised() -> None:
+    assert promise([]) is None

@@ -1,0 +1,210 @@
+"""Validation of scale models: ratios of a model against those of its reference.
+
+The error of a model is the ratio of both ratios, on the log scale: a contrast of four samples with
+Welch's interval. The promise is derived from the similarity groups that bear on factor and phase.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from windtunnel.analysis.effects.cells import Key, Sample, samples
+from windtunnel.analysis.effects.effects import Effect, effects
+from windtunnel.analysis.effects.pairing import match
+from windtunnel.analysis.observations import ELAPSED, TOTAL, observe
+from windtunnel.analysis.statistics.summary import Contrast, contrast
+from windtunnel.results.folder import Results
+from windtunnel.results.record import SimilarityGroup, SimilarityState, StudyRecord
+
+Verdict = Literal["kept", "missed", "not decided", "same direction", "other direction"]
+LIMITS: dict[SimilarityState, float] = {"match": 0.10, "near": 0.30}
+RULE = (
+    "All groups that bear on factor and phase match: the model's ratio is promised within 10 %; "
+    "the worst is near: within 30 %; one is broken or unknown: direction only."
+)
+_ALWAYS = ("start-up, fraction of task time", "waves of maps")
+_SORTING = ("spills per map", "reducer data : buffer")
+_CACHES = tuple(
+    f"data that the cache can hold, {when}" for when in ("tasks running", "between jobs")
+)
+_SINGLE = "CPU of a single task, fraction of its host"
+_CPU = ("disk : CPU", "network : CPU", "slots per core", _SINGLE)
+# The part of a description that a factor changes -> the groups that bear on it.
+BEARING: dict[str, tuple[str, ...]] = {
+    "nics": ("disk : network", "network : CPU", "oversubscription", "(N-1)/N", "replication"),
+    "disks": ("disk : network", "disk : CPU", "streams per disk", "replication", *_CACHES),
+    "cpu": _CPU,
+    "count": ("(N-1)/N", "replication", "disk : network", *_CPU),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A ratio of the reference, that of a model, and the model's error (their ratio).
+
+    The intervals have 95 % confidence and are None if a side has one trial. ``within`` is the
+    promise as a fraction, None if only the direction is promised.
+    """
+
+    model: str
+    workload: str
+    phase: str
+    factor: str
+    level: str
+    reference: float
+    reference_interval: tuple[float, float] | None
+    ratio: float
+    interval: tuple[float, float] | None
+    error: float
+    error_interval: tuple[float, float] | None
+    within: float | None
+    groups: tuple[SimilarityGroup, ...]
+    n: int
+    verdict: Verdict
+
+    @property
+    def finding(self) -> bool:
+        """Whether the model missed a promise although all its groups match."""
+        return self.verdict == "missed" and self.within == LIMITS["match"]
+
+
+def predictions(reference: Results, models: Mapping[str, Results]) -> list[Prediction]:
+    """Compare each model with the reference, by model, factor, level, workload and phase."""
+    base = samples(observe(reference.trials))
+    truth = {_place(e): e for e in _elapsed(reference.study, base)}
+    found = []
+    for name, results in models.items():
+        table = samples(observe(results.trials))
+        for effect in _elapsed(results.study, table):
+            known = truth.get(_place(effect))
+            if known is not None:
+                logs = (_logs(results.study, table, effect), _logs(reference.study, base, known))
+                found.append(_prediction(name, reference.study, results.study, known, effect, logs))
+    return found
+
+
+def bearing(
+    reference: StudyRecord, study: StudyRecord, effect: Effect
+) -> tuple[SimilarityGroup, ...]:
+    """The groups that bear on a factor and a phase; ``full`` is the value in the reference."""
+    at = next(t for t in study.treatments if t.levels.get(effect.factor) == effect.level)
+    parts = {part for path in at.overrides for part in path.split(".") if part in BEARING}
+    names = {*_ALWAYS, *(name for part in parts for name in BEARING[part])}
+    if effect.phase != "teragen":
+        names |= {*_SORTING}
+    known = {(g.name, g.workload, g.treatment): g for g in _groups(reference)}
+    found = []
+    for group in _groups(study):
+        ours = group.workload in (None, effect.workload) and group.treatment in (None, at.id)
+        if group.name in names and ours:
+            base = known.get((group.name, group.workload, None))
+            found.append(_against(known.get((group.name, group.workload, at.id), base), group))
+    return tuple(found)
+
+
+def _groups(study: StudyRecord) -> Sequence[SimilarityGroup]:
+    return study.scale.groups if study.scale else ()
+
+
+def _against(base: SimilarityGroup | None, group: SimilarityGroup) -> SimilarityGroup:
+    """The group with the value of the reference at ``full``, and its state against that value."""
+    full, model = None if base is None else base.model, group.model
+    state: SimilarityState = "unknown"
+    if full is not None and model is not None:
+        # The work is what must agree, not the start-up (see the similarity report).
+        pair = (1 - full, 1 - model) if group.name == _ALWAYS[0] else (full, model)
+        off = abs(pair[1] / pair[0] - 1) if pair[0] else float(pair[1] != 0)
+        limits = (name for name, limit in LIMITS.items() if off <= limit + 1e-9)
+        state = next(limits, "broken")
+    return group.model_copy(update={"full": full, "state": state, "says": ""})
+
+
+def promise(groups: Sequence[SimilarityGroup]) -> float | None:
+    """The promised limit of the error; None if only the direction is promised."""
+    if not groups or any(group.state not in LIMITS for group in groups):
+        return None
+    return max(LIMITS[group.state] for group in groups)
+
+
+def judge(error: float, interval: tuple[float, float] | None, within: float) -> Verdict:
+    """Whether the promise is kept; without an interval nothing is decided."""
+    if interval is None:
+        return "not decided"
+    low, high = 1 - within, 1 + within
+    if low <= error <= high:
+        return "kept"
+    return "not decided" if interval[0] <= high and interval[1] >= low else "missed"
+
+
+def _prediction(
+    name: str,
+    base_study: StudyRecord,
+    study: StudyRecord,
+    known: Effect,
+    effect: Effect,
+    logs: tuple[tuple[list[float], list[float]], tuple[list[float], list[float]]],
+) -> Prediction:
+    (level, at_base), (true_level, true_base) = logs
+    found = contrast([(1, level), (-1, at_base), (-1, true_level), (1, true_base)])
+    error, span = math.exp(found.estimate), _span(found)
+    groups = bearing(base_study, study, effect)
+    within = promise(groups)
+    verdict = _direction(known, effect) if within is None else judge(error, span, within)
+    return Prediction(
+        model=name,
+        workload=effect.workload,
+        phase=effect.phase,
+        factor=effect.factor,
+        level=effect.level,
+        reference=1 + (known.relative or 0.0),
+        reference_interval=_bounds(known),
+        ratio=1 + (effect.relative or 0.0),
+        interval=_bounds(effect),
+        error=error,
+        error_interval=span,
+        within=within,
+        groups=groups,
+        n=min(effect.n, effect.n_baseline, known.n, known.n_baseline),
+        verdict=verdict,
+    )
+
+
+def _direction(known: Effect, effect: Effect) -> Verdict:
+    if not known.clear_alone or not effect.clear_alone:
+        return "not decided"
+    same = ((known.relative or 0.0) > 0) == ((effect.relative or 0.0) > 0)
+    return "same direction" if same else "other direction"
+
+
+def _elapsed(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
+    rows = effects(study, {k: v for k, v in table.items() if k[3] == ELAPSED and k[2] != TOTAL})
+    return [row for row in rows if row.relative is not None]
+
+
+def _place(e: Effect) -> tuple[str, ...]:
+    return e.factor, e.level, e.baseline, e.workload, e.phase
+
+
+def _logs(
+    study: StudyRecord, table: Mapping[Key, Sample], e: Effect
+) -> tuple[list[float], list[float]]:
+    """Logarithms of the elapsed times at the level and at the baseline, of the one matched pair."""
+    ours, base = match(study.treatments, e.factor, e.level, e.baseline).pairs[0]
+    at, to = (table[(t, e.workload, e.phase, ELAPSED)].values for t in (ours, base))
+    return [math.log(v) for v in at], [math.log(v) for v in to]
+
+
+def _span(found: Contrast) -> tuple[float, float] | None:
+    bounds = found.interval()
+    return None if bounds is None else (_exp(bounds[0]), _exp(bounds[1]))
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(value, 700.0))  # two trials: an interval can exceed the range of a float
+
+
+def _bounds(e: Effect) -> tuple[float, float] | None:
+    return None if e.ci_low is None or e.ci_high is None else (1 + e.ci_low, 1 + e.ci_high)

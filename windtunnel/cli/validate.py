@@ -1,0 +1,102 @@
+"""``validate``: models of a small cluster predict its ratios, and the errors are reported."""
+
+from __future__ import annotations
+
+# Imports inside functions: see windtunnel/cli/__init__.py.
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from windtunnel.cli.options import DEFAULT_FOLDER
+from windtunnel.cli.studies import Results, conduct
+from windtunnel.errors import UsageError
+
+if TYPE_CHECKING:
+    from windtunnel.study.plan import Plan
+
+DEFAULT = "model-of-a-model"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: windtunnel validate TESTBED --results out")(validate)
+
+
+def validate(
+    testbed: Annotated[str, typer.Argument(help="Testbed whose models are validated.")],
+    study: Annotated[str, typer.Argument(help="Study of the reference.")] = DEFAULT,
+    results: Results = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Rounds of each study; default: those of the study."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print all rows of the table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Compare the ratios of scale models with those of a reference.
+
+    The command runs or resumes three studies in sub-folders, and reports them if they are complete.
+    """
+    from rich.console import Console
+
+    from windtunnel.analysis.subjects.validation import predictions
+    from windtunnel.report.validation import print_validation, to_json
+    from windtunnel.results.folder import read_results
+
+    plans = _plans(testbed, study, rounds)
+    folder = results or DEFAULT_FOLDER / study
+    again = ["windtunnel", "validate", testbed, study, "--results", str(folder)]
+    again += ["--rounds", str(rounds)] if rounds else []
+    for number, (name, plan) in enumerate(plans.items(), start=1):
+        if not _complete(plan, folder / name):
+            print(f"study {number} of {len(plans)}: {name}", file=sys.stderr)
+            conduct(plan, folder / name, again, retry_invalid=False)
+    reference, *models = plans
+    rows = predictions(
+        read_results(folder / reference), {name: read_results(folder / name) for name in models}
+    )
+    if as_json:
+        json.dump(to_json(rows, []), sys.stdout, indent=1)
+        print()
+    else:
+        print_validation(rows, [], Console(), full=full)
+
+
+def _plans(testbed: str, study: str, rounds: int | None) -> dict[str, Plan]:
+    """The plans of the reference and of its models, by sub-folder."""
+    from windtunnel.study.file import load_study
+    from windtunnel.study.plan import make_plan
+    from windtunnel.testbeds import find_testbed
+
+    kind = find_testbed(testbed)
+    file, located = load_study(study)
+    studies = kind.validation(file.testbed) if file.testbed.kind == testbed else None
+    if studies is None:
+        raise UsageError(
+            f"study '{file.study}' on the testbed '{file.testbed.kind}' cannot validate models of "
+            f"the testbed '{testbed}'",
+            remedy="specify a testbed of scale models, and a study for it.",
+        )
+    protocol = file.protocol.model_copy(update={"rounds": rounds} if rounds else {})
+    return {
+        one.folder: make_plan(
+            file.model_copy(update={"testbed": one.options, "protocol": protocol}), located
+        )
+        for one in studies
+    }
+
+
+def _complete(plan: Plan, folder: Path) -> bool:
+    """Whether a folder has a valid trial for each slot of the plan."""
+    from windtunnel.results.folder import read_results
+
+    if not (folder / "study.json").is_file():
+        return False
+    valid = {
+        t.id.removesuffix(f"-a{t.attempt}") for t in read_results(folder).trials if t.verdict.valid
+    }
+    slots = (s for n in range(plan.protocol.rounds) for s in plan.round_slots(n + 1))
+    return all(slot.id in valid for slot in slots)

@@ -1,0 +1,90 @@
+"""The report of a validation: tables, text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from windtunnel.analysis.subjects.validation import RULE, Prediction
+from windtunnel.report.columns import print_table
+from windtunnel.report.export import finite
+from windtunnel.report.sections.base import Table, column
+
+VALIDATION_SCHEMA = "windtunnel.validation/1"
+SHOWN = 24
+
+
+def print_validation(
+    rows: Sequence[Prediction], missing: Sequence[str], console: Console, *, full: bool
+) -> None:
+    """Print the verdicts, the findings about the theory, and the rule of the promises."""
+    console.print(Text(f"{answer(rows)}.", style="bold"))
+    shown = rows if full else rows[:SHOWN]
+    print_table(table(shown), console)
+    if len(shown) < len(rows):
+        console.print(f"{len(rows) - len(shown)} more rows: see --full")
+    for line in (*finding_lines(rows), *(f"not run yet: {name}" for name in missing), RULE):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def answer(rows: Sequence[Prediction]) -> str:
+    """The number of predictions by verdict, in one sentence."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.verdict] = counts.get(row.verdict, 0) + 1
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return f"{len(rows)} predictions: {said}" if rows else "no predictions: results are missing"
+
+
+def finding_lines(rows: Sequence[Prediction]) -> list[str]:
+    """The missed promises whose groups all match, with these groups."""
+    return [
+        f"finding about the theory: {r.model}, {r.phase} at {r.factor} {r.level}: error x"
+        f"{r.error:.2f}, although these groups match: {', '.join(g.name for g in r.groups)}"
+        for r in rows
+        if r.finding
+    ]
+
+
+def table(rows: Sequence[Prediction]) -> Table:
+    """One row per model, factor, level and phase; ratios are level / baseline."""
+    cells = [
+        (
+            f"{r.model}, {r.workload} {r.phase}, {r.factor} {r.level}",
+            f"{r.verdict} (n = {r.n})" if r.verdict == "not decided" else r.verdict,
+            _number(r.reference, r.reference_interval),
+            _number(r.ratio, r.interval),
+            _number(r.error, r.error_interval),
+            "direction" if r.within is None else f"{r.within * 100:.0f} %",
+        )
+        for r in rows
+    ]
+    names = ("prediction", "verdict", "reference", "model", "error", "promise")
+    strong = frozenset(place for place, r in enumerate(rows) if r.finding)
+    return Table("Ratios of elapsed times (95 % intervals)", column(*names, text=2), cells, strong)
+
+
+def to_json(rows: Sequence[Prediction], missing: Sequence[str]) -> dict[str, Any]:
+    """The validation as plain data; ratios are level / baseline."""
+    plain = [
+        {**asdict(r), "groups": [g.model_dump(mode="json") for g in r.groups], "finding": r.finding}
+        for r in rows
+    ]
+    made: dict[str, Any] = finite(
+        {
+            "schema": VALIDATION_SCHEMA,
+            "answer": answer(rows),
+            "rule": RULE,
+            "predictions": plain,
+            "missing": list(missing),
+        }
+    )
+    return made
+
+
+def _number(value: float, span: tuple[float, float] | None) -> str:
+    return f"{value:.2f}" + (f" [{span[0]:.2f}, {span[1]:.2f}]" if span else " (n = 1)")
