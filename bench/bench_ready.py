@@ -34,9 +34,9 @@ from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 # The messages of Hadoop 3.5 that end the steps of a role: its web application, its service.
 STEPS = {
-    "namenode": ("Starting Web-server for hdfs", "NameNode RPC up"),
+    "namenode": ("server.Server: Started @", "NameNode RPC up"),
     "resourcemanager": ("Web app cluster started", "Transitioned to active state"),
-    "historyserver": ("Web app jobhistory started", "IPC Server listener on 10033|HistoryClient"),
+    "historyserver": ("Web app jobhistory started", "Instantiated HistoryClientService"),
     "datanode": ("Listening HTTP traffic", "successfully registered with NN"),
     "nodemanager": ("Web app node started", "Registered with ResourceManager"),
 }

@@ -74,6 +74,7 @@ def test_what_is_in_the_files_is_in_the_name_and_nothing_else(tmp_path: Path) ->
 
     same = name()
     assert name(**{"dfs.namenode.http-address": "h:1", "dfs.hosts": "/a/b", "yarn.x": "2"}) == same
+    assert name(**{"dfs.datanode.http.address": "h:2", "dfs.datanode.address": "h:3"}) == same
     assert name("3.4.2") != same
     assert name(**{"dfs.permissions.superusergroup": "admins"}) != same
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 
 from windtunnel.cli.options import DEFAULT_FOLDER
 from windtunnel.cli.studies import Results, conduct
-from windtunnel.errors import UsageError
+from windtunnel.errors import ResultsError, UsageError
 
 if TYPE_CHECKING:
     from windtunnel.study.plan import Plan
@@ -33,12 +34,16 @@ def validate(
         int | None,
         typer.Option(min=1, help="Rounds of each study; default: those of the study."),
     ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Report the present results; start nothing.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print all rows of the table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Compare the ratios of scale models with those of a reference.
 
-    The command runs or resumes three studies in sub-folders, and reports them if they are complete.
+    The command runs or resumes the studies in sub-folders and reports them. Slots whose trials are
+    invalid run again.
     """
     from rich.console import Console
 
@@ -51,18 +56,26 @@ def validate(
     again = ["windtunnel", "validate", testbed, study, "--results", str(folder)]
     again += ["--rounds", str(rounds)] if rounds else []
     for number, (name, plan) in enumerate(plans.items(), start=1):
-        if not _complete(plan, folder / name):
+        if not report and not _complete(plan, folder / name):
             print(f"study {number} of {len(plans)}: {name}", file=sys.stderr)
-            conduct(plan, folder / name, again, retry_invalid=False)
+            conduct(plan, folder / name, again, retry_invalid=True)
     reference, *models = plans
+    present = [name for name in plans if (folder / name / "study.json").is_file()]
+    if reference not in present:
+        raise ResultsError(
+            f"{folder} has no results of the reference",
+            remedy=f"run: {shlex.join(again)}",
+        )
     rows = predictions(
-        read_results(folder / reference), {name: read_results(folder / name) for name in models}
+        read_results(folder / reference),
+        {name: read_results(folder / name) for name in models if name in present},
     )
+    missing = [name for name, plan in plans.items() if not _complete(plan, folder / name)]
     if as_json:
-        json.dump(to_json(rows, []), sys.stdout, indent=1)
+        json.dump(to_json(rows, missing), sys.stdout, indent=1)
         print()
     else:
-        print_validation(rows, [], Console(), full=full)
+        print_validation(rows, missing, Console(), full=full)
 
 
 def _plans(testbed: str, study: str, rounds: int | None) -> dict[str, Plan]:

@@ -27,7 +27,11 @@ def print_validation(
     print_table(table(shown), console)
     if len(shown) < len(rows):
         console.print(f"{len(rows) - len(shown)} more rows: see --full")
-    for line in (*finding_lines(rows), *(f"not run yet: {name}" for name in missing), RULE):
+    if found := finding_lines(rows):
+        console.print(Text("Findings about the theory", style="bold"))
+        for line in found:
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for line in (*(f"not complete: {name}" for name in missing), RULE):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -43,7 +47,7 @@ def answer(rows: Sequence[Prediction]) -> str:
 def finding_lines(rows: Sequence[Prediction]) -> list[str]:
     """The missed promises whose groups all match, with these groups."""
     return [
-        f"finding about the theory: {r.model}, {r.phase} at {r.factor} {r.level}: error x"
+        f"- {r.model}, {r.phase} at {r.factor} {r.level}: error x"
         f"{r.error:.2f}, although these groups match: {', '.join(g.name for g in r.groups)}"
         for r in rows
         if r.finding

@@ -37,7 +37,7 @@ def kept_file(host: Host, settings: Mapping[str, str], version: str) -> Path:
     used = {
         name: value
         for name, value in settings.items()
-        if name.startswith("dfs.") and not name.endswith("-address") and "/" not in value
+        if name.startswith("dfs.") and not name.endswith("address") and "/" not in value
     }
     made_of = json.dumps([version, host.account, used], sort_keys=True)
     key = hashlib.sha256(made_of.encode()).hexdigest()[:16]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windtunnel.testbeds.base import ValidationStudy
-from windtunnel.testbeds.scaled.scale import Scale, ScaledOptions
+from windtunnel.testbeds.scaled.scale import Combine, Scale, ScaledOptions
 
 PARTS = (2, 4)
 """The models have 1/2 and 1/4 of the rates and of the data of the reference."""
@@ -16,7 +16,11 @@ def validation_studies(reference: Scale) -> list[ValidationStudy]:
     machine has few. The time of a trial is that of the reference: rates and data shrink alike.
     """
     names = {1: "reference"} | {part: f"model-1-{part}" for part in PARTS}
+    combine = None if reference.combine == Combine() else reference.combine
     return [
-        ValidationStudy(name, ScaledOptions(rate=reference.rate / part, data=reference.data / part))
+        ValidationStudy(
+            name,
+            ScaledOptions(rate=reference.rate / part, data=reference.data / part, combine=combine),
+        )
         for part, name in names.items()
     ]

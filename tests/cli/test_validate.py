@@ -1,0 +1,73 @@
+"""The command ``validate`` on present results: text, JSON, what is missing, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.cli import run
+
+STUDY_FILE = "study.json"
+START_UP = "start-up, fraction of task time"
+COMMAND = ["validate", "scaled", "--report", "--results", "out"]
+
+
+def made(folder: Path, seed: int, **more: float) -> None:
+    """A results folder of a model whose only group is equal in all models."""
+    study_folder(folder, Plan(write_samples=False, seed=seed, **more))  # type: ignore[arg-type]
+    file = folder / STUDY_FILE
+    study = json.loads(file.read_text())
+    group = {"name": START_UP, "workload": "terasort", "full": 0.0, "model": 0.1, "state": "near"}
+    study["scale"] = {"rate": 0.5, "data": 0.5, "groups": [{**group, "unit": "ratio", "says": ""}]}
+    file.write_text(json.dumps(study))
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    made(tmp_path / "out" / "reference", 1)
+    made(tmp_path / "out" / "model-1-2", 2, effect=0.0)
+
+
+def test_findings_and_what_is_missing_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(COMMAND) == 0
+    lines = capsys.readouterr().out.splitlines()
+
+    assert "predictions" in lines[0]
+    finding = lines[lines.index("Findings about the theory") + 1]
+    assert finding.startswith("- model-1-2, terasort at ") and START_UP in finding
+    assert "not complete: model-1-4" in lines
+    assert len(lines) <= 40
+    assert all(
+        len(line) <= 80 for line in lines if "-" not in line[:1] and "All groups" not in line
+    )
+
+
+def test_json_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*COMMAND, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+
+    assert found["schema"] == "windtunnel.validation/1"
+    assert {row["model"] for row in found["predictions"]} == {"model-1-2"}
+    assert any(row["finding"] for row in found["predictions"])
+    assert "model-1-4" in found["missing"]
+
+
+def test_without_a_reference_there_is_nothing_to_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out/reference" / STUDY_FILE).unlink()
+
+    assert run(COMMAND) == 6
+    message = capsys.readouterr().err
+    assert "no results of the reference" in message
+    assert "run: windtunnel validate scaled model-of-a-model --results out" in message
+
+
+def test_a_testbed_without_models_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", "local"]) == 2
+    assert "cannot validate models of the testbed 'local'" in capsys.readouterr().err
