@@ -24,7 +24,8 @@ def print_validation(
     """Print the verdicts, the findings about the theory, and the rule of the promises."""
     console.print(Text(f"{answer(rows)}.", style="bold"))
     shown = rows if full else rows[:SHOWN]
-    print_table(table(shown), console)
+    if shown:
+        print_table(table(shown), console)
     if len(shown) < len(rows):
         console.print(f"{len(rows) - len(shown)} more rows: see --full")
     if found := finding_lines(rows):
