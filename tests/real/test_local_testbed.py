@@ -8,14 +8,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
 
-from tests.real.conftest import Intruder, remains, wait_for
+from tests.real.conftest import Intruder, by_hand, remains, wait_for
 from tests.support import sockets
 from windtunnel.cluster import load_cluster
-from windtunnel.engines.hadoop.layout import MAIN_CLASS
+from windtunnel.engines.hadoop.client import COMMANDS
+from windtunnel.engines.hadoop.formatted import kept_file, restore
+from windtunnel.engines.hadoop.layout import MAIN_CLASS, NAME_FOLDER
 from windtunnel.errors import DeploymentError
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
@@ -91,6 +94,35 @@ def test_files_over_webhdfs(deployment: LocalDeployment) -> None:
     deployment.files.delete("/no/such/folder")
     with pytest.raises(DeploymentError, match="not on the cluster"):
         deployment.files.read("/no/such/file")
+
+
+def test_restored_files_of_the_namenode_are_those_of_a_format(
+    deployment: LocalDeployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kept files with new ids, against a format by the release itself."""
+    layout = deployment.layout
+    master = next(host for host in deployment.hosts if host.name == "master")
+    kept = kept_file(master, layout.properties(master), layout.software.version)
+    elsewhere = Mock(root=tmp_path, address=master.address, write_bytes=Path.write_bytes)
+    (tmp_path / NAME_FOLDER / "current").mkdir(parents=True)
+    assert restore(elsewhere, kept)
+    monkeypatch.setitem(COMMANDS, ("hdfs", "namenode"), (MAIN_CLASS["namenode"], ()))
+    fresh = deployment.registration.scratch / "formatted"
+    folder = f"-Ddfs.namenode.name.dir=file://{fresh}"
+    by_hand(deployment, "hdfs", "namenode", folder, "-format", "-nonInteractive")
+
+    (restored, ours), (formatted, theirs) = files_of(tmp_path / NAME_FOLDER), files_of(fresh)
+    assert ours == theirs
+    assert restored.keys() == formatted.keys()
+    differing = {key for key in restored if restored[key] != formatted[key]}
+    assert differing == {"clusterID", "namespaceID", "blockpoolID", "cTime"}
+
+
+def files_of(name: Path) -> tuple[dict[str, str], set[str]]:
+    """The lines of VERSION, and the names of the files of a NameNode."""
+    lines = (name / "current/VERSION").read_text().splitlines()
+    named = {path.name for path in (name / "current").iterdir()}
+    return dict(line.split("=", 1) for line in lines if "=" in line), named
 
 
 def test_two_testbeds_side_by_side_do_not_meet(

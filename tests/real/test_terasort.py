@@ -33,6 +33,7 @@ study: terasort
 cluster: local-3
 set:
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
+  settings.mapreduce.reduce.speculative: false
 workloads:
   terasort: {PARAMETERS}
 protocol: {{rounds: 1, trial_time_limit: 5 min}}

@@ -79,12 +79,9 @@ def plan(
         print_proposal(study, set_, hadoop, within, as_json=as_json)
         return
     if within is not None:
-        from windtunnel.errors import DescriptionError
+        from windtunnel.errors import UsageError
 
-        raise DescriptionError(
-            "--within is the time of a proposal",
-            remedy="use it with --propose.",
-        )
+        raise UsageError("--within is the time of a proposal", remedy="use it with --propose.")
     found = load(study, set_, hadoop)
     caveats = check_plan(found, testbed_of(found, Path("logs")), every=False)
     expected = forecast(found, past_of(found, history or [], DEFAULT_FOLDER))

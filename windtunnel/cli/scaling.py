@@ -47,7 +47,7 @@ def print_proposal(
 
     Raises
     ------
-    DescriptionError
+    UsageError
         If ``within`` is no time.
     """
     found = _proposal(study, changes, hadoop, within)
@@ -82,9 +82,9 @@ def _trials(plan: Plan) -> int:
 
 def _seconds(text: str) -> float:
     from windtunnel.cluster.quantity import parse_duration
-    from windtunnel.errors import DescriptionError
+    from windtunnel.errors import UsageError
 
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise DescriptionError(f"--within {error}") from error
+        raise UsageError(f"--within {error}") from error

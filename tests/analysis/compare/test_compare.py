@@ -231,6 +231,23 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "testbed": ("testbed", {"study": {"testbed": "attached"}}),
     "kind": ("kind", {"edit": _published}),
     "scale model": ("scale", {"study": {"scale": {"rate": 0.1, "data": 0.1}}}),
+    "another scale": (
+        "model-scale",
+        {
+            "base": {"scale": {"rate": 0.1, "data": 0.1}},
+            "study": {"scale": {"rate": 0.1, "data": 0.2}},
+        },
+    ),
+    "combined slots": (
+        "model-scale",
+        {
+            "base": {"scale": {"rate": 0.1, "data": 0.1}},
+            "study": {
+                "scale": {"rate": 0.1, "data": 0.1},
+                "testbed_options": {"combine": {"slots": 16}},
+            },
+        },
+    ),
     "other CPU": ("machine", {"provenance": {"machine": {**MACHINE, "cpu": "another"}}}),
     "more threads": ("machine", {"provenance": {"machine": {**MACHINE, "cores": 4}}}),
     "more memory": ("machine", {"provenance": {"machine": {**MACHINE, "memory_bytes": 64e9}}}),
@@ -252,10 +269,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_comparable_is_refused(case: str, tmp_path: Path) -> None:
-    reason, changes = REFUSED[case]
+    reason, changes = REFUSED[case][0], dict(REFUSED[case][1])
     base: dict[str, Any] = {"storage": {"kind": "hdfs", "replication": 3}}
     cluster = changes.get("study", {}).get("cluster", {})
-    a = results(tmp_path / "a", study={"cluster": base})
+    first = changes.pop("base", {})
+    a = results(tmp_path / "a", study={**first, "cluster": base})
     study = {**changes.get("study", {}), "cluster": {**base, **cluster}}
     b = results(tmp_path / "b", OTHER_SEED, later=LATER, **{**changes, "study": study})
 

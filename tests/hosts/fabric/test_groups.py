@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -147,13 +148,26 @@ def test_version_2_starts_in_the_other_group(tmp_path: Path) -> None:
     assert host.quota_files() == [tmp_path / "v2/wt-1/w1/cgroup.procs"]
 
 
-def test_an_account_may_bring_its_processes_under_the_quota(tmp_path: Path) -> None:
-    group = make_groups(legacy(tmp_path), ["wt-1", "wt-1/w1"], Ledger(tmp_path))["wt-1/w1"]
-    for file in group.quota_files():
-        for one in (file, file.parent.parent / file.name):
-            one.touch()
-    user, own = os.getuid(), os.getgid()
-    group.open_quota(user if user else 12345, own)
+GUEST = ["wt-1", "wt-1/w1", "wt-1/w1/vm1"]
 
-    owners = {file.stat().st_uid for file in group.quota_files()}
-    assert owners == {user if user else 12345}
+
+@pytest.mark.parametrize(
+    ("make", "opened"),
+    [
+        (legacy, {"cpu/wt-1/w1/vm1", "cpuacct/wt-1/w1/vm1"}),
+        (unified, {"v2/wt-1/w1/vm1", "v2/wt-1"}),
+    ],
+    ids=["version 1", "version 2"],
+)
+def test_an_account_may_bring_its_processes_under_the_quota_and_no_further(
+    make: Callable[[Path], Trees],
+    opened: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changed: list[Path] = []
+    monkeypatch.setattr(os, "chown", lambda file, user, group: changed.append(file))
+    make_groups(make(tmp_path), GUEST, Ledger(tmp_path))[GUEST[-1]].open_quota(12345, 12345)
+
+    assert {file.name for file in changed} == {"cgroup.procs"}
+    assert {str(file.parent.relative_to(tmp_path)) for file in changed} == opened

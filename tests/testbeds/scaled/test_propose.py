@@ -97,6 +97,22 @@ def test_too_little_time_is_refused() -> None:
     assert "--within" in caught.value.remedy
 
 
+def test_without_a_time_a_model_is_proposed_even_if_its_starts_take_longer() -> None:
+    many = replace(SORT, phases=SORT.phases * 8)
+    with pytest.raises(NotRealisableError):
+        propose([known()], [many], 10, HERE, 10 * 600)
+
+    found = propose([known()], [many], 10, HERE)
+    assert found.trial_s > 600
+
+
+def test_warm_starts_of_a_description_hold_all_its_tasks() -> None:
+    found = propose([apply_overrides(known(), {"software.task_start": "warm"})], [SORT], 10, HERE)
+
+    assert found.settings["software.task_start"] == "warm"
+    assert found.settings["software.warm_jvms"] >= 1
+
+
 def test_warm_starts_are_proposed_where_memory_allows_them() -> None:
     large = replace(HERE, memory_bytes=256 * GIB)
     found = propose([known()], [SORT], 10, large, 3 * 3600)

@@ -29,6 +29,7 @@ MACHINE_FACTS = {
     "memory": ("memory_bytes",),
     "architecture": ("machine",),
 }
+SCALE_FACTS = ("rate", "data", "work of a core with several threads", "combined parts")
 HDFS_DEFAULT = "3"
 """Hadoop's default of dfs.replication (hdfs-default.xml)."""
 
@@ -97,6 +98,21 @@ def scale(p: Pairing) -> Iterator[Refusal]:
     if a != b:
         text = "one is a scale model: its times are not those of a full-size cluster"
         yield Refusal("scale", text, overridable=False)
+
+
+def model_scale(p: Pairing) -> Iterator[Refusal]:
+    """Times of scale models depend on their scale."""
+    if any(side.results.study.scale is None for side in (p.a, p.b)):
+        return
+    said = [
+        f"{name} {ours or 'not recorded'} against {theirs or 'not recorded'}"
+        for name, ours, theirs in zip(
+            SCALE_FACTS, _scale_facts(p.a), _scale_facts(p.b), strict=True
+        )
+        if ours != theirs
+    ]
+    if said:
+        yield Refusal("model-scale", f"scale models of different scales: {listed(said)}")
 
 
 def testbed(p: Pairing) -> Iterator[Refusal]:
@@ -204,6 +220,7 @@ REFUSALS: tuple[Rule, ...] = (
     same_trials,
     kind,
     scale,
+    model_scale,
     testbed,
     workload_parameters,
     replication,
@@ -218,6 +235,7 @@ IDS = (
     "same-trials",
     "kind",
     "scale",
+    "model-scale",
     "testbed",
     "workload-parameters",
     "replication",
@@ -228,6 +246,21 @@ IDS = (
     "several-changes",
 )
 """The ids of the reasons, in the same order."""
+
+
+def _scale_facts(side: Side) -> tuple[str, ...]:
+    """What determines the times of a scale model, as text, in the order of SCALE_FACTS."""
+    study = side.results.study
+    assert study.scale is not None
+    gain = study.scale.smt_gain
+    combined = study.testbed_options.get("combine") or {}
+    parts = ", ".join(f"{name} {count}" for name, count in sorted(combined.items()))
+    return (
+        f"{study.scale.rate:.4g}",
+        f"{study.scale.data:.4g}",
+        "" if gain is None else f"{gain:g}",
+        parts or "none",
+    )
 
 
 def _key(m: Matched, treatment: str) -> tuple[str, str]:

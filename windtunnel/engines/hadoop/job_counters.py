@@ -39,8 +39,8 @@ _COUNTS = {
     "rack_local_maps": (_JOB, "map tasks on another host of the rack that held their data"),
     "other_local_maps": (_JOB, "map tasks that requested no host, or ran in another rack"),
 }
-MAPS = _counted("maps", "count", "map tasks that were started")
-REDUCES = _counted("reduces", "count", "reduce tasks that were started")
+MAPS = _counted("maps", "count", "attempts of map tasks that were started")
+REDUCES = _counted("reduces", "count", "attempts of reduce tasks that were started")
 
 COUNTERS: dict[MetricInfo, tuple[str, float]] = {
     CPU_TIME: (f"{_TASK}:CPU_MILLISECONDS", 1e-3),

@@ -107,11 +107,14 @@ class Group:
     def open_quota(self, user: int, group: int) -> None:
         """Let the processes of an account come under this group's CPU quota. Raises OSError.
 
-        In version 2 they need the same right in the common parent of both groups.
+        In version 2 they need the same right in the first common parent of both groups, which
+        is the group ``wt-ID`` for hosts and for guests.
         """
-        for file in self.quota_files():
-            for one in (file, file.parent.parent / file.name):
-                os.chown(one, user, group)
+        files = self.quota_files()
+        if not self._trees.v1.get("cpu") and self._trees.v2:
+            files.append(self._trees.v2 / self.name.split("/")[0] / "cgroup.procs")
+        for file in files:
+            os.chown(file, user, group)
 
     def set_cpu(self, cores: float | None) -> None:
         """Limit CPU time to this number of cores. Raises OSError.

@@ -108,19 +108,21 @@ def propose(
     deploys = DEPLOY_S * len(clusters)
     each_s = TRIAL_S if within_s is None else max(0.0, within_s - deploys) / max(trials, 1)
     slots = min(_slots_that_fit(cluster, machine) for cluster in clusters)
-    found = [
-        candidate
-        for cluster in _starts(base, machine, loads)
-        for combine in _combinations(cluster, loads, slots)
-        if (candidate := _candidate(cluster, rate, combine, loads, machine, each_s)) is not None
-    ]
-    if not found:
-        raise NotRealisableError(
-            f"no scale model of '{base.name}' runs {trials} trials in {(within_s or 0) / 3600:.3g} "
-            "hours on this machine",
-            remedy="allow more time ('--within'), or plan fewer rounds or treatments.",
-        )
-    best = min(found, key=lambda one: (round(total(one.errors), 2), one.trial_s))
+
+    def candidates(each_s: float | None) -> list[_Candidate]:
+        return [
+            candidate
+            for cluster in _starts(base, machine, loads)
+            for combine in _combinations(cluster, loads, slots)
+            if (candidate := _candidate(cluster, rate, combine, loads, machine, each_s)) is not None
+        ]
+
+    if found := candidates(each_s):
+        best = min(found, key=lambda one: (round(total(one.errors), 2), one.trial_s))
+    elif within_s is None and (found := candidates(None)):
+        best = min(found, key=lambda one: one.trial_s)
+    else:
+        raise NotRealisableError(_none_fits(base, trials, within_s), remedy=_ALLOW_MORE)
     scale, size = best.scale, sizes(best.cluster, best.scale)[1]
     run = [_in_model(load, scale) for load in loads]
     return Proposal(
@@ -139,6 +141,14 @@ def propose(
     )
 
 
+_ALLOW_MORE = "allow more time ('--within'), or plan fewer rounds or treatments."
+
+
+def _none_fits(base: Cluster, trials: int, within_s: float | None) -> str:
+    time = "" if within_s is None else f" in {within_s / 3600:.3g} hours"
+    return f"no scale model of '{base.name}' runs {trials} trials{time} on this machine"
+
+
 @dataclass(frozen=True)
 class _Candidate:
     cluster: Cluster
@@ -149,14 +159,19 @@ class _Candidate:
 
 
 def _starts(base: Cluster, machine: Machine, loads: Sequence[Load]) -> list[Cluster]:
-    """The description, and the same with as many warm starts as memory allows, if jobs use them."""
-    if base.software.task_start == "warm" or not any(load.tasks for load in loads):
+    """The description, and the same with as many warm starts as memory allows, if jobs use them.
+
+    A description that has warm starts and gives no number gets that number only.
+    """
+    warm = base.software.task_start == "warm"
+    if base.software.warm_jvms or not any(load.tasks for load in loads):
         return [base]
     room = int(WARM_MEMORY_AT_MOST * machine.memory_bytes)
     each = room // max(1, len(base.nodes_with("nodemanager"))) // JVM_BYTES - 1
     if each < 1:
         return [base]
-    return [base, apply_overrides(base, dict(zip(_WARM, ("warm", each), strict=True)))]
+    bounded = apply_overrides(base, dict(zip(_WARM, ("warm", each), strict=True)))
+    return [bounded] if warm else [base, bounded]
 
 
 def _warm_settings(cluster: Cluster) -> dict[str, Any]:
@@ -186,9 +201,12 @@ def _candidate(
     combine: Combine,
     loads: Sequence[Load],
     machine: Machine,
-    each_s: float,
+    each_s: float | None,
 ) -> _Candidate | None:
-    """The model with the largest data that the time of a trial allows; None if there is none."""
+    """The model with the largest data that the time of a trial allows; None if there is none.
+
+    Without ``each_s``, the work of a trial may take as long as its starts.
+    """
     parts = [replace(load, task_fraction=1 / combine.slots) for load in loads]
     full, size = sizes(cluster, Scale(rate=rate, data=1.0, combine=combine))
     if cluster.software.warm_jvms:
@@ -198,7 +216,9 @@ def _candidate(
             return None
         cluster = apply_overrides(cluster, {_WARM[1]: wanted})
     starts = sum(_starts_s(load, size) for load in parts) / max(len(parts), 1)
-    if starts > each_s / 2:
+    if each_s is None:
+        each_s = 2 * starts
+    elif starts > each_s / 2:
         return None
     data, why = _data(parts, size, (starts, each_s), machine, cluster, combine)
     scale = Scale(rate=rate, data=data, combine=combine)
@@ -347,7 +367,8 @@ def lines(proposal: Proposal) -> list[str]:
         found.append("  set:")
         found += [f"    {path}: {value}" for path, value in proposal.settings.items()]
     found += [
-        f"  {proposal.hosts} hosts as described; per worker {proposal.slots} slots, "
+        f"  {proposal.hosts} hosts as described; per worker {proposal.slots} "
+        f"slot{'s' * (proposal.slots != 1)}, "
         f"{proposal.disks} disk{'s' * (proposal.disks != 1)} of "
         f"{(disk.read_bytes_s or 0) / 1e6:.3g} MB/s read, NIC "
         f"{nic * 8 / 1e6:.3g} Mb/s",
