@@ -57,6 +57,20 @@ def test_json_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "model-1-4" in found["missing"]
 
 
+def test_the_page_has_each_model_with_its_errors(tmp_path: Path) -> None:
+    made(tmp_path / "out" / "model-1-4", 3)
+    (tmp_path / "out" / "model-1-4" / "trials").rename(tmp_path / "elsewhere")
+    (tmp_path / "out" / "model-1-4" / "trials").mkdir()
+    assert run([*COMMAND, "--html", "page.html"]) == 0
+    page = Path("page.html").read_text()
+
+    assert "Models of model-of-a-model" in page
+    assert page.count("<svg") == 2, "wide and narrow"
+    assert "finding about the theory" in page and START_UP in page
+    assert "model-1-4 lacks trials" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
 def test_without_a_reference_there_is_nothing_to_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

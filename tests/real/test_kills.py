@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.real.conftest import LIMIT_S, TINY_STUDY, Cli, remains, wait_for
+from windtunnel.engines.hadoop.pool import ROLE, Status
 from windtunnel.engines.java import find_java
 from windtunnel.errors import SetupError
 from windtunnel.hosts.leftovers import registered
@@ -101,6 +102,34 @@ def test_the_runner_and_the_study_is_resumed(cli: Cli, state: Path, tmp_path: Pa
     assert recorded[0].read_bytes() == first
     assert [(trial.round, trial.attempt) for trial in trials(results)] == [(1, 1), (2, 1)]
     assert all(trial.verdict.valid for trial in trials(results))
+
+
+def waiting_jvms() -> list[int]:
+    """Process ids of the waiting JVMs of a full pool; none before it is full."""
+    found: list[int] = []
+    for entry in registered():
+        for file in entry.scratch.glob(f"*/{ROLE}/status"):
+            status = Status.parse(file.read_text())
+            found += status.waiting if status.filled else []
+    return found
+
+
+def test_the_runner_with_a_full_pool(cli: Cli, state: Path, tmp_path: Path) -> None:
+    """No JVM that waits for a task outlives the runner, and no trial is recorded."""
+    tiny = "  settings.mapreduce.job.ubertask"
+    study = (TINY_STUDY % 1).replace(tiny, f"  software.task_start: warm\n{tiny}", 1)
+    (tmp_path / "study.yaml").write_text(study)
+    results = tmp_path / "results"
+    running = cli.start("run", "study.yaml", "--results", str(results))
+    wait_for(waiting_jvms, "a full pool", 120)
+    waiting = waiting_jvms()
+    running.kill()
+    running.communicate(timeout=30)
+    wait_for(lambda: not any(psutil.pid_exists(pid) for pid in waiting), "the end of the pool", 10)
+    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 10)
+    assert cli("clean").returncode == 0
+    assert registered() == []
+    assert trials(results) == []
 
 
 def test_the_demo_and_ctrl_c_stops_it_after_the_trial(

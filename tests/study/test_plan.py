@@ -231,6 +231,18 @@ def test_unknown_settings_are_caveats_and_not_errors() -> None:
     ]
 
 
+def test_a_caveat_names_its_treatments_unless_it_applies_to_all() -> None:
+    class Noted(MockTestbed):
+        def check(self, cluster: Cluster) -> Realisation:
+            few = cluster.hosts["worker"].count < 8
+            return Realisation([], ["no network", *(["few workers"] if few else [])])
+
+    plan = plan_from(HEAD + "factors: {hosts.worker.count: [3, 4, 5, 6, 7, 8]}\n")
+    caveats = check_plan(plan, Noted())  # type: ignore[arg-type]
+
+    assert caveats == ["no network", "count 3; count 4; count 5 and 2 more: few workers"]
+
+
 # -- files -----------------------------------------------------------------------------
 
 

@@ -37,6 +37,12 @@ def validate(
     report: Annotated[
         bool, typer.Option("--report", help="Report the present results; start nothing.")
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write the validation as one self-contained HTML page."
+        ),
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="Print all rows of the table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
@@ -71,6 +77,11 @@ def validate(
         {name: read_results(folder / name) for name in models if name in present},
     )
     missing = [name for name, plan in plans.items() if not _complete(plan, folder / name)]
+    if html is not None:
+        from windtunnel.report.validation_page import write_page  # charts: a second to import
+
+        write_page(rows, missing, f"Models of {study}", html)
+        print(f"wrote {html}", file=sys.stderr)
     if as_json:
         json.dump(to_json(rows, missing), sys.stdout, indent=1)
         print()

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-from altair.utils.schemapi import debug_mode
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from windtunnel.analysis.compare import CellComparison, Comparison, Pair
 from windtunnel.analysis.compare.sentences import answer, caveats, change, what_differs
-from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.report.atomic import write_bytes
-from windtunnel.report.charts.forest import forest
+from windtunnel.report.charts.forest import Change
 from windtunnel.report.comparison import tables
-from windtunnel.report.html import NARROW, WIDE, typographic
-from windtunnel.report.svg import svg
-from windtunnel.report.theme import dark_rules
+from windtunnel.report.page import Chart, Part, Remark, forest_chart, page
 
 ROWS_DRAWN = 24
 
@@ -30,50 +22,53 @@ def write_page(comparison: Comparison, path: Path) -> None:
 
 def render(comparison: Comparison) -> str:
     """The page as HTML text."""
-    env = Environment(
-        loader=PackageLoader("windtunnel.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters["minus"] = typographic
-    style = (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
-    return env.get_template("comparison.html.j2").render(
-        answer=answer(comparison),
-        reference=comparison.reference,
-        history=comparison.history,
-        pairs=[_pair(comparison, pair) for pair in comparison.pairs],
-        style=Markup(style),
-        dark_rules=Markup(dark_rules()),
+    return page(
+        eyebrow="Windtunnel comparison",
+        title=f"Against {comparison.reference}",
+        question=f"Earlier runs: {', '.join(comparison.history)}" if comparison.history else "",
+        answer=f"{answer(comparison)}.",
+        parts=[_part(comparison, pair) for pair in comparison.pairs],
     )
 
 
-def _pair(comparison: Comparison, pair: Pair) -> dict[str, Any]:
-    return {
-        "other": pair.other,
-        "subject": what_differs(pair),
-        "chart": _chart(pair),
-        "tables": tables(comparison, pair),
-        "refused": pair.refused,
-        "caveats": caveats(comparison, pair),
-        "unmatched": pair.unmatched,
-    }
+def _part(comparison: Comparison, pair: Pair) -> Part:
+    refused = [
+        Remark(
+            "serious",
+            "refused",
+            f"{r.text}.",
+            f"To compare anyway, with this as a caveat, use --allow {r.id}."
+            if r.overridable
+            else f"{r.id}: this cannot be allowed.",
+        )
+        for r in pair.refused
+    ]
+    said = [Remark("caution", "caveat", f"{text}.") for text in caveats(comparison, pair)]
+    return Part(
+        title=f"{pair.other} against {comparison.reference}",
+        lead=f"What is compared: {what_differs(pair)}.",
+        remarks=[*refused, *said],
+        chart=_chart(pair),
+        tables=tables(comparison, pair),
+        listed=pair.unmatched,
+        listed_title="Without a partner",
+    )
 
 
-def _chart(pair: Pair) -> dict[str, Any] | None:
+def _chart(pair: Pair) -> Chart | None:
     """A forest plot of elapsed times, totals first; None if no ratio is known."""
     cells = [c for c in pair.cells if c.metric == ELAPSED and c.ratio is not None]
     cells = sorted(cells, key=lambda c: c.phase != TOTAL)[:ROWS_DRAWN]
     if not cells:
         return None
     rows = [(_label(c, cells), _effect(c)) for c in cells]
-    title = "change of elapsed time against the reference"
-    with debug_mode(False):
-        wide, narrow = (Markup(svg(forest(rows, width, title))) for width in (WIDE, NARROW))
-    said = [f"{label}: {change(c)}" for (label, _), c in zip(rows, cells, strict=True)]
-    words = typographic(f"Forest plot. {'. '.join(said)}.")
-    return {"wide": wide, "narrow": narrow, "words": words}
+    return forest_chart(
+        rows,
+        title="change of elapsed time against the reference",
+        words=[f"{label}: {change(c)}" for (label, _), c in zip(rows, cells, strict=True)],
+        caption="Point: ratio of geometric means minus 1. Bar: 95 % interval, including the drift "
+        "within the folders. Hollow and grey: the interval includes zero, or is unknown.",
+    )
 
 
 def _label(cell: CellComparison, cells: list[CellComparison]) -> str:
@@ -82,28 +77,8 @@ def _label(cell: CellComparison, cells: list[CellComparison]) -> str:
     return ", ".join([*([cell.workload] if several else []), cell.name, cell.phase])
 
 
-def _effect(c: CellComparison) -> Effect:
-    """The comparison as an effect for the forest plot; its interval determines the fill."""
+def _effect(c: CellComparison) -> Change:
+    """The comparison as a row of the forest plot; its interval determines the fill."""
     assert c.ratio is not None
     low, high = (None if bound is None else bound - 1 for bound in (c.low, c.high))
-    return Effect(
-        factor="folder",
-        level="other",
-        baseline="reference",
-        workload=c.workload,
-        phase=c.phase,
-        metric=c.metric,
-        unit=c.unit,
-        n=c.n_other,
-        n_baseline=c.n_reference,
-        matched=1,
-        mean=c.mean_other,
-        mean_baseline=c.mean_reference,
-        absolute=c.mean_other - c.mean_reference,
-        absolute_ci_low=None,
-        absolute_ci_high=None,
-        relative=c.ratio - 1,
-        ci_low=low,
-        ci_high=high,
-        detectable=c.detectable,
-    )
+    return Change(c.ratio - 1, low, high)

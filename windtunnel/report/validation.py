@@ -45,14 +45,22 @@ def answer(rows: Sequence[Prediction]) -> str:
     return f"{len(rows)} predictions: {said}" if rows else "no predictions: results are missing"
 
 
+def finding_line(r: Prediction) -> str:
+    """A missed promise although all groups match, with these groups."""
+    return (
+        f"{label(r)}: error x{r.error:.2f}, although these groups match: "
+        f"{', '.join(g.name for g in r.groups)}"
+    )
+
+
+def label(r: Prediction) -> str:
+    """Model, phase and level of a prediction."""
+    return f"{r.model}, {r.phase} at {r.factor} {r.level}"
+
+
 def finding_lines(rows: Sequence[Prediction]) -> list[str]:
-    """The missed promises whose groups all match, with these groups."""
-    return [
-        f"- {r.model}, {r.phase} at {r.factor} {r.level}: error x"
-        f"{r.error:.2f}, although these groups match: {', '.join(g.name for g in r.groups)}"
-        for r in rows
-        if r.finding
-    ]
+    """The findings about the theory as a list."""
+    return [f"- {finding_line(r)}" for r in rows if r.finding]
 
 
 def table(rows: Sequence[Prediction]) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from windtunnel.cluster import Cluster, format_bytes
@@ -15,6 +15,7 @@ from windtunnel.testbeds import TESTBEDS
 from windtunnel.testbeds.base import Testbed
 from windtunnel.workloads.base import Workload
 
+_NAMED = 3  # treatments of a note
 _LISTED = 20  # reasons that are printed; the rest is counted
 
 
@@ -43,7 +44,7 @@ def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]
     for treatment in treatments:
         lead = f"treatment {plan.names[treatment.id]}: " if len(plan.treatments) > 1 else ""
         impossible |= dict.fromkeys(lead + problem for problem in checker.problems(treatment))
-    caveats |= dict.fromkeys(checker.caveats)
+    caveats |= dict.fromkeys(checker.caveats(treatments))
     if impossible:
         shown = list(impossible)[:_LISTED]
         if len(impossible) > _LISTED:
@@ -62,18 +63,20 @@ class _Checker:
     def __init__(self, plan: Plan, testbed: Testbed) -> None:
         self.plan = plan
         self.testbed = testbed
-        self.caveats: list[str] = []
-        self._clusters: dict[str, tuple[Cluster, list[str]]] = {}
+        self._caveats: dict[str, list[str]] = {}  # with the treatments to which they apply
+        self._clusters: dict[str, tuple[Cluster, list[str], list[str]]] = {}
         self._workloads: dict[tuple[str, str], Workload[Any]] = {}
         self._pairs: dict[tuple[str, str, str], list[str]] = {}
 
     def problems(self, treatment: Treatment) -> Iterator[str]:
         """The reasons why the testbed does not support a treatment."""
         cluster_key = key_of(cluster_changes(treatment))
-        cluster, impossible = self._cluster(cluster_key, treatment)
+        cluster, impossible, notes = self._cluster(cluster_key, treatment)
         yield from impossible
         for fault in faults_of(treatment):
-            self.caveats += fault.undetected(cluster, self.plan.protocol.trial_time_limit)
+            notes = [*notes, *fault.undetected(cluster, self.plan.protocol.trial_time_limit)]
+        for note in dict.fromkeys(notes):
+            self._caveats.setdefault(note, []).append(treatment.id)
         for name in self.plan.workloads:
             parameters = self.plan.parameters_of(name, treatment)
             key = (cluster_key, name, key_of(parameters))
@@ -83,6 +86,16 @@ class _Checker:
                 self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
             yield from self._pairs[key]
             yield from self._faults(treatment, cluster, name, self._workloads[key[1:]])
+
+    def caveats(self, treatments: Sequence[Treatment]) -> Iterator[str]:
+        """What does not stop the study; named treatments, unless it applies to all."""
+        for note, ids in self._caveats.items():
+            if len(ids) == len(treatments):
+                yield note
+                continue
+            names = [self.plan.names[one] for one in ids[:_NAMED]]
+            more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+            yield f"{'; '.join(names)}{more}: {note}"
 
     def _faults(
         self, treatment: Treatment, cluster: Cluster, name: str, workload: Workload[Any]
@@ -106,7 +119,8 @@ class _Checker:
                 yield f"{lead}the workload {name} does not run on {fault.engine()}"
             yield from (lead + problem for problem in fault.problems(cluster))
 
-    def _cluster(self, key: str, treatment: Treatment) -> tuple[Cluster, list[str]]:
+    def _cluster(self, key: str, treatment: Treatment) -> tuple[Cluster, list[str], list[str]]:
+        """The cluster of a treatment, why it cannot run, and its notes."""
         if key not in self._clusters:
             try:
                 cluster = self.plan.cluster_of(treatment)
@@ -114,11 +128,11 @@ class _Checker:
                 error.message = f"treatment {self.plan.names[treatment.id]}: {error.message}"
                 raise
             found = self.testbed.check(cluster)
-            self.caveats += [
+            notes = [
                 *found.unrealised,
                 *unknown_settings(cluster.settings, cluster.software.hadoop),
             ]
-            self._clusters[key] = cluster, found.impossible
+            self._clusters[key] = cluster, found.impossible, notes
         return self._clusters[key]
 
     def _fits_in_cache(self, workload: Workload[Any]) -> list[str]:

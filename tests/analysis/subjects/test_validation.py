@@ -48,9 +48,12 @@ def test_one_trial_decides_nothing(tmp_path: Path) -> None:
     assert (row.verdict, row.n, row.error_interval) == ("not decided", 1, None)
 
 
-def test_a_wide_interval_decides_nothing() -> None:
-    assert judge(1.2, (1.05, 1.4), 0.10) == "not decided"
+def test_an_interval_across_the_limit_makes_the_verdict_likely() -> None:
+    assert judge(1.2, (1.05, 1.4), 0.10) == "likely missed"
     assert judge(1.2, (1.15, 1.25), 0.10) == "missed"
+    assert judge(1.05, (0.98, 1.12), 0.10) == "likely kept"
+    assert judge(1.05, (1.02, 1.08), 0.10) == "kept"
+    assert judge(1.05, None, 0.10) == "not decided"
 
 
 def test_a_broken_group_promises_the_direction_only(tmp_path: Path) -> None:

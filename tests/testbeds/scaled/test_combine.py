@@ -13,6 +13,14 @@ from windtunnel.testbeds.scaled.combine import combined
 from windtunnel.testbeds.scaled.scale import Combine
 from windtunnel.testbeds.scaled.tasks import tasks_of
 
+VCORES = {
+    "settings.yarn.scheduler.capacity.resource-calculator": (
+        "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+    ),
+    "settings.yarn.nodemanager.resource.cpu-vcores": 14,
+    "settings.mapreduce.map.cpu.vcores": 3,
+}
+
 
 def disk_rate(cluster: Cluster) -> float:
     disks = [disk for disk in cluster.hosts["worker"].disks or () if disk.use == "data"]
@@ -36,6 +44,16 @@ def test_totals_stay_and_parts_are_fewer(slots: int, disks: int, waves: int) -> 
     assert after.reduce_buffer == pytest.approx(before.reduce_buffer * slots)
     assert disk_rate(fewer) == pytest.approx(disk_rate(full))
     assert fewer.role_counts() == full.role_counts()
+
+
+def test_vcores_of_a_host_become_fewer_with_its_slots() -> None:
+    counted = apply_overrides(known(), VCORES)
+    before, after = tasks_of(counted), tasks_of(combined(counted, Combine(slots=2)))
+
+    assert before.slots == 4, "14 vcores, 3 for each, although memory is enough for 8"
+    assert after.slots == 2
+    assert after.nodemanager_vcores == 7
+    assert after.nodemanager_mib == before.nodemanager_mib // 2
 
 
 def test_memory_of_omitted_containers_is_no_page_cache() -> None:

@@ -19,11 +19,20 @@ from windtunnel.analysis.statistics.summary import Contrast, contrast
 from windtunnel.results.folder import Results
 from windtunnel.results.record import SimilarityGroup, SimilarityState, StudyRecord
 
-Verdict = Literal["kept", "missed", "not decided", "same direction", "other direction"]
+Verdict = Literal[
+    "kept",
+    "likely kept",
+    "likely missed",
+    "missed",
+    "not decided",
+    "same direction",
+    "other direction",
+]
 LIMITS: dict[SimilarityState, float] = {"match": 0.10, "near": 0.30}
 RULE = (
     "All groups that bear on factor and phase match: the model's ratio is promised within 10 %; "
-    "the worst is near: within 30 %; one is broken or unknown: direction only."
+    "the worst is near: within 30 %; one is broken or unknown: direction only. Kept and missed: "
+    "the whole interval of the error is within or beyond the promise; likely: its estimate is."
 )
 _ALWAYS = ("start-up, fraction of task time", "waves of maps")
 _SORTING = ("spills per map", "reducer data : buffer")
@@ -135,8 +144,8 @@ def judge(error: float, interval: tuple[float, float] | None, within: float) -> 
         return "not decided"
     low, high = 1 - within, 1 + within
     if low <= error <= high:
-        return "kept"
-    return "not decided" if interval[0] <= high and interval[1] >= low else "missed"
+        return "kept" if low <= interval[0] and interval[1] <= high else "likely kept"
+    return "likely missed" if interval[0] <= high and interval[1] >= low else "missed"
 
 
 def _prediction(

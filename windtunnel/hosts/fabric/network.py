@@ -20,7 +20,7 @@ from pathlib import Path
 from windtunnel.hosts import syscalls
 from windtunnel.hosts.fabric.ledger import Ledger
 from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
-from windtunnel.hosts.fabric.shaping import Links, Shaper, kernel_kinds
+from windtunnel.hosts.fabric.shaping import USUAL_MTU, Links, Shaper, kernel_kinds
 
 _SWITCH = "switch"
 # of the hosts; it has no route to or from other networks
@@ -77,6 +77,8 @@ class Network:
             racks[rack.name] = self._bridge(f"r{number}")
             up, down = f"u{number}", f"c{number}"
             self._uplinks[rack.name] = self._cable(up, racks[rack.name], down, core)
+            frame = max((h.mtu for h in plan.hosts if h.rack == rack.name), default=USUAL_MTU)
+            self._set_frame(self._uplinks[rack.name], frame)
             self._ports[rack.name] = self._links[_SWITCH].index_of(up)
             self.set_uplink_rate(rack.name, rack.uplink_bytes_s)
         addresses = (f"{address}/{_SUBNET.prefixlen}" for address in _SUBNET.hosts())
@@ -154,7 +156,12 @@ class Network:
             self._nics[host.name] = self._attach(host.name, f"p{number}", rack, addresses)
         for name in ends(host):
             self.set_mtu(name, host.mtu)
+        self._set_frame(self._nics[host.name], host.mtu)
         self.set_nic_rate(host.name, host.nic_bytes_s)
+
+    def _set_frame(self, shapers: list[Shaper], frame_bytes: int) -> None:
+        for shaper in shapers:
+            shaper.frame_bytes = frame_bytes
 
     def _attach(self, name: str, port: str, bridge: int, addresses: Iterator[str]) -> list[Shaper]:
         """Create the eth0 of a namespace, whose other end is a port of a bridge."""

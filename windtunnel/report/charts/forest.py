@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import altair as alt
 
@@ -13,7 +14,25 @@ from windtunnel.report.theme import GRID, INK, MUTED, PAPER, TREATMENTS
 
 ROW = 30
 NARROW = 500
-Row = tuple[str, Effect]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A relative change with its interval, None if the interval is unknown."""
+
+    relative: float
+    ci_low: float | None
+    ci_high: float | None
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the interval excludes zero."""
+        if self.ci_low is None or self.ci_high is None:
+            return False
+        return not self.ci_low <= 0 <= self.ci_high
+
+
+Row = tuple[str, Effect | Change]
 
 
 def forest(
@@ -60,7 +79,7 @@ def forest(
     return layer(*drawn, width=plot, height=ROW * len(values))
 
 
-def _value(label: str, effect: Effect, low: float, high: float) -> dict[str, object]:
+def _value(label: str, effect: Effect | Change, low: float, high: float) -> dict[str, object]:
     clear = effect.distinguishable
     ink = TREATMENTS[1] if clear else MUTED
     point = effect.relative if effect.relative is not None else 0.0
@@ -76,14 +95,14 @@ def _value(label: str, effect: Effect, low: float, high: float) -> dict[str, obj
     }
 
 
-def size(e: Effect) -> str:
+def size(e: Effect | Change) -> str:
     """``+31 % [+25, +38]``; without an interval only the change."""
     if e.ci_low is None or e.ci_high is None:
         return percent(e.relative)
     return f"{percent(e.relative)} {percent_interval(e.ci_low, e.ci_high, e.relative)}"
 
 
-def domain(effects: Sequence[Effect]) -> tuple[float, float]:
+def domain(effects: Sequence[Effect | Change]) -> tuple[float, float]:
     """From the lowest to the highest bound, including zero; very wide intervals are cut."""
     points = [e.relative for e in effects if e.relative is not None]
     reach = max(3 * max((abs(p) for p in points), default=0.1), 0.1)

@@ -8,6 +8,7 @@ description before this change.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -40,7 +41,12 @@ def combined(cluster: Cluster, combine: Combine) -> Cluster:
     _refuse_degraded(cluster, combine)
     tasks = tasks_of(cluster)
     slots = max(1, tasks.slots // combine.slots)
-    kept = replace(tasks, nodemanager_mib=slots * tasks.map_mib)
+    vcores = tasks.nodemanager_vcores
+    kept = replace(
+        tasks,
+        nodemanager_mib=tasks.nodemanager_mib * slots // tasks.slots,
+        nodemanager_vcores=vcores and math.ceil(vcores * slots / tasks.slots),
+    )
     block = tasks.block_bytes * combine.slots * combine.waves
     return cluster.model_copy(
         update={
@@ -75,6 +81,8 @@ def _settings(cluster: Cluster, tasks: Tasks, combine: Combine) -> Mapping[str, 
         for name in _COUNTS
         if name in cluster.settings
     }
+    if tasks.nodemanager_vcores is not None:
+        counts["yarn.nodemanager.resource.cpu-vcores"] = tasks.nodemanager_vcores
     return {
         **counts,
         "yarn.nodemanager.resource.memory-mb": tasks.nodemanager_mib,

@@ -25,8 +25,9 @@ MASTER_MIB = 512
 # Resident memory of an application master outside its heap: 110 MiB of a warm one (Java 17).
 _MASTER_OUTSIDE_HEAP_MIB = 144
 # The fallbacks of Hadoop 3 for a default of -1, which means "automatic"
-# (YarnConfiguration.DEFAULT_NM_PMEM_MB, JobConf's 1024 MB per task).
+# (YarnConfiguration.DEFAULT_NM_PMEM_MB and DEFAULT_NM_VCORES, JobConf's 1024 MB per task).
 _NODEMANAGER_MIB = 8192
+_NODEMANAGER_VCORES = 8
 _CONTAINER_MIB = 1024
 _STEP_MIB = 16
 _SORT_AT_MOST_MIB = 2047  # a Java array (MapTask)
@@ -48,7 +49,7 @@ class Tasks:
     """The sizes that determine tasks: containers and sort buffer in MiB, the others in bytes.
 
     ``slots`` is the number of map containers of a NodeManager; ``reduce_buffer`` is the memory of a
-    reducer for the shuffle.
+    reducer for the shuffle. ``nodemanager_vcores`` is None if YARN counts only memory.
     """
 
     block_bytes: int
@@ -58,11 +59,16 @@ class Tasks:
     sort_mib: int
     spill_share: float
     reduce_buffer: float
+    map_vcores: int = 1
+    nodemanager_vcores: int | None = None
 
     @property
     def slots(self) -> int:
         """Number of map containers of a host at the same time."""
-        return max(1, self.nodemanager_mib // self.map_mib)
+        fit = self.nodemanager_mib // self.map_mib
+        if self.nodemanager_vcores is not None:
+            fit = min(fit, self.nodemanager_vcores // self.map_vcores)
+        return max(1, fit)
 
 
 def number(cluster: Cluster, name: str, otherwise: float) -> float:
@@ -91,7 +97,16 @@ def tasks_of(cluster: Cluster) -> Tasks:
         sort_mib=int(number(cluster, "mapreduce.task.io.sort.mb", 100)),
         spill_share=number(cluster, "mapreduce.map.sort.spill.percent", 0.80),
         reduce_buffer=heap * shuffle,
+        map_vcores=max(1, int(number(cluster, "mapreduce.map.cpu.vcores", 1))),
+        nodemanager_vcores=_vcores(cluster),
     )
+
+
+def _vcores(cluster: Cluster) -> int | None:
+    calculator = str(cluster.settings.get("yarn.scheduler.capacity.resource-calculator", ""))
+    if not calculator.endswith("DominantResourceCalculator"):
+        return None
+    return int(number(cluster, "yarn.nodemanager.resource.cpu-vcores", _NODEMANAGER_VCORES))
 
 
 def reduce_heap_bytes(cluster: Cluster) -> float:

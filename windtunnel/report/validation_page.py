@@ -1,0 +1,78 @@
+"""The page of a validation: for each model the errors of its ratios, and all predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from windtunnel.analysis.subjects.validation import RULE, Prediction
+from windtunnel.report.atomic import write_bytes
+from windtunnel.report.charts.forest import Change
+from windtunnel.report.page import Chart, Part, Remark, forest_chart, page
+from windtunnel.report.validation import answer, finding_line, table
+
+ROWS_DRAWN = 24
+_CAPTION = (
+    "Point: ratio of the model divided by that of the reference, minus 1. Bar: 95 % interval. "
+    "Hollow and grey: the interval includes zero, or is unknown."
+)
+
+
+def write_page(rows: Sequence[Prediction], missing: Sequence[str], title: str, path: Path) -> None:
+    """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`."""
+    write_bytes(path, render(rows, missing, title).encode())
+
+
+def render(rows: Sequence[Prediction], missing: Sequence[str], title: str) -> str:
+    """The page as HTML text; ``missing`` names the studies that are not complete."""
+    return page(
+        eyebrow="Windtunnel validation",
+        title=title,
+        question="How far are the ratios of a scale model from those of its reference?",
+        answer=f"{answer(rows)}.",
+        parts=[
+            *(_part(name, rows) for name in dict.fromkeys(row.model for row in rows)),
+            Part("What a model promises", RULE, [_incomplete(name) for name in missing]),
+        ],
+    )
+
+
+def _part(model: str, rows: Sequence[Prediction]) -> Part:
+    own = [row for row in rows if row.model == model]
+    return Part(
+        title=f"{model} against the reference",
+        lead=f"{answer(own)}.",
+        remarks=[
+            Remark("serious", "finding about the theory", f"{finding_line(row)}.")
+            for row in own
+            if row.finding
+        ],
+        chart=_chart(own),
+        tables=[table(own)],
+    )
+
+
+def _incomplete(name: str) -> Remark:
+    advice = "The command without --report runs what is missing."
+    return Remark("caution", "not complete", f"{name} lacks trials.", advice)
+
+
+def _chart(rows: Sequence[Prediction]) -> Chart:
+    """The errors with intervals; the largest first."""
+    largest = sorted(rows, key=lambda row: -abs(row.error - 1))[:ROWS_DRAWN]
+    several = len({row.workload for row in rows}) > 1
+    drawn = [(_label(row, several), _error(row)) for row in largest]
+    said = [f"{name}: x{row.error:.2f}" for (name, _), row in zip(drawn, largest, strict=True)]
+    return forest_chart(drawn, title="error of the model's ratio", words=said, caption=_CAPTION)
+
+
+def _label(row: Prediction, several: bool) -> str:
+    own = [row.workload] if several else []
+    return ", ".join([*own, row.phase, f"{row.factor} {row.level}"])
+
+
+def _error(row: Prediction) -> Change:
+    low, high = row.error_interval or (None, None)
+    return Change(
+        row.error - 1, None if low is None else low - 1, None if high is None else high - 1
+    )
