@@ -281,7 +281,8 @@ def test_the_plan_states_the_time_below_each_fault_and_warns_once(
     out = capsys.readouterr().out
     row = f"        the ResourceManager notices it after 600 s to 800 s: {NODE_DEFAULT}\n"
     assert out.count(row) == 2, "once for each treatment with the fault"
-    (note,) = (line for line in out.splitlines() if line.startswith("  note: the nodemanager"))
+    (note,) = (line for line in out.splitlines() if line.startswith("  note: "))
+    assert note.count(";") == 1 and ": the nodemanager" in note, "both treatments with the fault"
     assert "after 600 s, but the limit of the trial is 300 s" in note
 
 
