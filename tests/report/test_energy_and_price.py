@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from tests.support.powered import METERED, powered, steady
 from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.cost.price import MODEL_COSTS
 from windtunnel.analysis.formatting import money, quantity
 from windtunnel.report.charts import CHARTS
 from windtunnel.report.export import to_json
@@ -18,6 +20,8 @@ from windtunnel.report.html import write_html
 from windtunnel.report.sections import price
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.report.terminal import print_report
+from windtunnel.results.folder import Results
+from windtunnel.results.record import ScaleRecord
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +49,23 @@ def test_the_terminal_says_source_and_assumptions(analysis: Analysis) -> None:
     assert "metered energy: Intel DCM, GroupBD, 4 hosts" in text
     assert "Assumed: 3 years at 100 % utilisation, electricity 0.13 USD/kWh, PUE 1." in text
     assert "49,000 USD" in text
+
+
+def test_a_scale_model_has_changes_of_costs_and_no_costs(tmp_path: Path) -> None:
+    full = powered(tmp_path, samples=steady(800.0), source=METERED)
+    study = full.study.model_copy(update={"scale": ScaleRecord(rate=0.1, data=0.1)})
+    shown = analyse(Results(full.path, study, full.trials))
+    section = price.section(shown)
+    assert section is not None
+
+    assert MODEL_COSTS in section.said
+    captions = [table.caption for table in section.tables]
+    assert not any(caption.startswith("Cost of the work") for caption in captions)
+    assert any(caption.startswith("Change of price/performance") for caption in captions)
+    assert "USD per TB" not in json.dumps(to_json(shown)).replace('"unit": "USD per TB/h"', "")
+    assert section.data["figures"] == []
+    for effect in section.data["effects"]:
+        assert math.isnan(effect["mean"]) and math.isfinite(effect["relative"])
 
 
 @pytest.mark.parametrize("trials", [2, 6])

@@ -105,7 +105,7 @@ def model_scale(p: Pairing) -> Iterator[Refusal]:
     if any(side.results.study.scale is None for side in (p.a, p.b)):
         return
     said = [
-        f"{name} {ours or 'not recorded'} against {theirs or 'not recorded'}"
+        f"{name} {ours} against {theirs}"
         for name, ours, theirs in zip(
             SCALE_FACTS, _scale_facts(p.a), _scale_facts(p.b), strict=True
         )
@@ -258,7 +258,7 @@ def _scale_facts(side: Side) -> tuple[str, ...]:
     return (
         f"{study.scale.rate:.4g}",
         f"{study.scale.data:.4g}",
-        "" if gain is None else f"{gain:g}",
+        "that of its threads" if gain is None else f"{gain:g}",  # see ScaleRecord
         parts or "none",
     )
 

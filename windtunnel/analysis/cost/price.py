@@ -14,8 +14,9 @@ then summarised like any metric, so its interval includes the spread of time and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from windtunnel.analysis.bottleneck.physical_limits import number
@@ -58,9 +59,17 @@ class ClusterPrice:
     refused: str = ""
 
 
+MODEL_COSTS = (
+    "the price is that of the full size and the time that of the model: only changes of costs are "
+    "given"
+)
+
+
 @dataclass(frozen=True)
 class Prices:
     """Prices of all treatments, and the figures computed from them.
+
+    Of a scale model, only the relative values of ``effects`` are given.
 
     ``kind`` is the kind of energy in them; ``notes`` state what they do not cover.
     """
@@ -106,7 +115,23 @@ def prices(analysis: Analysis) -> Prices | None:
                 key = (trial.treatment.id, trial.workload, TOTAL, name)
                 table.setdefault(key, Sample(unit, [])).values.append(value)
         notes += _energy_notes(analysis.tariff, currency, kind)
-    return Prices(found, currency, kind, cells(table), effects(study, table), notes, table)
+    changes = effects(study, table)
+    if study.scale is not None and table:
+        changes, table = [_relative(effect) for effect in changes], {}
+        notes.append(MODEL_COSTS)
+    return Prices(found, currency, kind, cells(table), changes, notes, table)
+
+
+def _relative(effect: Effect) -> Effect:
+    """The effect without its absolute values."""
+    return replace(
+        effect,
+        mean=math.nan,
+        mean_baseline=math.nan,
+        absolute=math.nan,
+        absolute_ci_low=None,
+        absolute_ci_high=None,
+    )
 
 
 def cluster_price(treatment: str, cluster: Cluster | None) -> ClusterPrice:
