@@ -48,14 +48,17 @@ def answer(rows: Sequence[Prediction]) -> str:
 def finding_line(r: Prediction) -> str:
     """A missed promise although all groups match, with these groups."""
     return (
-        f"{label(r)}: error x{r.error:.2f}, although these groups match: "
-        f"{', '.join(g.name for g in r.groups)}"
+        f"{r.model}, {r.phase} at {r.factor} {r.level}: error x{r.error:.2f}, although these "
+        f"groups match: {', '.join(g.name for g in r.groups)}"
     )
 
 
-def label(r: Prediction) -> str:
-    """Model, phase and level of a prediction."""
-    return f"{r.model}, {r.phase} at {r.factor} {r.level}"
+def label(r: Prediction, rows: Sequence[Prediction]) -> str:
+    """Phase and level of a prediction; model and workload if ``rows`` has several."""
+    parts = [
+        name for name in ("model", "workload") if len({getattr(row, name) for row in rows}) > 1
+    ]
+    return ", ".join([*(getattr(r, name) for name in parts), r.phase, f"{r.factor} {r.level}"])
 
 
 def finding_lines(rows: Sequence[Prediction]) -> list[str]:
@@ -67,7 +70,7 @@ def table(rows: Sequence[Prediction]) -> Table:
     """One row per model, factor, level and phase; ratios are level / baseline."""
     cells = [
         (
-            f"{r.model}, {r.workload} {r.phase}, {r.factor} {r.level}",
+            label(r, rows),
             f"{r.verdict} (n = {r.n})" if r.verdict == "not decided" else r.verdict,
             _number(r.reference, r.reference_interval),
             _number(r.ratio, r.interval),

@@ -9,7 +9,7 @@ from windtunnel.analysis.subjects.validation import RULE, Prediction
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.charts.forest import Change
 from windtunnel.report.page import Chart, Part, Remark, forest_chart, page
-from windtunnel.report.validation import answer, finding_line, table
+from windtunnel.report.validation import answer, finding_line, label, table
 
 ROWS_DRAWN = 24
 _CAPTION = (
@@ -60,15 +60,9 @@ def _incomplete(name: str) -> Remark:
 def _chart(rows: Sequence[Prediction]) -> Chart:
     """The errors with intervals; the largest first."""
     largest = sorted(rows, key=lambda row: -abs(row.error - 1))[:ROWS_DRAWN]
-    several = len({row.workload for row in rows}) > 1
-    drawn = [(_label(row, several), _error(row)) for row in largest]
+    drawn = [(label(row, rows), _error(row)) for row in largest]
     said = [f"{name}: x{row.error:.2f}" for (name, _), row in zip(drawn, largest, strict=True)]
     return forest_chart(drawn, title="error of the model's ratio", words=said, caption=_CAPTION)
-
-
-def _label(row: Prediction, several: bool) -> str:
-    own = [row.workload] if several else []
-    return ", ".join([*own, row.phase, f"{row.factor} {row.level}"])
 
 
 def _error(row: Prediction) -> Change:

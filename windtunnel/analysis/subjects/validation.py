@@ -31,8 +31,9 @@ Verdict = Literal[
 LIMITS: dict[SimilarityState, float] = {"match": 0.10, "near": 0.30}
 RULE = (
     "All groups that bear on factor and phase match: the model's ratio is promised within 10 %; "
-    "the worst is near: within 30 %; one is broken or unknown: direction only. Kept and missed: "
-    "the whole interval of the error is within or beyond the promise; likely: its estimate is."
+    "the worst is near: within 30 %; one is broken or unknown: direction only. A promise is kept "
+    "or missed if the whole interval of the error is within or beyond it, and likely kept or "
+    "likely missed if only the estimate is."
 )
 _ALWAYS = ("start-up, fraction of task time", "waves of maps")
 _SORTING = ("spills per map", "reducer data : buffer")

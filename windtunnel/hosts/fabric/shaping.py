@@ -18,8 +18,8 @@ USUAL_MTU = 1500
 _TOP, _ROOT, _BELOW_TBF, _DELAY = 0xFFFFFFFF, 0x10000, 0x10001, 0x20000  # root, 1:, 1:1, 2:
 _QUEUE_S = 0.05  # a full queue delays a packet by this time, as the man page of 'tc' suggests
 # But a queue holds this number of full frames, because they do not shrink with the rate: at
-# 781 kB/s with frames of 9,000 bytes, 50 ms are four frames. Six hosts that copied from each other lost
-# thousands of segments, and single transfers paused for minutes (docs/decisions/0038).
+# 781 kB/s with frames of 9,000 bytes, 50 ms are four frames. Six hosts that copied from each
+# other lost thousands of segments, and transfers paused for minutes (docs/decisions/0038).
 _QUEUE_FRAMES = 64
 # The burst keeps tokens that arrive while a timer is late or this machine pauses (steal time): with
 # a third of the time stolen, 20 ms gave 0.74 to 0.92 of the rate, 100 ms gave 0.93 to 0.956.
