@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.dfsio import flipped
 from windtunnel.cluster import Located, validate
 from windtunnel.engines.deployment import JobRun
@@ -46,9 +44,8 @@ def test_its_phases_are_verified_and_what_is_wrong_is_caught(
     metrics = execution.runs["read"].phase.metrics
     assert metrics["moved"].value == 3_000_000
     assert metrics["aggregate_throughput"].value < metrics["throughput_per_task"].value
-    assert metrics["mean_task_rate"].value == pytest.approx(
-        metrics["throughput_per_task"].value, rel=0.9
-    )
+    # the arithmetic mean of two rates against their harmonic mean; TestDFSIO rounds both to floats
+    assert metrics["mean_task_rate"].value >= metrics["throughput_per_task"].value * (1 - 1e-6)
 
     folder = "/windtunnel/dfsio/dfsio/io_data"
     spoilt = tmp_path / "test_io_1"
