@@ -9,8 +9,9 @@ table splits the way of each role by the messages in the logs of its daemons:
 - "to service": from there until it serves or is registered with its master;
 - "CPU": CPU seconds until the cluster is ready, and those of them of the JIT compiler.
 
-Formatted files are kept after the first start (docs/decisions/0036); the second block starts the
-same cluster with a format each time, in turns with the first.
+Formatted files and the key pair of the ResourceManager are kept after the first start
+(docs/decisions/0036, 0039); the other blocks start the same cluster in turns with the first, with
+a new key, and with a format and a new key.
 """
 
 from __future__ import annotations
@@ -117,15 +118,23 @@ def measure(
 def main() -> None:
     """Deploy the cluster several times and print the medians."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    plain = hadoop_daemons.restore
+    restore, use_key = hadoop_daemons.restore, hadoop_daemons.use_key
 
     def keep() -> None:
-        hadoop_daemons.restore = plain
+        hadoop_daemons.restore, hadoop_daemons.use_key = restore, use_key
+
+    def generate() -> None:
+        hadoop_daemons.restore, hadoop_daemons.use_key = restore, lambda *_: ()
 
     def format_each_time() -> None:
-        hadoop_daemons.restore = lambda host, kept: False
+        hadoop_daemons.restore, hadoop_daemons.use_key = lambda *_: False, lambda *_: ()
 
-    totals, steps = measure(times, {"kept files": keep, "with a format": format_each_time})
+    variants = {
+        "kept files and key": keep,
+        "a new key": generate,
+        "a format and a new key": format_each_time,
+    }
+    totals, steps = measure(times, variants)
     for name, rows in totals.items():
         print(f"-- {name}, {times} starts")
         for label in ("workers", "ready", "resident", "CPU", "down"):
@@ -133,7 +142,7 @@ def main() -> None:
             low, high = min(values), max(values)
             middle = statistics.median(values)
             print(f"{label:9} median {middle:6.2f} {unit}  ({low:.2f} to {high:.2f})")
-    print("-- kept files, medians in s".ljust(28) + "".join(f"{c:>12}" for c in COLUMNS))
+    print("-- kept files and key, s".ljust(28) + "".join(f"{c:>12}" for c in COLUMNS))
     for role, steps_of_role in steps.items():
         cells = [[row[c] for row in steps_of_role if c in row] for c in COLUMNS]
         middles = [f"{statistics.median(cell):12.2f}" if cell else " " * 11 + "-" for cell in cells]

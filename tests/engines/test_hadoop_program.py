@@ -13,7 +13,8 @@ import pytest
 from tests.support.mock import job_run
 from tools import build_engine_jar
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.hadoop.program import OWN_JAR, as_one, run_own_job, run_program
+from windtunnel.engines.hadoop.program import as_one, run_own_job, run_program
+from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Metric
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.engines.hadoop.formatted import keep, kept_file, restore
+from windtunnel.engines.hadoop.key_pair import keep_key, use_key
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
+from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.engines.hadoop.status import Masters
 from windtunnel.engines.running import Running, tail
 from windtunnel.errors import DeploymentError
@@ -132,13 +134,18 @@ class Daemons(Running):
     def _spawn(self, host: Host, role: str, *args: str, suffix: str = "") -> None:
         software = self.layout.software
         name = f"{role}@{host.name}{suffix}"
+        classpath = [host.root / "conf", self.shared / "web"]
+        options: tuple[str, ...] = (f"-Dproc_{role}",)
+        if role == "resourcemanager":
+            classpath.append(OWN_JAR)
+            options += use_key(host, software, self.layout.properties(host))
         argv = software.command(
             MAIN_CLASS[role],
             *args,
             heap_mb=HEAP_MB[role],
             hosts_file=self.hosts_file,
-            classpath=[host.root / "conf", self.shared / "web"],
-            options=(f"-Dproc_{role}",),
+            classpath=classpath,
+            options=options,
             binding=self.layout.binding(host.address),
         )
         home = software.java.parent.parent
@@ -214,6 +221,9 @@ class Daemons(Running):
                 notify(", ".join(missing))
             if missing:
                 time.sleep(0.2)
+        for placement in self.layout.placements:
+            if "resourcemanager" in placement.roles:
+                keep_key(placement.host)
 
     def _missing(self, fresh: Mapping[str, float]) -> list[str]:
         placed = [p for p in self.layout.placements if p.host.name not in self.out]

@@ -22,7 +22,7 @@ import psutil
 from windtunnel.cluster.settings import default_of
 from windtunnel.engines.hadoop.daemons import LOG4J, Daemons
 from windtunnel.engines.hadoop.layout import Layout, Placement
-from windtunnel.engines.hadoop.program import OWN_JAR
+from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.engines.running import Running, tail
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host, ProcessSpec

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windtunnel.engines.deployment import JobRun
+from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Metric, Phase
@@ -17,7 +18,6 @@ from windtunnel.results.record import Metric, Phase
 if TYPE_CHECKING:
     from windtunnel.engines.engine import HadoopCluster
 
-OWN_JAR = Path(__file__).with_name("windtunnel-hadoop.jar")
 _JOB_ID = re.compile(r"\bjob_\d+_\d+\b")
 _HEAP_MB = 512
 

@@ -34,7 +34,7 @@ def ensure_properties(java: Java, folder: Path) -> Path | None:
 
     The file is for ``-Djava.security.properties``, which extends the runtime's own properties.
     """
-    text = "".join(f"{key}=SUN\n" for key in _missing(java.home))
+    text = _without_missing(java.home)
     if not text:
         return None
     target = folder / f"security-{hashlib.sha256(text.encode()).hexdigest()[:16]}.properties"
@@ -43,11 +43,36 @@ def ensure_properties(java: Java, folder: Path) -> Path | None:
     return target
 
 
+def with_provider(home: Path, provider: str) -> str | None:
+    """Security properties that add a provider (its class) as the last one of a Java runtime.
+
+    They replace :func:`ensure_properties`, because a JVM reads only one file. None if the runtime's
+    list of providers is not known.
+    """
+    try:
+        entries = _ENTRY.findall(_java_security(home))
+    except OSError:
+        return None
+    if not entries:
+        return None
+    # Java reads the list up to the first number that is missing
+    return f"{_without_missing(home)}security.provider.{len(entries) + 1}={provider}\n"
+
+
+def _without_missing(home: Path) -> str:
+    """The list entries that replace the providers that the runtime does not have."""
+    return "".join(f"{key}=SUN\n" for key in _missing(home))
+
+
+def _java_security(home: Path) -> str:
+    return (home / "conf" / "security" / "java.security").read_text()
+
+
 def _missing(home: Path) -> list[str]:
     """Keys of the providers whose module the runtime does not have."""
     try:
         release = (home / "release").read_text()
-        security = (home / "conf" / "security" / "java.security").read_text()
+        security = _java_security(home)
     except OSError:
         return []  # another directory layout: Java's own list stays
     listed = re.search(r'^MODULES="([^"]*)"', release, re.MULTILINE)

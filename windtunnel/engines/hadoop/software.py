@@ -16,6 +16,9 @@ OPENS = tuple(
     for package in ("java.lang", "java.util", "sun.nio.ch")
 )
 
+# Windtunnel's own classes for Hadoop's JVMs, built from the sources in ``java``.
+OWN_JAR = Path(__file__).with_name("windtunnel-hadoop.jar")
+
 # C1 only and the serial collector: suitable for daemons and clients, which mostly wait.
 JVM_OPTIONS = ("-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
