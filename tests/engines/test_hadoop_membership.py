@@ -25,11 +25,11 @@ class Cluster:
         self.state = "In Service"
         self.missing = 0
         self.held = {"/a/one": 3, "/a/b/two": 1}
-        host = SimpleNamespace(name="worker-3", address="10.9.0.5")
-        self.worker = host
-        placement = SimpleNamespace(host=host, roles=["datanode", "nodemanager"])
-        self.layout = SimpleNamespace(placements=[placement])
-        self.host = host
+        hosts = [SimpleNamespace(name=f"worker-{n}", address=f"10.9.0.{n + 2}") for n in (1, 2, 3)]
+        self.worker = self.host = hosts[2]
+        roles = ["datanode", "nodemanager"]
+        placements = [SimpleNamespace(host=host, roles=roles) for host in hosts]
+        self.layout = SimpleNamespace(placements=placements)
         self.masters = self
 
     # what Membership asks of the daemons
@@ -93,7 +93,7 @@ def membership(cluster: Cluster) -> Membership:
 
 
 def test_out_is_decommissioned_first_and_stopped_last(cluster: Cluster) -> None:
-    membership(cluster).take_out([cluster.worker], 2)
+    membership(cluster).take_out([cluster.worker])
 
     assert cluster.events == [
         "release nodemanager@worker-3",
@@ -108,7 +108,7 @@ def test_out_is_decommissioned_first_and_stopped_last(cluster: Cluster) -> None:
 
 def test_back_gets_the_copies_back(cluster: Cluster) -> None:
     members = membership(cluster)
-    members.take_out([cluster.worker], 2)
+    members.take_out([cluster.worker])
     del cluster.events[:]
     waited: list[dict[str, float]] = []
     members.bring_back([cluster.worker], waited.append)
@@ -123,13 +123,30 @@ def test_back_gets_the_copies_back(cluster: Cluster) -> None:
     assert (cluster.folder / "dfs.exclude").read_text() == ""
 
 
+def test_files_keep_as_many_copies_as_there_are_datanodes(cluster: Cluster) -> None:
+    members = membership(cluster)
+    two = [placement.host for placement in cluster.layout.placements[1:]]
+    cluster.held = {"/a/three": 3, "/a/two": 2}
+    cluster.state = "Decommissioned"
+    cluster.run = lambda *words: None  # type: ignore[method-assign]
+    cluster.out = {"worker-2"}
+    members.take_out(two[1:])
+    assert cluster.held == {"/a/three": 1, "/a/two": 1}
+
+    cluster.out = {"worker-2", "worker-3"}
+    members.bring_back(two[:1], lambda started: None)
+    assert cluster.held == {"/a/three": 2, "/a/two": 2}, "one worker is still out"
+    members.bring_back(two[1:], lambda started: None)
+    assert cluster.held == {"/a/three": 3, "/a/two": 2}
+
+
 def test_a_decommission_without_end_is_given_up(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_LIMIT_S", 0.0)
     monkeypatch.setattr(cluster, "run", lambda *words: None)
     with pytest.raises(DeploymentError, match="0 s waiting for the decommission of worker-3"):
-        membership(cluster).take_out([cluster.worker], 2)
+        membership(cluster).take_out([cluster.worker])
 
 
 def test_lost_blocks_are_said(cluster: Cluster) -> None:

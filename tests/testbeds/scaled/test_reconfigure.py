@@ -249,7 +249,7 @@ def test_engines_start_anew_where_what_they_were_sized_by_differs(
 def test_workers_go_out_and_come_back(deployment: Model) -> None:
     lines = change(deployment, hosts__worker__count=2, storage__replication=2)
     worker = deployment.virtual["worker-3"]
-    assert calls(deployment.membership) == [("take_out", [worker], 2)]
+    assert calls(deployment.membership) == [("take_out", [worker])]
     assert lines[0] == "out of service: worker-3"
     assert not fresh(deployment), "those that stay are left alone"
 

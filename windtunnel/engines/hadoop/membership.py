@@ -59,11 +59,11 @@ class Membership:
             "dfs.namenode.decommission.interval": "1s",
         }
 
-    def take_out(self, hosts: Sequence[Host], replication: int) -> None:
+    def take_out(self, hosts: Sequence[Host]) -> None:
         """Decommission the workers of some hosts and stop them.
 
-        The replication factor of each file is lowered to at most ``replication``: with more
-        replicas than hosts the decommission would not end. :meth:`bring_back` restores it.
+        The replication factor of each file is lowered to at most the number of DataNodes that
+        remain: with more replicas the decommission would not end. :meth:`bring_back` restores it.
 
         Raises
         ------
@@ -76,8 +76,8 @@ class Membership:
         self._refresh("hdfs", "yarn")
         # after the refresh: before it, HDFS could delete any replica of an over-replicated file
         for path, replicas in list(_replications(self._files, "/")):
-            if replicas > replication:
-                self._files.set_replication(path, replication)
+            if replicas > self._datanodes():
+                self._files.set_replication(path, self._datanodes())
                 self._lowered.setdefault(path, replicas)
         self._wait(lambda: self._left_hdfs(names), f"the decommission of {', '.join(names)}")
         self._wait(lambda: self._left_yarn(names), f"{', '.join(names)} leaving YARN")
@@ -95,11 +95,16 @@ class Membership:
         self._refresh("hdfs", "yarn")
         names = [f"{role}@{host.name}" for host in hosts for role in ROLES.workers(HADOOP)]
         ready(self._daemons.restart_all([n for n in names if self._daemons.plays(n)]))
-        if not self._daemons.out:
-            for path, replicas in self._lowered.items():
-                self._files.set_replication(path, replicas)
-            self._lowered.clear()
-            self.wait_replicated()
+        most = self._datanodes()
+        for path, replicas in self._lowered.items():
+            self._files.set_replication(path, min(replicas, most))
+        self._lowered = {path: n for path, n in self._lowered.items() if n > most}
+        self.wait_replicated()
+
+    def _datanodes(self) -> int:
+        """Number of DataNodes in service."""
+        placed = self._daemons.layout.placements
+        return sum("datanode" in p.roles and p.host.name not in self._daemons.out for p in placed)
 
     def wait_replicated(self) -> None:
         """Wait until all blocks are fully replicated. Raises DeploymentError if one has none."""

@@ -64,7 +64,7 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, notify: Notify) 
     deployment.cluster, deployment.model = cluster, model
     if going:
         with deployment.unshaped():
-            deployment.membership.take_out(going, model.replication)
+            deployment.membership.take_out(going)
         done.append(f"out of service: {_names(going)}")
     new = _new_layout(deployment, model, plan)
     done += _settle(deployment, new, leaving, [host.name for host in coming], notify)
