@@ -149,3 +149,36 @@ def test_a_client_that_copies_files_has_caches_and_no_tasks() -> None:
 
     assert len(names) == 2
     assert all(name.startswith("data that the cache can hold") for name in names)
+
+
+SLOTS = "slots in use, mean over all waves of maps"
+REDUCES = "reduce tasks of the busiest worker : mean"
+
+
+def test_a_last_wave_that_is_not_full_leaves_slots_idle() -> None:
+    # 233 waves at full size are 1.09 in the model: the second has a tenth of the slots
+    found = groups(Scale(rate=1 / 10, data=1 / 10, combine=Combine(waves=213)))[SLOTS]
+
+    assert found.full == pytest.approx(1, rel=0.01)
+    assert found.model == pytest.approx(1.09 / 2, rel=0.01)
+    assert found.state == "broken"
+    assert "fills all waves" in found.says
+
+
+@given(st.integers(1, 200), st.floats(0.01, 1.0))
+def test_the_busiest_worker_has_at_least_the_mean(reduces: int, fraction: float) -> None:
+    scale = Scale(rate=1 / 10, data=1 / 10)
+    load = Load("terasort", TB, TB / 10, reduces=reduces, task_fraction=fraction)
+    (found,) = (g for g in similarity(known(), scale, [load]) if g.name == REDUCES)
+
+    assert found.full is not None and 1 <= found.full <= max(4, 4 / reduces)
+    assert found.model is not None and found.model >= 1
+
+
+def test_reduce_tasks_that_are_no_multiple_of_the_workers_are_named() -> None:
+    load = Load("terasort", TB, TB / 10, reduces=96, task_fraction=5 / 96)
+    scale = Scale(rate=1 / 10, data=1 / 10)
+    (found,) = (g for g in similarity(known(), scale, [load]) if g.name == REDUCES)
+
+    assert (found.full, found.model, found.state) == (1, 1.6, "broken")
+    assert "multiple of the number of workers" in found.says

@@ -35,8 +35,16 @@ RULE = (
     "or missed if the whole interval of the error is within or beyond it, and likely kept or "
     "likely missed if only the estimate is."
 )
-_ALWAYS = ("start-up, fraction of task time", "waves of maps")
-_SORTING = ("spills per map", "reducer data : buffer")
+_ALWAYS = (
+    "start-up, fraction of task time",
+    "waves of maps",
+    "slots in use, mean over all waves of maps",
+)
+_SORTING = (
+    "spills per map",
+    "reducer data : buffer",
+    "reduce tasks of the busiest worker : mean",
+)
 _CACHES = tuple(
     f"data that the cache can hold, {when}" for when in ("tasks running", "between jobs")
 )

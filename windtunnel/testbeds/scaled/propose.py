@@ -31,14 +31,8 @@ from windtunnel.testbeds.scaled.scale_model import (
     WORKER_BYTES,
 )
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
-from windtunnel.testbeds.scaled.similarity import (
-    JVM_START_S,
-    WARM_START_S,
-    Size,
-    busiest_s,
-    similarity,
-    sizes,
-)
+from windtunnel.testbeds.scaled.similarity import similarity
+from windtunnel.testbeds.scaled.sizes import JVM_START_S, WARM_START_S, Size, busiest_s, sizes
 from windtunnel.testbeds.scaled.tasks import MIB, number, tasks_of
 
 MEMORY_AT_MOST = 0.85  # of the memory that is available

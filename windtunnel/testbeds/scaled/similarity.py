@@ -9,161 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import psutil
 
 from windtunnel.cluster import Cluster
-from windtunnel.hosts.fabric.plan import FabricPlan, HostPlan
 from windtunnel.results.record import SimilarityGroup, SimilarityState
-from windtunnel.testbeds.base import Load, PhaseLoad
-from windtunnel.testbeds.scaled.combine import combined
-from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
-from windtunnel.testbeds.scaled.scale_model import daemon_bytes, scaled, waiting_bytes
-from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
-from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number, tasks_of
+from windtunnel.testbeds.base import Load
+from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.sizes import Size, sizes, wave_s
+from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number
 
-_LEAST_FREE_CORES = 0.25  # of a machine whose cores the quotas of the model use up
 MATCH, NEAR = 0.10, 0.30
-# CPU seconds from the launch of the container of a task to its first record, on a separate core:
-# about two, measured on a machine with two cores and Java 17 (docs/decisions/0010).
-JVM_START_S = 2.0
-# If a waiting JVM runs the container (docs/decisions/0032): the median of task_start was 0.27 to
-# 0.32 of that of stock starts (TeraGen, TeraSort, TeraValidate of 64 MB on `local`, one run each).
-WARM_START_S = 0.6
-# CPU time per byte that a task moves: a TeraSort of 667 MB with Snappy took 83 CPU s without the
-# start-up of its tasks, and moves four bytes per byte of data. At full size, the Cisco study has
-# 109 ns per byte with start-up. It is an estimate for fractions and plans, never a result.
-CPU_S_PER_BYTE = 120e-9 / 4
-
-
-@dataclass(frozen=True)
-class Size:
-    """The full size or the model in numbers: the sums over the hosts with data or tasks.
-
-    ``rate`` is 1 at full size; a core of the description is ``rate`` cores of the machine.
-    ``waiting_bytes`` is the memory of the waiting JVMs of a worker.
-    """
-
-    cluster: Cluster
-    fabric: FabricPlan
-    tasks: Tasks
-    rate: float
-    waiting_bytes: int = 0
-
-    @property
-    def hosts(self) -> list[HostPlan]:
-        """The hosts with data or tasks."""
-        return [host for host in self.fabric.hosts if host.cpu_cores is not None]
-
-    @property
-    def cores(self) -> float:
-        """CPU of these hosts, in cores of the machine."""
-        return sum(host.cpu_cores or 0.0 for host in self.hosts)
-
-    @property
-    def nic(self) -> float:
-        """NIC rates of these hosts, bytes/s in one direction."""
-        return sum(host.nic_bytes_s or 0.0 for host in self.hosts)
-
-    def disk(self, way: str) -> float:
-        """Disk rates of these hosts within controller limits, bytes/s; ``way`` is read or write."""
-        total = 0.0
-        for host in self.hosts:
-            rates = [getattr(disk, f"{way}_bytes_s") or 0.0 for disk in host.disks]
-            total += min(sum(rates), host.controller_bytes_s or math.inf)
-        return total
-
-    @property
-    def disks(self) -> int:
-        """Number of disks of these hosts."""
-        return sum(len(host.disks) for host in self.hosts)
-
-    @property
-    def workers(self) -> int:
-        """Number of nodes that run tasks."""
-        return len(self.cluster.nodes_with("nodemanager"))
-
-    @property
-    def slots(self) -> int:
-        """Number of map containers of all nodes."""
-        return self.tasks.slots * self.workers
-
-    def cache(self, *, busy: bool) -> float:
-        """Memory available to the page cache, in bytes, with all slots ``busy`` or none."""
-        memory = sum(host.memory_bytes or 0 for host in self.hosts)
-        names = {host.name for host in self.hosts}
-        own = sum(daemon_bytes(n.roles) for n in self.cluster.nodes() if n.host in names)
-        containers = self.slots * self.tasks.map_mib * MIB if busy else 0
-        waiting = self.workers * self.waiting_bytes
-        return max(0.0, memory - own - containers - waiting)
-
-    @property
-    def oversubscription(self) -> float:
-        """The NIC rates behind the tightest uplink, divided by its rate; 1 without uplinks."""
-        found = [1.0]
-        for rack in self.fabric.racks:
-            behind = sum(h.nic_bytes_s or 0.0 for h in self.fabric.hosts if h.rack == rack.name)
-            if rack.uplink_bytes_s and len(self.fabric.racks) > 1:
-                found.append(behind / rack.uplink_bytes_s)
-        return max(found)
-
-    def task_s(self) -> float:
-        """Seconds of a task that streams one block with all slots busy, limited by disk or CPU."""
-        block, each = self.tasks.block_bytes, self.slots
-        disk = block * each / self.disk("read") if self.disk("read") else 0.0
-        cpu = 2 * block * CPU_S_PER_BYTE  # in and out
-        return max(disk, cpu * max(self.per_core, 1.0 / self.rate_of_task))
-
-    def start_s(self, tasks: int | None = None) -> float:
-        """Seconds to start a task if all slots (or fewer ``tasks``) start together.
-
-        A model may use waiting JVMs, whose start is outside the CPU quotas; at full size JVMs
-        always start with their tasks.
-        """
-        at_once = min(self.slots, tasks or self.slots)
-        if self.rate < 1.0 and self.cluster.software.task_start == "warm":
-            return WARM_START_S * max(at_once / self.free_cores, 1.0)
-        return JVM_START_S * max(at_once / self.cores, 1.0 / self.rate_of_task)
-
-    @property
-    def free_cores(self) -> float:
-        """Cores of this machine that the quotas of the model leave."""
-        return max((psutil.cpu_count() or 1) - self.cores, _LEAST_FREE_CORES)
-
-    @property
-    def per_core(self) -> float:
-        """Number of slots per core of the machine."""
-        return self.slots / self.cores
-
-    @property
-    def rate_of_task(self) -> float:
-        """Cores of the machine that a single task can use: one, or the quota of its host."""
-        return min(1.0, self.cores / len(self.hosts))
-
-
-def busiest_s(phase: PhaseLoad, size: Size) -> float:
-    """Seconds of the resource that a phase uses longest, with all data."""
-    return max(
-        phase.read_bytes / size.disk("read"),
-        phase.write_bytes / size.disk("write"),
-        phase.network_bytes / size.nic,
-        (phase.read_bytes + phase.write_bytes) * CPU_S_PER_BYTE / size.cores,
-    )
-
-
-def wave_s(load: Load, size: Size, data: float, writers: int) -> float:
-    """Seconds of a writer: the time of the first phase at its busiest resource, per wave."""
-    waves = math.ceil(writers / size.slots)
-    return busiest_s(load.phases[0], size) * data / load.data_bytes / waves
-
-
-def sizes(cluster: Cluster, scale: Scale) -> tuple[Size, Size]:
-    """The full size and its model; raises NotRealisableError if a required value is unknown."""
-    full = Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
-    tasks, fewer = tasks_of(scaled(cluster, scale)), combined(cluster, scale.combine)
-    waiting = waiting_bytes(fewer, scale)
-    return full, Size(fewer, fabric_plan(cluster, scale), tasks, scale.rate, waiting)
 
 
 def similarity(cluster: Cluster, scale: Scale, loads: Sequence[Load]) -> list[SimilarityGroup]:
@@ -291,8 +145,25 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
         less="fewer waves: hosts can be idle, and the effect of the last wave is larger",
         workload=load.workload,
     )
+    yield _group(
+        "slots in use, mean over all waves of maps",
+        [number / math.ceil(number) for number in waves(load, full, model)],
+        more="the last wave of maps uses more of the slots than at full size",
+        less="the last wave of maps leaves more slots idle than at full size: choose a number of "
+        "maps that fills all waves",
+        workload=load.workload,
+        unit="share",
+    )
     if load.writers:
         return
+    yield _group(
+        "reduce tasks of the busiest worker : mean",
+        imbalance(load, full, model),
+        more="some workers run more reduce tasks than others, and the job waits for them: choose "
+        "a multiple of the number of workers",
+        less="reduce tasks are spread more equally over the workers than at full size",
+        workload=load.workload,
+    )
     yield _group(
         "spills per map",
         [_spills(size.tasks, data) for size, data in pair],
@@ -300,20 +171,33 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
         less="maps spill and merge less often: too little disk traffic",
         workload=load.workload,
     )
-    given = [
-        reduces or number(size.cluster, "mapreduce.job.reduces", 1)
-        for (size, _), reduces in zip(pair, counts(load.reduces, load), strict=True)
-    ]
     yield _group(
         "reducer data : buffer",
         [
             data / reduces / size.tasks.reduce_buffer if reduces else None
-            for (size, data), reduces in zip(pair, given, strict=True)
+            for (size, data), reduces in zip(pair, reduces_of(load, full, model), strict=True)
         ],
         more="reducers write more of the shuffle to disk than at full size",
         less="reducers keep more of the shuffle in memory: too little disk traffic",
         workload=load.workload,
     )
+
+
+def reduces_of(load: Load, full: Size, model: Size) -> tuple[int, int]:
+    """The reduce tasks of a workload, at full size and in the model."""
+    given = zip((full, model), counts(load.reduces, load), strict=True)
+    found = [n or int(number(size.cluster, "mapreduce.job.reduces", 1)) for size, n in given]
+    return found[0], found[1]
+
+
+def imbalance(load: Load, full: Size, model: Size) -> Sequence[float | None]:
+    """Reduce tasks of the worker with most of them, divided by their mean over the workers."""
+    return [
+        math.ceil(reduces / size.workers) * size.workers / reduces
+        if reduces and size.workers
+        else None
+        for size, reduces in zip((full, model), reduces_of(load, full, model), strict=True)
+    ]
 
 
 def counts(tasks: int | None, load: Load) -> tuple[int | None, int | None]:
