@@ -134,6 +134,26 @@ def test_a_broken_rule_is_said(tmp_path: Path, rule: str, plan: dict[str, Any]):
         assert rule not in raised(results(tmp_path / "kept"))
 
 
+@pytest.mark.parametrize(
+    ("other", "severity", "words"),
+    [
+        ({"windtunnel_commit": "b" * 40}, "caution", "only Windtunnel itself changed"),
+        ({"python": "3.12.1"}, "serious", "(machine.python: 3.11.7 / 3.12.1)"),
+    ],
+)
+def test_the_change_between_trials_is_named(
+    tmp_path: Path, other: dict[str, str], severity: str, words: str
+):
+    found = results(tmp_path, edit=first_only(lambda t: {"provenance": "beef"}))
+    facts = {"python": "3.11.7", "windtunnel_commit": "a" * 40}
+    for name, machine in (("beef", facts), ("cafe", facts | other)):
+        stored = json.dumps({"machine": machine})
+        (found.path / "provenance" / f"{name}.json").write_text(stored)
+
+    assert words in said(found, "settings-changed")[0]
+    assert raised(found)["settings-changed"] == severity
+
+
 def test_unverified_output_is_said(tmp_path: Path):
     def edit(trial: Trial) -> Trial:
         return trial.model_copy(update={"verdict": trial.verdict.model_copy(update={"checks": []})})

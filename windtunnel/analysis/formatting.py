@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
+from typing import Any
 
 _SCALES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -78,6 +81,18 @@ def listed(names: list[str], limit: int = 4) -> str:
     if len(names) <= limit:
         return ", ".join(names)
     return f"{', '.join(names[:limit])} and {len(names) - limit} more"
+
+
+def flat(data: Any, path: str = "") -> dict[str, str]:
+    """Nested data as path -> text, without null and empty values."""
+    if isinstance(data, Mapping):
+        rows: dict[str, str] = {}
+        for key, value in data.items():
+            rows |= flat(value, f"{path}.{key}" if path else str(key))
+        return rows
+    if data is None or data == [] or data == "":
+        return {}
+    return {path: data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}
 
 
 def plural(count: int, noun: str) -> str:

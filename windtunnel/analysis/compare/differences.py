@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from windtunnel.analysis.compare.cell_pairs import Matched, Side
+from windtunnel.analysis.formatting import flat
 from windtunnel.cluster.quantity import QuantityError, parse_bytes
 from windtunnel.results.record import Trial
 
@@ -117,18 +117,6 @@ def effective(side: Side, m: Matched, treatment: str) -> tuple[dict[str, str], d
     for key in WORKED_OUT:
         settings |= flat({key: software.pop(key, None)})
     return flat(software) | {f"jar {k}": v for k, v in jars.items()}, settings
-
-
-def flat(data: Any, path: str = "") -> dict[str, str]:
-    """Nested data as path -> text, without null and empty values."""
-    if isinstance(data, Mapping):
-        rows: dict[str, str] = {}
-        for key, value in data.items():
-            rows |= flat(value, f"{path}.{key}" if path else str(key))
-        return rows
-    if data is None or data == [] or data == "":
-        return {}
-    return {path: data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}
 
 
 def _study(a: Side, b: Side) -> list[Difference]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
 import numpy as np
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning, slot
-from windtunnel.analysis.formatting import listed, percent, plural
+from windtunnel.analysis.formatting import flat, listed, percent, plural
 from windtunnel.analysis.observations import total_elapsed
 from windtunnel.analysis.statistics.summary import two_sided_p
 from windtunnel.results.record import Trial
@@ -25,6 +25,8 @@ LOAD_MARGIN = 1.0
 """Number of runnable processes above the typical load that is always accepted."""
 SATURATED = "saturated"
 """Flag of a trial whose workload did not reach its target rate (rule 11)."""
+_OWN_VERSION = {"machine.windtunnel", "machine.windtunnel_commit"}
+_LONG = 12  # characters; as git shows a commit
 MAD_LIMIT = 3.5
 """Modified z score of an outlier: Iglewicz & Hoaglin (1993), How to detect and handle outliers."""
 
@@ -162,11 +164,16 @@ def settings_changed(evidence: Evidence) -> Iterator[ReportWarning]:
         evidence.place(treatment, w) for (w, treatment), hashes in found.items() if len(hashes) > 1
     ]
     if mixed:
+        changes = _changes(evidence, found.values())
+        own = bool(changes) and set(changes) <= _OWN_VERSION
+        what = "only Windtunnel itself" if own else "versions, settings or the machine"
+        values = listed([_change(path, values) for path, values in changes.items()])
         yield ReportWarning(
             id="settings-changed",
             rule=8,
-            severity="serious",
-            text=f"versions, settings or the machine changed between trials of {listed(mixed)}",
+            severity="caution" if own else "serious",
+            text=f"{what} changed between trials of {listed(mixed)}"
+            + (f" ({values})" if values else ""),
             advice="compare the provenance of these trials and run the study again in a new "
             "folder; do not change settings or software during a study.",
         )
@@ -179,6 +186,25 @@ def settings_changed(evidence: Evidence) -> Iterator[ReportWarning]:
             advice="the software and settings of these trials cannot be checked; run the study "
             "again to record them.",
         )
+
+
+def _changes(evidence: Evidence, mixed: Iterable[set[str]]) -> dict[str, list[str]]:
+    """Path in the provenance -> the different values, of trials that should have equal ones."""
+    first = {t.provenance: t for t in reversed(evidence.counted) if t.provenance}
+    changes: dict[str, list[str]] = {}
+    for hashes in mixed:
+        facts = [flat(evidence.results.provenance(first[key])) for key in first if key in hashes]
+        for path in dict.fromkeys(path for known in facts for path in known):
+            values = list(dict.fromkeys(known.get(path, "not stated") for known in reversed(facts)))
+            if len(values) > 1:
+                changes.setdefault(path, values)
+    return changes
+
+
+def _change(path: str, values: Sequence[str]) -> str:
+    """``machine.python: 3.11.7 / 3.12.1``; only the path if the values begin equally."""
+    short = [value if len(value) <= _LONG else f"{value[:_LONG]}..." for value in values]
+    return f"{path}: {' / '.join(short)}" if len(set(short)) == len(short) else path
 
 
 def drift(evidence: Evidence) -> Iterator[ReportWarning]:
