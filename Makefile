@@ -38,9 +38,7 @@ lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
-	$(BIN)/mypy --strict windtunnel
-	$(BIN)/mypy --strict examples/plugin/windtunnel_small_files
-	$(BIN)/mypy tests
+	$(BIN)/mypy --strict windtunnel examples/plugin/windtunnel_small_files tests
 
 # the tests without real daemons: seconds instead of minutes
 unit: $(STAMPS)/dev

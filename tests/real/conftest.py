@@ -34,6 +34,18 @@ workloads:
 protocol: {rounds: %d, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}
 """
 
+# one job instead of three
+PI_STUDY = """\
+study: tiny
+cluster: local-1
+set:
+  settings.mapreduce.job.ubertask.enable: true
+  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
+workloads:
+  pi: {maps: 1, samples_per_map: 1000000}
+protocol: {rounds: %d, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}
+"""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Real daemons last: what is quick to tell is told first."""

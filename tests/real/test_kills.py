@@ -1,4 +1,4 @@
-"""``kill -9`` in the middle of TeraSort: of each daemon, and of the runner itself."""
+"""``kill -9`` in the middle of a job: of each daemon, and of the runner itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.real.conftest import LIMIT_S, TINY_STUDY, Cli, remains, wait_for
+from tests.real.conftest import LIMIT_S, PI_STUDY, TINY_STUDY, Cli, remains, wait_for
 from windtunnel.engines.hadoop.pool import ROLE, Status
 from windtunnel.engines.java import find_java
 from windtunnel.errors import SetupError
@@ -30,9 +30,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def sorts_started(results: Path) -> int:
-    """How many TeraSort jobs were submitted so far, by the clients' logs."""
-    logs = results.glob("logs/*/*/clients/*-terasort.log")
+def started(results: Path, phase: str) -> int:
+    """How many jobs of a phase were submitted so far, by the clients' logs."""
+    logs = results.glob(f"logs/*/*/clients/*-{phase}.log")
     return sum("Running job" in log.read_text(errors="replace") for log in logs)
 
 
@@ -47,22 +47,22 @@ def trials(results: Path) -> list[Trial]:
 
 def test_each_daemon_and_the_study_goes_on(cli: Cli, state: Path, tmp_path: Path) -> None:
     """NameNode, DataNode and NodeManager die one after the other; every slot is run again."""
-    study = (TINY_STUDY % 2).replace("extra_rounds: 0", "extra_rounds: 0, retry_invalid: 2")
+    study = (PI_STUDY % 2).replace("extra_rounds: 0", "extra_rounds: 0, retry_invalid: 2")
     (tmp_path / "study.yaml").write_text(study)
     results = tmp_path / "results"
     running = cli.start("run", "study.yaml", "--results", str(results))
 
-    def begun(sort: int) -> bool:
-        return sorts_started(results) == sort
+    def begun(job: int) -> bool:
+        return started(results, "pi") == job
 
     def recorded(trials: int) -> bool:
         return len(list(results.glob("trials/*.json"))) >= trials
 
     # The first slot's third attempt and the second slot's second are left in peace.
-    for sort, role in ((1, "namenode"), (2, "datanode"), (4, "nodemanager")):
-        wait_for(partial(begun, sort), f"sort {sort}")
+    for job, role in ((1, "namenode"), (2, "datanode"), (4, "nodemanager")):
+        wait_for(partial(begun, job), f"job {job}")
         os.kill(daemon_pid(role), signal.SIGKILL)
-        wait_for(partial(recorded, sort), role, 60)
+        wait_for(partial(recorded, job), role, 60)
     output, _ = running.communicate(timeout=300)
     assert running.returncode == 0, output
     assert "Traceback" not in output
@@ -78,11 +78,11 @@ def test_each_daemon_and_the_study_goes_on(cli: Cli, state: Path, tmp_path: Path
 
 
 def test_the_runner_and_the_study_is_resumed(cli: Cli, state: Path, tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text(TINY_STUDY % 2)
+    (tmp_path / "study.yaml").write_text(PI_STUDY % 2)
     results = tmp_path / "results"
     words = ("run", "study.yaml", "--results", str(results))
     running = cli.start(*words)
-    wait_for(lambda: sorts_started(results) == 2, "the second trial's sort")
+    wait_for(lambda: started(results, "pi") == 2, "the second trial's job")
     recorded = sorted(results.glob("trials/*.json"))
     assert len(recorded) == 1
     first = recorded[0].read_bytes()
@@ -117,7 +117,7 @@ def waiting_jvms() -> list[int]:
 def test_the_runner_with_a_full_pool(cli: Cli, state: Path, tmp_path: Path) -> None:
     """No JVM that waits for a task outlives the runner, and no trial is recorded."""
     tiny = "  settings.mapreduce.job.ubertask"
-    study = (TINY_STUDY % 1).replace(tiny, f"  software.task_start: warm\n{tiny}", 1)
+    study = (PI_STUDY % 1).replace(tiny, f"  software.task_start: warm\n{tiny}", 1)
     (tmp_path / "study.yaml").write_text(study)
     results = tmp_path / "results"
     running = cli.start("run", "study.yaml", "--results", str(results))
@@ -138,7 +138,7 @@ def test_the_demo_and_ctrl_c_stops_it_after_the_trial(
     """The demo as users run it, but for one trial: all six take minutes."""
     results = tmp_path / "results"
     running = cli.start("demo", "--results", str(results))
-    wait_for(lambda: sorts_started(results) == 1, "the first trial's sort")
+    wait_for(lambda: started(results, "terasort") == 1, "the first trial's sort")
     running.send_signal(signal.SIGINT)
     output, _ = running.communicate(timeout=LIMIT_S)
     assert running.returncode == 130, output
