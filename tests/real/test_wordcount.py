@@ -46,7 +46,8 @@ def test_both_agree_with_a_count_without_hadoop_and_what_is_wrong_is_caught(
         verdict = workload.verify(deployment, execution)
         assert verdict.valid, f"{name}: {verdict.reason}"
         assert run.phase.metrics["cpu_time"].value > 0
-        assert run.phase.metrics["reduces"].value == 2
+        reduces = {row["task"] for row in run.tasks if row["type"] == "REDUCE"}
+        assert len(reduces) == 2, "a slow machine may run more attempts"
 
     # of what the last of them wrote, one count is changed
     part = "/windtunnel/pig/counts/part-r-00000"
