@@ -146,7 +146,8 @@ def test_the_change_between_trials_is_named(
 ):
     found = results(tmp_path, edit=first_only(lambda t: {"provenance": "beef"}))
     facts = {"python": "3.11.7", "windtunnel_commit": "a" * 40}
-    for name, machine in (("beef", facts), ("cafe", facts | other)):
+    # the first trial of this cell has "cafe"
+    for name, machine in (("cafe", facts), ("beef", facts | other)):
         stored = json.dumps({"machine": machine})
         (found.path / "provenance" / f"{name}.json").write_text(stored)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -160,11 +160,10 @@ def settings_changed(evidence: Evidence) -> Iterator[ReportWarning]:
     for trial in evidence.counted:
         if trial.provenance:
             found[slot(trial)].add(trial.provenance)
-    mixed = [
-        evidence.place(treatment, w) for (w, treatment), hashes in found.items() if len(hashes) > 1
-    ]
-    if mixed:
-        changes = _changes(evidence, found.values())
+    several = {cell: hashes for cell, hashes in found.items() if len(hashes) > 1}
+    if several:
+        mixed = [evidence.place(treatment, workload) for workload, treatment in several]
+        changes = _changes(evidence, several.values())
         own = bool(changes) and set(changes) <= _OWN_VERSION
         what = "only Windtunnel itself" if own else "versions, settings or the machine"
         values = listed([_change(path, values) for path, values in changes.items()])
@@ -188,14 +187,20 @@ def settings_changed(evidence: Evidence) -> Iterator[ReportWarning]:
         )
 
 
-def _changes(evidence: Evidence, mixed: Iterable[set[str]]) -> dict[str, list[str]]:
+def _changes(evidence: Evidence, mixed: Collection[set[str]]) -> dict[str, list[str]]:
     """Path in the provenance -> the different values, of trials that should have equal ones."""
-    first = {t.provenance: t for t in reversed(evidence.counted) if t.provenance}
+    trials = {
+        t.provenance: t for t in evidence.counted if t.provenance
+    }  # in the order of the study
+    needed = set[str]().union(*mixed)
+    facts = {
+        key: flat(evidence.results.provenance(t)) for key, t in trials.items() if key in needed
+    }
     changes: dict[str, list[str]] = {}
     for hashes in mixed:
-        facts = [flat(evidence.results.provenance(first[key])) for key in first if key in hashes]
-        for path in dict.fromkeys(path for known in facts for path in known):
-            values = list(dict.fromkeys(known.get(path, "not stated") for known in reversed(facts)))
+        own = [known for key, known in facts.items() if key in hashes]
+        for path in dict.fromkeys(path for known in own for path in known):
+            values = list(dict.fromkeys(known.get(path, "not stated") for known in own))
             if len(values) > 1:
                 changes.setdefault(path, values)
     return changes
