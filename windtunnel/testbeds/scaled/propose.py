@@ -23,7 +23,7 @@ from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.expected_error import expected_error, total
 from windtunnel.testbeds.scaled.machine import BUSY_AT_MOST, Machine, memory_needed, problems
-from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
+from windtunnel.testbeds.scaled.scale import Combine, Scale
 from windtunnel.testbeds.scaled.scale_model import (
     CARRIERS,
     CLIENT_BYTES,
@@ -32,7 +32,15 @@ from windtunnel.testbeds.scaled.scale_model import (
 )
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.similarity import similarity
-from windtunnel.testbeds.scaled.sizes import JVM_START_S, WARM_START_S, Size, busiest_s, sizes
+from windtunnel.testbeds.scaled.sizes import (
+    JVM_START_S,
+    WARM_START_S,
+    Size,
+    busiest_s,
+    full_size,
+    model_size,
+    sizes,
+)
 from windtunnel.testbeds.scaled.tasks import MIB, number, tasks_of
 
 MEMORY_AT_MOST = 0.85  # of the memory that is available
@@ -117,7 +125,7 @@ def propose(
         best = min(found, key=lambda one: one.trial_s)
     else:
         raise NotRealisableError(_none_fits(base, trials, within_s), remedy=_ALLOW_MORE)
-    scale, size = best.scale, sizes(best.cluster, best.scale)[1]
+    scale, size = best.scale, model_size(best.cluster, best.scale)
     run = [_in_model(load, scale) for load in loads]
     return Proposal(
         scale=scale,
@@ -202,7 +210,7 @@ def _candidate(
     Without ``each_s``, the work of a trial may take as long as its starts.
     """
     parts = [replace(load, task_fraction=1 / combine.slots) for load in loads]
-    full, size = sizes(cluster, Scale(rate=rate, data=1.0, combine=combine))
+    size = model_size(cluster, Scale(rate=rate, data=1.0, combine=combine))
     if cluster.software.warm_jvms:
         tasks = max((_tasks(load, size) for load in parts if load.tasks), default=0.0)
         wanted = math.ceil(tasks / size.workers) + 1  # tasks do not spread evenly
@@ -217,7 +225,7 @@ def _candidate(
     data, why = _data(parts, size, (starts, each_s), machine, cluster, combine)
     scale = Scale(rate=rate, data=data, combine=combine)
     run = [_in_model(load, scale) for load in loads]
-    model = sizes(cluster, scale)[1]
+    full, model = sizes(cluster, scale)
     trial_s = sum(_work_s(load, size) * data + _starts_s(load, size) for load in parts)
     errors = expected_error(run, full, model)
     return _Candidate(cluster, scale, trial_s / max(len(loads), 1), errors, why)
@@ -227,7 +235,7 @@ def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[st
     """The largest rate with the reciprocal of a whole number, and its reasons."""
     bounds: dict[str, float] = {}
     for cluster in clusters:
-        size = Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
+        size = full_size(cluster)
         cores = max(machine.cores * BUSY_AT_MOST - UNSHAPED_CORES, 0.1 * machine.cores)
         disk = max(size.disk("read"), size.disk("write"))
         nic = max(host.nic_bytes_s or 0.0 for host in size.hosts)
@@ -255,7 +263,7 @@ def _slots_that_fit(cluster: Cluster, machine: Machine) -> int:
     carriers = sum(bool(CARRIERS & {*node.roles}) for node in cluster.nodes())
     room = MEMORY_AT_MOST * machine.memory_bytes
     room -= MASTERS_BYTES + CLIENT_BYTES + carriers * WORKER_BYTES
-    smallest = sizes(cluster, Scale(rate=1e-6, data=1e-6))[1].tasks.map_mib * MIB
+    smallest = model_size(cluster, Scale(rate=1e-6, data=1e-6)).tasks.map_mib * MIB
     if not workers or room < workers * smallest:
         fit = int(MEMORY_AT_MOST * machine.memory_bytes - MASTERS_BYTES - CLIENT_BYTES)
         fewer = max(0, fit // (WORKER_BYTES + ENOUGH_SLOTS * smallest))

@@ -147,7 +147,7 @@ def _of_tasks(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     )
     yield _group(
         "slots in use, mean over all waves of maps",
-        [number / math.ceil(number) for number in waves(load, full, model)],
+        [several / math.ceil(several) for several in waves(load, full, model)],
         more="the last wave of maps uses more of the slots than at full size",
         less="the last wave of maps leaves more slots idle than at full size: choose a number of "
         "maps that fills all waves",

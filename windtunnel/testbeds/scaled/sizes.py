@@ -152,7 +152,16 @@ def wave_s(load: Load, size: Size, data: float, writers: int) -> float:
 
 def sizes(cluster: Cluster, scale: Scale) -> tuple[Size, Size]:
     """The full size and its model; raises NotRealisableError if a required value is unknown."""
-    full = Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
+    return full_size(cluster), model_size(cluster, scale)
+
+
+def full_size(cluster: Cluster) -> Size:
+    """The full size; raises NotRealisableError if a required value is unknown."""
+    return Size(cluster, fabric_plan(cluster, FULL_SIZE), tasks_of(cluster), 1.0)
+
+
+def model_size(cluster: Cluster, scale: Scale) -> Size:
+    """The model of a cluster; raises NotRealisableError if a required value is unknown."""
     tasks, fewer = tasks_of(scaled(cluster, scale)), combined(cluster, scale.combine)
     waiting = waiting_bytes(fewer, scale)
-    return full, Size(fewer, fabric_plan(cluster, scale), tasks, scale.rate, waiting)
+    return Size(fewer, fabric_plan(cluster, scale), tasks, scale.rate, waiting)
