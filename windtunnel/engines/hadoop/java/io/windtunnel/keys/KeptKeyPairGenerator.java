@@ -22,25 +22,24 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * Returns the RSA key pair in the file {@code windtunnel.key_pair} at the first call in this JVM.
  *
  * <p>Without a usable key of the wanted length in the file, it generates one and writes it to the
- * file. All other calls generate keys with Java's own provider.
+ * file. All other calls, and a first call without a length, generate keys with Java's own provider.
  */
 public final class KeptKeyPairGenerator extends KeyPairGeneratorSpi {
   private static final AtomicBoolean FIRST = new AtomicBoolean(true);
-  private static final int DEFAULT_BITS = 2048;
 
-  private int bits = DEFAULT_BITS;
-  private SecureRandom random = new SecureRandom();
+  private int bits; // 0: the default of Java's own provider
+  private SecureRandom random;
 
   @Override
   public void initialize(int keysize, SecureRandom source) {
     bits = keysize;
-    random = source == null ? new SecureRandom() : source;
+    random = source;
   }
 
   @Override
   public KeyPair generateKeyPair() {
     String file = System.getProperty("windtunnel.key_pair");
-    if (file == null || !FIRST.compareAndSet(true, false)) {
+    if (file == null || bits == 0 || !FIRST.compareAndSet(true, false)) {
       return generated();
     }
     KeyPair kept = read(Path.of(file));
@@ -55,7 +54,9 @@ public final class KeptKeyPairGenerator extends KeyPairGeneratorSpi {
   private KeyPair generated() {
     try {
       KeyPairGenerator generator = KeyPairGenerator.getInstance("RSA", "SunRsaSign");
-      generator.initialize(bits, random);
+      if (bits > 0) {
+        generator.initialize(bits, random);
+      }
       return generator.generateKeyPair();
     } catch (NoSuchAlgorithmException | NoSuchProviderException error) {
       throw new ProviderException(error);
