@@ -123,12 +123,14 @@ def test_back_gets_the_copies_back(cluster: Cluster) -> None:
     assert (cluster.folder / "dfs.exclude").read_text() == ""
 
 
-def test_files_keep_as_many_copies_as_there_are_datanodes(cluster: Cluster) -> None:
+def test_files_keep_as_many_copies_as_there_are_datanodes(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     members = membership(cluster)
     two = [placement.host for placement in cluster.layout.placements[1:]]
     cluster.held = {"/a/three": 3, "/a/two": 2}
     cluster.state = "Decommissioned"
-    cluster.run = lambda *words: None  # type: ignore[method-assign]
+    monkeypatch.setattr(cluster, "run", lambda *words: None)
     cluster.out = {"worker-2"}
     members.take_out(two[1:])
     assert cluster.held == {"/a/three": 1, "/a/two": 1}

@@ -44,7 +44,7 @@ def test_its_phases_are_verified_and_what_is_wrong_is_caught(
     metrics = execution.runs["read"].phase.metrics
     assert metrics["moved"].value == 3_000_000
     assert metrics["aggregate_throughput"].value < metrics["throughput_per_task"].value
-    # the arithmetic mean of two rates against their harmonic mean; TestDFSIO rounds both to floats
+    # the arithmetic mean of two rates against their harmonic mean; the rates are 32-bit floats
     assert metrics["mean_task_rate"].value >= metrics["throughput_per_task"].value * (1 - 1e-6)
 
     folder = "/windtunnel/dfsio/dfsio/io_data"

@@ -74,10 +74,11 @@ class Membership:
         self._daemons.out.update(names)
         managers = self._daemons.release([f"nodemanager@{name}" for name in names])
         self._refresh("hdfs", "yarn")
+        most = self._datanodes()
         # after the refresh: before it, HDFS could delete any replica of an over-replicated file
         for path, replicas in list(_replications(self._files, "/")):
-            if replicas > self._datanodes():
-                self._files.set_replication(path, self._datanodes())
+            if replicas > most:
+                self._files.set_replication(path, most)
                 self._lowered.setdefault(path, replicas)
         self._wait(lambda: self._left_hdfs(names), f"the decommission of {', '.join(names)}")
         self._wait(lambda: self._left_yarn(names), f"{', '.join(names)} leaving YARN")
