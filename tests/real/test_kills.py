@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 from functools import partial
@@ -77,17 +76,35 @@ def test_each_daemon_and_the_study_goes_on(cli: Cli, state: Path, tmp_path: Path
     assert remains(state) == []
 
 
-def test_the_runner_and_the_study_is_resumed(cli: Cli, state: Path, tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text(PI_STUDY % 2)
+def waiting_jvms() -> list[int]:
+    """Process ids of the JVMs that wait for tasks, in pools that were filled."""
+    found: list[int] = []
+    for entry in registered():
+        for file in entry.scratch.glob(f"*/{ROLE}/status"):
+            status = Status.parse(file.read_text())
+            found += status.waiting if status.filled else []
+    return found
+
+
+def test_the_runner_while_jvms_wait_and_the_study_is_resumed(
+    cli: Cli, state: Path, tmp_path: Path
+) -> None:
+    """No JVM that waits for a task outlives the runner; no trial is lost or counted twice."""
+    tiny = "  settings.mapreduce.job.ubertask"
+    warm = "  software.task_start: warm\n  software.warm_jvms: 1\n"
+    (tmp_path / "study.yaml").write_text((PI_STUDY % 2).replace(tiny, f"{warm}{tiny}", 1))
     results = tmp_path / "results"
     words = ("run", "study.yaml", "--results", str(results))
     running = cli.start(*words)
     wait_for(lambda: started(results, "pi") == 2, "the second trial's job")
+    waiting = waiting_jvms()
+    assert waiting, "the job runs within its application master: the JVM for tasks still waits"
     recorded = sorted(results.glob("trials/*.json"))
     assert len(recorded) == 1
     first = recorded[0].read_bytes()
     running.kill()
     running.communicate(timeout=30)
+    wait_for(lambda: not any(psutil.pid_exists(pid) for pid in waiting), "the end of the pool", 10)
     wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 10)
     data = [entry.scratch for entry in registered()]
     wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 10)
@@ -102,52 +119,6 @@ def test_the_runner_and_the_study_is_resumed(cli: Cli, state: Path, tmp_path: Pa
     assert recorded[0].read_bytes() == first
     assert [(trial.round, trial.attempt) for trial in trials(results)] == [(1, 1), (2, 1)]
     assert all(trial.verdict.valid for trial in trials(results))
-
-
-def waiting_jvms() -> list[int]:
-    """Process ids of the waiting JVMs of a full pool; none before it is full."""
-    found: list[int] = []
-    for entry in registered():
-        for file in entry.scratch.glob(f"*/{ROLE}/status"):
-            status = Status.parse(file.read_text())
-            found += status.waiting if status.filled else []
-    return found
-
-
-def test_the_runner_with_a_full_pool(cli: Cli, state: Path, tmp_path: Path) -> None:
-    """No JVM that waits for a task outlives the runner, and no trial is recorded."""
-    tiny = "  settings.mapreduce.job.ubertask"
-    study = (PI_STUDY % 1).replace(tiny, f"  software.task_start: warm\n{tiny}", 1)
-    (tmp_path / "study.yaml").write_text(study)
-    results = tmp_path / "results"
-    running = cli.start("run", "study.yaml", "--results", str(results))
-    wait_for(waiting_jvms, "a full pool", 120)
-    waiting = waiting_jvms()
-    running.kill()
-    running.communicate(timeout=30)
-    wait_for(lambda: not any(psutil.pid_exists(pid) for pid in waiting), "the end of the pool", 10)
-    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 10)
-    assert cli("clean").returncode == 0
-    assert registered() == []
-    assert trials(results) == []
-
-
-def test_the_demo_and_ctrl_c_stops_it_after_the_trial(
-    cli: Cli, state: Path, tmp_path: Path
-) -> None:
-    """The demo as users run it, but for one trial: all six take minutes."""
-    results = tmp_path / "results"
-    running = cli.start("demo", "--results", str(results))
-    wait_for(lambda: started(results, "terasort") == 1, "the first trial's sort")
-    running.send_signal(signal.SIGINT)
-    output, _ = running.communicate(timeout=LIMIT_S)
-    assert running.returncode == 130, output
-    assert "stopping after the current trial" in output
-    assert "stopped on request after 1 of 6 trials" in output
-    assert f"windtunnel run demo --results {results}" in output
-    assert remains(state) == []
-    assert [trial.verdict.valid for trial in trials(results)] == [True]
-    assert "no two levels can be" in " ".join(cli("report", str(results)).stdout.split())
 
 
 def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) -> None:
@@ -199,19 +170,29 @@ def suitable_java() -> bool:
         return False
 
 
-def test_the_older_line_runs_a_job(cli: Cli, tmp_path: Path) -> None:
-    study = TINY_STUDY % 1
-    (tmp_path / "study.yaml").write_text(study)
-    done = cli("run", "study.yaml", "--hadoop", "3.4", "--results", "results")
+def test_the_demo_on_the_older_line_and_ctrl_c_stops_it_after_the_trial(
+    cli: Cli, state: Path, tmp_path: Path
+) -> None:
+    """The demo's study with Hadoop 3.4, but for one trial: all six take minutes."""
+    results = tmp_path / "results"
+    running = cli.start("run", "demo", "--hadoop", "3.4", "--results", str(results))
     if not suitable_java():
-        assert done.returncode == 5
-        assert "Hadoop 3.4 needs Java 17 to 21, and none was found" in done.stderr
+        output, _ = running.communicate(timeout=LIMIT_S)
+        assert running.returncode == 5
+        assert "Hadoop 3.4 needs Java 17 to 21, and none was found" in output
         return
-    assert done.returncode == 0, done.stderr
-    results = read_results(tmp_path / "results")
-    assert [trial.verdict.valid for trial in results.trials] == [True]
-    provenance = json.dumps(results.provenance(results.trials[0])["software"])
-    assert json.loads(provenance)["hadoop"].startswith("3.4.")
+    wait_for(lambda: started(results, "terasort") == 1, "the first trial's sort")
+    running.send_signal(signal.SIGINT)
+    output, _ = running.communicate(timeout=LIMIT_S)
+    assert running.returncode == 130, output
+    assert "stopping after the current trial" in output
+    assert "stopped on request after 1 of 6 trials" in output
+    assert f"windtunnel run demo --results {results}" in output
+    assert remains(state) == []
+    found = read_results(results)
+    assert [trial.verdict.valid for trial in found.trials] == [True]
+    assert found.provenance(found.trials[0])["software"]["hadoop"].startswith("3.4.")
+    assert "no two levels can be" in " ".join(cli("report", str(results)).stdout.split())
 
 
 def test_supervisor_and_runner_at_once_and_clean_finds_the_rest(
