@@ -16,7 +16,9 @@ from windtunnel.cluster import (
     catalogue_clusters,
     cluster_schema,
     load_cluster,
+    load_text,
     read_cluster,
+    validate,
 )
 from windtunnel.cluster.settings import unknown_settings
 from windtunnel.errors import DescriptionError
@@ -159,3 +161,47 @@ def test_cores_and_threads_are_known_only_if_all_factors_are():
     unknown = load_cluster("intel-2012").hosts["worker"].cpu
     assert unknown is not None
     assert (unknown.cores, unknown.threads) == (None, None)
+
+
+STORES = """\
+name: coded
+hosts:
+  master: {count: 1, roles: [namenode, resourcemanager]}
+  worker: {count: 2, roles: [nodemanager]}
+  store: {count: 5, roles: [datanode]}
+storage: {external: [store], erasure_code: RS-3-2}
+"""
+
+
+def stores(old: str, new: str) -> Cluster:
+    assert old in STORES
+    return validate(Cluster, load_text(STORES.replace(old, new), "stores.yaml"))
+
+
+def test_an_erasure_code_has_cells_a_policy_and_a_size():
+    code = stores("coded", "coded").storage.code
+    assert code is not None
+    assert (code.name, code.hosts, code.hdfs_policy) == ("RS-3-2", 5, "RS-3-2-1024k")
+    assert code.stored_per_byte == pytest.approx(5 / 3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "RS-3-2",
+            "RS-3",
+            "'RS-3' is not an erasure code: write CODEC-DATA-PARITY, such as RS-3-2",
+        ),
+        ("RS-3-2", "XOR-2-2", "XOR has one parity cell"),
+        ("RS-3-2", "RS-4-2", "HDFS has no erasure code RS-4-2"),
+        ("count: 5", "count: 4", "RS-3-2 requires 5 nodes with the role 'datanode'; there are 4"),
+        ("[nodemanager]", "[nodemanager, datanode]", "'worker' is not in 'storage.external', but"),
+        ("[datanode]", "[datanode, nodemanager]", "'store' is a storage host, but has the role"),
+        ("[store]", "[disks]", "unknown host class 'disks'"),
+    ],
+)
+def test_storage_that_cannot_be_is_refused(old, new, said):
+    with pytest.raises(DescriptionError) as refused:
+        stores(old, new)
+    assert said in str(refused.value)

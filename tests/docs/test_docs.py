@@ -69,6 +69,9 @@ COMMANDS: dict[str, str] = {
     "windtunnel plan my-study.yaml": HERE,
     "windtunnel plan screening": HERE,
     "windtunnel plan faults": HERE,
+    "windtunnel catalogue show study host-faults": HERE,
+    "windtunnel plan erasure-coding": HERE,
+    "windtunnel plan hdfs-external": HERE,
     "windtunnel plan put-get-model --propose": HERE,
     "windtunnel calibrate scaled": REAL,
     "windtunnel calibrate scaled put-get-model": REAL,
@@ -132,7 +135,11 @@ COMMANDS: dict[str, str] = {
     "windtunnel clean": HERE,
     "windtunnel clean --cache": HERE,
 }
-MAY_END_WITH = {"windtunnel doctor": {0, 4}, "windtunnel plan faults": {0, 4}}
+MAY_END_WITH = {
+    "windtunnel doctor": {0, 4},
+    "windtunnel plan faults": {0, 4},
+    "windtunnel plan hdfs-external": {0, 4},
+}
 
 
 def blocks(path: Path, language: str) -> list[str]:

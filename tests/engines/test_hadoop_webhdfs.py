@@ -147,3 +147,37 @@ def failing_datanode(request: httpx.Request) -> httpx.Response:
 def test_a_cluster_that_fails_is_a_deployment_error(answer: Answer, says: str) -> None:
     with pytest.raises(DeploymentError, match=says):
         client(answer).read("/a")
+
+
+def test_a_file_with_an_erasure_code_has_its_policy() -> None:
+    entry = {"pathSuffix": "a", "length": 9, "replication": 1, "type": "FILE"}
+    coded = {**entry, "ecPolicy": "RS-3-2-1024k"}
+    files = client(fixed(200, json={"FileStatuses": {"FileStatus": [coded]}}))
+    (found,) = files.list_files("/out")
+    assert found.copies == "erasure code RS-3-2-1024k"
+    assert FileStatus("/out/b", 9, 2).copies == "replication 2"
+
+
+def test_a_policy_is_enabled_before_a_folder_gets_it() -> None:
+    sent: list[tuple[str, str, str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        query = request.url.params
+        sent.append((request.method, request.url.path, query["op"]))
+        assert query.get("ecpolicy", "XOR-2-1-1024k") == "XOR-2-1-1024k"
+        return httpx.Response(200)
+
+    files = client(answer)
+    files.make_folder("/data")
+    files.set_erasure_code("/data", "XOR-2-1-1024k")
+    assert sent == [
+        ("PUT", "/webhdfs/v1/data", "MKDIRS"),
+        ("PUT", "/webhdfs/v1/", "ENABLEECPOLICY"),
+        ("PUT", "/webhdfs/v1/data", "SETECPOLICY"),
+    ]
+
+
+def test_stored_bytes_are_those_of_the_content_summary() -> None:
+    files = client(fixed(200, json={"ContentSummary": {"length": 10, "spaceConsumed": 15}}))
+    assert files.stored("/out") == (10, 15)
+    assert client(fixed(404)).stored("/out") == (0, 0)

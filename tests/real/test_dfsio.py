@@ -22,6 +22,7 @@ class Quick:
 
     def __init__(self, deployment: LocalDeployment) -> None:
         self.deployment, self.files = deployment, deployment.files
+        self.expected_copies = deployment.expected_copies
 
     def run_job(
         self, phase: str, argv: Sequence[str], settings: Mapping[str, str], **more: Any

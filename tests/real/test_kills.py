@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 from functools import partial
@@ -191,7 +192,8 @@ def test_the_demo_on_the_older_line_and_ctrl_c_stops_it_after_the_trial(
     assert remains(state) == []
     found = read_results(results)
     assert [trial.verdict.valid for trial in found.trials] == [True]
-    assert found.provenance(found.trials[0])["software"]["hadoop"].startswith("3.4.")
+    provenance = json.dumps(found.provenance(found.trials[0])["software"])
+    assert json.loads(provenance)["hadoop"].startswith("3.4.")
     assert "no two levels can be" in " ".join(cli("report", str(results)).stdout.split())
 
 

@@ -15,12 +15,15 @@ import pytest
 
 from tests.real.conftest import Intruder, by_hand, remains, wait_for
 from tests.support import sockets
-from windtunnel.cluster import load_cluster
+from windtunnel.cluster import Cluster, Located, load_text, validate
+from windtunnel.engines.deployment import SHARED, TRIALS
 from windtunnel.engines.hadoop.client import COMMANDS
 from windtunnel.engines.hadoop.formatted import kept_file, restore
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, NAME_FOLDER
 from windtunnel.errors import DeploymentError
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
+from windtunnel.workloads.base import Execution
+from windtunnel.workloads.transfer import Transfer, TransferParameters
 
 EXPECTED = {
     "namenode@master",
@@ -125,15 +128,50 @@ def files_of(name: Path) -> tuple[dict[str, str], set[str]]:
     return dict(line.split("=", 1) for line in lines if "=" in line), named
 
 
+CODED = """\
+name: coded
+hosts:
+  master: {count: 1, roles: [namenode, resourcemanager, historyserver]}
+  worker: {count: 1, roles: [nodemanager]}
+  store: {count: 3, roles: [datanode]}
+storage: {external: [store], erasure_code: XOR-2-1}
+"""
+
+
+def reads_without_a_datanode(coded: LocalDeployment) -> None:
+    """Files with an erasure code are stored 1.5 times, and survive the loss of a DataNode."""
+    parameters = {"size": "8 MiB", "files": 1, "replication": 1}  # whole stripes
+    workload = Transfer(validate(TransferParameters, Located(parameters)))
+    here = Execution(f"{TRIALS}/coded", SHARED, time.monotonic() + 300)
+    workload.prepare(coded, here)
+    here.runs["put"] = workload.run_phase("put", coded, here)
+    assert coded.storage_metrics(here.folder)["stored_per_byte"].value == 1.5
+    assert coded.faulty is not None
+    ((first, *others),) = coded.files.replicas(f"{here.folder}/data/part-00000")
+    assert {first, *others} == {"store-1", "store-2", "store-3"}
+    restart = coded.faulty.kill_daemon("datanode", first)  # of the first data cell of each stripe
+    here.runs["get"] = workload.run_phase("get", coded, here)
+    verdict = workload.verify(coded, here)
+    assert verdict.valid, verdict.reason
+    restart()
+    coded.faulty.restore(copies=False)
+    kept = next(check for check in verdict.checks if check.name == "on HDFS")
+    assert kept.got == "8388608 bytes with erasure code XOR-2-1-1024k"
+    workload.clean(coded, here)
+
+
 def test_two_testbeds_side_by_side_do_not_meet(
     deployment: LocalDeployment, testbed: LocalTestbed, state: Path
 ) -> None:
-    with testbed.deploy(load_cluster("local-1")) as other:
+    """The other one has storage hosts of its own and an erasure code."""
+    cluster = validate(Cluster, load_text(CODED, "coded.yaml"))
+    with testbed.deploy(cluster) as other:
         assert other.layout.settings["fs.defaultFS"] != deployment.layout.settings["fs.defaultFS"]
-        victim = other.processes()["datanode@worker"]
+        reads_without_a_datanode(other)
+        victim = other.processes()["datanode@store-3"]
         os.kill(victim, signal.SIGKILL)
         killed_at = time.monotonic()
-        with pytest.raises(DeploymentError, match=r"datanode on worker has died .*signal 9"):
+        with pytest.raises(DeploymentError, match=r"datanode on store-3 has died .*signal 9"):
             while time.monotonic() < killed_at + 2:
                 other.check_alive()
                 time.sleep(0.02)

@@ -6,13 +6,14 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.support.bare import BareDeployment
 from tests.support.mock import job_run
 from windtunnel.engines.deployment import FileStatus, JobRun
 
 _MOVED = "org.apache.hadoop.mapreduce.FileSystemCounter:HDFS_BYTES_"
 
 
-class DfsioCluster:
+class DfsioCluster(BareDeployment):
     """``data`` holds the files' bytes by path, ``texts`` the small results of jobs.
 
     Each map task takes two seconds; the jobs take ten. ``jobs`` are the argument lists.

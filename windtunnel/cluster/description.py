@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     SerializerFunctionWrapHandler,
@@ -23,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from windtunnel.cluster.erasure_code import HDFS_CODES, ErasureCode
 from windtunnel.cluster.hosts import Count, Guest, HostClass, Name, Part
 from windtunnel.cluster.quantity import ByteSize, Duration, LinkRate
 from windtunnel.cluster.roles import ROLES, Role
@@ -39,6 +41,11 @@ def _version(value: object) -> object:
     return value
 
 
+def _code(value: str) -> str:
+    """Refuse what is not the name of an erasure code."""
+    return ErasureCode.parse(value).name
+
+
 def _setting(value: object) -> object:
     """Accept only plain values: a nested mapping means that a dotted name was split."""
     if not isinstance(value, (str, int, float, bool)):
@@ -52,6 +59,7 @@ def _setting(value: object) -> object:
 
 
 Version = Annotated[str, BeforeValidator(_version), Field(min_length=1)]
+CodeName = Annotated[str, AfterValidator(_code)]
 Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
 Settings = dict[str, Setting]
 
@@ -102,19 +110,35 @@ class Storage(Part):
     """The storage of the workloads' data.
 
     ``external`` names the host classes of a separate storage cluster (empty: the data is on the
-    compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces replication. ``topology`` is the
-    rule by which the file system separates replicas: none, by rack, or by host (for VMs).
+    compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces the replication of the workloads'
+    files. ``topology`` is the rule by which the file system separates replicas: none, by rack, or
+    by host (for VMs).
     ``file_system`` is the file system of the data disks.
     """
 
     kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
     replication: Count | None = None
-    erasure_code: str | None = None
+    erasure_code: CodeName | None = None
     block_size: ByteSize | None = None
     external: tuple[str, ...] = ()
     short_circuit: Annotated[bool, Field(strict=True)] | None = None
     topology: Literal["flat", "rack", "host"] | None = None
     file_system: Literal["ext4", "xfs"] | None = None
+
+    @property
+    def code(self) -> ErasureCode | None:
+        """The erasure code; None with replication."""
+        return ErasureCode.parse(self.erasure_code) if self.erasure_code else None
+
+    @model_validator(mode="after")
+    def _known_code(self) -> Storage:
+        if self.kind == "hdfs" and self.erasure_code not in (None, *HDFS_CODES):
+            raise blame(
+                f"HDFS has no erasure code {self.erasure_code}",
+                "erasure_code",
+                remedy=f"its codes are: {', '.join(HDFS_CODES)}.",
+            )
+        return self
 
 
 class Software(Part):
@@ -301,6 +325,17 @@ def _check_storage(cluster: Cluster) -> None:
             )
     holder = ROLES.holder(storage.kind)
     held = cluster.role_counts()[holder] if holder else 0
+    if storage.external and holder:
+        _check_external(cluster, holder)
+    code = storage.code
+    if holder and code and code.hosts > held:
+        raise blame(
+            f"the erasure code {code.name} requires {code.hosts} nodes with the role '{holder}'; "
+            f"there {'is' if held == 1 else 'are'} {held}",
+            "storage",
+            "erasure_code",
+            remedy="add hosts, or use a code with fewer cells",
+        )
     if holder and cluster.replication > held:
         in_settings = storage.replication is None
         loc = ("settings", "dfs.replication") if in_settings else ("storage", "replication")
@@ -310,6 +345,22 @@ def _check_storage(cluster: Cluster) -> None:
             *loc,
             remedy=f"lower the replication to {held} or add hosts",
         )
+
+
+def _check_external(cluster: Cluster, holder: str) -> None:
+    """Check that all data is on the storage hosts, and that no task runs on them."""
+    for name, host_class in cluster.hosts.items():
+        roles, external = host_class.role_counts(), name in cluster.storage.external
+        wrong = "nodemanager" if external else holder
+        if roles[wrong]:
+            kind = "a storage host" if external else "not in 'storage.external'"
+            raise blame(
+                f"the class '{name}' is {kind}, but has the role '{wrong}'",
+                "hosts",
+                name,
+                "roles",
+                remedy=f"remove '{wrong}' from its roles, or change 'storage.external'",
+            )
 
 
 def _check_racks(cluster: Cluster) -> None:

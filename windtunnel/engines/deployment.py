@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +17,9 @@ from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import Host
 from windtunnel.results.record import Metric, Phase
 from windtunnel.results.sample import Sample, Source
+
+TRIALS, SHARED = "/windtunnel/trials", "/windtunnel/shared"
+"""The folders of the workloads' files: one folder per trial, and inputs of several trials."""
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Running)
@@ -51,11 +54,30 @@ class JobRun:
 
 @dataclass(frozen=True)
 class FileStatus:
-    """A file in the cluster's file system: path, bytes, replication."""
+    """A file in the cluster's file system: path, bytes, replication.
+
+    ``erasure_code`` is its policy; None if it has replicas.
+    """
 
     path: str
     length_bytes: int
     replication: int
+    erasure_code: str | None = None
+
+    @property
+    def copies(self) -> str:
+        """How its data is kept, in words: ``replication 2`` or ``erasure code RS-3-2-1024k``."""
+        return copies_text(self.replication, self.erasure_code)
+
+
+def copies_text(replication: int, erasure_code: str | None = None) -> str:
+    """How data is kept, in words; see :attr:`FileStatus.copies`."""
+    return f"erasure code {erasure_code}" if erasure_code else f"replication {replication}"
+
+
+def found_copies(files: Iterable[FileStatus]) -> str:
+    """How the data of files is kept, in words, with ``/`` between different ones."""
+    return "/".join(sorted({file.copies for file in files})) or "replication none"
 
 
 class FileSystem(Protocol):
@@ -157,6 +179,14 @@ class Deployment(ABC):
     @abstractmethod
     def processes(self) -> Mapping[str, int]:
         """Process id of every daemon by its name, for the sampler."""
+
+    def expected_copies(self, replication: int) -> str:
+        """How files of workloads are kept that are written with a replication, in words."""
+        return copies_text(replication)
+
+    def storage_metrics(self, folder: str) -> Mapping[str, Metric]:
+        """What the storage reports about the files of a trial; empty if it reports nothing."""
+        return {}
 
     @cached_property
     def cache(self) -> dict[Hashable, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.engines.deployment import Deployment
+from windtunnel.engines.deployment import SHARED, TRIALS, Deployment
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
 from windtunnel.probes.sampler import Sampler
@@ -80,9 +80,9 @@ def run_trial(
     workload = plan.workload_of(slot.workload, slot.treatment)
     cluster = plan.cluster_of(slot.treatment)
     execution = Execution(
-        folder=f"/windtunnel/trials/{draft.id}",
+        folder=f"{TRIALS}/{draft.id}",
         # only equal clusters share input, because the block size is a property of the input
-        shared=f"/windtunnel/shared/{cluster.fingerprint()[:12]}",
+        shared=f"{SHARED}/{cluster.fingerprint()[:12]}",
         deadline_s=time.monotonic() + plan.protocol.trial_time_limit,
         study=around.study,
     )
@@ -100,7 +100,7 @@ def run_trial(
         sampler.write(journal.sample_file(draft.id), draft.id)
     draft.ended(outcome)
     draft.measured(sampler, workload.data_bytes())
-    draft.metrics |= injector.metrics()
+    draft.metrics |= {**injector.metrics(), **outcome.metrics}
     draft.faults = injector.records
     draft.apply_rules()
     draft.judge(around.judge(sampler.rows, draft.phases))
@@ -150,6 +150,7 @@ def _run(
         with deployment.unshaped():
             verdict = workload.verify(deployment, execution)
             deployment.check_alive()
+            stored = deployment.storage_metrics(execution.folder)
             workload.clean(deployment, execution)
     except TrialInvalidError as error:
         # An abandoned job may still have containers, so the next trial starts new daemons.
@@ -162,9 +163,8 @@ def _run(
     finally:
         injector.abandon()
     fate = "finished" if verdict.valid else "output wrong"
-    return Outcome(
-        verdict, execution.runs, bool(left), fate if injector.injected else None, left=left
-    )
+    known = fate if injector.injected else None
+    return Outcome(verdict, execution.runs, bool(left), known, left, stored)
 
 
 def _prepare_phase(deployment: Deployment, execution: Execution) -> None:

@@ -37,7 +37,7 @@ class Outcome:
     """The result of the phases of a trial, also if one of them failed.
 
     ``broken`` states that the deployment must not be used again, ``fate`` how the job ended under
-    faults, ``left`` which faults could not be undone.
+    faults, ``left`` which faults could not be undone, ``metrics`` what the storage reports.
     """
 
     verdict: Verdict
@@ -45,6 +45,7 @@ class Outcome:
     broken: bool = False
     fate: Fate | None = None
     left: str = ""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
 
 
 @dataclass

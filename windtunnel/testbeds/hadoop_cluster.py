@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from windtunnel.cluster import ROLES, Cluster
 from windtunnel.cluster.settings import engine_of, non_defaults, text_of
 from windtunnel.engines.artifacts import cache_root
-from windtunnel.engines.deployment import JobRun, R
+from windtunnel.engines.deployment import SHARED, TRIALS, JobRun, R, copies_text
 from windtunnel.engines.engine import Engine, HadoopCluster, load_engine
 from windtunnel.engines.faults import Faulty
 from windtunnel.engines.hadoop.client import JobClient
@@ -30,7 +30,7 @@ from windtunnel.engines.hadoop.layout import WEB_ADDRESSES, Layout, Placement
 from windtunnel.engines.hadoop.pool import STOCK_STARTS, WARM_STARTS, Pool, Starts
 from windtunnel.engines.hadoop.start_up import ContainerLogs
 from windtunnel.engines.hadoop.transfer import Transfer
-from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
 from windtunnel.engines.java import homes_in_use
 from windtunnel.engines.running import Running
 from windtunnel.errors import DeploymentError
@@ -177,6 +177,10 @@ class HadoopDeployment(HadoopCluster):
         addresses = {host.name: host.address for host in self.hosts}
         namenode = self.layout.address("dfs.namenode.http-address")
         self.files = WebHdfs(namenode, addresses, self.hosts[0])
+        if self.cluster.storage.code:
+            for folder in (TRIALS, SHARED):  # not those of HBase, which needs hsync
+                self.files.make_folder(folder)
+                self.files.set_erasure_code(folder, self.cluster.storage.code.hdfs_policy)
         history = self.layout.address("mapreduce.jobhistory.webapp.address")
         host = self.hosts[0]
         logs = ContainerLogs(lambda: [p.container_logs for p in self.layout.placements])
@@ -274,6 +278,16 @@ class HadoopDeployment(HadoopCluster):
         """End the engines; the next use restarts them with the settings of that time."""
         while self.engines:
             self.engines.popitem()[1].close()
+
+    def expected_copies(self, replication: int) -> str:
+        """How files of workloads are kept; see ``engines.deployment.Deployment``."""
+        code = self.cluster.storage.code
+        return copies_text(replication, code.hdfs_policy if code else None)
+
+    def storage_metrics(self, folder: str) -> Mapping[str, Metric]:
+        """Bytes that HDFS stores for a folder's files, for each byte of them."""
+        length, stored = self.files.stored(folder)
+        return numbers({STORED_PER_BYTE: stored / length}) if length else {}
 
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon, if one has died."""

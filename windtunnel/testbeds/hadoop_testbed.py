@@ -38,6 +38,7 @@ from windtunnel.testbeds.hadoop_software import Installed
 # Resident memory of the daemons, measured on Linux with Java 17: masters together, a worker.
 _MASTERS_BYTES = 800 << 20
 _WORKER_BYTES = 450 << 20
+_WITHOUT_DAEMONS = {"client", "management"}  # hosts on which no engine starts anything
 _MINIMUM_FREE_DISK_BYTES = 1 << 30
 
 D = TypeVar("D", bound=HadoopDeployment)
@@ -180,11 +181,16 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
         except DescriptionError as error:
             impossible.append(f"software.engines.{name}: {error.message}")
     startable = {role.name for name in (HADOOP, *ENGINES) for role in ROLES.started(name)}
-    unknown = set(roles) - {"client"} - startable
+    unknown = set(roles) - _WITHOUT_DAEMONS - startable
     if unknown:
         impossible.append(f"no engine supports the roles {', '.join(sorted(unknown))}")
     if cluster.storage.kind != "hdfs":
         impossible.append(f"storage of kind '{cluster.storage.kind}' is not supported")
+    if cluster.storage.short_circuit:
+        impossible.append(
+            "storage.short_circuit needs Hadoop's native library (libhadoop), which its published "
+            "jars do not contain"
+        )
     return impossible
 
 

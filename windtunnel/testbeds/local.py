@@ -114,6 +114,11 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
                 )
         if cluster.storage.file_system is not None:
             unrealised.append("storage.file_system: data is on the file system of this machine")
+        if cluster.storage.external:
+            unrealised.append(
+                "storage.external: the network between storage and compute hosts is the loopback "
+                "interface, without limits"
+            )
         if cluster.network is not None:
             unrealised.append("network: all hosts use the loopback interface, without limits")
         memory = container_memory_mb(

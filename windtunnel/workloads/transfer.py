@@ -13,12 +13,13 @@ from typing import ClassVar
 from pydantic import Field, PositiveInt, model_validator
 
 from windtunnel.cluster import ByteSize, Cluster
-from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.deployment import Deployment, JobRun, found_copies
 from windtunnel.engines.hadoop.transfer import TRANSFER_RATE, TRANSFERRED
 from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.results.record import Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Parameters, Workload
 from windtunnel.workloads.client import make_data
+from windtunnel.workloads.copies import impossible_copies
 from windtunnel.workloads.verdicts import check, verdict
 
 
@@ -63,14 +64,8 @@ class Transfer(Workload[TransferParameters]):
 
     def check(self, cluster: Cluster) -> list[str]:
         """Replication cannot exceed the number of DataNodes."""
-        datanodes = cluster.role_counts().get("datanode", 0)
-        if self.parameters.replication > datanodes:
-            wanted = self.parameters.replication
-            return [
-                f"workloads.transfer.replication is {wanted}, "
-                f"but the cluster has {datanodes} datanodes"
-            ]
-        return []
+        wanted = {"replication": self.parameters.replication}
+        return impossible_copies(self.name, cluster, wanted)
 
     def data_bytes(self) -> int:
         """Bytes of the data set."""
@@ -113,12 +108,15 @@ class Transfer(Workload[TransferParameters]):
         back = self._digests(deployment, self._back(deployment, execution), execution)
         held = deployment.files.list_files(f"{execution.folder}/data")
         total = sum(file.length_bytes for file in held)
-        copies = "/".join(sorted({str(file.replication) for file in held})) or "none"
-        wanted = f"{self.data_bytes()} bytes with replication {self.parameters.replication}"
+        copies = deployment.expected_copies(self.parameters.replication)
         checks = [
             check("files that came back", str(self.parameters.files), str(len(back))),
             check("SHA-256 of what came back", _joined(made), _joined(back)),
-            check("on HDFS", wanted, f"{total} bytes with replication {copies}"),
+            check(
+                "on HDFS",
+                f"{self.data_bytes()} bytes with {copies}",
+                f"{total} bytes with {found_copies(held)}",
+            ),
         ]
         return verdict(checks)
 

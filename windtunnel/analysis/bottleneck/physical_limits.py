@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
+from windtunnel.cluster.erasure_code import ErasureCode
 from windtunnel.cluster.quantity import QuantityError, parse_bytes, parse_rate
 from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.errors import ResultsError
@@ -39,7 +40,8 @@ class Capacity:
     """The limits of all workers together; None if the description does not state them.
 
     ``cores`` is a count, ``memory`` bytes, the others bytes/s. ``network`` is the sum of the
-    workers' NICs in one direction.
+    workers' NICs in one direction. ``stored_per_byte`` is the number of bytes that the erasure code
+    stores for each byte; None with replication.
     """
 
     workers: int | None
@@ -48,6 +50,7 @@ class Capacity:
     disk_read: float | None
     disk_write: float | None
     network: float | None
+    stored_per_byte: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ def capacity(cluster: Mapping[str, Any], smt_gain: float | None = None) -> Capac
         disk_read=_sum((_rate(c, "disks", "read_rate"), n) for c, n in classes),
         disk_write=_sum((_rate(c, "disks", "write_rate"), n) for c, n in classes),
         network=_sum((_rate(c, "nics", "rate"), n) for c, n in classes),
+        stored_per_byte=_stored_per_byte(cluster),
     )
 
 
@@ -129,7 +133,8 @@ def limits_of(results: Results) -> Capacity:
     if not shares_machine(results.study):
         return described
     threads = _machine_fact(results, "cpu_threads")
-    return Capacity(described.workers, threads, None, None, None, None)
+    unknown = dict.fromkeys(("memory", "disk_read", "disk_write", "network"))
+    return replace(described, cores=threads, **unknown)
 
 
 def limits_by_treatment(results: Results) -> dict[str, Capacity]:
@@ -192,7 +197,7 @@ def usages(trials: Iterable[Trial], limits: Mapping[str, Capacity]) -> list[Usag
         if not counts(trial):
             continue
         for phase in trial.phases:
-            for resource, used in _used(trial, phase, limits[trial.treatment.id].workers):
+            for resource, used in _used(trial, phase, limits[trial.treatment.id]):
                 key = (trial.workload, trial.treatment.id, phase.name, resource)
                 seen.setdefault(key, []).append(used)
     rows = []
@@ -268,32 +273,49 @@ def _hosts(cluster: Mapping[str, Any], smt_gain: float | None) -> dict[str, Host
     return found
 
 
-def _used(trial: Trial, phase: Phase, workers: int | None) -> Iterator[tuple[str, float]]:
+def _used(trial: Trial, phase: Phase, limits: Capacity) -> Iterator[tuple[str, float]]:
     if phase.elapsed_s <= 0:
         return
     value = {name: metric.value for name, metric in phase.metrics.items()}
-    copies = _replication(trial, phase.name)
+    copies = limits.stored_per_byte or _replication(trial, phase.name)
     volumes = {
         "CPU": value.get("cpu_time"),
         "disk read": _add(value.get("hdfs_bytes_read"), value.get("file_bytes_read")),
         "disk write": _add(
             _times(value.get("hdfs_bytes_written"), copies), value.get("file_bytes_written")
         ),
-        "network": _network(value, copies, workers),
+        "network": _network(value, copies, limits),
     }
     for resource, volume in volumes.items():
         if volume is not None:
             yield resource, volume / phase.elapsed_s
 
 
-def _network(value: Mapping[str, float], copies: float, workers: int | None) -> float | None:
-    """Shuffle between hosts, (N-1)/N of all of it, plus the additional replicas of the output."""
-    shuffle = value.get("reduce_shuffle_bytes")
-    replicas = _times(value.get("hdfs_bytes_written"), copies - 1)
-    away = None if shuffle is None or not workers else shuffle * (workers - 1) / workers
-    if away is None and not replicas:
+def _network(value: Mapping[str, float], copies: float, limits: Capacity) -> float | None:
+    """Shuffle between hosts, (N-1)/N of all of it, plus what is written to other hosts.
+
+    These are the additional replicas of the output, or (N-1)/N of the cells of an erasure code,
+    which are on as many hosts as there are cells.
+    """
+    shuffle, workers = value.get("reduce_shuffle_bytes"), limits.workers
+    remote = (workers - 1) / workers if workers else None
+    sent = copies - 1
+    if limits.stored_per_byte:
+        sent = copies * (remote or 1)
+    written = _times(value.get("hdfs_bytes_written"), sent)
+    away = None if shuffle is None or remote is None else shuffle * remote
+    if away is None and not written:
         return None  # The shuffle is unknown, not 0.
-    return _add(away, replicas)
+    return _add(away, written)
+
+
+def _stored_per_byte(cluster: Mapping[str, Any]) -> float | None:
+    storage = cluster.get("storage")
+    name = storage.get("erasure_code") if isinstance(storage, Mapping) else None
+    try:
+        return ErasureCode.parse(name).stored_per_byte if isinstance(name, str) else None
+    except ValueError:  # of a study that another program wrote
+        return None
 
 
 def _replication(trial: Trial, phase: str) -> float:

@@ -330,6 +330,8 @@ def _shared_settings(layout: Layout, around: Surroundings, workers: int) -> dict
     }
     datanodes = layout.cluster.role_counts().get("datanode", 1)
     settings["dfs.replication"] = str(storage.replication or min(3, datanodes))
+    if storage.code:
+        settings["dfs.namenode.ec.system.default.policy"] = storage.code.hdfs_policy
     if storage.block_size is not None:
         settings["dfs.blocksize"] = str(int(storage.block_size))
     return settings

@@ -14,6 +14,7 @@ from windtunnel.engines.deployment import FileStatus
 from windtunnel.engines.web import http_client
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
+from windtunnel.results.metrics import MetricInfo, register
 
 if TYPE_CHECKING:
     import httpx
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 # the remaining content of the DataNode's buffer.
 _MD5 = slice(24, 56)
 _TIMEOUT_S = 30.0
+
+STORED_PER_BYTE = MetricInfo(
+    "stored_per_byte",
+    "ratio",
+    "bytes of all replicas, or of all data and parity cells, for each byte of the trial's files",
+    "the NameNode's content summary",
+    better="less",
+)
+register(STORED_PER_BYTE)
 
 
 class WebHdfs:
@@ -54,7 +64,12 @@ class WebHdfs:
             return []
         entries = answer.json()["FileStatuses"]["FileStatus"]
         return [
-            FileStatus(f"{path}/{e['pathSuffix']}", int(e["length"]), int(e["replication"]))
+            FileStatus(
+                f"{path}/{e['pathSuffix']}",
+                int(e["length"]),
+                int(e["replication"]),
+                e.get("ecPolicy"),
+            )
             for e in entries
             if e["type"] == "FILE"
         ]
@@ -132,6 +147,27 @@ class WebHdfs:
     def delete(self, path: str) -> None:
         """Remove a file, or a folder with its content; an absent path is not an error."""
         self._request("DELETE", path, op="DELETE", recursive="true")
+
+    def make_folder(self, path: str) -> None:
+        """Create a folder and its parents; one that exists is no error."""
+        self._request("PUT", path, op="MKDIRS")
+
+    def set_erasure_code(self, path: str, policy: str) -> None:
+        """Enable a policy, and have new files below a folder use it."""
+        self._request("PUT", "/", op="ENABLEECPOLICY", ecpolicy=policy)
+        self._request("PUT", path, op="SETECPOLICY", ecpolicy=policy)
+
+    def stored(self, path: str) -> tuple[int, int]:
+        """Bytes of the files below a folder, and the bytes that are stored for them.
+
+        These are the bytes of all replicas, or of all data and parity cells, as the NameNode
+        accounts for them. Both are 0 for an absent folder.
+        """
+        answer = self._request("GET", path, op="GETCONTENTSUMMARY")
+        if answer is None:
+            return 0, 0
+        found = answer.json()["ContentSummary"]
+        return int(found["length"]), int(found["spaceConsumed"])
 
     def set_replication(self, path: str, copies: int) -> None:
         """Request this number of replicas for a file; an absent path is not an error."""

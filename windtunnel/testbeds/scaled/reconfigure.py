@@ -92,6 +92,8 @@ def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan
     old, new = host_plans(built), host_plans(plan)
     if cluster.software != now.software:
         return "other software requires a new deployment"
+    if cluster.storage.erasure_code != now.storage.erasure_code:
+        return "another erasure code requires a new deployment"
     if plan.file_system != built.file_system:
         return "another file system requires a new deployment"
     if not new.keys() <= old.keys():

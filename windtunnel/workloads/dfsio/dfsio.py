@@ -16,11 +16,12 @@ from typing import ClassVar
 from pydantic import Field, PositiveInt, model_validator
 
 from windtunnel.cluster import ByteSize, Cluster
-from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.deployment import Deployment, JobRun, found_copies
 from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import WARM, About, Demand, Execution, Parameters, Workload
+from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.dfsio.result import COUNTED, METRICS, io_metrics, totals
-from windtunnel.workloads.terasort.rows import PACKAGE, ROW_BYTES, misfits, read_all
+from windtunnel.workloads.terasort.rows import PACKAGE, ROW_BYTES, read_all
 from windtunnel.workloads.verdicts import check, verdict
 
 _MAIN = "org.apache.hadoop.fs.TestDFSIO"
@@ -96,7 +97,12 @@ class Dfsio(Workload[DfsioParameters]):
 
     def check(self, cluster: Cluster) -> list[str]:
         """The cluster must have YARN, and at least as many DataNodes as replicas."""
-        return misfits(self.name, cluster, {"replication": self.parameters.replication})
+        found = misfits(self.name, cluster, {"replication": self.parameters.replication})
+        code, wanted = cluster.storage.code, self.parameters
+        for name, enabled in {"append": wanted.append, "truncate": wanted.truncate}.items():
+            if code and enabled:
+                found.append(f"workloads.dfsio.{name}: HDFS cannot {name} files with erasure codes")
+        return found
 
     def data_bytes(self) -> int:
         """Bytes of all files, one replica."""
@@ -177,16 +183,13 @@ class Dfsio(Workload[DfsioParameters]):
 
     def _check_files(self, deployment: Deployment, execution: Execution) -> Check:
         held = deployment.files.list_files(f"{_base(execution)}/io_data")
-        sizes, copies = (
-            "/".join(map(str, sorted(found))) or "none"
-            for found in ({f.length_bytes for f in held}, {f.replication for f in held})
-        )
+        sizes = "/".join(map(str, sorted({file.length_bytes for file in held}))) or "none"
         wanted = self.parameters
+        copies = deployment.expected_copies(wanted.replication)
         return check(
             "files on HDFS",
-            f"{wanted.files} files of {wanted.kept_bytes} bytes with replication "
-            f"{wanted.replication}",
-            f"{len(held)} files of {sizes} bytes with replication {copies}",
+            f"{wanted.files} files of {wanted.kept_bytes} bytes with {copies}",
+            f"{len(held)} files of {sizes} bytes with {found_copies(held)}",
         )
 
     def _check_content(self, deployment: Deployment, execution: Execution) -> Check:

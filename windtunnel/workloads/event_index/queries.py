@@ -19,6 +19,7 @@ from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Check, Metric, Verdict
 from windtunnel.workloads.base import Demand, Execution, Workload
 from windtunnel.workloads.client.event_index import PARTITION, collections, shares
+from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.event_index.data import ensure, expected
 from windtunnel.workloads.event_index.data_set import DataSet
 from windtunnel.workloads.event_index.engines import DUCKDB, QUERY_ENGINES
@@ -26,7 +27,6 @@ from windtunnel.workloads.event_index.engines.base import QueryEngine, QueryRequ
 from windtunnel.workloads.event_index.formats import EventParameters
 from windtunnel.workloads.expected import check_answers, check_files
 from windtunnel.workloads.own_metrics import with_metrics
-from windtunnel.workloads.terasort.rows import misfits
 from windtunnel.workloads.verdicts import verdict
 
 Q = TypeVar("Q", bound=EventParameters)

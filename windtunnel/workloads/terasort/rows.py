@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from statistics import fmean
 from typing import ClassVar
 
 from pydantic import Field, PositiveInt, model_validator
 
-from windtunnel.cluster import ByteSize, Cluster
-from windtunnel.engines.deployment import Deployment, FileStatus, JobRun
+from windtunnel.cluster import ByteSize
+from windtunnel.engines.deployment import Deployment, FileStatus, JobRun, found_copies
 from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Check, Metric
 from windtunnel.workloads.base import Parameters
@@ -63,25 +62,6 @@ class RowParameters(Parameters):
         return self.rows if self.rows is not None else int(self.size or 0) // ROW_BYTES
 
 
-def misfits(workload: str, cluster: Cluster, replications: Mapping[str, int]) -> list[str]:
-    """The reasons why a cluster cannot run a workload: no YARN, or too few DataNodes.
-
-    Parameters
-    ----------
-    replications:
-        The number of replicas, by the name of the parameter that sets it.
-    """
-    roles = cluster.role_counts()
-    if not roles.get("nodemanager"):
-        return [f"workloads.{workload} needs YARN, and the cluster has no nodemanagers"]
-    datanodes = roles.get("datanode", 0)
-    return [
-        f"workloads.{workload}.{name} is {value}, but the cluster has {datanodes} datanodes"
-        for name, value in replications.items()
-        if value > datanodes
-    ]
-
-
 def generate(
     parameters: RowParameters,
     replication: int,
@@ -131,16 +111,20 @@ def check_rows(phase: str, run: JobRun, counter: str, rows: int) -> Check:
     return check(f"rows of {phase}", str(rows), str(got))
 
 
-def check_files(which: str, files: list[FileStatus], size_bytes: int, replication: int) -> Check:
-    """A check of the total size and the replication of the part files."""
+def check_files(which: str, files: list[FileStatus], size_bytes: int, copies: str) -> Check:
+    """A check of the total size of the part files, and of how they are kept.
+
+    Parameters
+    ----------
+    copies:
+        How they are to be kept, in words; see ``Deployment.expected_copies``.
+    """
     parts = [file for file in files if "/part-" in file.path]
     total = sum(file.length_bytes for file in parts)
-    found = sorted({file.replication for file in parts if file.length_bytes})
-    copies = "/".join(map(str, found)) or "none"
     return check(
         f"{which} on HDFS",
-        f"{size_bytes} bytes with replication {replication}",
-        f"{total} bytes with replication {copies}",
+        f"{size_bytes} bytes with {copies}",
+        f"{total} bytes with {found_copies(file for file in parts if file.length_bytes)}",
     )
 
 

@@ -15,6 +15,7 @@ from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.metrics import MetricInfo
 from windtunnel.results.record import Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Workload
+from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.own_metrics import with_metrics, with_rate
 from windtunnel.workloads.terasort.rows import (
     BLOCKS_ON_ONE_MACHINE,
@@ -26,7 +27,6 @@ from windtunnel.workloads.terasort.rows import (
     check_files,
     check_rows,
     generate,
-    misfits,
     placement,
     read_all,
 )
@@ -97,7 +97,10 @@ class TeraGen(Workload[TeraGenParameters]):
             check_checksum("the rows read back", read_all(deployment, sums).split(), run),
             check_rows("teragen", run, "MAP_OUTPUT_RECORDS", wanted.row_count),
             check_files(
-                "rows", deployment.files.list_files(rows), self.data_bytes(), wanted.replication
+                "rows",
+                deployment.files.list_files(rows),
+                self.data_bytes(),
+                deployment.expected_copies(wanted.replication),
             ),
         ]
         return verdict(checks)

@@ -15,6 +15,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Workload
+from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.own_metrics import DATA_RATE, with_rate
 from windtunnel.workloads.terasort.rows import (
     PACKAGE,
@@ -24,7 +25,6 @@ from windtunnel.workloads.terasort.rows import (
     check_files,
     check_rows,
     generate,
-    misfits,
     read_all,
 )
 from windtunnel.workloads.verdicts import check, verdict
@@ -143,7 +143,11 @@ class TeraSort(Workload[TeraSortParameters]):
         report = read_all(deployment, self._report(execution))
         rows = [row.split("\t") for row in report.splitlines()]
         sums = [row[1] for row in rows if len(row) > 1 and row[0] == "checksum"]
-        size, copies = self.data_bytes(), (wanted.input_replication, wanted.output_replication)
+        size = self.data_bytes()
+        copies = [
+            deployment.expected_copies(replication)
+            for replication in (wanted.input_replication, wanted.output_replication)
+        ]
         files = [
             deployment.files.list_files(folder)
             for folder in (self._input(execution), self._output(execution))

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, PositiveInt
 
 from windtunnel.cluster import Cluster
-from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.deployment import Deployment, JobRun, found_copies
 from windtunnel.engines.engine import HadoopCluster
 from windtunnel.engines.hadoop.job_counters import MAPS
 from windtunnel.engines.hadoop.program import run_own_job
@@ -28,8 +28,9 @@ from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Workload
 from windtunnel.workloads.client.count_words import text_files
+from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.own_metrics import DATA_RATE, with_metrics, with_rate
-from windtunnel.workloads.terasort.rows import TASK, misfits
+from windtunnel.workloads.terasort.rows import TASK
 from windtunnel.workloads.verdicts import check, verdict
 from windtunnel.workloads.wordcount.result import WordCounts, read_counts
 from windtunnel.workloads.wordcount.text import Text, TextParameters
@@ -194,12 +195,11 @@ class WordCount(Workload[WordCountParameters]):
     def _check_input(self, deployment: Deployment, execution: Execution) -> Check:
         held = deployment.files.list_files(self._text.folder(execution))
         total = sum(file.length_bytes for file in held)
-        copies = "/".join(sorted({str(file.replication) for file in held})) or "none"
-        known, wanted = self._text.known, self.parameters.replication
+        known, copies = self._text.known, deployment.expected_copies(self.parameters.replication)
         return check(
             "text on HDFS",
-            f"{known.bytes} bytes in {known.files} files with replication {wanted}",
-            f"{total} bytes in {len(held)} files with replication {copies}",
+            f"{known.bytes} bytes in {known.files} files with {copies}",
+            f"{total} bytes in {len(held)} files with {found_copies(held)}",
         )
 
     def _check_combiner(self, run: JobRun) -> Check:
