@@ -17,6 +17,11 @@ NodeManager, application master
     ``yarn.am.liveness-monitor.expiry-interval-ms``. It checks three times per interval
     (``NMLivelinessMonitor``, ``AMLivelinessMonitor``). If a NodeManager is lost, so are the
     application masters on its host.
+Tasks on a lost host
+    The application master repeats an unfinished task of that host when it has given up stopping its
+    container: ``yarn.client.nodemanager-connect.max-wait-ms`` after the ResourceManager has noticed
+    the loss (``NMProxy``, ``TaskAttemptImpl``). Finished map tasks are repeated at once. Measured
+    three times: 180 s, the default.
 Full disk
     The NodeManager checks its disks every ``yarn.nodemanager.disk-health-checker.interval-ms`` and
     stops using those above ``...max-disk-utilization-per-disk-percentage``
@@ -43,6 +48,7 @@ HEARTBEAT = "dfs.heartbeat.interval"
 PENDING = "dfs.namenode.reconstruction.pending.timeout-sec"
 NODE_EXPIRY = "yarn.nm.liveness-monitor.expiry-interval-ms"
 MASTER_EXPIRY = "yarn.am.liveness-monitor.expiry-interval-ms"
+NODE_CONNECT = "yarn.client.nodemanager-connect.max-wait-ms"
 DISK_CHECK = "yarn.nodemanager.disk-health-checker.enable"
 DISK_CHECK_INTERVAL = "yarn.nodemanager.disk-health-checker.interval-ms"
 
@@ -93,6 +99,8 @@ class Detection:
         Whether it does not happen any more after the fault was undone.
     watched:
         Whether a trial waits for it after its last phase, for the ``watch`` of the fault.
+    follows:
+        Whether it can only happen after the detection before it, whose note includes it.
     """
 
     event: str
@@ -102,6 +110,7 @@ class Detection:
     otherwise: str = _UNNOTICED
     ends_with_fault: bool = True
     watched: bool = False
+    follows: bool = False
 
     def words(self) -> str:
         """The detection in words: ``the NameNode notices it after 14 s to 21 s: SETTINGS``."""
@@ -196,9 +205,19 @@ def _lost_datanode(cluster: Cluster) -> Iterator[Detection]:
 
 def _lost_nodemanager(cluster: Cluster, *, containers: bool) -> Iterator[Detection]:
     node, master = setting(cluster, NODE_EXPIRY), setting(cluster, MASTER_EXPIRY)
-    node_s, master_s = node.seconds(), master.seconds()
+    connect = setting(cluster, NODE_CONNECT)
+    node_s, master_s, connect_s = node.seconds(), master.seconds(), connect.seconds()
     if node_s is not None:
         yield Detection("the ResourceManager notices it", (node,), node_s, node_s * 4 / 3)
+    if containers and node_s is not None and connect_s is not None:
+        yield Detection(
+            "the application master repeats the unfinished tasks of that host",
+            (node, connect),
+            node_s + connect_s,
+            node_s * 4 / 3 + connect_s,
+            otherwise="they are not repeated",
+            follows=True,
+        )
     # the loss of a NodeManager includes that of its containers
     if containers and master_s is not None and (node_s is None or master_s < node_s):
         yield Detection(
@@ -242,9 +261,12 @@ class Window:
                 "protocol.trial_time_limit or reduce 'after'"
             )
             return
+        before = ""
         for detection in detections:
-            if found := self._note(detection):
+            found = self._note(detection)
+            if found and not (detection.follows and before):
                 yield found
+            before = found
 
     def _note(self, detection: Detection) -> str:
         if detection.after_s is None or detection.at_most_s is None:
