@@ -60,13 +60,14 @@ def fabric_plan(cluster: Cluster, scale: Scale) -> FabricPlan:
 
 def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:
     nodes = list(cluster.nodes())
+    limit_of = _MemoryLimits(cluster, scale)
     for name, host in cluster.hosts.items():
         loaded = carries(cluster, name)
         for index in range(host.count):
             full_name = host.host_name(name, index)
             own = [node for node in nodes if node.host == full_name]
             disks = tuple(_disks(host, index, scale))
-            limits = [memory_bytes(cluster, node, scale) for node in own]
+            limits = [limit_of(node) for node in own]
             work = _work(host, index) if loaded else None
             yield HostPlan(
                 name=full_name,
@@ -80,6 +81,20 @@ def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:
                 latency_s=((cluster.network and cluster.network.latency) or 0.0) * scale.time,
                 guests=tuple(_guests(host, own, limits, disks, scale)) if host.vms else (),
             )
+
+
+class _MemoryLimits:
+    """The memory limit of each node; equal nodes are computed once."""
+
+    def __init__(self, cluster: Cluster, scale: Scale) -> None:
+        self._cluster, self._scale = cluster, scale
+        self._known: dict[tuple[object, ...], int | None] = {}
+
+    def __call__(self, node: Node) -> int | None:
+        key = (node.class_name, node.roles, node.guest and node.guest.name)
+        if key not in self._known:
+            self._known[key] = memory_bytes(self._cluster, node, self._scale)
+        return self._known[key]
 
 
 def _guests(
