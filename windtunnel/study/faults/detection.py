@@ -21,7 +21,7 @@ Tasks on a lost host
     The application master repeats an unfinished task of that host when it has given up stopping its
     container: ``yarn.client.nodemanager-connect.max-wait-ms`` after the ResourceManager has noticed
     the loss (``NMProxy``, ``TaskAttemptImpl``). Finished map tasks are repeated at once. Measured
-    three times: 180 s, the default.
+    in two trials: 180 s, the default.
 Full disk
     The NodeManager checks its disks every ``yarn.nodemanager.disk-health-checker.interval-ms`` and
     stops using those above ``...max-disk-utilization-per-disk-percentage``
