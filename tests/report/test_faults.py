@@ -8,12 +8,12 @@ import pytest
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import Analysis, analyse
-from windtunnel.analysis.subjects.faults import fault_outcomes
+from windtunnel.analysis.subjects.faults import fault_outcomes, struck
 from windtunnel.report.charts.trials import describe, draw, key
 from windtunnel.report.sections import sections
 from windtunnel.report.sections.base import Section
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
-from windtunnel.results.folder import read_results
+from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Fate, FaultRecord, StudyRecord, Trial, Verdict
 
 FAULT = {"kind": "kill-daemon", "role": "datanode"}
@@ -75,6 +75,20 @@ def test_outcomes_are_counted_over_the_trials_that_tell(analysis: Analysis) -> N
     assert killed.whole.watched_s == 60.0
     assert killed.effect is not None and killed.effect.n == 2, "a failed job is in no mean"
     assert killed.effect.relative == pytest.approx(0.31, abs=0.1)
+
+
+def test_a_finished_job_in_an_invalid_trial_is_no_outcome(tmp_path: Path) -> None:
+    found = analysed(tmp_path, 10)
+    first = next(trial for trial in found.results.trials if trial.outcome == "finished")
+    saturated = Verdict(valid=False, reason="the host machine was saturated")
+    spoilt = first.model_copy(update={"verdict": saturated})
+    trials = [spoilt if trial.id == first.id else trial for trial in found.results.trials]
+    analysis = analyse(Results(found.results.path, found.study, trials))
+
+    _, killed = fault_outcomes(analysis)
+    assert (killed.trials, killed.finished, killed.right) == (3, 2, 1)
+    outcomes = {event.trial: (event.outcome, event.reason) for event in struck(analysis)}
+    assert outcomes[first.id] == ("does not count", "")
 
 
 def test_the_section_says_it_in_words(analysis: Analysis) -> None:

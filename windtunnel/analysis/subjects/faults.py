@@ -85,9 +85,17 @@ def struck(analysis: Analysis) -> Iterator[Struck]:
                 fault=fault,
                 into_job_s=_between(began, fault.at),
                 lasted_s=_between(fault.at, fault.undone_at),
-                outcome=trial.outcome or "does not count",
-                reason=trial.verdict.reason if trial.outcome else "",
+                outcome=str(trial.outcome) if _counts(trial) else "does not count",
+                reason=trial.verdict.reason if _counts(trial) else "",
             )
+
+
+def _counts(trial: Trial) -> bool:
+    """Whether the end of a trial is an outcome of its faults: it is valid, or they made it fail.
+
+    A trial is invalid although its job finished if, for example, the host machine was saturated.
+    """
+    return trial.outcome is not None and trial.answers
 
 
 def _between(start: float | None, end: float | None) -> float | None:
@@ -105,7 +113,7 @@ def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOu
     if FAULT not in treatment.overrides:
         right = sum(trial.verdict.valid for trial in own)
         return FaultOutcome(workload, treatment.id, (), right, right, right, elapsed_s, None)
-    reported = [trial for trial in own if trial.outcome is not None]
+    reported = [trial for trial in own if _counts(trial)]
     valid = [trial for trial in reported if trial.verdict.valid]
     texts = next((tuple(f.text for f in trial.faults) for trial in reported), _plain(treatment))
     return FaultOutcome(
