@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import analyse
-from windtunnel.analysis.bottleneck.physical_limits import Capacity, capacity, number, usages
+from windtunnel.analysis.bottleneck.physical_limits import capacity, number
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Metric, Trial
 
@@ -190,22 +190,6 @@ def test_capacity_adds_up_workers():
     assert limits.disk_read == 3e6
     assert limits.network == 3 * 10e9 / 8
     assert capacity({}).disk_read is None
-
-
-def test_an_erasure_code_writes_its_parity_too_and_most_cells_to_other_hosts(tmp_path: Path):
-    written = {"hdfs_bytes_written": Metric(value=30e6, unit="bytes")}
-    (trial, *_) = results(tmp_path).trials
-    phase = trial.phases[0].model_copy(update={"elapsed_s": 10.0, "metrics": written})
-    trial = trial.model_copy(update={"phases": [phase], "parameters": {"output_replication": 1}})
-    coded = capacity({**SLOW, "storage": {"erasure_code": "XOR-2-1"}})
-
-    def used(limits: Capacity) -> dict[str, float]:
-        return {one.resource: one.used for one in usages([trial], {trial.treatment.id: limits})}
-
-    assert used(coded)["disk write"] == pytest.approx(30e6 * 1.5 / 10)
-    assert used(coded)["network"] == pytest.approx(30e6 * 1.5 * 2 / 3 / 10)
-    assert used(capacity(SLOW))["disk write"] == pytest.approx(30e6 / 10)
-    assert "network" not in used(capacity(SLOW))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from windtunnel.analysis.bottleneck.physical_limits import Usage, limits_by_treatment, usages
+from windtunnel.analysis.bottleneck.physical_limits import limits_by_treatment
+from windtunnel.analysis.bottleneck.usage import Usage, usages
 from windtunnel.analysis.cost.energy import with_energy
 from windtunnel.analysis.cost.tariff import Tariff
 from windtunnel.analysis.effects.cells import Cell, Key, Sample, cells, samples

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from windtunnel.analysis.bottleneck.physical_limits import Usage
+from windtunnel.analysis.bottleneck.usage import Usage
 from windtunnel.analysis.effects.cells import Cell
 from windtunnel.analysis.names import names_of
 from windtunnel.analysis.observations import ELAPSED, counts

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from windtunnel.analysis.bottleneck.facts import Facts, Load
-from windtunnel.analysis.bottleneck.physical_limits import IDLE_BELOW
+from windtunnel.analysis.bottleneck.usage import IDLE_BELOW
 from windtunnel.analysis.bottleneck.utilisation import CPU, MEMORY, WAITING
 from windtunnel.analysis.formatting import digits, percent, quantity
 

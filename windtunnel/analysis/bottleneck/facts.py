@@ -12,9 +12,9 @@ from windtunnel.analysis.bottleneck.physical_limits import (
     Capacity,
     limits_by_treatment,
     shares_machine,
-    usages,
 )
 from windtunnel.analysis.bottleneck.tails import MAP, REDUCE, Idle, Tail, idles, tails
+from windtunnel.analysis.bottleneck.usage import usages
 from windtunnel.analysis.bottleneck.utilisation import DATA_PATH, HostUse, host_uses
 from windtunnel.analysis.observations import counts
 from windtunnel.results.record import Phase, Trial

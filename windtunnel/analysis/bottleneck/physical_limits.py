@@ -1,19 +1,16 @@
-"""Physical-limit check: the rates of a phase against the limits of the hardware.
+"""The limits of the hardware: of all workers together, and of single hosts.
 
-The limits come from the cluster description stored with the study; if the testbed does not
-provide the described hardware, they come from the machine that it ran on. A limit that they do
-not state is unknown and reported as unknown (rule of trust 6). The rates are the minimum that
-the job's counters imply. The effect of caches is not subtracted, so a rate above the limit
-indicates a cache or an error.
+They come from the cluster description stored with the study; if the testbed does not provide the
+described hardware, they come from the machine that it ran on. A limit that they do not state is
+unknown and reported as unknown (rule of trust 6).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
@@ -22,26 +19,20 @@ from windtunnel.cluster.quantity import QuantityError, parse_bytes, parse_rate
 from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.errors import ResultsError
 from windtunnel.results.folder import Results
-from windtunnel.results.record import Phase, StudyRecord, Trial
-
-IDLE_BELOW = 0.30
-"""A resource below this fraction of its limit is "not the bottleneck" (rule 6)."""
-TOLERANCE = 1.05
-"""A rate is above a limit if it exceeds it by more than 5 %: counters and clocks have errors."""
+from windtunnel.results.record import StudyRecord
 
 SHARED_HOST = "this-machine"
 """The name in host samples of the machine that all hosts share."""
-
-State = Literal["above limit", "not the bottleneck", "possible", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """The limits of all workers together; None if the description does not state them.
 
-    ``cores`` is a count, ``memory`` bytes, the others bytes/s. ``network`` is the sum of the
-    workers' NICs in one direction. ``stored_per_byte`` is the number of bytes that the erasure code
-    stores for each byte; None with replication.
+    ``cores`` is a count, ``memory`` bytes, the others bytes/s. ``workers`` and ``cores`` are those
+    of the hosts that run tasks, the others include storage hosts. ``network`` is the sum of the
+    NICs in one direction. ``stored_per_byte`` is the number of bytes that the erasure code stores
+    for each byte; None with replication. ``external``: no host with data runs tasks.
     """
 
     workers: int | None
@@ -51,6 +42,7 @@ class Capacity:
     disk_write: float | None
     network: float | None
     stored_per_byte: float | None = None
+    external: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +55,6 @@ class HostLimits:
     disk_write: float | None = None
     network: float | None = None
     worker: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Mean use of one resource in one phase over the counted trials.
-
-    ``used`` and ``limit`` are in ``unit``; ``share`` is used / limit, ``peak`` the maximum over
-    the trials.
-    """
-
-    workload: str
-    treatment: str
-    phase: str
-    resource: str
-    unit: str
-    used: float
-    limit: float | None
-    share: float | None
-    peak: float | None
-
-    @property
-    def state(self) -> State:
-        """Verdict on this resource alone."""
-        if self.share is None or self.peak is None:
-            return "unknown"
-        if self.peak > TOLERANCE:
-            return "above limit"
-        return "not the bottleneck" if self.share < IDLE_BELOW else "possible"
 
 
 def capacity(cluster: Mapping[str, Any], smt_gain: float | None = None) -> Capacity:
@@ -106,14 +70,16 @@ def capacity(cluster: Mapping[str, Any], smt_gain: float | None = None) -> Capac
     classes = [(c, _count(c)) for c in _workers(cluster)]
     if not classes:
         return Capacity(None, None, None, None, None, None)
+    computing = [(c, n) for c, n in classes if "nodemanager" in _roles(c)] or classes
     return Capacity(
-        workers=int(sum(count for _, count in classes)),
-        cores=_sum((_cores(c, smt_gain), n) for c, n in classes),
+        workers=int(sum(count for _, count in computing)),
+        cores=_sum((_cores(c, smt_gain), n) for c, n in computing),
         memory=_sum((number(c.get("memory")), n) for c, n in classes),
         disk_read=_sum((_rate(c, "disks", "read_rate"), n) for c, n in classes),
         disk_write=_sum((_rate(c, "disks", "write_rate"), n) for c, n in classes),
         network=_sum((_rate(c, "nics", "rate"), n) for c, n in classes),
         stored_per_byte=_stored_per_byte(cluster),
+        external=bool(_storage(cluster).get("external")),
     )
 
 
@@ -147,7 +113,9 @@ def limits_by_treatment(results: Results) -> dict[str, Capacity]:
         if cluster is not None:
             described = cluster.model_dump(mode="json")
             own = _in_model(capacity(described, _smt(results)), results.study)
-        found[treatment.id] = replace(base, workers=own.workers) if shared else own
+        if shared:
+            own = replace(own, **{name: getattr(base, name) for name in _OF_THE_MACHINE})
+        found[treatment.id] = own
     return found
 
 
@@ -171,6 +139,8 @@ def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
     return found
 
 
+_OF_THE_MACHINE = ("cores", "memory", "disk_read", "disk_write", "network")
+
 _Limits = TypeVar("_Limits", Capacity, HostLimits)
 
 
@@ -185,36 +155,6 @@ def _in_model(limits: _Limits, study: StudyRecord) -> _Limits:
     known = {name: getattr(limits, name, None) for name in names}
     rates = {name: value * study.scale.rate for name, value in known.items() if value is not None}
     return replace(limits, memory=None, **rates)
-
-
-def usages(trials: Iterable[Trial], limits: Mapping[str, Capacity]) -> list[Usage]:
-    """Use of every resource that has counters, by workload, treatment and phase.
-
-    ``limits`` are those of each treatment, by its id.
-    """
-    seen: dict[tuple[str, str, str, str], list[float]] = {}
-    for trial in trials:
-        if not counts(trial):
-            continue
-        for phase in trial.phases:
-            for resource, used in _used(trial, phase, limits[trial.treatment.id]):
-                key = (trial.workload, trial.treatment.id, phase.name, resource)
-                seen.setdefault(key, []).append(used)
-    rows = []
-    for (workload, treatment, phase_name, resource), values in seen.items():
-        bound = limits[treatment]
-        unit, limit = {
-            "CPU": ("cores", bound.cores),
-            "disk read": ("bytes/s", bound.disk_read),
-            "disk write": ("bytes/s", bound.disk_write),
-            "network": ("bytes/s", bound.network),
-        }[resource]
-        mean, top = fmean(values), max(values)
-        share, peak = (mean / limit, top / limit) if limit else (None, None)
-        rows.append(
-            Usage(workload, treatment, phase_name, resource, unit, mean, limit, share, peak)
-        )
-    return rows
 
 
 def number(value: Any) -> float | None:
@@ -273,59 +213,17 @@ def _hosts(cluster: Mapping[str, Any], smt_gain: float | None) -> dict[str, Host
     return found
 
 
-def _used(trial: Trial, phase: Phase, limits: Capacity) -> Iterator[tuple[str, float]]:
-    if phase.elapsed_s <= 0:
-        return
-    value = {name: metric.value for name, metric in phase.metrics.items()}
-    copies = limits.stored_per_byte or _replication(trial, phase.name)
-    volumes = {
-        "CPU": value.get("cpu_time"),
-        "disk read": _add(value.get("hdfs_bytes_read"), value.get("file_bytes_read")),
-        "disk write": _add(
-            _times(value.get("hdfs_bytes_written"), copies), value.get("file_bytes_written")
-        ),
-        "network": _network(value, copies, limits),
-    }
-    for resource, volume in volumes.items():
-        if volume is not None:
-            yield resource, volume / phase.elapsed_s
-
-
-def _network(value: Mapping[str, float], copies: float, limits: Capacity) -> float | None:
-    """Shuffle between hosts, (N-1)/N of all of it, plus what is written to other hosts.
-
-    These are the additional replicas of the output, or (N-1)/N of the cells of an erasure code,
-    which are on as many hosts as there are cells.
-    """
-    shuffle, workers = value.get("reduce_shuffle_bytes"), limits.workers
-    remote = (workers - 1) / workers if workers else None
-    sent = copies - 1
-    if limits.stored_per_byte:
-        sent = copies * (remote or 1)
-    written = _times(value.get("hdfs_bytes_written"), sent)
-    away = None if shuffle is None or remote is None else shuffle * remote
-    if away is None and not written:
-        return None  # The shuffle is unknown, not 0.
-    return _add(away, written)
+def _storage(cluster: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = cluster.get("storage")
+    return found if isinstance(found, Mapping) else {}
 
 
 def _stored_per_byte(cluster: Mapping[str, Any]) -> float | None:
-    storage = cluster.get("storage")
-    name = storage.get("erasure_code") if isinstance(storage, Mapping) else None
+    name = _storage(cluster).get("erasure_code")
     try:
         return ErasureCode.parse(name).stored_per_byte if isinstance(name, str) else None
     except ValueError:  # of a study that another program wrote
         return None
-
-
-def _replication(trial: Trial, phase: str) -> float:
-    """Replicas written: the parameter for input or output; 1 if the trial does not state it."""
-    names = ["input_replication"] if phase == "teragen" else ["output_replication"]
-    for name in [*names, "replication"]:
-        copies = trial.parameters.get(name)
-        if isinstance(copies, int | float) and copies >= 1:
-            return float(copies)
-    return 1.0
 
 
 def _workers(cluster: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -338,9 +236,12 @@ def _workers(cluster: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_worker(name: str, host: Mapping[str, Any]) -> bool:
+    return name == "worker" or bool(_roles(host) & {"worker", *ROLES.workers(HADOOP)})
+
+
+def _roles(host: Mapping[str, Any]) -> set[str]:
     roles = host.get("roles")
-    words = {str(role).lower() for role in roles} if isinstance(roles, list | tuple) else set()
-    return name == "worker" or bool(words & {"worker", *ROLES.workers(HADOOP)})
+    return {str(role).lower() for role in roles} if isinstance(roles, list | tuple) else set()
 
 
 def _count(host: Mapping[str, Any]) -> float:
@@ -384,12 +285,3 @@ def _sum(parts: Iterable[tuple[float | None, float]]) -> float | None:
             return None
         total += value * count
     return total
-
-
-def _add(*parts: float | None) -> float | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if known else None
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor

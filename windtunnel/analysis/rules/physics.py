@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from windtunnel.analysis.bottleneck.physical_limits import (
-    IDLE_BELOW,
-    Usage,
-    limits_of,
-    shares_machine,
-)
+from windtunnel.analysis.bottleneck.physical_limits import limits_of, shares_machine
+from windtunnel.analysis.bottleneck.usage import IDLE_BELOW, Usage
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.formatting import listed, percent, plural, quantity
 from windtunnel.results.record import Phase

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 
 from windtunnel.analysis.analyse import Analysis
-from windtunnel.analysis.bottleneck.physical_limits import Usage
+from windtunnel.analysis.bottleneck.usage import Usage
 from windtunnel.analysis.formatting import percent, quantity
 from windtunnel.report.sections.base import Section, Table, column
 from windtunnel.report.sections.known import without_unknown
