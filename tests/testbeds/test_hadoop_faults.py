@@ -202,6 +202,11 @@ def test_a_file_that_wants_more_copies_than_can_be_is_whole_with_all_that_can() 
     assert under_replicated(under((3, 2)), holders=2, datanodes=3) == 1, "three can be had"
 
 
+def test_missing_groups_of_an_erasure_code_count_as_missing_blocks() -> None:
+    coded = " Missing blocks:\t\t1\n\nErasure Coded Block Groups:\n Missing block groups:\t\t2\n"
+    assert under_replicated(coded, holders=3, datanodes=3) == 3
+
+
 def test_how_long_the_namenode_must_miss_nothing(faults: HadoopFaults) -> None:
     assert faults.sure_s() == 8.0
 

@@ -40,6 +40,32 @@ def test_more_workers_than_memory_are_refused_with_numbers(testbed: LocalTestbed
     ]
 
 
+def test_storage_hosts_need_memory_as_well(testbed: LocalTestbed) -> None:
+    changes = {
+        "storage.external": ["store"],
+        "hosts.worker.roles": ["nodemanager"],
+        "hosts.store.roles": ["datanode"],
+        "hosts.store.count": 20,
+    }
+    (problem,) = testbed.check(apply_overrides(load_cluster("model-external"), changes)).impossible
+    assert problem.startswith("23 workers need about 10.9 GiB")
+
+
+def test_short_circuit_reads_and_a_network_of_storage_hosts_are_stated(
+    testbed: LocalTestbed,
+) -> None:
+    short = apply_overrides(load_cluster("local-3"), {"storage.short_circuit": True})
+    (problem,) = testbed.check(short).impossible
+    assert "native library" in problem
+    roles = {"hosts.worker.roles": ["nodemanager"], "hosts.store.roles": ["datanode"]}
+    apart = apply_overrides(
+        load_cluster("model-external"), {"storage.external": ["store"], **roles}
+    )
+    found = testbed.check(apart)
+    assert found.impossible == []
+    assert any(line.startswith("storage.external: the network") for line in found.unrealised)
+
+
 def test_the_daemons_of_engines_are_counted_before_anything_starts(
     testbed: LocalTestbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

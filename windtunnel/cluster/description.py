@@ -229,6 +229,12 @@ class Cluster(Part):
         holders = self.role_counts()[ROLES.holder(self.storage.kind) or "datanode"]
         return max(1, min(DEFAULT_REPLICATION, holders))
 
+    @property
+    def stored_per_byte(self) -> float:
+        """Bytes that are stored for each byte of data: of the replicas, or of the erasure code."""
+        code = self.storage.code
+        return code.stored_per_byte if code else float(self.replication)
+
     def rack_of(self, class_name: str, index: int) -> str | None:
         """The rack of a host (by class and index from 0); None if there are no racks."""
         network = self.network

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 _NAME = re.compile(r"(XOR|RS|RS-LEGACY)-([1-9]\d?)-([1-9]\d?)")
-_CELL = "1024k"
+CELL_BYTES, _CELL = 1 << 20, "1024k"
 HDFS_CODES = ("XOR-2-1", "RS-3-2", "RS-6-3", "RS-LEGACY-6-3", "RS-10-4")
 """The codes of HDFS, all with cells of 1 MiB (SystemErasureCodingPolicies, Hadoop 3)."""
 

@@ -30,7 +30,8 @@ _STEP_S = 0.25
 # The interval at which the NameNode checks for dead DataNodes, and its default (hdfs-default.xml).
 _RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
 _UNDER = re.compile(r"Target Replicas is (\d+) but found (\d+) live replica")
-_MISSING = re.compile(r"^\s*Missing blocks:\s*(\d+)", re.MULTILINE)
+# blocks of replicas, and groups of cells of erasure codes
+_MISSING = re.compile(r"^\s*Missing block(?: group)?s:\s*(\d+)", re.MULTILINE)
 
 
 class RunningCluster(Protocol):
@@ -201,5 +202,4 @@ def under_replicated(report: str, holders: int, datanodes: int) -> int:
     for target, live in _UNDER.findall(report):
         should = int(target) if int(target) <= datanodes else holders
         found += int(live) < should
-    missing = _MISSING.search(report)
-    return found + (int(missing[1]) if missing else 0)
+    return found + sum(int(missing) for missing in _MISSING.findall(report))

@@ -159,7 +159,7 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
     free = psutil.virtual_memory().available
     if needed > free:
         impossible.append(
-            f"{roles.get('nodemanager', 0)} workers need about {needed / 2**30:.1f} GiB only for "
+            f"{_working_nodes(cluster)} workers need about {needed / 2**30:.1f} GiB only for "
             f"their daemons; {free / 2**30:.1f} GiB are free"
         )
     impossible += [
@@ -196,7 +196,12 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
 
 def _daemons_bytes(cluster: Cluster) -> int:
     """Approximate resident memory of Hadoop's daemons."""
-    return _MASTERS_BYTES + cluster.role_counts().get("nodemanager", 0) * _WORKER_BYTES
+    return _MASTERS_BYTES + _working_nodes(cluster) * _WORKER_BYTES
+
+
+def _working_nodes(cluster: Cluster) -> int:
+    workers = {*ROLES.workers(HADOOP)}
+    return sum(bool(workers & {*node.roles}) for node in cluster.nodes())
 
 
 def _refuse_too_little_memory(cluster: Cluster, engines: Collection[str]) -> None:

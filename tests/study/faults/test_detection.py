@@ -262,6 +262,19 @@ def test_tasks_of_a_lost_host_may_wait_longer_than_the_trial() -> None:
     assert "the ResourceManager notices it" in lost, "what follows from it has no note of its own"
 
 
+def test_tasks_are_repeated_as_soon_as_a_link_is_back() -> None:
+    on = cluster({RECHECK: 2000, HEARTBEAT: 1, PENDING: 10, NODE_EXPIRY: 20000})
+    cut = fault("cut-link", host="worker-1", lasts="60 s")
+    assert cut.undetected(on, 600.0) == []
+
+
+def test_tasks_of_a_lost_host_may_wait_for_ever() -> None:
+    given = {RECHECK: 2000, HEARTBEAT: 1, PENDING: 10, NODE_EXPIRY: 20000, NODE_CONNECT: -1}
+    (note,) = fault("kill-host", host="worker-1").undetected(cluster(given), 3600.0)
+    assert "the application master never repeats the unfinished tasks of that host" in note
+    assert f"{NODE_CONNECT} = -1: change this setting" in note
+
+
 def test_a_window_without_detections_has_no_notes() -> None:
     assert list(Window(10.0).notes([])) == []
     seen = Detection("it happens", (Setting("a", "1"),), 1.0, 2.0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.models import known
-from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
@@ -182,3 +182,20 @@ def test_reduce_tasks_that_are_no_multiple_of_the_workers_are_named() -> None:
 
     assert (found.full, found.model, found.state) == (1, 1.6, "broken")
     assert "multiple of the number of workers" in found.says
+
+
+def test_an_erasure_code_stores_less_than_replicas() -> None:
+    coded = apply_overrides(known(), {"storage.erasure_code": "XOR-2-1"})
+    found = groups(Scale(rate=1 / 40, data=1 / 100), coded)["replication"]
+    assert (found.full, found.model) == (1.5, 1.5)
+
+
+def test_storage_hosts_have_no_slots() -> None:
+    roles = {"hosts.worker.roles": ["nodemanager"], "hosts.store.roles": ["datanode"]}
+    apart = {"storage.external": ["store"], **roles}
+    both = load_cluster("model-external")
+    found = [
+        groups(Scale(rate=1 / 5, data=1.0), one) for one in (both, apply_overrides(both, apart))
+    ]
+    for name in ("slots per core", "CPU of a single task, fraction of its host"):
+        assert found[0][name].full == found[1][name].full

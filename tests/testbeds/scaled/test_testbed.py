@@ -14,6 +14,7 @@ from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.hosts.fabric.state import Lack
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed
 from windtunnel.testbeds.scaled import testbed as module
+from windtunnel.testbeds.scaled.scale import ScaledOptions
 from windtunnel.testbeds.scaled.testbed import ScaledTestbed
 
 
@@ -66,6 +67,18 @@ def test_an_unknown_rate_is_named_by_its_path(testbed: ScaledTestbed) -> None:
 def test_more_daemons_than_memory_are_refused(testbed: ScaledTestbed) -> None:
     cluster = apply_overrides(load_cluster("model-3"), {"hosts.worker.count": 40})
     assert any("40 workers need" in line for line in testbed.check(cluster).impossible)
+
+
+def test_blocks_that_are_smaller_than_a_cell_are_refused(lacks: list[Lack], tmp_path: Path) -> None:
+    coded = apply_overrides(load_cluster("model-3"), {"storage.erasure_code": "XOR-2-1"})
+
+    def problems(data: float) -> list[str]:
+        options = ScaledOptions.model_validate({"rate": 0.5, "data": data})
+        return ScaledTestbed(tmp_path, lambda text: None, options).check(coded).impossible
+
+    assert problems(1 / 16) == []
+    (problem,) = problems(1 / 17)
+    assert problem.startswith("storage.erasure_code: the blocks of the model are smaller than")
 
 
 def test_a_model_near_the_walls_of_the_machine_is_named(

@@ -231,6 +231,10 @@ def test_too_little_data_is_refused_before_anything_starts() -> None:
     assert problem in " ".join(keyvalue(records=10_700).check(CLUSTER))
     assert not keyvalue(records=10_700, warm=True).check(CLUSTER)
     assert not keyvalue(records=100_000).check(CLUSTER)
+    three = {"hosts.worker.count": 3, "storage.erasure_code": "XOR-2-1"}
+    coded = apply_overrides(CLUSTER, three)
+    (refused,) = keyvalue(records=200_000).check(coded)
+    assert "storage.erasure_code does not apply to the files of HBase" in refused
     larger = apply_overrides(CLUSTER, {"settings.hfile.block.cache.size": 0.4})
     assert keyvalue(records=100_000).check(larger)
 

@@ -99,8 +99,9 @@ def limits_of(results: Results) -> Capacity:
     if not shares_machine(results.study):
         return described
     threads = _machine_fact(results, "cpu_threads")
-    unknown = dict.fromkeys(("memory", "disk_read", "disk_write", "network"))
-    return replace(described, cores=threads, **unknown)
+    return replace(
+        described, cores=threads, memory=None, disk_read=None, disk_write=None, network=None
+    )
 
 
 def limits_by_treatment(results: Results) -> dict[str, Capacity]:
@@ -114,7 +115,14 @@ def limits_by_treatment(results: Results) -> dict[str, Capacity]:
             described = cluster.model_dump(mode="json")
             own = _in_model(capacity(described, _smt(results)), results.study)
         if shared:
-            own = replace(own, **{name: getattr(base, name) for name in _OF_THE_MACHINE})
+            own = replace(
+                own,
+                cores=base.cores,
+                memory=base.memory,
+                disk_read=base.disk_read,
+                disk_write=base.disk_write,
+                network=base.network,
+            )
         found[treatment.id] = own
     return found
 
@@ -138,8 +146,6 @@ def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
         found[treatment.id] = {n: _in_model(host, results.study) for n, host in hosts.items()}
     return found
 
-
-_OF_THE_MACHINE = ("cores", "memory", "disk_read", "disk_write", "network")
 
 _Limits = TypeVar("_Limits", Capacity, HostLimits)
 

@@ -27,9 +27,10 @@ _TIMEOUT_S = 30.0
 STORED_PER_BYTE = MetricInfo(
     "stored_per_byte",
     "ratio",
-    "bytes of all replicas, or of all data and parity cells, for each byte of the trial's files",
+    "bytes of all replicas, or of all data and parity cells, for each byte that the trial wrote",
     "the NameNode's content summary",
     better="less",
+    level="trial",
 )
 register(STORED_PER_BYTE)
 

@@ -119,7 +119,7 @@ class Detection:
 
     def never(self) -> str:
         """The event negated: ``the NodeManager never notices it``."""
-        return self.event.replace(" notices ", " never notices ", 1)
+        return re.sub(r" (notices|repeats) ", r" never \1 ", self.event, count=1)
 
     def when(self) -> str:
         """The time: ``after 14 s to 21 s``, ``within 120 s``."""
@@ -205,19 +205,11 @@ def _lost_datanode(cluster: Cluster) -> Iterator[Detection]:
 
 def _lost_nodemanager(cluster: Cluster, *, containers: bool) -> Iterator[Detection]:
     node, master = setting(cluster, NODE_EXPIRY), setting(cluster, MASTER_EXPIRY)
-    connect = setting(cluster, NODE_CONNECT)
-    node_s, master_s, connect_s = node.seconds(), master.seconds(), connect.seconds()
+    node_s, master_s = node.seconds(), master.seconds()
     if node_s is not None:
         yield Detection("the ResourceManager notices it", (node,), node_s, node_s * 4 / 3)
-    if containers and node_s is not None and connect_s is not None:
-        yield Detection(
-            "the application master repeats the unfinished tasks of that host",
-            (node, connect),
-            node_s + connect_s,
-            node_s * 4 / 3 + connect_s,
-            otherwise="they are not repeated",
-            follows=True,
-        )
+    if containers and node_s is not None:
+        yield from _unfinished_tasks(cluster, node, node_s)
     # the loss of a NodeManager includes that of its containers
     if containers and master_s is not None and (node_s is None or master_s < node_s):
         yield Detection(
@@ -225,6 +217,26 @@ def _lost_nodemanager(cluster: Cluster, *, containers: bool) -> Iterator[Detecti
             (master,),
             master_s,
             master_s * 4 / 3,
+        )
+
+
+def _unfinished_tasks(cluster: Cluster, node: Setting, node_s: float) -> Iterator[Detection]:
+    connect = setting(cluster, NODE_CONNECT)
+    event = "the application master repeats the unfinished tasks of that host"
+    otherwise = "they are not repeated"
+    connect_s = connect.seconds()
+    if connect.value.strip() == "-1":  # it waits for ever
+        yield Detection(event, (connect,), None, None, otherwise, follows=True)
+    elif connect_s is not None:
+        yield Detection(
+            event,
+            (node, connect),
+            node_s + connect_s,
+            node_s * 4 / 3 + connect_s,
+            otherwise,
+            # it can stop them as soon as it reaches the NodeManager again
+            ends_with_fault=False,
+            follows=True,
         )
 
 

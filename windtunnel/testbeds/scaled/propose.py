@@ -296,7 +296,7 @@ def _starts_s(load: Load, size: Size) -> float:
         waiting = tasks + size.workers  # with an application master for each worker
         filling = waiting * WARM_UP_CPU_S / (psutil.cpu_count() or 1)
         return jobs * (JOB_S + filling + tasks * WARM_START_S / size.free_cores)
-    return jobs * (JOB_S + tasks * JVM_START_S / size.cores)
+    return jobs * (JOB_S + tasks * JVM_START_S / size.task_cores)
 
 
 def _tasks(load: Load, size: Size) -> float:

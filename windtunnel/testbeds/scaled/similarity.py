@@ -94,13 +94,13 @@ def _hardware(full: Size, model: Size) -> Iterator[SimilarityGroup]:
     )
     yield _group(
         "slots per core",
-        [size.slots / (size.cores / size.rate) for size in pair],
+        [size.per_core * size.rate for size in pair],
         more="more tasks share a core: start-up and waiting take more of the time",
         less="fewer tasks share a core: CPUs can be idle although they would not be at full size",
     )
     yield _group(
         "CPU of a single task, fraction of its host",
-        [size.rate_of_task * len(size.hosts) / size.cores for size in pair],
+        [size.rate_of_task * len(size.task_hosts) / size.task_cores for size in pair],
         more="a single task can use more of the CPU of its host: tails of waves and single "
         "streams are too fast; phases with all slots busy are not affected",
         less="a single task has too little CPU: tails of waves are too slow",
@@ -112,7 +112,7 @@ def _hardware(full: Size, model: Size) -> Iterator[SimilarityGroup]:
         more="more streams compete for a disk than at full size",
         less="fewer streams compete for a disk than at full size",
     )
-    yield _group("replication", [float(s.cluster.replication) for s in pair], _REPLICAS, _REPLICAS)
+    yield _group("replication", [s.cluster.stored_per_byte for s in pair], _REPLICAS, _REPLICAS)
     yield _group(
         "(N-1)/N",
         [(size.workers - 1) / size.workers if size.workers else None for size in pair],
@@ -207,7 +207,7 @@ def counts(tasks: int | None, load: Load) -> tuple[int | None, int | None]:
 
 def _of_data(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
     pair = ((full, load.data_bytes), (model, load.model_bytes))
-    copies = full.cluster.replication
+    copies = full.cluster.stored_per_byte
     for noun, busy in (("tasks running", True), ("between jobs", False)):
         yield _group(
             f"data that the cache can hold, {noun}",

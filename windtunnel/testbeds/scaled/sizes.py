@@ -54,6 +54,17 @@ class Size:
         return sum(host.cpu_cores or 0.0 for host in self.hosts)
 
     @property
+    def task_hosts(self) -> list[HostPlan]:
+        """The hosts that run tasks."""
+        names = {node.host for node in self.cluster.nodes_with("nodemanager")}
+        return [host for host in self.hosts if host.name in names] or self.hosts
+
+    @property
+    def task_cores(self) -> float:
+        """CPU of the hosts that run tasks, in cores of the machine."""
+        return sum(host.cpu_cores or 0.0 for host in self.task_hosts)
+
+    @property
     def nic(self) -> float:
         """NIC rates of these hosts, bytes/s in one direction."""
         return sum(host.nic_bytes_s or 0.0 for host in self.hosts)
@@ -116,7 +127,7 @@ class Size:
         at_once = min(self.slots, tasks or self.slots)
         if self.rate < 1.0 and self.cluster.software.task_start == "warm":
             return WARM_START_S * max(at_once / self.free_cores, 1.0)
-        return JVM_START_S * max(at_once / self.cores, 1.0 / self.rate_of_task)
+        return JVM_START_S * max(at_once / self.task_cores, 1.0 / self.rate_of_task)
 
     @property
     def free_cores(self) -> float:
@@ -126,12 +137,12 @@ class Size:
     @property
     def per_core(self) -> float:
         """Number of slots per core of the machine."""
-        return self.slots / self.cores
+        return self.slots / self.task_cores
 
     @property
     def rate_of_task(self) -> float:
         """Cores of the machine that a single task can use: one, or the quota of its host."""
-        return min(1.0, self.cores / len(self.hosts))
+        return min(1.0, self.task_cores / len(self.task_hosts))
 
 
 def busiest_s(phase: PhaseLoad, size: Size) -> float:
@@ -140,7 +151,7 @@ def busiest_s(phase: PhaseLoad, size: Size) -> float:
         phase.read_bytes / size.disk("read"),
         phase.write_bytes / size.disk("write"),
         phase.network_bytes / size.nic,
-        (phase.read_bytes + phase.write_bytes) * CPU_S_PER_BYTE / size.cores,
+        (phase.read_bytes + phase.write_bytes) * CPU_S_PER_BYTE / size.task_cores,
     )
 
 

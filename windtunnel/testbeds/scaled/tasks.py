@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.description import Setting
+from windtunnel.cluster.erasure_code import CELL_BYTES
 from windtunnel.cluster.settings import default_of
 from windtunnel.testbeds.scaled.scale import Scale
 
@@ -81,6 +82,16 @@ def number(cluster: Cluster, name: str, otherwise: float) -> float:
         if found >= 0:
             return found
     return otherwise
+
+
+def small_blocks(model: Cluster) -> str:
+    """Why the erasure code of a model cannot be used; empty if it can. Cells do not scale."""
+    if tasks_of(model).block_bytes >= CELL_BYTES:
+        return ""
+    return (
+        "storage.erasure_code: the blocks of the model are smaller than a cell of 1 MiB, and HDFS "
+        "refuses this: choose a larger 'data' or a larger storage.block_size"
+    )
 
 
 def tasks_of(cluster: Cluster) -> Tasks:

@@ -139,6 +139,11 @@ class KeyValue(Workload[KeyValueParameters]):
                 f"workloads.keyvalue.field_length is {int(wanted.field_length)} bytes, but a value "
                 f"of less than {_SHORTEST} bytes does not identify its record and field"
             )
+        if cluster.storage.code:
+            found.append(
+                f"workloads.keyvalue: storage.erasure_code does not apply to the files of "
+                f"{self.store.title}: leave it out"
+            )
         if not self.store.placed(cluster)[self.store.serving]:
             title, role = self.store.title, self.store.serving
             found.append(
