@@ -35,6 +35,14 @@ def test_a_value_that_is_set_is_found_again_and_the_original_stays(cluster, path
     assert cluster.plain() == before
 
 
+def test_a_part_of_an_override_changes_only_the_cluster_that_it_is_for():
+    cpu = {"model": "E5", "sockets": 2, "cores_per_socket": 10, "threads_per_core": 2}
+    part = {"hosts.worker.cpu.threads_per_core": 1}
+    off = apply_overrides(VMWARE, {"hosts.worker.cpu": cpu, **part})
+    assert get_path(off, "hosts.worker.cpu.threads_per_core") == 1
+    assert cpu["threads_per_core"] == 2
+
+
 @pytest.mark.parametrize(
     ("path", "message", "remedy"),
     [

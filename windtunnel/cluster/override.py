@@ -168,9 +168,11 @@ def _set(data: Any, keys: tuple[Key, ...], value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Plain data of a value, which may also be a model."""
+    """A copy of a value as plain data; a later override of a part of it changes only the copy."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_none=True, by_alias=True)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value
