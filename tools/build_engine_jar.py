@@ -1,10 +1,11 @@
 """Build the jar of an engine's own Java sources (windtunnel/engines/ENGINE/java).
 
-    python tools/build_engine_jar.py spark           writes it next to its sources; also: hadoop
+    python tools/build_engine_jar.py spark           writes it next to its sources; also: hadoop, ceph
     python tools/build_engine_jar.py spark FOLDER    writes it into a folder
 
 Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH, and compiles against the jars
-that the engine's lock names. The jar targets Java 17 and contains a hash of the sources; the
+that the engine's lock names, and for ceph against Java's binding of CephFS (Debian's package
+libcephfs-java). The jar targets Java 17 and contains a hash of the sources; the
 tests compare it with the sources.
 """
 
@@ -22,11 +23,13 @@ sys.path.insert(0, str(ROOT))
 
 from tools.build_loopback import needed_javac, write_jar  # noqa: E402
 from windtunnel.engines.artifacts import ensure_shipped  # noqa: E402
+from windtunnel.engines.ceph.programs import LIBRARY  # noqa: E402
 from windtunnel.engines.hadoop.releases import LINES  # noqa: E402
 from windtunnel.engines.registry import ENGINES  # noqa: E402
 from windtunnel.engines.ycsb.stores import STORES  # noqa: E402
 
 HOME = ROOT / "windtunnel" / "engines"
+CEPH = "ceph"
 HASH = "io/windtunnel/sources.sha256"
 
 
@@ -53,6 +56,10 @@ def build(compiler: str, engine: str, folder: Path) -> Path:
     if engine in ENGINES:
         line = next(iter(ENGINES[engine].lines.values()))
         libs.insert(0, f"{ensure_shipped(line.lock).lib}/*")
+    if engine == CEPH:
+        if not LIBRARY.exists():
+            sys.exit(f"{LIBRARY} is missing; on Debian: apt-get install libcephfs-java")
+        libs.append(str(LIBRARY))
     with tempfile.TemporaryDirectory() as work:
         command = [compiler, "-nowarn", "-proc:none", "-g:source,lines", "--release", "17"]
         command += [

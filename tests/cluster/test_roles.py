@@ -52,7 +52,13 @@ def test_what_can_be_killed_is_started_and_says_what_is_lost() -> None:
         "trino-coordinator",
         "trino-worker",
     ]
-    assert [role.name for role in ROLES if role.replicas] == ["namenode", "datanode"]
+    assert [role.name for role in ROLES if role.replicas] == [
+        "namenode",
+        "datanode",
+        "mon",
+        "osd",
+        "mds",
+    ]
 
 
 def test_daemons_start_masters_first_and_stop_the_other_way_round() -> None:

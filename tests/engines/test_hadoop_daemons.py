@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from windtunnel.cluster import load_cluster
 from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.hdfs import Hdfs
+from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
 
@@ -61,6 +64,11 @@ class Recorded:
         return SimpleNamespace(name=spec.name, log=spec.log, wait=wait)
 
 
+def daemons(hosts: Recorded, folder: Path) -> Daemons:
+    storage = Hdfs(Ground(load_cluster("local-3"), [], folder, own_networks=False))
+    return Daemons(hosts.layout, storage, folder / "hosts", folder)
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDTUNNEL_CACHE", str(tmp_path / "cache"))
@@ -69,15 +77,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_second_deployment_does_not_format(tmp_path: Path) -> None:
     for name in ("first", "second"):
         hosts = Recorded(tmp_path / name, code=0)
-        Daemons(hosts.layout, tmp_path / "hosts", tmp_path).start()
+        daemons(hosts, tmp_path).start()
 
-    assert hosts.started[:2] == ["resourcemanager@master", "namenode@master"]
+    assert hosts.started[:2] == ["namenode@master", "resourcemanager@master"]
     assert len(hosts.started) == 6
 
 
 def test_nobody_starts_long_before_the_one_that_it_asks(tmp_path: Path) -> None:
     hosts = Recorded(tmp_path, code=0)
-    Daemons(hosts.layout, tmp_path / "hosts", tmp_path).start()
+    daemons(hosts, tmp_path).start()
 
     order = hosts.started
     assert order[:4] == [
@@ -94,6 +102,6 @@ def test_nobody_starts_long_before_the_one_that_it_asks(tmp_path: Path) -> None:
 def test_without_a_file_system_nothing_more_is_started(tmp_path: Path) -> None:
     hosts = Recorded(tmp_path, code=1)
     with pytest.raises(DeploymentError, match="formatting the file system failed"):
-        Daemons(hosts.layout, tmp_path / "hosts", tmp_path).start()
+        daemons(hosts, tmp_path).start()
 
     assert hosts.started[-1] == "formatted"

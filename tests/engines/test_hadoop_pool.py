@@ -16,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engines.test_hadoop_layout import layout_of
+from windtunnel.cluster import load_cluster
 from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.hdfs import Hdfs
 from windtunnel.engines.hadoop.pool import (
     JVM_BYTES,
     Pool,
@@ -27,6 +29,7 @@ from windtunnel.engines.hadoop.pool import (
     pool_note,
     pool_sizes,
 )
+from windtunnel.engines.storage_system import Ground
 from windtunnel.hosts.local import LocalHost
 
 SETTINGS = {
@@ -115,7 +118,8 @@ def pool(tmp_path: Path) -> Pool:
         root, logs = tmp_path / "scratch" / name, tmp_path / "logs" / name
         supervisor: Any = SimpleNamespace(spawn=lambda spec: SimpleNamespace(pid=os.getpid()))
         placement.host = LocalHost(name, "127.0.0.1", root, logs, supervisor)
-    made = Pool(Daemons(layout, tmp_path / "names", tmp_path))
+    storage = Hdfs(Ground(load_cluster("local-3"), layout.placements, tmp_path, own_networks=False))
+    made = Pool(Daemons(layout, storage, tmp_path / "names", tmp_path))
     made.prepare()
     return made
 

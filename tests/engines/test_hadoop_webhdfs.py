@@ -138,7 +138,7 @@ def failing_datanode(request: httpx.Request) -> httpx.Response:
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (refused, "the NameNode does not answer"),
+        (refused, "the file system's web server does not answer"),
         (fixed(403, text="safe mode"), "safe mode"),
         (dead_datanode, "Connection refused"),
         (failing_datanode, "missing block"),

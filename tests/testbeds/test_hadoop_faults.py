@@ -12,11 +12,14 @@ from typing import Any
 
 import pytest
 
+from windtunnel.cluster import load_cluster
 from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.hdfs import Hdfs, under_replicated
+from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.testbeds import hadoop_faults
-from windtunnel.testbeds.hadoop_faults import HadoopFaults, under_replicated
+from windtunnel.testbeds.hadoop_faults import HadoopFaults
 
 BEAN = {"FSState": "Operational", "NumLiveDataNodes": 2}
 HEALTHY = "Status: HEALTHY\n Missing blocks:\t\t0\n"
@@ -91,20 +94,24 @@ class Fakes(Daemons):
 def deployment() -> Iterator[Any]:
     names = ["namenode@master", "datanode@w1", "nodemanager@w1", "datanode@w2"]
     daemons = Fakes(names)
+    daemons.layout = SimpleNamespace(
+        properties=lambda: {"dfs.namenode.heartbeat.recheck-interval": "2000"},
+        placements=[
+            SimpleNamespace(host=SimpleNamespace(name=name), roles=["datanode"])
+            for name in ("w1", "w2")
+        ],
+    )
+    storage = Hdfs(Ground(load_cluster("local-3"), [], Path(), own_networks=False))
+    storage._jvms = daemons
     yield SimpleNamespace(
         daemons=daemons,
+        storage=storage,
         testbed="local",
         processes=lambda: {name: p.pid for name, p in daemons.running.items()},
         check_alive=daemons.check_alive,
         engines={},
         pool=None,
-        layout=SimpleNamespace(
-            properties=lambda: {"dfs.namenode.heartbeat.recheck-interval": "2000"},
-            placements=[
-                SimpleNamespace(host=SimpleNamespace(name=name), roles=["datanode"])
-                for name in ("w1", "w2")
-            ],
-        ),
+        layout=daemons.layout,
     )
     for process in daemons.running.values():
         process.kill()

@@ -226,8 +226,13 @@ class Cluster(Part):
         given = self.storage.replication or self.settings.get("dfs.replication")
         if given is not None and str(given).isdigit():
             return int(given)
-        holders = self.role_counts()[ROLES.holder(self.storage.kind) or "datanode"]
-        return max(1, min(DEFAULT_REPLICATION, holders))
+        return max(1, min(DEFAULT_REPLICATION, self.holders))
+
+    @property
+    def holders(self) -> int:
+        """Number of nodes that hold the data of the storage."""
+        holder = ROLES.holder(self.storage.kind)
+        return self.role_counts()[holder] if holder else 1
 
     @property
     def stored_per_byte(self) -> float:

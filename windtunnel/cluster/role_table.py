@@ -110,7 +110,7 @@ class RoleEntry:
     @property
     def replicas(self) -> bool:
         """Whether blocks lose replicas, or the daemon that manages them, while it is down."""
-        return self.family == "hdfs" and self.returns is not None
+        return self.storage is not None and self.returns is not None
 
 
 class Roles:

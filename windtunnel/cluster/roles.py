@@ -170,12 +170,41 @@ ROLES.add(
 ROLES.add(
     "ceph",
     [
-        RoleEntry("mon", storage="cephfs"),
-        RoleEntry("mgr"),
-        RoleEntry("osd", worker=True, storage="cephfs", holds=True, shaped=True),
-        RoleEntry("mds", storage="cephfs"),
+        RoleEntry(
+            "mon",
+            main="ceph-mon",
+            storage="cephfs",
+            returns="restart",
+            loss="without a majority of the monitors, no client connects and no state changes",
+        ),
+        RoleEntry(
+            "mgr",
+            main="ceph-mgr",
+            returns="restart",
+            loss="the statistics stop; reads and writes continue",
+        ),
+        RoleEntry(
+            "osd",
+            main="ceph-osd",
+            step=2,
+            worker=True,
+            storage="cephfs",
+            holds=True,
+            shaped=True,
+            returns="restart",
+            loss="objects lose a replica or a cell",
+        ),
+        RoleEntry(
+            "mds",
+            main="ceph-mds",
+            step=3,
+            storage="cephfs",
+            returns="restart",
+            loss="no file is opened or created until it or another one is active",
+        ),
         RoleEntry("rgw"),
     ],
+    settings=("ceph",),
 )
 ROLES.add(None, [RoleEntry("management")])
 

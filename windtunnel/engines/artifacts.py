@@ -27,6 +27,7 @@ import filelock
 import platformdirs
 
 from windtunnel import durable
+from windtunnel.engines.digest import sha256_of
 from windtunnel.engines.locks import (
     CLIENT_LIB,
     FOLDERS,
@@ -38,7 +39,6 @@ from windtunnel.engines.locks import (
     shipped_lock,
 )
 from windtunnel.engines.progress import Progress, Silent
-from windtunnel.engines.storage import sha256_of
 from windtunnel.errors import SetupError, StorageFullError
 
 CACHE_VARIABLE = "WINDTUNNEL_CACHE"

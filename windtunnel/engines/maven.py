@@ -17,9 +17,9 @@ from pathlib import Path
 from jgo.maven import MavenContext, PythonResolver
 
 from windtunnel import durable
+from windtunnel.engines.digest import sha256_of
 from windtunnel.engines.locks import LockedJar
 from windtunnel.engines.progress import Progress
-from windtunnel.engines.storage import sha256_of
 from windtunnel.errors import SetupError
 
 THREADS = 6

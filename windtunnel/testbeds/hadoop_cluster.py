@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from windtunnel.cluster import ROLES, Cluster
 from windtunnel.cluster.settings import engine_of, non_defaults, text_of
 from windtunnel.engines.artifacts import cache_root
-from windtunnel.engines.deployment import SHARED, TRIALS, JobRun, R, copies_text
+from windtunnel.engines.deployment import JobRun, R
 from windtunnel.engines.engine import Engine, HadoopCluster, load_engine
 from windtunnel.engines.faults import Faulty
 from windtunnel.engines.hadoop.client import JobClient
@@ -30,9 +30,11 @@ from windtunnel.engines.hadoop.layout import WEB_ADDRESSES, Layout, Placement
 from windtunnel.engines.hadoop.pool import STOCK_STARTS, WARM_STARTS, Pool, Starts
 from windtunnel.engines.hadoop.start_up import ContainerLogs
 from windtunnel.engines.hadoop.transfer import Transfer
-from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
+from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import homes_in_use
 from windtunnel.engines.running import Running
+from windtunnel.engines.storage_system import Ground
+from windtunnel.engines.storage_systems import storage_of
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.isolation.confine import Place
@@ -63,7 +65,9 @@ class HadoopDeployment(HadoopCluster):
     files: WebHdfs
     faulty: Faulty
     # what is closed at the end, in order: the supervisor ends all processes
-    parts: ClassVar[tuple[str, ...]] = ("supervisor", "daemons", "files", "history")
+    parts: ClassVar[tuple[str, ...]] = ("supervisor", "daemons", "storage", "files", "history")
+    # whether each host has a network of its own, in which the default ports are free
+    own_networks: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -75,7 +79,8 @@ class HadoopDeployment(HadoopCluster):
     ) -> None:
         self.cluster = cluster
         self.installed = installed
-        self.software = installed.software
+        jars = tuple(storage_of(cluster).jars())
+        self.software = replace(installed.software, more_jars=jars)
         self.logs = logs
         self.isolation = isolation
         self.notify = notify
@@ -112,6 +117,7 @@ class HadoopDeployment(HadoopCluster):
         return {
             "isolation": self.isolation.facts(),
             **self.installed.facts(),
+            **({"storage": facts} if (facts := self.storage.facts()) else {}),
             "start": self.cluster.software.task_start,
             "engine_settings": {
                 name: text_of(value)
@@ -162,8 +168,10 @@ class HadoopDeployment(HadoopCluster):
         self.took_s["hosts"] = time.monotonic() - began
         self.hosts = [placement.host for placement in placements]
         self._write_names()
+        ground = Ground(self.cluster, placements, self.shared, own_networks=self.own_networks)
+        self.storage = storage_of(self.cluster)(ground)
         self.layout = self.plan(placements)
-        self.daemons = Daemons(self.layout, self.hosts_file, self.shared)
+        self.daemons = Daemons(self.layout, self.storage, self.hosts_file, self.shared)
         self.daemons.write_settings()
         if self.cluster.software.task_start == "warm":
             self.pool = Pool(self.daemons, self.cluster.software.warm_jvms)
@@ -175,12 +183,8 @@ class HadoopDeployment(HadoopCluster):
         self.daemons.wait_ready(_READY_LIMIT_S, self.notify)
         self.took_s["daemons"] = time.monotonic() - began - self.took_s["hosts"]
         addresses = {host.name: host.address for host in self.hosts}
-        namenode = self.layout.address("dfs.namenode.http-address")
-        self.files = WebHdfs(namenode, addresses, self.hosts[0])
-        if self.cluster.storage.code:
-            for folder in (TRIALS, SHARED):  # not those of HBase, which needs hsync
-                self.files.make_folder(folder)
-                self.files.set_erasure_code(folder, self.cluster.storage.code.hdfs_policy)
+        self.files = WebHdfs(self.storage.web_server(), addresses, self.hosts[0])
+        self.storage.prepare(self.files)
         history = self.layout.address("mapreduce.jobhistory.webapp.address")
         host = self.hosts[0]
         logs = ContainerLogs(lambda: [p.container_logs for p in self.layout.placements])
@@ -281,13 +285,11 @@ class HadoopDeployment(HadoopCluster):
 
     def expected_copies(self, replication: int) -> str:
         """How files of workloads are kept; see ``engines.deployment.Deployment``."""
-        code = self.cluster.storage.code
-        return copies_text(replication, code.hdfs_policy if code else None)
+        return self.storage.expected_copies(replication)
 
     def storage_metrics(self, folder: str) -> Mapping[str, Metric]:
-        """Bytes that HDFS stores for a folder's files, for each byte of them."""
-        length, stored = self.files.stored(folder)
-        return numbers({STORED_PER_BYTE: stored / length}) if length else {}
+        """What the storage system reports about a folder's files."""
+        return self.storage.metrics(folder, self.files)
 
     def check_alive(self) -> None:
         """Raise DeploymentError, naming the daemon, if one has died."""
@@ -305,7 +307,7 @@ class HadoopDeployment(HadoopCluster):
         return found
 
     def _other_daemons(self) -> list[Running]:
-        return [*self.engines.values(), *([self.pool] if self.pool else [])]
+        return [self.storage, *self.engines.values(), *([self.pool] if self.pool else [])]
 
     def before_phase(self) -> None:
         """Fill the pool of warm JVMs, if the cluster has one, without the limits of the hosts."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import time
 from collections.abc import Mapping
@@ -21,17 +20,13 @@ if TYPE_CHECKING:
     from windtunnel.engines.hadoop.daemons import Daemons
     from windtunnel.engines.hadoop.layout import Layout
     from windtunnel.engines.hadoop.pool import Pool
+    from windtunnel.engines.storage_system import StorageSystem
     from windtunnel.hosts.local import SupervisorClient
 
 _END_S = 10.0
 _READY_LIMIT_S = 120.0
 _WHOLE_LIMIT_S = 60.0
 _STEP_S = 0.25
-# The interval at which the NameNode checks for dead DataNodes, and its default (hdfs-default.xml).
-_RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
-_UNDER = re.compile(r"Target Replicas is (\d+) but found (\d+) live replica")
-# blocks of replicas, and groups of cells of erasure codes
-_MISSING = re.compile(r"^\s*Missing block(?: group)?s:\s*(\d+)", re.MULTILINE)
 
 
 class RunningCluster(Protocol):
@@ -42,6 +37,7 @@ class RunningCluster(Protocol):
     daemons: Daemons
     engines: dict[str, Engine]
     pool: Pool | None
+    storage: StorageSystem
     supervisor: SupervisorClient
 
     def processes(self) -> Mapping[str, int]:
@@ -96,27 +92,8 @@ class HadoopFaults(Faulty):
         return self.deployment.daemons.masters.application_progress(since)
 
     def copies(self) -> Copies | None:
-        """The state of replication that the NameNode reports; None if it does not answer.
-
-        It is computed from a check of all files, because the counters of the NameNode are seconds
-        old and include files whose replication exceeds the number of DataNodes.
-        """
-        masters = self.deployment.daemons.masters
-        bean = masters.namenode_bean("FSNamesystemState")
-        report = masters.file_check() if bean else ""
-        if not report:
-            return None
-        holders = int(bean["NumLiveDataNodes"])
-        wanting = under_replicated(report, holders, self._datanodes())
-        fresh = [(name, t) for name, t in self._since.items() if name.startswith("datanode@")]
-        serving = bean["FSState"] == "Operational" and all(masters.serves(*one) for one in fresh)
-        return Copies(holders, wanting, serving)
-
-    def _datanodes(self) -> int:
-        """Number of DataNodes in service without a fault."""
-        daemons = self.deployment.daemons
-        placed = (p for p in self.deployment.layout.placements if "datanode" in p.roles)
-        return sum(p.host.name not in daemons.out for p in placed)
+        """The state of replication that the storage reports; None if it does not answer."""
+        return self.deployment.storage.copies(self._since)
 
     def restore(self, *, copies: bool) -> None:
         """Wait until all daemons serve and, with ``copies``, all blocks are fully replicated."""
@@ -130,32 +107,28 @@ class HadoopFaults(Faulty):
             self._wait_whole()
 
     def sure_s(self) -> float:
-        """Seconds after which the NameNode has noticed the loss of the replicas of a dead DataNode.
-
-        It notices them at the next check for dead DataNodes, which it runs once per recheck
-        interval, in steps of five seconds (HeartbeatManager).
-        """
-        given = self.deployment.layout.properties().get(_RECHECK, "")
-        return 6.0 + (float(given) if given.isdigit() else _RECHECK_MS) / 1e3
+        """For how many seconds the storage must report no missing replica to be believed."""
+        return self.deployment.storage.sure_s()
 
     def _wait_whole(self) -> None:
         limit = time.monotonic() + _WHOLE_LIMIT_S
         while (found := self.copies()) is None or found.wanting or not found.serving:
             if time.monotonic() > limit:
                 left = (
-                    "the NameNode does not answer"
+                    "the storage does not answer"
                     if found is None
                     else f"{found.wanting} blocks are under-replicated"
                 )
                 raise DeploymentError(
-                    f"HDFS is not fully replicated {_WHOLE_LIMIT_S:.0f} s after the faults were "
-                    f"undone: {left}"
+                    f"the data is not fully replicated {_WHOLE_LIMIT_S:.0f} s after the faults "
+                    f"were undone: {left}"
                 )
             self.deployment.check_alive()
             time.sleep(_STEP_S)
 
     def _release(self, names: list[str]) -> list[Process]:
-        owners: list[Running] = [self.deployment.daemons, *self.deployment.engines.values()]
+        owners: list[Running] = [self.deployment.daemons, self.deployment.storage]
+        owners += self.deployment.engines.values()
         if self.deployment.pool:
             owners.append(self.deployment.pool)
         found = [process for owner in owners for process in owner.release(names)]
@@ -174,14 +147,15 @@ class HadoopFaults(Faulty):
             owner.restart(name)
 
     def _owner(self, name: str) -> Running:
-        """The engine that starts a daemon, or the pool of warm JVMs, or Hadoop."""
+        """The engine that starts a daemon, or the pool of warm JVMs, the storage, or Hadoop."""
         role, _, host = name.partition("@")
         if self.deployment.pool and self.deployment.pool.plays(name):
             return self.deployment.pool
         for engine in list(self.deployment.engines.values()):
             if host in engine.placed(self.deployment.layout.cluster).get(role, ()):
                 return engine
-        return self.deployment.daemons
+        storage = self.deployment.storage
+        return storage if storage.plays(name) else self.deployment.daemons
 
     def refusal(self, part: Part) -> NotRealisableError:
         """The error of a fault of the hardware, because all hosts share that of this machine."""
@@ -190,16 +164,3 @@ class HadoopFaults(Faulty):
             remedy="use a testbed whose hosts have their own disks and NICs; "
             "'windtunnel catalogue testbeds' lists the testbeds.",
         )
-
-
-def under_replicated(report: str, holders: int, datanodes: int) -> int:
-    """Number of under-replicated blocks in the report of the NameNode's check.
-
-    The target of a file with a replication above the number of DataNodes (ten for TeraSort's
-    partition file and the files of a submitted job) is the number of live DataNodes.
-    """
-    found = 0
-    for target, live in _UNDER.findall(report):
-        should = int(target) if int(target) <= datanodes else holders
-        found += int(live) < should
-    return found + sum(int(missing) for missing in _MISSING.findall(report))

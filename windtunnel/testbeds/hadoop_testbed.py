@@ -27,6 +27,7 @@ from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.engines.registry import ENGINES
+from windtunnel.engines.storage_systems import storage_of, storage_system
 from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullError
 from windtunnel.hosts.isolation.folders import refuse_shared
 from windtunnel.hosts.isolation.policy import Isolation, isolation, refusal
@@ -111,6 +112,7 @@ class HadoopTestbed(Testbed, Generic[D]):
         refuse_shared(self.logs, "--results")
         unguarded = [name for name in engines if not ENGINES[name].guarded]
         self._refuse_open(unguarded)
+        storage_of(cluster).check_machine()
         version, progress = cluster.software.hadoop, progress_for(Console(stderr=True))
         if version not in self._software:
             self._software[version] = releases.load(version, progress)
@@ -165,7 +167,9 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
     impossible += [
         f"exactly one host must have the role {role.name}"
         for role in ROLES.started(HADOOP)
-        if not role.worker and roles.get(role.name, 0) != 1
+        if not role.worker
+        and role.storage in (None, cluster.storage.kind)
+        and roles.get(role.name, 0) != 1
     ]
     impossible += _odd_addresses(cluster)
     try:
@@ -180,12 +184,16 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
             engine_line(ENGINES[name], cluster)
         except DescriptionError as error:
             impossible.append(f"software.engines.{name}: {error.message}")
-    startable = {role.name for name in (HADOOP, *ENGINES) for role in ROLES.started(name)}
+    storage = storage_system(cluster.storage.kind)
+    owners = {HADOOP, *([storage.owner] if storage else []), *ENGINES}
+    startable = {role.name for name in owners for role in ROLES.started(name)}
     unknown = set(roles) - _WITHOUT_DAEMONS - startable
     if unknown:
         impossible.append(f"no engine supports the roles {', '.join(sorted(unknown))}")
-    if cluster.storage.kind != "hdfs":
+    if storage is None:
         impossible.append(f"storage of kind '{cluster.storage.kind}' is not supported")
+    else:
+        impossible += storage.problems(cluster)
     if cluster.storage.short_circuit:
         impossible.append(
             "storage.short_circuit needs Hadoop's native library (libhadoop), which its published "
@@ -196,7 +204,9 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
 
 def _daemons_bytes(cluster: Cluster) -> int:
     """Approximate resident memory of Hadoop's daemons."""
-    return _MASTERS_BYTES + _working_nodes(cluster) * _WORKER_BYTES
+    storage = storage_system(cluster.storage.kind)
+    own = storage.daemons_bytes(cluster) if storage else 0
+    return _MASTERS_BYTES + _working_nodes(cluster) * _WORKER_BYTES + own
 
 
 def _working_nodes(cluster: Cluster) -> int:

@@ -74,6 +74,7 @@ class LocalDeployment(HadoopDeployment):
                 # all hosts are this machine, so nobody else may reach their ports
                 loopback_jar=loopback.place(self.shared),
                 only_user=os.getuid() if self.isolation.guarded else None,
+                more=self.storage.settings(),
             ),
         )
 

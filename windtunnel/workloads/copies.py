@@ -23,8 +23,8 @@ def misfits(workload: str, cluster: Cluster, replications: Mapping[str, int]) ->
 def impossible_copies(
     workload: str, cluster: Cluster, replications: Mapping[str, int]
 ) -> list[str]:
-    """The replications that a cluster cannot hold, or that its erasure code replaces."""
-    datanodes, code = cluster.role_counts().get("datanode", 0), cluster.storage.code
+    """The replications that a cluster cannot hold, or that its storage replaces."""
+    holders, code = cluster.holders, cluster.storage.code
     if code:
         return [
             f"workloads.{workload}.{name} is {value}, but files with the erasure code "
@@ -32,8 +32,16 @@ def impossible_copies(
             for name, value in replications.items()
             if value != 1
         ]
+    kind = cluster.storage.kind
+    if kind != "hdfs":
+        return [
+            f"workloads.{workload}.{name} is {value}, but all files on {kind} have the "
+            f"replication of the storage: set it to {cluster.replication}"
+            for name, value in replications.items()
+            if value != cluster.replication
+        ]
     return [
-        f"workloads.{workload}.{name} is {value}, but the cluster has {datanodes} datanodes"
+        f"workloads.{workload}.{name} is {value}, but the cluster has {holders} datanodes"
         for name, value in replications.items()
-        if value > datanodes
+        if value > holders
     ]

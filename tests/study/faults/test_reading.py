@@ -238,5 +238,5 @@ def test_trino_s_servers_can_be_killed_where_trino_runs_queries(tmp_path: Path) 
 
 
 def test_what_cannot_be_killed_is_refused_with_what_can(tmp_path: Path) -> None:
-    with pytest.raises(DescriptionError, match=r"must be one of namenode, .*trino-worker, not"):
+    with pytest.raises(DescriptionError, match=r"must be one of namenode, .*trino-worker, .*, not"):
         plan_of(tmp_path, "fault: {kind: kill-daemon, role: historyserver}\n")

@@ -12,7 +12,9 @@ import pytest
 
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.hdfs import Hdfs
 from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.testbeds.scaled.deployment import disks_by_node
@@ -91,8 +93,10 @@ class Model(LiveDeployment):
         }
         self.fabric = Recorder(plan=self.shaped)  # type: ignore[assignment]
         self.membership = Recorder()  # type: ignore[assignment]
-        self.layout = self.plan(self.placements(self.model, self.shaped))
-        self.daemons = Restarts(self.layout, self.hosts_file, self.shared)
+        placements = self.placements(self.model, self.shaped)
+        self.storage = Hdfs(Ground(cluster, placements, self.shared, own_networks=True))
+        self.layout = self.plan(placements)
+        self.daemons = Restarts(self.layout, self.storage, self.hosts_file, self.shared)
         pending = iter([7, 3, 0])
         self.daemons.masters = SimpleNamespace(  # type: ignore[assignment]
             pending_deletions=lambda: next(pending, 0)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from windtunnel.cluster.roles import HADOOP, ROLES
-from windtunnel.engines.hadoop.formatted import keep, kept_file, restore
 from windtunnel.engines.hadoop.key_pair import keep_key, use_key
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
 from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.engines.hadoop.status import Masters
-from windtunnel.engines.running import Running, tail
+from windtunnel.engines.running import Running
+from windtunnel.engines.storage_system import StorageSystem
 from windtunnel.errors import DeploymentError
-from windtunnel.hosts.base import Host, ProcessSpec
+from windtunnel.hosts.base import Host, Process, ProcessSpec
 
 _END_S = 10.0
 # Heap of each daemon, MiB: 3 workers and the masters stay below 2.2 GiB resident.
@@ -25,7 +25,7 @@ HEAP_MB = {
     "datanode": 160,
     "nodemanager": 160,
 }
-# roles that start together; the last ones need a serving HDFS
+# roles that start together; the last ones need a serving file system
 _FIRST, _WORKERS, _LAST = ROLES.steps(HADOOP)
 _WEBAPPS = ("hdfs", "datanode", "secondary", "static")
 LOG4J = """\
@@ -48,15 +48,20 @@ class Daemons(Running):
     ----------
     layout:
         Hosts, roles and settings.
+    storage:
+        The file system below Hadoop.
     hosts_file:
         Name table for the JVMs.
     shared:
         Folder for what all hosts read (web roots, client settings).
     """
 
-    def __init__(self, layout: Layout, hosts_file: Path, shared: Path) -> None:
+    def __init__(
+        self, layout: Layout, storage: StorageSystem, hosts_file: Path, shared: Path
+    ) -> None:
         super().__init__()
         self.layout = layout
+        self.storage = storage
         self.hosts_file = hosts_file
         self.shared = shared
         self.out: set[str] = set()
@@ -88,7 +93,7 @@ class Daemons(Running):
         host.write_text(folder / "log4j.properties", LOG4J.format(level="INFO"))
 
     def start(self) -> None:
-        """Format the file system and start the daemons; do not wait until they are ready.
+        """Start the storage and the daemons; do not wait until they are ready.
 
         No daemon starts long before the daemon that it connects to: a NodeManager makes ten
         attempts in ten seconds to reach the ResourceManager, then sleeps for 30 s
@@ -98,40 +103,35 @@ class Daemons(Running):
         Raises
         ------
         DeploymentError
-            If formatting fails.
+            If the storage cannot be set up.
         """
-        namenode = self.layout.host_of("namenode")
-        settings = self.layout.properties(namenode)
-        kept = kept_file(namenode, settings, self.layout.software.version)
-        if restore(namenode, kept):
-            self._spawn_all(*_FIRST)
-        else:
-            self._spawn(namenode, "namenode", "-format", "-nonInteractive", suffix="-format")
-            self._spawn_all(*(role for role in _FIRST if role != "namenode"))
-            self._finish_format()
-            keep(namenode, kept)
-            self._spawn_all("namenode")
-        self._spawn_all(*_WORKERS)
+        self.storage.begin(self)
+        self.spawn_all(*(role for role in _FIRST if ROLES[role].storage is None))
+        self.storage.start(self)
+        self.spawn_all(*_WORKERS)
 
-    def _spawn_all(self, *roles: str) -> None:
+    def spawn_all(self, *roles: str) -> None:
+        """Start some roles on their hosts."""
         for placement in self.layout.placements:
             for role in placement.roles:
                 if role in roles:
-                    self._spawn(placement.host, role)
+                    self.spawn(placement.host, role)
 
-    def _finish_format(self) -> None:
-        name = next(key for key in self.running if key.endswith("-format"))
-        process = self.running.pop(name)
-        code = process.wait(60)
-        if code != 0:
-            raise DeploymentError(
-                f"formatting the file system failed (exit code {code})",
-                remedy="see the log; the usual causes are a full disk and an unwritable folder.",
-                log=process.log,
-                tail=tail(process.log),
-            )
+    def spawn_own(self, host: Host, name: str, main: str, *args: str, heap_mb: int) -> Process:
+        """Start a JVM with a main class of Windtunnel's own jar."""
+        argv = self.layout.software.command(
+            main,
+            *args,
+            heap_mb=heap_mb,
+            hosts_file=self.hosts_file,
+            classpath=[self.client_conf, OWN_JAR],
+            binding=self.layout.binding(host.address),
+        )
+        log = host.logs / f"{name.partition('@')[0]}.log"
+        return host.spawn(ProcessSpec(name, argv, log, host.root))
 
-    def _spawn(self, host: Host, role: str, *args: str, suffix: str = "") -> None:
+    def spawn(self, host: Host, role: str, *args: str, suffix: str = "") -> None:
+        """Start the daemon of a role on a host, or with arguments a command of its main class."""
         software = self.layout.software
         name = f"{role}@{host.name}{suffix}"
         classpath = [host.root / "conf", self.shared / "web"]
@@ -161,7 +161,7 @@ class Daemons(Running):
         """Restart a daemon that has ended, under its old name."""
         role, host_name = name.split("@")
         host = next(p.host for p in self.layout.placements if p.host.name == host_name)
-        self._spawn(host, role)
+        self.spawn(host, role)
 
     def plays(self, name: str) -> bool:
         """Whether ``ROLE@HOST`` is a daemon of this deployment."""
@@ -196,7 +196,7 @@ class Daemons(Running):
         notify: Callable[[str], None] = lambda _: None,
         fresh: Mapping[str, float] | None = None,
     ) -> None:
-        """Wait until HDFS has left safe mode and every worker is registered, by REST and JMX.
+        """Wait until the storage serves and every worker is registered, by REST and JMX.
 
         ``fresh`` maps restarted daemons to their start times (epoch seconds): a master may still
         report the state of the previous process.
@@ -210,6 +210,7 @@ class Daemons(Running):
         missing = ["all daemons"]
         while missing:
             self.check_alive()
+            self.storage.check_alive()
             if time.monotonic() > deadline:
                 raise DeploymentError(
                     f"not ready after {timeout_s:.0f} s; still missing: {', '.join(missing)}",
@@ -229,13 +230,10 @@ class Daemons(Running):
         placed = [p for p in self.layout.placements if p.host.name not in self.out]
         roles = [role for placement in placed for role in placement.roles]
         missing = [name for name, since in fresh.items() if not self.masters.serves(name, since)]
-        live, safe_mode = self.masters.live_datanodes()
-        if not safe_mode:
+        stored = self.storage.state()
+        if stored.serving:
             self._start_last()
-        if live < roles.count("datanode"):
-            missing.append(f"{roles.count('datanode') - live} datanodes")
-        if safe_mode:
-            missing.append("HDFS out of safe mode")
+        missing += stored.missing
         active = self.masters.active_nodemanagers()
         if active < roles.count("nodemanager"):
             missing.append(f"{roles.count('nodemanager') - active} nodemanagers")
@@ -247,7 +245,7 @@ class Daemons(Running):
         for placement in self.layout.placements:
             for role in placement.roles:
                 if role in _LAST and f"{role}@{placement.host.name}" not in self.running:
-                    self._spawn(placement.host, role)
+                    self.spawn(placement.host, role)
 
     def close(self) -> None:
         """Close the connections; the supervisor ends the processes."""

@@ -286,7 +286,7 @@ def _shared_settings(layout: Layout, around: Surroundings, workers: int) -> dict
         container_classpath.append(str(binding.jar))
     if len(container_classpath) > 1:
         names += f" -cp {':'.join(container_classpath)}"
-    classpath = f"{layout.software.lib}/*"
+    classpath = ",".join(layout.software.jars)
     storage = layout.cluster.storage
     settings = {
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
@@ -376,7 +376,9 @@ def _assign_addresses(layout: Layout, usual: Mapping[str, int] | None) -> None:
         if "nodemanager" in placement.roles:
             port = next(ports) if usual is None else usual[_SHUFFLE]
             own[_SHUFFLE] = str(port)
-    layout.settings["fs.defaultFS"] = "hdfs://" + layout.settings["dfs.namenode.rpc-address"]
+    namenode = layout.settings.get("dfs.namenode.rpc-address")
+    if namenode:
+        layout.settings["fs.defaultFS"] = f"hdfs://{namenode}"
 
 
 def site_files(properties: Mapping[str, str], version: str) -> dict[str, str]:

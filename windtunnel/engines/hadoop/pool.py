@@ -289,7 +289,7 @@ class Pool(Running):
         """The command of a waiting JVM; a task's ends with the files of its host's CPU quota."""
         *options, main = key
         software, folder = self.layout.software, self._folder(host)
-        jars = [f"{software.lib}/*"]
+        jars = list(software.jars)
         if binding := self.layout.binding(host.name):
             jars.append(str(binding.jar))
         jars.append(str(self._jar))

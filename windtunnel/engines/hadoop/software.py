@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from windtunnel.engines.hadoop.loopback import Binding
 
@@ -20,6 +21,8 @@ OPENS = tuple(
 OWN_JAR = Path(__file__).with_name("windtunnel-hadoop.jar")
 
 # C1 only and the serial collector: suitable for daemons and clients, which mostly wait.
+# The native library of a storage system overflows a smaller stack: that of Ceph does.
+_STACK = "-Xss1m"
 JVM_OPTIONS = ("-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
 
@@ -29,7 +32,8 @@ class Software:
 
     ``lib`` holds the jars of all daemons, ``client_lib`` those that only clients need
     (examples, tests). ``version`` is Hadoop's, ``java_version`` the runtime's. ``security``
-    is a file of properties that a trimmed runtime needs, see ``providers.py``.
+    is a file of properties that a trimmed runtime needs, see ``providers.py``. ``more_jars`` are
+    those of the storage system.
     """
 
     java: Path
@@ -39,13 +43,15 @@ class Software:
     version: str
     class_archive: Path | None = None
     security: Path | None = None
+    more_jars: tuple[Path, ...] = ()
 
-    def to_json(self) -> dict[str, str | None]:
+    def to_json(self) -> dict[str, Any]:
         """Plain data from which :meth:`from_json` creates an equal object."""
-        return {k: None if v is None else str(v) for k, v in asdict(self).items()}
+        plain = {k: None if v is None else str(v) for k, v in asdict(self).items()}
+        return {**plain, "more_jars": [str(jar) for jar in self.more_jars]}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, str | None]) -> Software:
+    def from_json(cls, data: Mapping[str, Any]) -> Software:
         """The object that :meth:`to_json` has written."""
         archive, security = data["class_archive"], data.get("security")
         return cls(
@@ -56,7 +62,13 @@ class Software:
             version=data["version"] or "",
             class_archive=Path(archive) if archive else None,
             security=Path(security) if security else None,
+            more_jars=tuple(Path(jar) for jar in data.get("more_jars", ())),
         )
+
+    @property
+    def jars(self) -> list[str]:
+        """The class path of every JVM: the jars of ``lib``, then those of the storage system."""
+        return [f"{self.lib}/*", *map(str, self.more_jars)]
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -85,11 +97,12 @@ class Software:
 
         This is for daemons and clients; the options of the tasks' JVMs are in ``layout.py``.
         """
-        jars = [f"{self.lib}/*", *map(str, classpath), *([str(binding.jar)] if binding else [])]
+        jars = [*self.jars, *map(str, classpath), *([str(binding.jar)] if binding else [])]
         return [
             str(self.java),
             f"-Xmx{heap_mb}m",
             *JVM_OPTIONS,
+            *([_STACK] if self.more_jars else []),
             *self.options,
             f"-Djdk.net.hosts.file={hosts_file}",
             *options,

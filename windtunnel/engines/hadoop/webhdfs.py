@@ -28,7 +28,7 @@ STORED_PER_BYTE = MetricInfo(
     "stored_per_byte",
     "ratio",
     "bytes of all replicas, or of all data and parity cells, for each byte that the trial wrote",
-    "the NameNode's content summary",
+    "the content summary of the NameNode, or the statistics of Ceph's data pool",
     better="less",
     level="trial",
 )
@@ -36,12 +36,12 @@ register(STORED_PER_BYTE)
 
 
 class WebHdfs:
-    """Client of one NameNode.
+    """Client of a NameNode, or of the file server of another file system.
 
     Parameters
     ----------
     address:
-        IP address and port of the NameNode's web server.
+        IP address and port of its web server.
     names:
         Host name in the deployment -> IP address.
     host:
@@ -182,13 +182,13 @@ class WebHdfs:
             answer = self._http.request(method, self._base + quote(path), params=parameters)
         except httpx.HTTPError as error:
             raise DeploymentError(
-                f"the NameNode does not answer at {self._base}: {error}",
-                remedy="see the NameNode's log in the results folder.",
+                f"the file system's web server does not answer at {self._base}: {error}",
+                remedy="see the log of the NameNode or of the file server in the results folder.",
             ) from error
         if answer.status_code == httpx.codes.NOT_FOUND:
             return None
         if answer.is_error:
-            raise DeploymentError(f"{method} {path} on HDFS: {answer.text[:300]}")
+            raise DeploymentError(f"{method} {path}: {answer.text[:300]}")
         return answer
 
     def _resolve(self, url: str) -> str:

@@ -50,6 +50,7 @@ class ScaledDeployment(HadoopDeployment):
     """
 
     testbed: ClassVar[str] = "scaled"
+    own_networks: ClassVar[bool] = True
     # the supervisor also removes the fabric when the last process has ended
     parts: ClassVar[tuple[str, ...]] = (*HadoopDeployment.parts, "fabric")
 
@@ -131,7 +132,11 @@ class ScaledDeployment(HadoopDeployment):
                 memory_bytes=psutil.virtual_memory().total,
                 hosts_file=self.hosts_file,
                 own_networks=True,
-                more=Membership.settings(self.shared) | self._topology(model),
+                more={
+                    **Membership.settings(self.shared),
+                    **self._topology(model),
+                    **self.storage.settings(),
+                },
                 shared=self.shared,
             ),
         )

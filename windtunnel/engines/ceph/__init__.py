@@ -1,0 +1,1 @@
+"""Ceph: monitors, managers, storage daemons (OSDs), metadata servers; Hadoop on CephFS."""

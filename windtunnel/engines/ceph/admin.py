@@ -1,0 +1,111 @@
+"""Commands for the monitors of a Ceph cluster, through a program that stays connected to them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from windtunnel.engines.running import tail
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import Host, Process, ProcessSpec
+
+PYTHON: Final = "/usr/bin/python3"
+"""The Python of the operating system, to which Ceph's modules belong."""
+NAME: Final = "ceph-admin"
+_PROGRAM: Final = Path(__file__).with_name("admin_program.py")
+_SOCKET: Final = "ceph-admin.sock"
+_TIMEOUT_S: Final = 20.0
+
+
+class Admin:
+    """The program on one host, and the connection to it.
+
+    Parameters
+    ----------
+    conf:
+        The ``ceph.conf`` with the key of ``client.admin``.
+    """
+
+    def __init__(self, host: Host, conf: Path) -> None:
+        self.host = host
+        self.name = f"{NAME}@{host.name}"
+        self._conf = conf
+        self._process: Process | None = None
+        self._connection: socket.socket | None = None
+
+    def spawn(self) -> Process:
+        """Start the program."""
+        argv = [PYTHON, "-I", str(_PROGRAM), str(self.host.root / _SOCKET), str(self._conf)]
+        log = self.host.logs / f"{NAME}.log"
+        self._process = self.host.spawn(ProcessSpec(self.name, argv, log, self.host.root))
+        return self._process
+
+    def run(self, prefix: str, **arguments: Any) -> dict[str, Any]:
+        """The JSON output of a command; empty if it has none.
+
+        Raises
+        ------
+        DeploymentError
+            If the monitors refuse the command, or do not answer.
+        """
+        command = {"prefix": prefix, "format": "json", **arguments}
+        return self._checked(prefix, self._ask({"command": command}))
+
+    def asked(self, prefix: str, **arguments: Any) -> dict[str, Any] | None:
+        """As :meth:`run`; None if the monitors do not answer yet."""
+        with contextlib.suppress(DeploymentError):
+            return self.run(prefix, **arguments)
+        return None
+
+    def open_root(self) -> None:
+        """Let every account write to the root of CephFS; raises DeploymentError."""
+        self._checked("chmod /", self._ask({"open_root": True}))
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _checked(self, what: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+        if answer["code"] != 0:
+            raise DeploymentError(f"Ceph refused '{what}': {answer['error'] or answer['code']}")
+        text = str(answer["output"]).strip()
+        found = json.loads(text) if text[:1] in ("{", "[") else {}
+        return found if isinstance(found, dict) else {"list": found}
+
+    def _ask(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            connection = self._connected()
+            connection.sendall(json.dumps(order).encode() + b"\n")
+            with connection.makefile("rb") as lines:
+                line = lines.readline()
+            answer: dict[str, Any] = json.loads(line)
+        except (OSError, ValueError) as problem:
+            self.close()
+            raise DeploymentError(
+                f"the monitors of Ceph do not answer: {problem}",
+                log=self._process.log if self._process else None,
+                tail=tail(self._process.log) if self._process else "",
+            ) from problem
+        return answer
+
+    def _connected(self) -> socket.socket:
+        if self._connection is None:
+            folder = os.open(self.host.root, os.O_PATH)
+            made = socket.socket(socket.AF_UNIX)
+            try:  # the path of a Unix socket has at most 107 characters; that of the folder may not
+                made.settimeout(_TIMEOUT_S)
+                made.connect(f"/proc/self/fd/{folder}/{_SOCKET}")
+            except OSError:
+                made.close()
+                raise
+            finally:
+                os.close(folder)
+            self._connection = made
+        return self._connection

@@ -1,0 +1,39 @@
+"""The server through which Windtunnel reaches a file system that is not HDFS.
+
+Its classes are in ``java/io/windtunnel/files``: it answers requests of WebHDFS from any Hadoop file
+system.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from windtunnel.engines.hadoop.layout import free_ports
+from windtunnel.engines.storage_system import Ground, Jvms
+from windtunnel.hosts.base import Process
+
+MAIN: Final = "io.windtunnel.files.FileServer"
+NAME: Final = "fileserver"
+_PORT: Final = 14000  # of Hadoop's HttpFS
+_HEAP_MB: Final = 160
+
+
+class FileServer:
+    """The server on the first host of a deployment."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.host = ground.placements[0].host
+        self.name = f"{NAME}@{self.host.name}"
+        port = _PORT if ground.own_networks else free_ports(1, self.host.open_socket)[0]
+        self.address = (self.host.address, port)
+
+    def spawn(self, jvms: Jvms) -> Process:
+        """Start it; its file system must serve."""
+        address, port = self.address
+        return jvms.spawn_own(self.host, self.name, MAIN, address, str(port), heap_mb=_HEAP_MB)
+
+    def listens(self) -> bool:
+        """Whether it accepts connections."""
+        with self.host.open_socket() as found:
+            found.settimeout(1.0)
+            return found.connect_ex(self.address) == 0

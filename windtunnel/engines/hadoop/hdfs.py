@@ -1,0 +1,138 @@
+"""HDFS as a storage system: the NameNode and the DataNodes are among Hadoop's daemons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import ClassVar
+
+from windtunnel.engines.deployment import SHARED, TRIALS, copies_text
+from windtunnel.engines.faults import Copies
+from windtunnel.engines.hadoop.formatted import keep, kept_file, restore
+from windtunnel.engines.hadoop.layout import WEB_ADDRESSES
+from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
+from windtunnel.engines.running import tail
+from windtunnel.engines.storage_system import Jvms, State, StorageSystem
+from windtunnel.errors import DeploymentError
+from windtunnel.results.metrics import numbers
+from windtunnel.results.record import Metric
+
+_FORMAT_LIMIT_S = 60.0
+# The interval at which the NameNode checks for dead DataNodes, and its default (hdfs-default.xml).
+_RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
+_UNDER = re.compile(r"Target Replicas is (\d+) but found (\d+) live replica")
+# blocks of replicas, and groups of cells of erasure codes
+_MISSING = re.compile(r"^\s*Missing block(?: group)?s:\s*(\d+)", re.MULTILINE)
+
+
+class Hdfs(StorageSystem):
+    """See the module's docstring."""
+
+    name: ClassVar[str] = "hdfs"
+
+    def begin(self, jvms: Jvms) -> None:
+        """Format the file system, or start the NameNode with files of an earlier format."""
+        self._jvms = jvms
+        namenode = jvms.layout.host_of("namenode")
+        settings = jvms.layout.properties(namenode)
+        self._kept = kept_file(namenode, settings, jvms.layout.software.version)
+        self._restored = restore(namenode, self._kept)
+        if self._restored:
+            jvms.spawn_all("namenode")
+        else:
+            jvms.spawn(namenode, "namenode", "-format", "-nonInteractive", suffix="-format")
+
+    def start(self, jvms: Jvms) -> None:
+        """Start the NameNode after the format; raises DeploymentError if that failed."""
+        if self._restored:
+            return
+        name = next(key for key in jvms.running if key.endswith("-format"))
+        process = jvms.running.pop(name)
+        code = process.wait(_FORMAT_LIMIT_S)
+        if code != 0:
+            raise DeploymentError(
+                f"formatting the file system failed (exit code {code})",
+                remedy="see the log; the usual causes are a full disk and an unwritable folder.",
+                log=process.log,
+                tail=tail(process.log),
+            )
+        keep(jvms.layout.host_of("namenode"), self._kept)
+        jvms.spawn_all("namenode")
+
+    def state(self) -> State:
+        """Whether HDFS has left safe mode, and the DataNodes that are missing."""
+        live, safe_mode = self._jvms.masters.live_datanodes()
+        missing = self._datanodes() - live
+        return State(
+            serving=not safe_mode,
+            missing=[
+                *([f"{missing} datanodes"] if missing > 0 else []),
+                *(["HDFS out of safe mode"] if safe_mode else []),
+            ],
+        )
+
+    def web_server(self) -> tuple[str, int]:
+        """The web server of the NameNode."""
+        return self._jvms.layout.address(WEB_ADDRESSES["namenode"])
+
+    def prepare(self, files: WebHdfs) -> None:
+        """Set the erasure code of the workloads' folders, but not of those of HBase (hsync)."""
+        code = self.cluster.storage.code
+        if code:
+            for folder in (TRIALS, SHARED):
+                files.make_folder(folder)
+                files.set_erasure_code(folder, code.hdfs_policy)
+
+    def expected_copies(self, replication: int) -> str:
+        """The replication that the client requests, or the erasure code."""
+        code = self.cluster.storage.code
+        return copies_text(replication, code.hdfs_policy if code else None)
+
+    def metrics(self, folder: str, files: WebHdfs) -> Mapping[str, Metric]:
+        """Bytes of all replicas or cells for each byte of a folder's files."""
+        length, stored = files.stored(folder)
+        return numbers({STORED_PER_BYTE: stored / length}) if length else {}
+
+    def copies(self, since: Mapping[str, float]) -> Copies | None:
+        """The state of replication that the NameNode reports; None if it does not answer.
+
+        It is computed from a check of all files, because the counters of the NameNode are seconds
+        old and include files whose replication exceeds the number of DataNodes.
+        """
+        masters = self._jvms.masters
+        bean = masters.namenode_bean("FSNamesystemState")
+        report = masters.file_check() if bean else ""
+        if not report:
+            return None
+        holders = int(bean["NumLiveDataNodes"])
+        wanting = under_replicated(report, holders, self._datanodes())
+        fresh = [(name, t) for name, t in since.items() if name.startswith("datanode@")]
+        serving = bean["FSState"] == "Operational" and all(masters.serves(*one) for one in fresh)
+        return Copies(holders, wanting, serving)
+
+    def _datanodes(self) -> int:
+        """Number of DataNodes in service without a fault."""
+        placed = (p for p in self._jvms.layout.placements if "datanode" in p.roles)
+        return sum(p.host.name not in self._jvms.out for p in placed)
+
+    def sure_s(self) -> float:
+        """Seconds after which the NameNode has noticed the loss of the replicas of a dead DataNode.
+
+        It notices them at the next check for dead DataNodes, which it runs once per recheck
+        interval, in steps of five seconds (HeartbeatManager).
+        """
+        given = self._jvms.layout.properties().get(_RECHECK, "")
+        return 6.0 + (float(given) if given.isdigit() else _RECHECK_MS) / 1e3
+
+
+def under_replicated(report: str, holders: int, datanodes: int) -> int:
+    """Number of under-replicated blocks in the report of the NameNode's check.
+
+    The target of a file with a replication above the number of DataNodes (ten for TeraSort's
+    partition file and the files of a submitted job) is the number of live DataNodes.
+    """
+    found = 0
+    for target, live in _UNDER.findall(report):
+        should = int(target) if int(target) <= datanodes else holders
+        found += int(live) < should
+    return found + sum(int(missing) for missing in _MISSING.findall(report))

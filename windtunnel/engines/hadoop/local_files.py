@@ -1,0 +1,65 @@
+"""A folder of this machine as the file system of a cluster whose hosts all share the machine.
+
+It is the floor for comparisons of storage systems: no network, no replicas, no daemons. Hadoop's
+ViewFileSystem shows the folder as the root of the file system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.faults import Copies
+from windtunnel.engines.hadoop.file_server import FileServer
+from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
+
+_FOLDER = "files"
+_TABLE = "windtunnel"
+
+
+class LocalFiles(StorageSystem):
+    """See the module's docstring."""
+
+    name: ClassVar[str] = "local"
+    engines: ClassVar[frozenset[str] | None] = frozenset()
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        self.server = FileServer(ground)
+        self._folder = ground.placements[0].host.root / _FOLDER
+
+    @classmethod
+    def problems(cls, cluster: Cluster) -> list[str]:
+        """It has no replicas, and no hosts of its own."""
+        storage, found = cluster.storage, []
+        if cluster.replication != 1:
+            found.append("storage.replication: a local file system has no replicas; set it to 1")
+        if storage.erasure_code:
+            found.append("storage.erasure_code: a local file system has no erasure codes")
+        return found
+
+    def settings(self) -> Mapping[str, str]:
+        """The mount table with the folder as root."""
+        return {
+            "fs.defaultFS": f"viewfs://{_TABLE}/",
+            f"fs.viewfs.mounttable.{_TABLE}.linkMergeSlash": f"file://{self._folder}",
+        }
+
+    def begin(self, jvms: Jvms) -> None:
+        """Create the folder and start the server."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.running[self.server.name] = self.server.spawn(jvms)
+
+    def state(self) -> State:
+        """The folder serves at once; the server is missing until it listens."""
+        listens = self.server.listens()
+        return State(serving=True, missing=[] if listens else ["the file server"])
+
+    def web_server(self) -> tuple[str, int]:
+        """That of Windtunnel's own server."""
+        return self.server.address
+
+    def copies(self, since: Mapping[str, float]) -> Copies | None:
+        """Nothing can be lost and restored."""
+        return Copies(holders=1, wanting=0, serving=True)

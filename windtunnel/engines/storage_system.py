@@ -1,0 +1,173 @@
+"""The contract of storage systems: the file system below Hadoop, such as HDFS or CephFS.
+
+``storage.kind`` of a description names one. A deployment creates it before the settings of Hadoop
+are planned, because they contain its address; it starts with Hadoop's daemons.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from windtunnel.cluster import Cluster
+from windtunnel.cluster.roles import HADOOP
+from windtunnel.engines.deployment import copies_text
+from windtunnel.engines.faults import Copies
+from windtunnel.engines.hadoop.layout import Placement
+from windtunnel.engines.running import Running
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import Host, Process
+from windtunnel.results.record import Metric
+
+if TYPE_CHECKING:
+    from windtunnel.engines.hadoop.layout import Layout
+    from windtunnel.engines.hadoop.status import Masters
+    from windtunnel.engines.hadoop.webhdfs import WebHdfs
+
+
+class Jvms(Protocol):
+    """What starts Hadoop's daemons, as a storage system sees it."""
+
+    layout: Layout
+    masters: Masters
+    running: dict[str, Process]
+    out: set[str]
+
+    def spawn(self, host: Host, role: str, *args: str, suffix: str = "") -> None:
+        """Start the JVM of one of Hadoop's roles on a host."""
+
+    def spawn_all(self, *roles: str) -> None:
+        """Start the JVMs of some of Hadoop's roles on their hosts."""
+
+    def spawn_own(self, host: Host, name: str, main: str, *args: str, heap_mb: int) -> Process:
+        """Start a JVM with a main class of Windtunnel's own jar."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a storage system is built on.
+
+    Attributes
+    ----------
+    placements:
+        The hosts with their roles and disks, the masters first.
+    shared:
+        Folder that all hosts read.
+    own_networks:
+        Each host has a network of its own, in which the default ports are free.
+    """
+
+    cluster: Cluster
+    placements: Sequence[Placement]
+    shared: Path
+    own_networks: bool
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a storage system while it starts.
+
+    ``serving``: files can be written. ``missing`` names the parts that are not ready yet.
+    """
+
+    serving: bool
+    missing: Sequence[str] = field(default_factory=list)
+
+
+class StorageSystem(Running):
+    """The file system below a Hadoop cluster, with its daemons.
+
+    ``name`` is what ``storage.kind`` calls it. ``engines`` are the engines that run on it; None
+    means all of them. ``owner`` is the engine of its roles in the table of roles.
+    """
+
+    name: ClassVar[str]
+    owner: ClassVar[str] = HADOOP
+    engines: ClassVar[frozenset[str] | None] = None
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__()
+        self.ground = ground
+        self.cluster = ground.cluster
+
+    @classmethod
+    def problems(cls, cluster: Cluster) -> list[str]:
+        """The reasons why it cannot store the data of a cluster."""
+        return []
+
+    @classmethod
+    def check_machine(cls) -> None:
+        """Raise SetupError, with the remedy, if this machine lacks its programs."""
+        return
+
+    @classmethod
+    def daemons_bytes(cls, cluster: Cluster) -> int:
+        """Memory of its daemons that are not Hadoop's."""
+        return 0
+
+    @classmethod
+    def jars(cls) -> Sequence[Path]:
+        """The jars that all JVMs of Hadoop need to use it."""
+        return ()
+
+    def settings(self) -> Mapping[str, str]:
+        """The properties of Hadoop with which clients and daemons use it."""
+        return {}
+
+    def begin(self, jvms: Jvms) -> None:
+        """Start what nothing else must precede; raises DeploymentError."""
+        return
+
+    def start(self, jvms: Jvms) -> None:
+        """Start what must precede Hadoop's workers; raises DeploymentError."""
+        return
+
+    @abstractmethod
+    def state(self) -> State:
+        """Whether it serves, and what is missing; the caller asks until nothing is missing."""
+
+    @abstractmethod
+    def web_server(self) -> tuple[str, int]:
+        """IP address and port of the server that answers requests of WebHDFS."""
+
+    def prepare(self, files: WebHdfs) -> None:
+        """Prepare the folders of the workloads; called once, when everything is ready."""
+        return
+
+    @abstractmethod
+    def copies(self, since: Mapping[str, float]) -> Copies | None:
+        """The state of its replicas; None if it does not answer.
+
+        ``since`` maps restarted daemons to the times of their restarts, in epoch seconds.
+        """
+
+    def sure_s(self) -> float:
+        """For how many seconds it must report no missing replica to be believed."""
+        return 0.0
+
+    def expected_copies(self, replication: int) -> str:
+        """How files of workloads are kept that are written with a replication, in words."""
+        return copies_text(replication)
+
+    def metrics(self, folder: str, files: WebHdfs) -> Mapping[str, Metric]:
+        """What it reports about the files of a trial."""
+        return {}
+
+    def facts(self) -> dict[str, Any]:
+        """Versions and settings for the provenance."""
+        return {}
+
+    def plays(self, name: str) -> bool:
+        """Whether ``ROLE@HOST`` is a daemon that it starts itself."""
+        return False
+
+    def restart(self, name: str) -> None:
+        """Restart a daemon that has ended, under its old name."""
+        raise DeploymentError(f"{name} cannot be restarted")
+
+    def close(self) -> None:
+        """Close the connections; the supervisor ends the processes."""
+        return
