@@ -14,6 +14,7 @@ from windtunnel import plugins
 from windtunnel.engines.artifacts import cache_root
 from windtunnel.engines.hadoop.releases import LINES
 from windtunnel.engines.java import find_java
+from windtunnel.engines.storage_systems import STORAGE_SYSTEMS, storage_system
 from windtunnel.errors import SetupError
 from windtunnel.hosts.isolation.policy import isolation
 from windtunnel.hosts.leftovers import registered, state_root
@@ -160,6 +161,21 @@ def _others() -> list[Finding]:
     return [Finding("other testbeds", None, later)]
 
 
+def _storage() -> list[Finding]:
+    """What the storage systems that need other programs lack; all of them are optional."""
+    found = []
+    for kind in STORAGE_SYSTEMS:
+        what = f"storage '{kind}'"
+        system = storage_system(kind)
+        try:
+            if system is not None:
+                system.check_machine()
+            found.append(Finding(what, True, "its programs are installed"))
+        except SetupError as error:
+            found.append(Finding(what, None, error.message, error.remedy))
+    return found
+
+
 def _plugins() -> list[Finding]:
     """Every plug-in, all of its parts loaded."""
     from windtunnel.analysis.warnings import RULES
@@ -198,6 +214,7 @@ CHECKS: Registry[Check] = Registry(
         "disk": _disk,
         "caches": _caches,
         "load": _load,
+        "storage": _storage,
         "remains": _remains,
         "isolation": _isolation,
         "testbeds": _testbeds,
