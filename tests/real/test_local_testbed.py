@@ -155,7 +155,7 @@ def reads_without_a_datanode(coded: LocalDeployment) -> None:
     assert verdict.valid, verdict.reason
     restart()
     coded.faulty.restore(copies=True)
-    kept = next(check for check in verdict.checks if check.name == "on HDFS")
+    kept = next(check for check in verdict.checks if check.name == "stored files")
     assert kept.got == "8388608 bytes with erasure code XOR-2-1-1024k"
     workload.clean(coded, here)
 

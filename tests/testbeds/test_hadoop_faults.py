@@ -94,7 +94,7 @@ class Fakes(Daemons):
 def deployment() -> Iterator[Any]:
     names = ["namenode@master", "datanode@w1", "nodemanager@w1", "datanode@w2"]
     daemons = Fakes(names)
-    daemons.layout = SimpleNamespace(
+    daemons.layout = SimpleNamespace(  # type: ignore[assignment]
         properties=lambda: {"dfs.namenode.heartbeat.recheck-interval": "2000"},
         placements=[
             SimpleNamespace(host=SimpleNamespace(name=name), roles=["datanode"])

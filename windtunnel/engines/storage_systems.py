@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 
 from windtunnel.cluster import Cluster
@@ -31,6 +32,14 @@ def storage_of(cluster: Cluster) -> type[StorageSystem]:
             remedy=f"use one of: {', '.join(STORAGE_SYSTEMS)}.",
         )
     return found
+
+
+def unsupported_engines(cluster: Cluster, engines: Iterable[str]) -> list[str]:
+    """Those of some engines that do not run on the storage of a cluster here."""
+    found = storage_system(cluster.storage.kind)
+    if found is None or found.engines is None:
+        return []
+    return sorted({*engines} - found.engines)
 
 
 def storage_system(kind: str) -> type[StorageSystem] | None:

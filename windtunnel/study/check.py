@@ -7,6 +7,7 @@ from typing import Any
 
 from windtunnel.cluster import Cluster, format_bytes
 from windtunnel.cluster.settings import unknown_settings
+from windtunnel.engines.storage_systems import storage_system, unsupported_engines
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
 from windtunnel.study.faults import faults_of
@@ -85,6 +86,13 @@ class _Checker:
                 self._workloads[key[1:]] = workload
                 self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
             yield from self._pairs[key]
+            for engine in unsupported_engines(
+                cluster, self._workloads[key[1:]].parameters.engines()
+            ):
+                yield (
+                    f"workloads.{name} runs on {engine}, which is not supported on storage of "
+                    f"kind {cluster.storage.kind}"
+                )
             yield from self._faults(treatment, cluster, name, self._workloads[key[1:]])
 
     def caveats(self, treatments: Sequence[Treatment]) -> Iterator[str]:
@@ -102,6 +110,8 @@ class _Checker:
     ) -> Iterator[str]:
         """The reasons why the faults of a treatment cannot be injected into a workload."""
         phases, engines = workload.phases(), workload.parameters.engines()
+        storage = storage_system(cluster.storage.kind)
+        owner = storage.owner if storage else None
         for fault in faults_of(treatment):
             lead = f"fault {fault.kind}: "
             if fault.part not in self.testbed.breakable:
@@ -115,7 +125,7 @@ class _Checker:
                     f"{lead}the workload {name} has no phase '{fault.phase}'; its phases are "
                     + ", ".join(phases)
                 )
-            if fault.engine() not in (None, *engines):
+            if fault.engine() not in (None, owner, *engines):
                 yield f"{lead}the workload {name} does not run on {fault.engine()}"
             yield from (lead + problem for problem in fault.problems(cluster))
 

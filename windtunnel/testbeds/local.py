@@ -75,6 +75,7 @@ class LocalDeployment(HadoopDeployment):
                 loopback_jar=loopback.place(self.shared),
                 only_user=os.getuid() if self.isolation.guarded else None,
                 more=self.storage.settings(),
+                shared=self.shared,
             ),
         )
 

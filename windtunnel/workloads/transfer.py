@@ -63,7 +63,10 @@ class Transfer(Workload[TransferParameters]):
         return ("put", "get")
 
     def check(self, cluster: Cluster) -> list[str]:
-        """Replication cannot exceed the number of DataNodes."""
+        """The NameNode times the phases; replication cannot exceed the number of DataNodes."""
+        kind = cluster.storage.kind
+        if kind != "hdfs":
+            return [f"workloads.{self.name} needs the log of a NameNode, and {kind} has none"]
         wanted = {"replication": self.parameters.replication}
         return impossible_copies(self.name, cluster, wanted)
 
@@ -113,7 +116,7 @@ class Transfer(Workload[TransferParameters]):
             check("files that came back", str(self.parameters.files), str(len(back))),
             check("SHA-256 of what came back", _joined(made), _joined(back)),
             check(
-                "on HDFS",
+                "stored files",
                 f"{self.data_bytes()} bytes with {copies}",
                 f"{total} bytes with {found_copies(held)}",
             ),

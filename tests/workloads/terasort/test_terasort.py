@@ -91,8 +91,8 @@ def test_a_sound_run_is_valid_and_every_check_is_listed() -> None:
         "rows of teragen",
         "rows of terasort",
         "rows of teravalidate",
-        "input on HDFS",
-        "output on HDFS",
+        "stored input",
+        "stored output",
     ]
 
 
@@ -119,13 +119,13 @@ def test_a_sound_run_is_valid_and_every_check_is_listed() -> None:
         (miscount("teravalidate", f"{TASK}:MAP_INPUT_RECORDS", 1001), "rows of teravalidate"),
         (
             status(OUTPUT, length_bytes=99_900),
-            "output on HDFS: expected 100000 bytes with replication 1, got 99900 bytes",
+            "stored output: expected 100000 bytes with replication 1, got 99900 bytes",
         ),
-        (status(INPUT, length_bytes=0), "input on HDFS"),
+        (status(INPUT, length_bytes=0), "stored input"),
         (status(OUTPUT, replication=3), "got 100000 bytes with replication 3"),
-        (status(INPUT, replication=2), "input on HDFS"),
+        (status(INPUT, replication=2), "stored input"),
         (missing(OUTPUT), "got 0 bytes with replication none"),
-        (missing("/w/trial/input"), "input on HDFS"),
+        (missing("/w/trial/input"), "stored input"),
     ],
 )
 def test_whatever_is_wrong_makes_the_trial_invalid_with_its_reason(
@@ -144,7 +144,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
     verdict = verdict_after(ruin)
     assert "checksum" in verdict.reason
-    assert "output on HDFS" in verdict.reason
+    assert "stored output" in verdict.reason
     assert sum(not check.passed for check in verdict.checks) == 2
 
 

@@ -155,6 +155,8 @@ class Layout:
             self.loopback: "<loopback jar>",
             self.shared: "<shared>",
         }
+        words |= {jar: jar.name for jar in self.software.more_jars}
+        words |= {p.host.root: f"<{p.host.name}>" for p in self.placements}
         found = {}
         for name, value in self.properties().items():
             if name in ADDRESSES or name == "fs.defaultFS":

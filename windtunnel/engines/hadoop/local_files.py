@@ -1,7 +1,7 @@
 """A folder of this machine as the file system of a cluster whose hosts all share the machine.
 
 It is the floor for comparisons of storage systems: no network, no replicas, no daemons. Hadoop's
-ViewFileSystem shows the folder as the root of the file system.
+ViewFileSystem shows its folders below the root of the file system.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
 
 _FOLDER = "files"
 _TABLE = "windtunnel"
+# A link of the root itself (linkMergeSlash) gives committers wrong paths in Hadoop 3.5.
+_TOPS = ("windtunnel", "tmp", "user")
 
 
 class LocalFiles(StorageSystem):
@@ -40,15 +42,15 @@ class LocalFiles(StorageSystem):
         return found
 
     def settings(self) -> Mapping[str, str]:
-        """The mount table with the folder as root."""
-        return {
-            "fs.defaultFS": f"viewfs://{_TABLE}/",
-            f"fs.viewfs.mounttable.{_TABLE}.linkMergeSlash": f"file://{self._folder}",
-        }
+        """The mount table, with a link for each top folder."""
+        link = f"fs.viewfs.mounttable.{_TABLE}.link"
+        links = {f"{link}./{top}": f"file://{self._folder}/{top}" for top in _TOPS}
+        return {"fs.defaultFS": f"viewfs://{_TABLE}/", **links}
 
     def begin(self, jvms: Jvms) -> None:
-        """Create the folder and start the server."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        """Create the folders and start the server."""
+        for top in _TOPS:
+            (self._folder / top).mkdir(parents=True, exist_ok=True)
         self.running[self.server.name] = self.server.spawn(jvms)
 
     def state(self) -> State:

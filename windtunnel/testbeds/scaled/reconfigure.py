@@ -92,6 +92,10 @@ def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan
     old, new = host_plans(built), host_plans(plan)
     if cluster.software != now.software:
         return "other software requires a new deployment"
+    if cluster.storage.kind != now.storage.kind:
+        return "another storage system requires a new deployment"
+    if cluster.storage.kind != "hdfs" and _hosts_and_disks(plan) != _hosts_and_disks(built):
+        return f"other hosts or disks of {cluster.storage.kind} require a new deployment"
     if cluster.storage.erasure_code != now.storage.erasure_code:
         return "another erasure code requires a new deployment"
     if plan.file_system != built.file_system:
@@ -107,6 +111,10 @@ def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan
         if any(sizes.get(disk.name) != disk.size_bytes for disk in host.disks):
             return f"other disks on {name} require a new deployment"
     return None
+
+
+def _hosts_and_disks(plan: FabricPlan) -> dict[str, list[str]]:
+    return {name: [disk.name for disk in host.disks] for name, host in host_plans(plan).items()}
 
 
 def _sets(model: Cluster, plan: FabricPlan) -> tuple[object, ...]:

@@ -187,7 +187,7 @@ class Dfsio(Workload[DfsioParameters]):
         wanted = self.parameters
         copies = deployment.expected_copies(wanted.replication)
         return check(
-            "files on HDFS",
+            "stored files",
             f"{wanted.files} files of {wanted.kept_bytes} bytes with {copies}",
             f"{len(held)} files of {sizes} bytes with {found_copies(held)}",
         )

@@ -122,7 +122,7 @@ def check_files(which: str, files: list[FileStatus], size_bytes: int, copies: st
     parts = [file for file in files if "/part-" in file.path]
     total = sum(file.length_bytes for file in parts)
     return check(
-        f"{which} on HDFS",
+        f"stored {which}",
         f"{size_bytes} bytes with {copies}",
         f"{total} bytes with {found_copies(file for file in parts if file.length_bytes)}",
     )

@@ -197,7 +197,7 @@ class WordCount(Workload[WordCountParameters]):
         total = sum(file.length_bytes for file in held)
         known, copies = self._text.known, deployment.expected_copies(self.parameters.replication)
         return check(
-            "text on HDFS",
+            "stored text",
             f"{known.bytes} bytes in {known.files} files with {copies}",
             f"{total} bytes in {len(held)} files with {found_copies(held)}",
         )
