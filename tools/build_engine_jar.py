@@ -1,7 +1,9 @@
 """Build the jar of an engine's own Java sources (windtunnel/engines/ENGINE/java).
 
-    python tools/build_engine_jar.py spark           writes it next to its sources; also: hadoop, ceph
+    python tools/build_engine_jar.py spark           writes it next to its sources
     python tools/build_engine_jar.py spark FOLDER    writes it into a folder
+
+Other engines are hadoop and ceph.
 
 Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH, and compiles against the jars
 that the engine's lock names, and for ceph against Java's binding of CephFS (Debian's package

@@ -72,6 +72,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel catalogue show study host-faults": HERE,
     "windtunnel plan erasure-coding": HERE,
     "windtunnel plan hdfs-external": HERE,
+    "windtunnel plan hdfs-or-cephfs": HERE,
     "windtunnel plan put-get-model --propose": HERE,
     "windtunnel calibrate scaled": REAL,
     "windtunnel calibrate scaled put-get-model": REAL,

@@ -72,6 +72,7 @@ def test_a_local_folder_is_linked_into_the_file_system(tmp_path: Path) -> None:
     settings = storage.settings()
 
     assert settings["fs.defaultFS"] == "viewfs://windtunnel/"
+    assert settings["fs.local.block.size"] == "134217728", "as many splits as on HDFS"
     link = settings["fs.viewfs.mounttable.windtunnel.link./windtunnel"]
     assert Path(link.removeprefix("file://")).is_dir()
     assert list(storage.running) == ["fileserver@master"]

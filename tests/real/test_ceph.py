@@ -34,7 +34,8 @@ factors:
   fault:
     none: {}
     killed:
-      fault: {kind: kill-daemon, role: osd, host: worker-2, phase: terasort, after: 500 ms, watch: 0 s}
+      fault:
+        {kind: kill-daemon, role: osd, host: worker-2, phase: terasort, after: 500 ms, watch: 0 s}
 baseline: {fault: none}
 protocol: {rounds: 1, trial_time_limit: 5 min}
 """

@@ -16,6 +16,7 @@ from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
 
 _FOLDER = "files"
 _TABLE = "windtunnel"
+_HDFS_BLOCK_BYTES = 128 << 20  # dfs.blocksize in hdfs-default.xml
 # A link of the root itself (linkMergeSlash) gives committers wrong paths in Hadoop 3.5.
 _TOPS = ("windtunnel", "tmp", "user")
 
@@ -45,7 +46,12 @@ class LocalFiles(StorageSystem):
         """The mount table, with a link for each top folder."""
         link = f"fs.viewfs.mounttable.{_TABLE}.link"
         links = {f"{link}./{top}": f"file://{self._folder}/{top}" for top in _TOPS}
-        return {"fs.defaultFS": f"viewfs://{_TABLE}/", **links}
+        block = int(self.cluster.storage.block_size or _HDFS_BLOCK_BYTES)
+        return {
+            "fs.defaultFS": f"viewfs://{_TABLE}/",
+            "fs.local.block.size": str(block),  # so that jobs have as many splits as on HDFS
+            **links,
+        }
 
     def begin(self, jvms: Jvms) -> None:
         """Create the folders and start the server."""

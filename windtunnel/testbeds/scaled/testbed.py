@@ -117,6 +117,10 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
             if lack.fatal
         ]
         impossible += impossible_with_hadoop(cluster)
+        if cluster.storage.kind == "local":
+            impossible.append(
+                "storage.kind: hosts with disks of their own share no local file system"
+            )
         impossible += [
             f"{path} is unknown, but a model requires it: add it to the description"
             for path in unknown_values(cluster)
