@@ -127,7 +127,7 @@ class StorageSystem(Running):
 
     @abstractmethod
     def state(self) -> State:
-        """Whether it serves, and what is missing; the caller asks until nothing is missing."""
+        """Whether it serves, and what is missing; called until nothing is missing."""
 
     @abstractmethod
     def web_server(self) -> tuple[str, int]:
