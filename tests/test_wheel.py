@@ -124,6 +124,10 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+OF_CEPH = {"cephfs", "rados"}
+"""Modules of the operating system's Python, which runs the program that imports them."""
+
+
 def imported() -> set[str]:
     """Distributions that modules of the package import."""
     distributions = packages_distributions()
@@ -137,7 +141,7 @@ def imported() -> set[str]:
                 names = [node.module or ""]
             for name in names:
                 top = name.split(".")[0]
-                if top not in sys.stdlib_module_names and top != "windtunnel":
+                if top not in {*sys.stdlib_module_names, *OF_CEPH, "windtunnel"}:
                     found |= {canonical(owner) for owner in distributions[top]}
     return found
 

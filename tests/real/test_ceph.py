@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.real.ceph_contract import runner
 from tests.real.conftest import by_hand
 from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
 from windtunnel.engines.ceph import programs
@@ -86,3 +87,11 @@ def test_a_client_reads_what_it_wrote(ceph: LocalDeployment, tmp_path: Path) -> 
     blocks = ceph.files.replicas("/tmp/file")
     assert [sorted(hosts) for hosts in blocks] == [["worker-1", "worker-2"]] * 2
     assert ceph.files.read("/tmp/file", 300) == bytes(range(256)) + bytes(range(44))
+
+
+def test_hadoop_s_contract_of_file_systems_holds(ceph: LocalDeployment, tmp_path: Path) -> None:
+    outcome = runner.run(ceph, tmp_path)
+    assert outcome.failed == []
+    assert outcome.unexplained() == []
+    assert sum(outcome.passed.values()) > 150
+    assert len(outcome.passed) == 13

@@ -98,7 +98,7 @@ def test_one_wrong_output_among_them_is_found(deployment: Deployment) -> None:
     deployment.files.change("/trial/gen-2/rows/part-m-00000", length_bytes=49_900)
     verdict = mix.verify(deployment, given)
     assert not verdict.valid
-    assert "gen together (2): rows on HDFS" in verdict.reason
+    assert "gen together (2): stored rows" in verdict.reason
     assert "sort" not in verdict.reason
 
 

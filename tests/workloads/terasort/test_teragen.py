@@ -79,7 +79,7 @@ def change(path: str, **facts: Any) -> Callable[..., None]:
     ("break_it", "reason"),
     [
         (count_fewer, "rows of teragen: expected 1000, got 999"),
-        (change(WRITTEN, length_bytes=99_900), "rows on HDFS: expected 100000 bytes"),
+        (change(WRITTEN, length_bytes=99_900), "stored rows: expected 100000 bytes"),
         (change(WRITTEN, replication=1), "got 100000 bytes with replication 1"),
     ],
 )

@@ -481,7 +481,7 @@ public final class CephFileSystem extends FileSystem {
   private CephStat statOrNull(String path) throws IOException {
     try {
       return mount.stat(path);
-    } catch (FileNotFoundException | com.ceph.fs.CephNotDirectoryException missing) {
+    } catch (FileNotFoundException missing) {
       return null;
     }
   }

@@ -2,6 +2,7 @@ package io.windtunnel.ceph;
 
 import com.ceph.fs.CephFileExtent;
 import com.ceph.fs.CephMount;
+import com.ceph.fs.CephNotDirectoryException;
 import com.ceph.fs.CephPoolException;
 import com.ceph.fs.CephStat;
 import java.io.FileNotFoundException;
@@ -97,7 +98,11 @@ final class Mount {
   /** What libcephfs knows of a path; throws FileNotFoundException. */
   CephStat stat(String path) throws IOException {
     CephStat found = new CephStat();
-    ceph().lstat(path, found);
+    try {
+      ceph().lstat(path, found);
+    } catch (CephNotDirectoryException below) { // of a file
+      throw new FileNotFoundException("there is no file " + path);
+    }
     return found;
   }
 
