@@ -15,11 +15,13 @@ from windtunnel.engines.hadoop.local_files import LocalFiles
 from windtunnel.engines.storage_system import Ground
 from windtunnel.engines.storage_systems import (
     STORAGE_SYSTEMS,
+    needs_new_storage,
     storage_of,
     storage_system,
     unsupported_engines,
 )
-from windtunnel.errors import DeploymentError, NotRealisableError
+from windtunnel.errors import NotRealisableError
+from windtunnel.testbeds.hadoop_testbed import client_only
 
 LOCAL = apply_overrides(
     load_cluster("local-3"),
@@ -78,5 +80,26 @@ def test_a_local_folder_is_linked_into_the_file_system(tmp_path: Path) -> None:
     assert list(storage.running) == ["fileserver@master"]
     assert storage.state().missing == ["the file server"], "it does not listen yet"
     assert storage.state().serving
-    with pytest.raises(DeploymentError, match="cannot be restarted"):
-        storage.restart("fileserver@master")
+    assert storage.plays("fileserver@master")
+    storage.restart("fileserver@master")
+    assert list(storage.running) == ["fileserver@master"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "wanted"),
+    [
+        ("local-3", {"storage.replication": 2}, False),
+        ("local-3", {"settings.mapreduce.task.io.sort.mb": 7}, False),
+        ("local-3-cephfs", {"settings.mapreduce.task.io.sort.mb": 7}, False),
+        ("local-3-cephfs", {"settings.ceph.osd_op_num_shards": 2}, True),
+        ("local-3-cephfs", {"storage.replication": 2}, True),
+    ],
+)
+def test_other_settings_of_a_storage_need_a_new_deployment(
+    name: str, changes: dict[str, Any], wanted: bool
+) -> None:
+    old = load_cluster(name)
+    new = apply_overrides(old, changes)
+    assert needs_new_storage(old, new) is wanted
+    if wanted:
+        assert not client_only(old, new)

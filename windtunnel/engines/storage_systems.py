@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from importlib import import_module
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.settings import engine_of
 from windtunnel.engines.storage_system import StorageSystem
 from windtunnel.errors import NotRealisableError
 
 _HERE = "windtunnel.engines"
+HDFS = "hdfs"
 STORAGE_SYSTEMS = {
-    "hdfs": f"{_HERE}.hadoop.hdfs:Hdfs",
+    HDFS: f"{_HERE}.hadoop.hdfs:Hdfs",
     "local": f"{_HERE}.hadoop.local_files:LocalFiles",
     "cephfs": f"{_HERE}.ceph.cephfs:CephFs",
 }
@@ -40,6 +42,23 @@ def unsupported_engines(cluster: Cluster, engines: Iterable[str]) -> list[str]:
     if found is None or found.engines is None:
         return []
     return sorted({*engines} - found.engines)
+
+
+def needs_new_storage(old: Cluster, new: Cluster) -> bool:
+    """Whether a running storage system cannot become that of another description.
+
+    HDFS changes while it runs; the testbed decides about its settings.
+    """
+    if old.storage.kind == new.storage.kind == HDFS:
+        return False
+    return old.storage != new.storage or _own_settings(old) != _own_settings(new)
+
+
+def _own_settings(cluster: Cluster) -> dict[str, object]:
+    """The settings that the daemons of the storage read, and nothing of Hadoop."""
+    found = storage_system(cluster.storage.kind)
+    owner = found.owner if found else None
+    return {name: value for name, value in cluster.settings.items() if engine_of(name) == owner}
 
 
 def storage_system(kind: str) -> type[StorageSystem] | None:

@@ -128,6 +128,11 @@ class HadoopDeployment(HadoopCluster):
         }
 
     @property
+    def described(self) -> Cluster:
+        """The description that the daemons follow."""
+        return self.cluster
+
+    @property
     def hosts_file(self) -> Path:
         """The file with the names and addresses of all hosts, for the JVMs."""
         return self.registration.scratch / "hosts"
@@ -168,7 +173,7 @@ class HadoopDeployment(HadoopCluster):
         self.took_s["hosts"] = time.monotonic() - began
         self.hosts = [placement.host for placement in placements]
         self._write_names()
-        ground = Ground(self.cluster, placements, self.shared, own_networks=self.own_networks)
+        ground = Ground(self.described, placements, self.shared, own_networks=self.own_networks)
         self.storage = storage_of(self.cluster)(ground)
         self.layout = self.plan(placements)
         self.daemons = Daemons(self.layout, self.storage, self.hosts_file, self.shared)

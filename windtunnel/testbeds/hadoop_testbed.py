@@ -27,7 +27,7 @@ from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.engines.registry import ENGINES
-from windtunnel.engines.storage_systems import storage_of, storage_system
+from windtunnel.engines.storage_systems import needs_new_storage, storage_of, storage_system
 from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullError
 from windtunnel.hosts.isolation.folders import refuse_shared
 from windtunnel.hosts.isolation.policy import Isolation, isolation, refusal
@@ -255,6 +255,8 @@ def _refuse_odd_folders() -> None:
 def client_only(old: Cluster, new: Cluster) -> bool:
     """Whether two descriptions differ only in settings that only job clients read."""
     if old.model_copy(update={"settings": {}}) != new.model_copy(update={"settings": {}}):
+        return False
+    if needs_new_storage(old, new):
         return False
     names = set(old.settings) | set(new.settings)
     changed = {name for name in names if old.settings.get(name) != new.settings.get(name)}

@@ -36,6 +36,7 @@ from windtunnel.engines.ceph.site import (
     plan_daemons,
 )
 from windtunnel.engines.deployment import copies_text
+from windtunnel.engines.digest import sha256_of
 from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop.file_server import FileServer
 from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
@@ -182,15 +183,23 @@ class CephFs(StorageSystem):
 
     def facts(self) -> dict[str, Any]:
         """The version of Ceph, and its configuration without keys and addresses."""
-        return {"ceph": programs.version(), "options": self._given()}
+        jar = {"jar": OWN_JAR.name, "sha256": sha256_of(OWN_JAR)}
+        return {"ceph": programs.version(), "options": self._given(), "hadoop": jar}
 
     def plays(self, name: str) -> bool:
-        """Whether a daemon of Ceph has this name."""
-        return any(daemon.name == name for daemon in self.daemons)
+        """Whether it starts a daemon of this name."""
+        own = {self.admin.name, self.server.name}
+        return name in own or any(daemon.name == name for daemon in self.daemons)
 
     def restart(self, name: str) -> None:
         """Restart a daemon with the data that it has."""
-        self._spawn(next(daemon for daemon in self.daemons if daemon.name == name))
+        if name == self.admin.name:
+            self.admin.close()
+            self.running[name] = self.admin.spawn()
+        elif name == self.server.name:
+            self.running[name] = self.server.spawn(self._jvms)
+        else:
+            self._spawn(next(daemon for daemon in self.daemons if daemon.name == name))
 
     def close(self) -> None:
         """Close the connection to the monitors."""
@@ -223,6 +232,7 @@ class CephFs(StorageSystem):
             (self._keys, keys),
             (self._client_keys, only(clients[1], keys)),
         ):
+            path.touch(mode=0o600)
             path.write_text(content)
 
     def _options(self, daemon: Daemon) -> dict[str, str]:

@@ -55,6 +55,7 @@ class LocalFiles(StorageSystem):
 
     def begin(self, jvms: Jvms) -> None:
         """Create the folders and start the server."""
+        self._jvms = jvms
         for top in _TOPS:
             (self._folder / top).mkdir(parents=True, exist_ok=True)
         self.running[self.server.name] = self.server.spawn(jvms)
@@ -67,6 +68,14 @@ class LocalFiles(StorageSystem):
     def web_server(self) -> tuple[str, int]:
         """That of Windtunnel's own server."""
         return self.server.address
+
+    def plays(self, name: str) -> bool:
+        """Only the server is its own."""
+        return name == self.server.name
+
+    def restart(self, name: str) -> None:
+        """Restart the server."""
+        self.running[name] = self.server.spawn(self._jvms)
 
     def copies(self, since: Mapping[str, float]) -> Copies | None:
         """Nothing can be lost and restored."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, PositiveInt
 
-from windtunnel.cluster import Cluster, Fraction, format_fraction
+from windtunnel.cluster import ROLES, Cluster, Fraction, format_fraction
 from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.study.faults.base import Options, holders, node_of, unknown_host
 from windtunnel.study.faults.detection import Detection, full_disk
@@ -16,11 +16,12 @@ from windtunnel.study.faults.detection import Detection, full_disk
 class OnWorker(Options):
     """Base of the faults of the hardware of one host."""
 
-    host: str | None = Field(None, description="The host; default: the last one with a DataNode.")
+    host: str | None = Field(None, description="The host; default: the last one that holds data.")
 
     def on(self, cluster: Cluster) -> str:
         """The host."""
-        return self.host or next(reversed(holders(cluster, "datanode")), "no host")
+        holder = ROLES.holder(cluster.storage.kind) or "datanode"
+        return self.host or next(reversed(holders(cluster, holder)), "no host")
 
     def problems(self, cluster: Cluster) -> Iterator[str]:
         """The host must be in the description."""

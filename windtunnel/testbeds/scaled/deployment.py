@@ -85,6 +85,11 @@ class ScaledDeployment(HadoopDeployment):
         shape(self.fabric, self.shaped, unlimited(self.shaped))
         return self.placements(self.model, self.shaped)
 
+    @property
+    def described(self) -> Cluster:
+        """The model."""
+        return self.model
+
     @contextmanager
     def unshaped(self, *, cpu_only: bool = False) -> Iterator[None]:
         """Lift the limits of CPU, NICs, uplinks and disks for work that no trial measures.

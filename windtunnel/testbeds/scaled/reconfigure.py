@@ -16,6 +16,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.engines.hadoop.layout import Layout
 from windtunnel.engines.hadoop.readers import changed, roles_to_restart
+from windtunnel.engines.storage_systems import needs_new_storage
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan
@@ -92,8 +93,8 @@ def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan
     old, new = host_plans(built), host_plans(plan)
     if cluster.software != now.software:
         return "other software requires a new deployment"
-    if cluster.storage.kind != now.storage.kind:
-        return "another storage system requires a new deployment"
+    if needs_new_storage(now, cluster):
+        return "another storage system, or other settings of it, require a new deployment"
     if cluster.storage.kind != "hdfs" and _hosts_and_disks(plan) != _hosts_and_disks(built):
         return f"other hosts or disks of {cluster.storage.kind} require a new deployment"
     if cluster.storage.erasure_code != now.storage.erasure_code:
