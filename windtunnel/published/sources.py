@@ -114,9 +114,10 @@ def _cluster_of(named: str | None, beside: Path | None = None) -> Cluster | None
 
 
 def _digest(name: str) -> str:
-    """Hash of all inputs of the folder: this package's code, the facts, the cluster."""
-    code = resources.files("windtunnel.published")
-    modules = sorted((e for e in code.iterdir() if e.name.endswith(".py")), key=lambda e: e.name)
+    """Hash of all inputs of the folder: the code that builds it, the facts, the cluster."""
+    folders = [resources.files(f"windtunnel.{package}") for package in ("cluster", "published")]
+    modules = [entry for code in folders for entry in code.iterdir() if entry.name.endswith(".py")]
+    modules.sort(key=str)
     parts = [module.read_text(encoding="utf-8") for module in modules]
     parts += [f"{file}\0{text}" for file, text in facts(name).items()]
     cluster = _cluster_of(study_map(name).cluster)

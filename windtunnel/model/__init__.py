@@ -1,0 +1,1 @@
+"""The physics model: predicted times of workloads on described clusters, with intervals."""

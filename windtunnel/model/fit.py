@@ -1,0 +1,263 @@
+"""Fitting the constants of the model to measured or published times.
+
+The fit minimises the squared differences of logarithms of elapsed and CPU time, with a robust loss,
+and the squared distances of the constants from their priors (a maximum a posteriori estimate:
+Gelman et al., Bayesian Data Analysis, 3rd edition, chapter 4). The residuals of each kind of phase
+are then smoothed over the hardware by a Gaussian process (Kennedy and O'Hagan, Bayesian calibration
+of computer models, J. R. Statist. Soc. B 63, 2001): near the fitted treatments it corrects the
+prediction, far from them it does nothing but widen the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from windtunnel.model import constants, phases
+from windtunnel.model.constants import CONSTANTS, Vector
+from windtunnel.model.hardware import Hardware
+from windtunnel.model.jobs import Job
+
+Matrix = NDArray[np.float64]
+
+ELAPSED_SPREAD = 0.05  # of the logarithm: the least error of any model on these data
+CPU_SPREAD = 0.10
+# The correction by the Gaussian process: standard deviation, length in natural logarithms.
+CORRECTION_SPREAD = 0.08
+CORRECTION_LENGTH = 0.7
+CORRECTION_NOISE = 0.06
+WIDER = (0.08, 0.16, 0.32)
+# Prior of the model's error: its size, and the number of points that it is worth.
+ERROR_PRIOR = 0.08
+ERROR_PRIOR_POINTS = 6.0
+# A new cluster differs from the fitted ones: part of the original spread that its constants get.
+NEW_CLUSTER = 0.7
+STEP = 1e-4
+FEATURES = (
+    "hosts",
+    "stores",
+    "cores",
+    "threads_per_core",
+    "slots",
+    "clock_ghz",
+    "memory_bytes",
+    "nic_bytes_s",
+    "cross_bytes_s",
+    "disks",
+    "guests",
+    "data_bytes",
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measured phase of one treatment: means over its rounds.
+
+    ``timeout`` states that the job did not finish within ``elapsed_s``.
+    """
+
+    study: str
+    treatment: str
+    workload: str
+    phase: str
+    hardware: Hardware
+    job: Job
+    elapsed_s: float
+    cpu_s: float | None = None
+    timeout: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of the phase, which selects the equations."""
+        return self.job.kind
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fitted constants with their uncertainty, and what the correction needs.
+
+    ``log`` are logarithms of the constants, shape (20,); ``covariance`` theirs. ``error`` is the
+    standard deviation of the logarithm of measured by predicted time, with ``freedom`` degrees of
+    freedom. ``kinds``, ``features`` (points, 12) and ``residuals`` are those of the fitted points.
+    """
+
+    log: Vector
+    covariance: Matrix
+    error: float
+    freedom: float
+    correction: float = CORRECTION_SPREAD
+    kinds: tuple[str, ...] = ()
+    features: Matrix = field(default_factory=lambda: np.zeros((0, len(FEATURES))))
+    residuals: Vector = field(default_factory=lambda: np.zeros(0))
+    fitted: frozenset[tuple[str, str, str, str]] = frozenset()
+    origin: str = ""
+
+    def determined(self) -> dict[str, float]:
+        """How much the data say of each constant: 1 minus posterior by prior spread, 0 to 1."""
+        spread = np.sqrt(np.diag(self.covariance))
+        return {
+            one.name: float(max(0.0, 1.0 - had / one.spread))
+            for one, had in zip(CONSTANTS, spread, strict=True)
+        }
+
+
+def features(hardware: Hardware, job: Job) -> list[float]:
+    """The logarithms over which residuals are smoothed, in the order of :data:`FEATURES`."""
+    through = min(hardware.cross_bytes_s, hardware.nic_bytes_s * hardware.hosts)
+    disks = hardware.spindles + hardware.fixed_read_bytes_s / 1e8
+    values = (
+        hardware.hosts,
+        hardware.stores,
+        hardware.cores,
+        hardware.threads_per_core,
+        hardware.slots,
+        hardware.clock_ghz,
+        hardware.memory_bytes,
+        hardware.nic_bytes_s,
+        through,
+        disks,
+        1.0 + hardware.guests,
+        max(job.data_bytes, job.samples, 1.0),
+    )
+    return [math.log(max(value, 1e-9)) for value in values]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Where a fit starts: logarithms of the constants and their standard deviations."""
+
+    log: Vector
+    spread: Vector
+
+    @classmethod
+    def before_any_data(cls) -> Prior:
+        """The priors of the constants themselves."""
+        return cls(constants.priors(), constants.spreads())
+
+    @classmethod
+    def of_new_cluster(cls, shipped: Fit) -> Prior:
+        """The shipped constants, as uncertain as another cluster makes them."""
+        own = np.diag(shipped.covariance)
+        return cls(shipped.log, np.sqrt(own + (NEW_CLUSTER * constants.spreads()) ** 2))
+
+
+class Batch:
+    """Points grouped by kind, so that one call computes all of a kind."""
+
+    def __init__(self, rows: Sequence[tuple[Hardware, Job]]) -> None:
+        self._size = len(rows)
+        self._groups: list[tuple[list[int], phases.Columns]] = []
+        for kind in dict.fromkeys(job.kind for _, job in rows):
+            places = [place for place, (_, job) in enumerate(rows) if job.kind == kind]
+            self._groups.append((places, phases.columns(kind, [rows[place] for place in places])))
+
+    def times(self, log: Vector) -> phases.Times:
+        """The times of all rows, in their order."""
+        elapsed, cpu = np.zeros(self._size), np.zeros(self._size)
+        resources = np.zeros((len(phases.RESOURCES), self._size))
+        for places, columns in self._groups:
+            found = phases.times(columns, log)
+            elapsed[places], cpu[places] = found.elapsed_s, found.cpu_s
+            resources[:, places] = found.resources_s
+        return phases.Times(elapsed, cpu, resources)
+
+
+def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -> Fit:
+    """Fit the constants to points; without points the prior itself.
+
+    Parameters
+    ----------
+    prior:
+        Default: the priors of the constants before any data.
+    origin:
+        The data, for the fit's record.
+    """
+    prior = prior or Prior.before_any_data()
+    start = np.clip(prior.log, *constants.bounds())
+    if not points:
+        return Fit(start, np.diag(prior.spread**2), ERROR_PRIOR, ERROR_PRIOR_POINTS, origin=origin)
+    batch = Batch([(point.hardware, point.job) for point in points])
+    measured = np.log([point.elapsed_s for point in points])
+    late = np.array([point.timeout for point in points])
+    cpu = np.log([point.cpu_s or math.nan for point in points])
+    known = ~np.isnan(cpu)
+
+    def residuals(log: Vector) -> Vector:
+        found = batch.times(log)
+        ahead = np.log(found.elapsed_s) - measured
+        ahead = np.where(late, np.minimum(ahead, 0.0), ahead) / ELAPSED_SPREAD
+        apart = (np.log(np.maximum(found.cpu_s, 1e-9)) - cpu)[known] / CPU_SPREAD
+        data = _robust(np.concatenate([ahead, apart]))
+        return np.concatenate([data, (log - prior.log) / prior.spread])
+
+    best = least_squares(residuals, start, bounds=constants.bounds(), x_scale=0.1, max_nfev=200)
+    covariance = np.linalg.inv(best.jac.T @ best.jac)
+    gone = measured - np.log(batch.times(best.x).elapsed_s)
+    gone = np.where(late, np.maximum(gone, 0.0), gone)
+    error, freedom = _error(gone, best.jac, prior)
+    kinds = tuple(point.kind for point in points)
+    places = np.array([features(point.hardware, point.job) for point in points])
+    return Fit(
+        log=best.x,
+        covariance=covariance * max(1.0, (error / ELAPSED_SPREAD) ** 2),
+        error=error,
+        freedom=freedom,
+        correction=_correction(kinds, places, gone),
+        kinds=kinds,
+        features=places,
+        residuals=gone,
+        fitted=frozenset((p.study, p.treatment, p.workload, p.phase) for p in points),
+        origin=origin,
+    )
+
+
+def _robust(scaled: Vector) -> Vector:
+    """Residuals whose squares grow like the soft L1 loss: outliers pull less."""
+    found: Vector = np.sign(scaled) * np.sqrt(2.0 * (np.sqrt(1.0 + scaled**2 / 2.0) - 1.0))
+    return found
+
+
+def _error(gone: Vector, jacobian: Matrix, prior: Prior) -> tuple[float, float]:
+    """Size of the model's error and its degrees of freedom, from residuals and a prior.
+
+    Large residuals count up to 3 times the median one, so that single outliers do not decide.
+    """
+    data = jacobian[: len(gone)]
+    own = data.T @ data
+    used = float(np.trace(np.linalg.solve(own + np.diag(prior.spread**-2.0), own)))
+    left = max(len(gone) - used, 0.25 * len(gone))
+    limit = 3.0 * 1.4826 * float(np.median(np.abs(gone))) + 1e-6
+    total = float(np.sum(np.minimum(np.abs(gone), limit) ** 2)) * len(gone) / left
+    freedom = ERROR_PRIOR_POINTS + left
+    weight = left / len(gone)
+    squares = ERROR_PRIOR_POINTS * ERROR_PRIOR**2 + total * weight
+    return math.sqrt(squares / freedom), freedom
+
+
+def kernel(
+    kinds: Sequence[str], rows: Matrix, other_kinds: Sequence[str], others: Matrix, spread: float
+) -> Matrix:
+    """Covariance of the model's error between treatments; 0 between kinds of phases."""
+    apart = ((rows[:, None, :] - others[None, :, :]) ** 2).sum(axis=2) / CORRECTION_LENGTH**2
+    same = np.array(kinds)[:, None] == np.array(other_kinds)[None, :]
+    found: Matrix = np.where(same, spread**2 * np.exp(-0.5 * apart), 0.0)
+    return found
+
+
+def _correction(kinds: Sequence[str], rows: Matrix, gone: Vector) -> float:
+    """The spread of the correction, of those in WIDER, with the largest marginal likelihood."""
+
+    def likelihood(spread: float) -> float:
+        covariance = kernel(kinds, rows, kinds, rows, spread)
+        covariance += CORRECTION_NOISE**2 * np.eye(len(gone))
+        _, determinant = np.linalg.slogdet(covariance)
+        # Each doubling must be worth three units of likelihood: the smallest is the default.
+        penalty = 3.0 * math.log2(spread / WIDER[0])
+        return float(-0.5 * (gone @ np.linalg.solve(covariance, gone) + determinant) - penalty)
+
+    return max(WIDER, key=likelihood)

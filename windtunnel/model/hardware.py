@@ -1,0 +1,321 @@
+"""The capacities of a described cluster as numbers: one row per cluster.
+
+Unknown values get a stated default; :func:`hardware` returns a line for each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from windtunnel.cluster import ROLES, Cluster, Disk, HostClass, Nic, parse_bytes
+
+# Part of the step from the base clock to the highest turbo clock that remains with all cores
+# active: mean over the 5 processors of Cisco 2014 (turbo bins of the report, section 3.1).
+TURBO_HELD = 0.45
+RPM = 7200.0  # the speed to which the rates of disks in constants.py refer
+DEFAULT_CLOCK_GHZ = 2.5
+DEFAULT_CORES = 4
+DEFAULT_MEMORY_BYTES = 16 * 2.0**30
+DEFAULT_NIC_BYTES_S = 1.25e9
+DEFAULT_CONTAINER_BYTES = 2.0**30  # mapreduce.map.memory.mb
+NODE_MEMORY_SHARE = 0.8  # of the memory for containers, if no setting states it
+SSD_RATE = 450e6  # bytes/s of one SATA solid-state disk; measured ones reach 400 to 520 MB/s
+NVME_RATE = 1.5e9  # bytes/s of one drive on PCIe 3.0 with four lanes, half of its largest rate
+OLD_HADOOP = ("0.20", "0.21", "1.")
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The capacities of one cluster; totals are over all hosts with the role.
+
+    Attributes
+    ----------
+    hosts, stores:
+        Physical hosts that run tasks, and that hold data.
+    cores, threads_per_core, sockets:
+        Per compute host (mean over hosts).
+    clock_ghz:
+        With all cores active.
+    slots:
+        Containers that run at the same time on one compute host.
+    memory_bytes, store_memory_bytes:
+        Memory of a compute host, of a storage host.
+    nic_bytes_s, store_nic_bytes_s:
+        All ports of one host together, in each direction.
+    cross_bytes_s:
+        What the uplinks of all racks or the switch let through; infinite if nothing limits it.
+    spindles:
+        Data disks of a storage host, each times its speed relative to 7200 rpm; 0 if none rotates.
+    disk_count:
+        Data disks of a storage host.
+    fixed_read_bytes_s, fixed_write_bytes_s:
+        Rates of the disks of one storage host whose rate is known (given, or of their kind).
+    controller_bytes_s:
+        What the disks' controller of one storage host lets through; infinite if unknown.
+    scratch_spindles, scratch_fixed_bytes_s:
+        The own disks of a compute host for spills, if the data is on other hosts; else 0.
+    client_nic_bytes_s:
+        NIC of the host that copies files in and out.
+    external, pinned, old, ceph:
+        1 or 0: data on other hosts; virtual machines pinned to sockets; Hadoop 0.20 or 1.x; CephFS.
+    guests:
+        Virtual machines of a compute host; 0 without.
+    assumed:
+        A line for each unknown value and its default.
+    """
+
+    hosts: float
+    stores: float
+    cores: float
+    threads_per_core: float
+    sockets: float
+    clock_ghz: float
+    slots: float
+    memory_bytes: float
+    store_memory_bytes: float
+    nic_bytes_s: float
+    client_nic_bytes_s: float
+    store_nic_bytes_s: float
+    cross_bytes_s: float
+    spindles: float
+    disk_count: float
+    fixed_read_bytes_s: float
+    fixed_write_bytes_s: float
+    controller_bytes_s: float
+    scratch_spindles: float
+    scratch_fixed_bytes_s: float
+    external: float
+    guests: float
+    pinned: float
+    old: float
+    ceph: float
+    assumed: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass
+class _Notes:
+    """Defaults that were assumed, each once."""
+
+    lines: dict[str, None] = field(default_factory=dict)
+
+    def add(self, what: str) -> None:
+        self.lines[what] = None
+
+
+def hardware(cluster: Cluster) -> Hardware:
+    """The capacities of a cluster."""
+    notes = _Notes()
+    compute = _with_role(cluster, "nodemanager") or _workers(cluster)
+    holder = ROLES.holder(cluster.storage.kind)
+    stores = (_with_role(cluster, holder) if holder else []) or compute
+    external = not {name for name, _, _ in compute} & {name for name, _, _ in stores}
+    if external and not cluster.storage.external:
+        notes.add("no host both runs tasks and holds data: all data crosses the network")
+    hosts = sum(count for _, _, count in compute)
+    clients = _with_role(cluster, "client") or compute
+    cores = _mean(compute, lambda one: _cores(one, notes))
+    threads = _mean(compute, _threads_per_core)
+    old = any(cluster.software.hadoop.startswith(line) for line in OLD_HADOOP)
+    memory = _mean(compute, lambda one: _memory(one, notes))
+    clock = _mean(compute, lambda one: _clock_ghz(one, notes))
+    data_hosts = sum(count for _, _, count in stores)
+    guests = [guest for _, one, _ in compute for guest in one.vms]
+    per_host = sum(guest.count for guest in guests) / max(1, len({n for n, _, _ in compute}))
+    spindles, fixed_read, fixed_write, disks = _disks(stores, notes)
+    own_spindles, own_fixed, _, _ = _disks(compute, notes) if external else (0.0, 0.0, 0.0, 0.0)
+    if external and not own_spindles and not own_fixed:
+        own_fixed = SSD_RATE if any(_boot_disk(one) for _, one, _ in compute) else own_fixed
+        own_spindles = 0.0 if own_fixed else 1.0
+    return Hardware(
+        hosts=hosts,
+        stores=data_hosts,
+        cores=cores,
+        threads_per_core=threads,
+        sockets=_mean(compute, lambda one: (one.cpu and one.cpu.sockets) or 1),
+        clock_ghz=clock,
+        slots=_slots(cluster, cores * threads, memory, notes),
+        memory_bytes=memory,
+        store_memory_bytes=_mean(stores, lambda one: _memory(one, notes)),
+        nic_bytes_s=_mean(compute, lambda one: _nic(one, notes)),
+        client_nic_bytes_s=_mean(clients, lambda one: _nic(one, notes)),
+        store_nic_bytes_s=_mean(stores, lambda one: _nic(one, notes)),
+        cross_bytes_s=_cross(cluster, compute),
+        spindles=spindles,
+        disk_count=disks,
+        fixed_read_bytes_s=fixed_read,
+        fixed_write_bytes_s=fixed_write,
+        controller_bytes_s=_mean(stores, _controller),
+        scratch_spindles=own_spindles,
+        scratch_fixed_bytes_s=own_fixed,
+        external=float(external),
+        guests=per_host,
+        pinned=float(any(guest.pinned == "socket" for guest in guests)),
+        old=float(old),
+        ceph=float(cluster.storage.kind == "cephfs"),
+        assumed=tuple(notes.lines),
+    )
+
+
+Classes = list[tuple[str, HostClass, int]]
+
+
+def _with_role(cluster: Cluster, role: str) -> Classes:
+    """Host classes with a role, and how many hosts of the class have it."""
+    found = []
+    for name, one in cluster.hosts.items():
+        own = role in one.roles or any(role in (guest.roles or ()) for guest in one.vms)
+        count = one.count if own else sum(role in roles for roles in one.extra_roles.values())
+        if count:
+            found.append((name, one, count))
+    return found
+
+
+def _workers(cluster: Cluster) -> Classes:
+    """The largest host class: the workers of engines that have no NodeManager."""
+    name = max(cluster.hosts, key=lambda one: cluster.hosts[one].count)
+    return [(name, cluster.hosts[name], cluster.hosts[name].count)]
+
+
+def _mean(classes: Classes, value: Callable[[HostClass], float]) -> float:
+    total = sum(count for _, _, count in classes)
+    return float(sum(value(one) * count for _, one, count in classes) / total)
+
+
+def _cores(one: HostClass, notes: _Notes) -> float:
+    cpu = one.cpu
+    if cpu is not None and cpu.cores is not None:
+        return cpu.cores * _degraded(one, "cpu")
+    vcpus = sum((guest.vcpus or 0) * guest.count for guest in one.vms)
+    if vcpus:
+        return float(vcpus)
+    sockets = (cpu.sockets if cpu else None) or 1
+    notes.add(f"cores of a processor unknown: {DEFAULT_CORES * 2} assumed")
+    return float(sockets * DEFAULT_CORES * 2)
+
+
+def _threads_per_core(one: HostClass) -> float:
+    return float((one.cpu and one.cpu.threads_per_core) or 1)
+
+
+def _clock_ghz(one: HostClass, notes: _Notes) -> float:
+    cpu = one.cpu
+    if cpu is None or cpu.clock is None:
+        notes.add(f"clock of the processors unknown: {DEFAULT_CLOCK_GHZ} GHz assumed")
+        return DEFAULT_CLOCK_GHZ
+    turbo = cpu.turbo or cpu.clock
+    return float(cpu.clock + TURBO_HELD * (turbo - cpu.clock)) / 1e9
+
+
+def _memory(one: HostClass, notes: _Notes) -> float:
+    if one.memory is None:
+        notes.add("memory of the hosts unknown: 16 GiB assumed")
+        return DEFAULT_MEMORY_BYTES
+    return float(one.memory)
+
+
+def _nic(one: HostClass, notes: _Notes) -> float:
+    rates = [_port(port) for port in one.nics or ()]
+    known = [rate for rate in rates if rate]
+    if not known:
+        notes.add("rate of the NICs unknown: 10 Gb/s assumed")
+        return DEFAULT_NIC_BYTES_S
+    return sum(known) * _degraded(one, "nic")
+
+
+def _port(port: Nic) -> float:
+    """What the ports carry: headers of Ethernet take 38 bytes of a frame, those of TCP/IP 52."""
+    if port.measured_rate:
+        return float(port.measured_rate) * port.count
+    mtu = port.mtu or 1500
+    return float(port.rate or 0.0) * port.count * (mtu - 52) / (mtu + 38)
+
+
+def _degraded(one: HostClass, part: str) -> float:
+    """The remaining fraction of a part, as mean over the hosts of the class."""
+    lost = sum(1.0 - entry.to for entry in one.degraded if entry.part == part)
+    return max(0.05, 1.0 - lost / one.count)
+
+
+def _cross(cluster: Cluster, compute: Classes) -> float:
+    """What crosses racks, or the switch: the smallest limit in bytes/s; infinite if none."""
+    network = cluster.network
+    if network is None:
+        return math.inf
+    limits = [math.inf]
+    switch = network.switch
+    if switch is not None and switch.total_rate is not None:
+        limits.append(float(switch.total_rate))
+    count = network.spread_over or len(network.racks)
+    if count > 1:
+        total = sum(number for _, _, number in compute)
+        line = sum(_port(port) for _, one, _ in compute[:1] for port in one.nics or ())
+        uplinks = [rack.uplink or network.uplink for rack in network.racks.values()]
+        uplink = min((float(one) for one in uplinks if one), default=None)
+        uplink = uplink or (float(network.uplink) if network.uplink else None)
+        over = network.oversubscription
+        if uplink is None and over and line:
+            uplink = line * total / count / over
+        if uplink is not None:
+            # a fraction (count - 1) / count of the traffic of each rack leaves it
+            limits.append(uplink * count * count / (count - 1))
+    return min(limits)
+
+
+def _slots(cluster: Cluster, threads: float, memory: float, notes: _Notes) -> float:
+    """Containers of map tasks at the same time on one host."""
+    settings = cluster.settings
+    vcores = number(settings.get("yarn.nodemanager.resource.cpu-vcores"))
+    limit = number(settings.get("yarn.nodemanager.resource.memory-mb"))
+    each = number(settings.get("mapreduce.map.memory.mb"))
+    container = each * 2**20 if each else DEFAULT_CONTAINER_BYTES
+    room = limit * 2**20 if limit else memory * NODE_MEMORY_SHARE
+    if not vcores:
+        notes.add("containers per host unknown: one per hardware thread, as memory permits")
+    return max(1.0, min(vcores or threads, room / container))
+
+
+def number(value: object) -> float | None:
+    """A setting or parameter as a number; None if it is missing or not a number."""
+    try:
+        return float(str(value)) if value is not None else None
+    except ValueError:
+        return None
+
+
+def _disks(classes: Classes, notes: _Notes) -> tuple[float, float, float, float]:
+    """Relative spindles, fixed read and write rate in bytes/s, and disks of a mean host."""
+    spindles = read = write = count = 0.0
+    hosts = sum(number for _, _, number in classes)
+    for _, one, number in classes:
+        own = [disk for disk in one.disks or () if disk.use == "data"]
+        if not own:
+            notes.add("data disks of a host unknown: one of 7200 rpm assumed")
+            own = [Disk(kind="hdd")]
+        left = _degraded(one, "disk")
+        for disk in own:
+            part = disk.count * number * left / hosts
+            count += disk.count * number / hosts
+            fixed = {"ssd": SSD_RATE, "nvme": NVME_RATE}.get(disk.kind or "hdd")
+            given = disk.read_rate or disk.write_rate or fixed
+            if given is None:
+                spindles += part * (disk.rpm or RPM) / RPM
+            else:
+                read += part * float(disk.read_rate or fixed or given)
+                write += part * float(disk.write_rate or fixed or given)
+    return spindles, read, write, count
+
+
+def _controller(one: HostClass) -> float:
+    rates = [float(d.controller_rate) for d in one.disks or () if d.controller_rate]
+    return sum(rates) if rates else math.inf
+
+
+def _boot_disk(one: HostClass) -> bool:
+    return any(disk.kind in ("ssd", "nvme") for disk in one.disks or ())
+
+
+def bytes_of(value: object) -> float:
+    """A size of a workload's parameters: a number of bytes or a text with a unit."""
+    return float(value) if isinstance(value, (int, float)) else float(parse_bytes(str(value)))

@@ -1,0 +1,185 @@
+"""The work of a phase as numbers: sizes, tasks, replicas, buffers.
+
+One :class:`Job` is one phase of a workload on one cluster. Its kind selects the equations in
+``phases.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel.cluster import Cluster
+from windtunnel.model.hardware import Hardware, bytes_of, number
+
+ROW_BYTES = 100
+BLOCK_BYTES = 128 * 2.0**20  # dfs.blocksize
+# Bytes of compressed TeraSort rows per byte: 426 of 931 GiB read from local files (Cisco 2014,
+# tests 1 to 5, Snappy).
+COMPRESSED = 0.46
+MERGE_FACTOR = 10.0  # mapreduce.task.io.sort.factor
+CONTAINER_BYTES = 2.0**30
+# Part of a reduce task's container that holds map output before a merge to disk: heap 0.8 of the
+# container, mapreduce.reduce.shuffle.input.buffer.percent 0.7, merge.percent 0.66.
+SHUFFLE_SHARE = 0.8 * 0.7 * 0.66
+DEFAULT_MAPS = 2.0  # mapreduce.job.maps
+
+WORKLOAD_PHASES: Mapping[str, tuple[str, ...]] = {
+    "terasort": ("teragen", "terasort", "teravalidate"),
+    "teragen": ("teragen",),
+    "wordcount": ("wordcount",),
+    "pi": ("pi",),
+    "dfsio": ("write", "read"),
+    "put": ("put",),
+    "get": ("get",),
+}
+PHASE_KINDS: Mapping[str, str] = {
+    "teragen": "generate",
+    "terasort": "sort",
+    "teravalidate": "validate",
+    "wordcount": "count",
+    "pi": "pi",
+    "write": "write",
+    "read": "read",
+    "testdfsio-write": "write",
+    "testdfsio-read": "read",
+    "put": "put",
+    "get": "get",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One phase: all sizes in bytes of user data, before replication.
+
+    Attributes
+    ----------
+    data_bytes, samples:
+        The input, or the points of Pi.
+    replicas:
+        Bytes that are stored for each byte of output.
+    tasks, reduces:
+        Map tasks and reduce tasks.
+    at_once:
+        Map tasks that may run at the same time on one host.
+    spilled:
+        Bytes of map output per byte of input, after compression.
+    merge_factor, shuffle_bytes:
+        Streams of one merge, and what a reduce task holds before it merges to disk.
+    streams:
+        Clients that copy at the same time (PUT and GET).
+    """
+
+    kind: str
+    data_bytes: float
+    samples: float
+    replicas: float
+    tasks: float
+    reduces: float
+    at_once: float
+    spilled: float
+    merge_factor: float
+    shuffle_bytes: float
+    streams: float
+
+
+def kind_of(workload: str, phase: str) -> str | None:
+    """The kind of a phase; None if the model has no equations for it.
+
+    ``phase`` is empty, or "total", if a table gives only the time of the whole workload; then the
+    name of the workload begins with that of its kind ("terasort-1tb").
+    """
+    if phase in PHASE_KINDS:
+        return PHASE_KINDS[phase]
+    if phase in ("", "total", "run"):
+        name = workload.lower()
+        return next((kind for word, kind in PHASE_KINDS.items() if name.startswith(word)), None)
+    return None
+
+
+def job(kind: str, parameters: Mapping[str, Any], cluster: Cluster, hosts: Hardware) -> Job:
+    """The numbers of a phase, from the workload's parameters and the cluster's settings."""
+    settings = cluster.settings
+    data = _data_bytes(parameters)
+    block = bytes_of(cluster.storage.block_size or settings.get("dfs.blocksize") or BLOCK_BYTES)
+    container = (number(settings.get("mapreduce.reduce.memory.mb")) or 0.0) * 2**20
+    reduces = number(parameters.get("reduces")) or number(settings.get("mapreduce.job.reduces"))
+    return Job(
+        kind=kind,
+        data_bytes=data,
+        samples=_samples(parameters),
+        replicas=_replicas(kind, parameters, cluster),
+        tasks=_tasks(kind, parameters, cluster, data / block, hosts, reduces),
+        reduces=reduces or _reduces(hosts, kind),
+        at_once=_at_once(parameters, hosts),
+        spilled=_spilled(settings),
+        merge_factor=number(settings.get("mapreduce.task.io.sort.factor")) or MERGE_FACTOR,
+        shuffle_bytes=(container or CONTAINER_BYTES) * SHUFFLE_SHARE,
+        streams=number(parameters.get("streams")) or 1.0,
+    )
+
+
+def _data_bytes(parameters: Mapping[str, Any]) -> float:
+    rows = number(parameters.get("rows"))
+    if rows:
+        return rows * ROW_BYTES
+    if parameters.get("file_size") is not None:
+        return bytes_of(parameters["file_size"]) * (number(parameters.get("files")) or 1.0)
+    return bytes_of(parameters.get("size") or 0)
+
+
+def _samples(parameters: Mapping[str, Any]) -> float:
+    each = number(parameters.get("samples_per_map"))
+    if each:
+        return each * (number(parameters.get("maps")) or 1.0)
+    return number(parameters.get("samples")) or 0.0
+
+
+def _replicas(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> float:
+    """Stored bytes per byte: an erasure code counts as its overhead."""
+    code = cluster.storage.code
+    if code is not None:
+        return code.stored_per_byte
+    name = {"generate": "input_replication", "sort": "output_replication"}.get(kind, "replication")
+    given = number(parameters.get(name)) or number(parameters.get("replication"))
+    if kind == "sort" and not given:
+        given = number(cluster.settings.get("mapreduce.terasort.output.replication")) or 1.0
+    return given or float(cluster.replication)
+
+
+def _tasks(
+    kind: str,
+    parameters: Mapping[str, Any],
+    cluster: Cluster,
+    blocks: float,
+    hosts: Hardware,
+    reduces: float | None,
+) -> float:
+    if kind in ("write", "read"):
+        return number(parameters.get("files")) or number(parameters.get("maps")) or 1.0
+    if kind == "pi":
+        return number(parameters.get("maps")) or hosts.hosts * hosts.slots
+    if kind == "generate":
+        given = number(parameters.get("maps")) or number(cluster.settings.get("mapreduce.job.maps"))
+        return given or DEFAULT_MAPS
+    if kind == "validate":
+        return reduces or _reduces(hosts, "sort")
+    return max(1.0, math.ceil(blocks))
+
+
+def _reduces(hosts: Hardware, kind: str) -> float:
+    """The default where nothing states the number: most of the containers for a sort."""
+    return max(1.0, hosts.hosts * hosts.slots * 0.5) if kind == "sort" else 1.0
+
+
+def _at_once(parameters: Mapping[str, Any], hosts: Hardware) -> float:
+    """Slots of MapReduce 1 are a parameter of the published studies, not a setting."""
+    given = number(parameters.get("map_slots"))
+    return given / hosts.hosts if given else hosts.slots
+
+
+def _spilled(settings: Mapping[str, Any]) -> float:
+    compress = str(settings.get("mapreduce.map.output.compress", "false")).lower() == "true"
+    return COMPRESSED if compress else 1.0

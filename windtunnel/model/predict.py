@@ -1,0 +1,113 @@
+"""Predictions with intervals, the binding resource and the next one, from a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from windtunnel.model.constants import CONSTANTS, INDEX, Vector
+from windtunnel.model.fit import CORRECTION_NOISE, STEP, Batch, Fit, Matrix, features, kernel
+from windtunnel.model.hardware import Hardware
+from windtunnel.model.jobs import Job
+from windtunnel.model.phases import RESOURCES, Times
+
+LEVEL = 0.90
+START_UP = "start-up"
+MARGIN = 0.05  # of the logarithm: a value so near to the fitted range counts as inside
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One phase: seconds with the interval of 90 %, CPU seconds of all tasks, what binds.
+
+    ``resources_s`` are the seconds that each resource alone would take; ``inside`` states whether
+    all values of the treatment are within those that were fitted for this kind of phase.
+    """
+
+    elapsed_s: float
+    low_s: float
+    high_s: float
+    cpu_s: float
+    bottleneck: str
+    next_bottleneck: str
+    resources_s: dict[str, float]
+    inside: bool
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Logarithms of predicted times, and their standard deviations; shape (rows,)."""
+
+    log: Vector
+    deviation: Vector
+
+
+def predict(fit: Fit, rows: Sequence[tuple[Hardware, Job]]) -> list[Prediction]:
+    """Predictions of the rows, in their order."""
+    if not rows:
+        return []
+    batch = Batch(rows)
+    times = batch.times(fit.log)
+    places = np.array([features(*row) for row in rows])
+    kinds = [job.kind for _, job in rows]
+    spread = _spread(fit, batch, times, kinds, places)
+    reach = float(student.ppf(0.5 + LEVEL / 2.0, fit.freedom))
+    start_s = float(np.exp(fit.log[INDEX["start"]]))
+    found = []
+    for place in range(len(rows)):
+        middle, wide = spread.log[place], reach * spread.deviation[place]
+        parts = {name: float(times.resources_s[i, place]) for i, name in enumerate(RESOURCES)}
+        parts[START_UP] = start_s
+        order = sorted(parts, key=lambda name: parts[name], reverse=True)
+        found.append(
+            Prediction(
+                elapsed_s=float(np.exp(middle)),
+                low_s=float(np.exp(middle - wide)),
+                high_s=float(np.exp(middle + wide)),
+                cpu_s=float(times.cpu_s[place]),
+                bottleneck=order[0],
+                next_bottleneck=order[1],
+                resources_s=parts,
+                inside=_inside(fit, kinds[place], places[place]),
+            )
+        )
+    return found
+
+
+def _spread(
+    fit: Fit, batch: Batch, times: Times, kinds: Sequence[str], places: Matrix
+) -> Spread:
+    middle = np.log(times.elapsed_s)
+    slopes = np.stack([_slope(fit, batch, number) for number in range(len(CONSTANTS))], axis=1)
+    variance = np.einsum("ij,jk,ik->i", slopes, fit.covariance, slopes)
+    variance = variance + fit.error**2
+    if fit.kinds:
+        known = kernel(fit.kinds, fit.features, fit.kinds, fit.features, fit.correction)
+        known = known + CORRECTION_NOISE**2 * np.eye(len(fit.kinds))
+        near = kernel(kinds, places, fit.kinds, fit.features, fit.correction)
+        middle = middle + near @ np.linalg.solve(known, fit.residuals)
+        left = fit.correction**2 - np.einsum("ij,ji->i", near, np.linalg.solve(known, near.T))
+        variance = variance + np.maximum(left, 0.0)
+    return Spread(middle, np.sqrt(variance))
+
+
+def _slope(fit: Fit, batch: Batch, number: int) -> Vector:
+    """Derivative of the logarithm of the times by that of one constant."""
+    moved = fit.log.copy()
+    moved[number] += STEP
+    back = fit.log.copy()
+    back[number] -= STEP
+    above, below = batch.times(moved).elapsed_s, batch.times(back).elapsed_s
+    found: Vector = (np.log(above) - np.log(below)) / (2.0 * STEP)
+    return found
+
+
+def _inside(fit: Fit, kind: str, place: Vector) -> bool:
+    same = fit.features[[own == kind for own in fit.kinds]] if fit.kinds else fit.features
+    if not len(same):
+        return False
+    low, high = same.min(axis=0) - MARGIN, same.max(axis=0) + MARGIN
+    return bool(np.all((place >= low) & (place <= high)))
