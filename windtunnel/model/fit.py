@@ -83,7 +83,8 @@ class Fit:
 
     ``log`` are logarithms of the constants, shape (20,); ``covariance`` theirs. ``error`` is the
     standard deviation of the logarithm of measured by predicted time, with ``freedom`` degrees of
-    freedom. ``kinds``, ``features`` (points, 12) and ``residuals`` are those of the fitted points.
+    freedom. ``names`` (study, treatment, workload, phase), ``kinds``, ``features`` (points, 12) and
+    ``residuals`` are those of the fitted points.
     """
 
     log: Vector
@@ -94,7 +95,7 @@ class Fit:
     kinds: tuple[str, ...] = ()
     features: Matrix = field(default_factory=lambda: np.zeros((0, len(FEATURES))))
     residuals: Vector = field(default_factory=lambda: np.zeros(0))
-    fitted: frozenset[tuple[str, str, str, str]] = frozenset()
+    names: tuple[tuple[str, str, str, str], ...] = ()
     origin: str = ""
 
     def determined(self) -> dict[str, float]:
@@ -211,7 +212,7 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
         kinds=kinds,
         features=places,
         residuals=gone,
-        fitted=frozenset((p.study, p.treatment, p.workload, p.phase) for p in points),
+        names=tuple((p.study, p.treatment, p.workload, p.phase) for p in points),
         origin=origin,
     )
 

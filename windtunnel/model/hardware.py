@@ -16,7 +16,7 @@ from windtunnel.cluster import ROLES, Cluster, Disk, HostClass, Nic, parse_bytes
 TURBO_HELD = 0.45
 RPM = 7200.0  # the speed to which the rates of disks in constants.py refer
 DEFAULT_CLOCK_GHZ = 2.5
-DEFAULT_CORES = 4
+DEFAULT_CORES = 8
 DEFAULT_MEMORY_BYTES = 16 * 2.0**30
 DEFAULT_NIC_BYTES_S = 1.25e9
 DEFAULT_CONTAINER_BYTES = 2.0**30  # mapreduce.map.memory.mb
@@ -124,7 +124,7 @@ def hardware(cluster: Cluster) -> Hardware:
     guests = [guest for _, one, _ in compute for guest in one.vms]
     per_host = sum(guest.count for guest in guests) / max(1, len({n for n, _, _ in compute}))
     spindles, fixed_read, fixed_write, disks = _disks(stores, notes)
-    own_spindles, own_fixed, _, _ = _disks(compute, notes) if external else (0.0, 0.0, 0.0, 0.0)
+    own_spindles, own_fixed, _, _ = _disks(compute, _Notes()) if external else (0.0,) * 4
     if external and not own_spindles and not own_fixed:
         own_fixed = SSD_RATE if any(_boot_disk(one) for _, one, _ in compute) else own_fixed
         own_spindles = 0.0 if own_fixed else 1.0
@@ -191,8 +191,8 @@ def _cores(one: HostClass, notes: _Notes) -> float:
     if vcpus:
         return float(vcpus)
     sockets = (cpu.sockets if cpu else None) or 1
-    notes.add(f"cores of a processor unknown: {DEFAULT_CORES * 2} assumed")
-    return float(sockets * DEFAULT_CORES * 2)
+    notes.add(f"cores of a processor unknown: {DEFAULT_CORES} in each socket")
+    return float(sockets * DEFAULT_CORES)
 
 
 def _threads_per_core(one: HostClass) -> float:
@@ -202,7 +202,7 @@ def _threads_per_core(one: HostClass) -> float:
 def _clock_ghz(one: HostClass, notes: _Notes) -> float:
     cpu = one.cpu
     if cpu is None or cpu.clock is None:
-        notes.add(f"clock of the processors unknown: {DEFAULT_CLOCK_GHZ} GHz assumed")
+        notes.add(f"clock of the processors unknown: {DEFAULT_CLOCK_GHZ} GHz")
         return DEFAULT_CLOCK_GHZ
     turbo = cpu.turbo or cpu.clock
     return float(cpu.clock + TURBO_HELD * (turbo - cpu.clock)) / 1e9
@@ -210,7 +210,7 @@ def _clock_ghz(one: HostClass, notes: _Notes) -> float:
 
 def _memory(one: HostClass, notes: _Notes) -> float:
     if one.memory is None:
-        notes.add("memory of the hosts unknown: 16 GiB assumed")
+        notes.add("memory of the hosts unknown: 16 GiB")
         return DEFAULT_MEMORY_BYTES
     return float(one.memory)
 
@@ -219,7 +219,7 @@ def _nic(one: HostClass, notes: _Notes) -> float:
     rates = [_port(port) for port in one.nics or ()]
     known = [rate for rate in rates if rate]
     if not known:
-        notes.add("rate of the NICs unknown: 10 Gb/s assumed")
+        notes.add("rate of the NICs unknown: 10 Gb/s")
         return DEFAULT_NIC_BYTES_S
     return sum(known) * _degraded(one, "nic")
 
@@ -291,7 +291,7 @@ def _disks(classes: Classes, notes: _Notes) -> tuple[float, float, float, float]
     for _, one, number in classes:
         own = [disk for disk in one.disks or () if disk.use == "data"]
         if not own:
-            notes.add("data disks of a host unknown: one of 7200 rpm assumed")
+            notes.add("data disks of a host unknown: one of 7200 rpm")
             own = [Disk(kind="hdd")]
         left = _degraded(one, "disk")
         for disk in own:

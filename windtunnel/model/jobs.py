@@ -24,7 +24,6 @@ CONTAINER_BYTES = 2.0**30
 # Part of a reduce task's container that holds map output before a merge to disk: heap 0.8 of the
 # container, mapreduce.reduce.shuffle.input.buffer.percent 0.7, merge.percent 0.66.
 SHUFFLE_SHARE = 0.8 * 0.7 * 0.66
-DEFAULT_MAPS = 2.0  # mapreduce.job.maps
 
 WORKLOAD_PHASES: Mapping[str, tuple[str, ...]] = {
     "terasort": ("teragen", "terasort", "teravalidate"),
@@ -121,6 +120,23 @@ def job(kind: str, parameters: Mapping[str, Any], cluster: Cluster, hosts: Hardw
     )
 
 
+def assumptions(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> list[str]:
+    """A line for each number of tasks that nothing states."""
+    settings = cluster.settings
+    found = []
+    if kind in ("generate", "pi") and not (
+        parameters.get("maps") or settings.get("mapreduce.job.maps")
+    ):
+        found.append("map tasks: one for each container")
+    if kind in ("sort", "validate") and not (
+        parameters.get("reduces") or settings.get("mapreduce.job.reduces")
+    ):
+        found.append("reduce tasks: half as many as containers")
+    if kind in ("write", "read") and not (parameters.get("files") or parameters.get("maps")):
+        found.append("files: one for each container")
+    return found
+
+
 def _data_bytes(parameters: Mapping[str, Any]) -> float:
     rows = number(parameters.get("rows"))
     if rows:
@@ -158,12 +174,13 @@ def _tasks(
     reduces: float | None,
 ) -> float:
     if kind in ("write", "read"):
-        return number(parameters.get("files")) or number(parameters.get("maps")) or 1.0
+        given = number(parameters.get("files")) or number(parameters.get("maps"))
+        return given or hosts.hosts * hosts.slots
     if kind == "pi":
         return number(parameters.get("maps")) or hosts.hosts * hosts.slots
     if kind == "generate":
         given = number(parameters.get("maps")) or number(cluster.settings.get("mapreduce.job.maps"))
-        return given or DEFAULT_MAPS
+        return given or hosts.hosts * hosts.slots
     if kind == "validate":
         return reduces or _reduces(hosts, "sort")
     return max(1.0, math.ceil(blocks))

@@ -1,0 +1,1 @@
+"""Predicted beside measured: points of results folders, and the accuracy of the model."""

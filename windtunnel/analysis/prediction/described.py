@@ -1,0 +1,113 @@
+"""Predictions for workloads on a described cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from windtunnel.cluster import Cluster
+from windtunnel.errors import UsageError
+from windtunnel.model.fit import Fit
+from windtunnel.model.hardware import Hardware, hardware
+from windtunnel.model.jobs import WORKLOAD_PHASES, Job, assumptions, job, kind_of
+from windtunnel.model.predict import Prediction, predict
+
+# what a workload runs on if nothing states its size
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "terasort": {"size": "1 TB"},
+    "teragen": {"size": "1 TB"},
+    "wordcount": {"size": "100 GB"},
+    "pi": {"samples": 10**12},
+    "dfsio": {"size": "1 TB"},
+    "put": {"size": "100 GB"},
+    "get": {"size": "100 GB"},
+}
+SIZES = ("size", "rows", "file_size", "samples", "samples_per_map")
+
+
+def predict_workloads(
+    name: str, cluster: Cluster, workloads: Mapping[str, Mapping[str, Any]], fit: Fit
+) -> dict[str, Any]:
+    """Predictions of each phase of each workload, as plain data for JSON.
+
+    Raises
+    ------
+    UsageError
+        If the model has no equations for a workload.
+    """
+    capacity = hardware(cluster)
+    keys: list[tuple[str, str]] = []
+    rows: list[tuple[Hardware, Job]] = []
+    assumed = list(capacity.assumed)
+    for workload, given in workloads.items():
+        parameters = dict(given)
+        # a size from the command line replaces the rows of the published study
+        if "size" in parameters and "rows" in parameters:
+            del parameters["rows"]
+        for phase in _phases(workload, parameters):
+            kind = kind_of(workload, phase)
+            assert kind is not None
+            if not any(parameters.get(key) for key in SIZES):
+                default = DEFAULTS[workload]
+                parameters.update(default)
+                assumed += [f"{workload}: {key} {value}" for key, value in default.items()]
+            lacking = assumptions(kind, parameters, cluster)
+            assumed += [line for line in lacking if line not in assumed]
+            keys.append((workload, phase))
+            rows.append((capacity, job(kind, parameters, cluster, capacity)))
+    found = predict(fit, rows)
+    return {
+        "cluster": name,
+        "fit": fit.origin,
+        "level": 0.9,
+        "predictions": [
+            as_data(one) | {"workload": workload, "phase": phase} | power(cluster, one, capacity)
+            for (workload, phase), one in zip(keys, found, strict=True)
+        ],
+        "assumed": assumed,
+    }
+
+
+def _phases(workload: str, parameters: Mapping[str, Any]) -> list[str]:
+    if workload not in WORKLOAD_PHASES:
+        raise UsageError(
+            f"the model has no equations for the workload '{workload}'",
+            remedy=f"it predicts: {', '.join(WORKLOAD_PHASES)}.",
+        )
+    phases = list(WORKLOAD_PHASES[workload])
+    if parameters.get("reuse_input"):
+        phases.remove("teragen")
+    if parameters.get("time_validation") is False:
+        phases.remove("teravalidate")
+    return phases
+
+
+def as_data(one: Prediction) -> dict[str, Any]:
+    """A prediction as plain data."""
+    return {
+        "elapsed_s": one.elapsed_s,
+        "low_s": one.low_s,
+        "high_s": one.high_s,
+        "cpu_s": one.cpu_s,
+        "bottleneck": one.bottleneck,
+        "next_bottleneck": one.next_bottleneck,
+        "inside_fitted_range": one.inside,
+        "resources_s": one.resources_s,
+    }
+
+
+def power(cluster: Cluster, one: Prediction, capacity: Hardware) -> dict[str, float | None]:
+    """Modelled energy in Wh: idle power, and the step to the peak by the use of the CPUs.
+
+    None unless all hosts have both values.
+    """
+    total_w = 0.0
+    threads = capacity.hosts * capacity.cores * capacity.threads_per_core
+    used = min(1.0, one.cpu_s / (threads * one.elapsed_s)) if one.elapsed_s > 0 else 0.0
+    for host in cluster.hosts.values():
+        watts = host.power
+        if watts is None or watts.idle is None or watts.peak is None:
+            return {"energy_wh": None}
+        share = used if "nodemanager" in host.roles else 0.0
+        total_w += host.count * (float(watts.idle) + share * float(watts.peak - watts.idle))
+    return {"energy_wh": total_w * one.elapsed_s / 3600.0}

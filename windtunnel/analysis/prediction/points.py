@@ -1,0 +1,132 @@
+"""The points of a results folder: what the model can be fitted to, and compared with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from windtunnel.analysis.observations import ELAPSED, TOTAL, counts
+from windtunnel.analysis.treatment_cluster import ClusterOf
+from windtunnel.errors import ResultsError
+from windtunnel.model.fit import Point
+from windtunnel.model.hardware import hardware
+from windtunnel.model.jobs import job, kind_of
+from windtunnel.results.folder import Results
+from windtunnel.results.record import Metric, Trial
+
+CPU = "cpu_time"
+TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The points of a folder, and a line for each group of trials without one."""
+
+    points: list[Point]
+    skipped: list[str]
+    assumed: list[str]
+
+
+@dataclass(frozen=True)
+class _Number:
+    elapsed_s: float
+    cpu_s: float | None
+    timeout: bool
+
+
+def points_of(results: Results) -> Found:
+    """A point for each treatment, workload and phase, from the means of its valid trials.
+
+    Raises
+    ------
+    ResultsError
+        If the results are those of a scale model, whose seconds are not those of the cluster that
+        the study describes.
+    """
+    study = results.study
+    if study.scale is not None:
+        raise ResultsError(
+            f"{results.path} is a study of a scale model: its times are not those of the "
+            "described cluster",
+            remedy="use results of an unscaled testbed, or of an import.",
+        )
+    cells: dict[tuple[str, str, str], list[_Number]] = defaultdict(list)
+    first: dict[tuple[str, str, str], Trial] = {}
+    for trial in filter(counts, results.trials):
+        for phase, number in _numbers(trial):
+            key = (trial.treatment.id, trial.workload, phase)
+            cells[key].append(number)
+            first.setdefault(key, trial)
+    clusters = ClusterOf(study)
+    points: list[Point] = []
+    skipped: dict[str, None] = {}
+    assumed: dict[str, None] = {}
+    for (treatment, workload, phase), numbers in cells.items():
+        trial = first[treatment, workload, phase]
+        kind = kind_of(workload, phase)
+        cluster = clusters.of(trial.treatment)
+        if kind is None:
+            skipped[f"{workload} / {phase}: the model has no equations for it"] = None
+            continue
+        if cluster is None:
+            skipped[f"{treatment}: the study has no valid cluster description"] = None
+            continue
+        capacity = hardware(cluster)
+        assumed.update(dict.fromkeys(capacity.assumed))
+        work = job(kind, trial.parameters, cluster, capacity)
+        if work.data_bytes <= 0 and work.samples <= 0:
+            skipped[f"{workload}: the size of the data is unknown"] = None
+            continue
+        cpu = [number.cpu_s for number in numbers if number.cpu_s]
+        points.append(
+            Point(
+                study=study.id,
+                treatment=treatment,
+                workload=workload,
+                phase=phase,
+                hardware=capacity,
+                job=work,
+                elapsed_s=fmean(number.elapsed_s for number in numbers),
+                cpu_s=fmean(cpu) if cpu else None,
+                timeout=all(number.timeout for number in numbers),
+            )
+        )
+    return Found(points, list(skipped), sorted(assumed))
+
+
+def _numbers(trial: Trial) -> Iterable[tuple[str, _Number]]:
+    """Elapsed and CPU time of each phase, or of the whole if there are no phases."""
+    if not trial.phases:
+        whole = trial.metrics.get(ELAPSED)
+        if whole is not None and whole.value > 0:
+            yield TOTAL, _Number(whole.value, *_rest(trial.metrics))
+        return
+    for phase in trial.phases:
+        if not phase.beside and phase.elapsed_s > 0:
+            yield phase.name, _Number(phase.elapsed_s, *_rest(phase.metrics))
+
+
+def _rest(metrics: dict[str, Metric]) -> tuple[float | None, bool]:
+    cpu, late = metrics.get(CPU), metrics.get(TIMEOUT)
+    return (None if cpu is None else cpu.value), late is not None and late.value > 0
+
+
+def chosen(points: Sequence[Point], treatments: Iterable[str]) -> list[Point]:
+    """The points of these treatments.
+
+    Raises
+    ------
+    ResultsError
+        If a treatment has no point.
+    """
+    wanted = dict.fromkeys(treatments)
+    known = {point.treatment for point in points}
+    for name in wanted:
+        if name not in known:
+            raise ResultsError(
+                f"no treatment '{name}' has a time that the model can use",
+                remedy=f"its treatments are: {', '.join(sorted(known)[:8])} ...",
+            )
+    return [point for point in points if point.treatment in wanted]

@@ -1,0 +1,235 @@
+"""``predict`` and ``fit``: the physics model."""
+
+from __future__ import annotations
+
+# Imports inside functions: see windtunnel/cli/__init__.py.
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from windtunnel.errors import UsageError
+
+if TYPE_CHECKING:
+    from windtunnel.analysis.prediction.points import Found
+    from windtunnel.model.fit import Fit
+
+WORKLOAD_PATH = "workloads."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: windtunnel predict cisco-2014/test9 terasort")(predict)
+    app.command(epilog="Example: windtunnel fit published:cisco-2014 --out fit.json")(fit)
+    app.command(epilog="Example: windtunnel accuracy")(accuracy)
+
+
+FitFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--fit", metavar="FILE", help="Fit to predict with; default: that of published studies."
+    ),
+]
+
+
+def predict(
+    cluster: Annotated[
+        str | None,
+        typer.Argument(
+            help="Cluster file, cluster of the catalogue, or STUDY/TREATMENT of a published study.",
+            show_default=False,
+        ),
+    ] = None,
+    workloads: Annotated[
+        list[str] | None, typer.Argument(help="Workloads: terasort, pi ...", show_default=False)
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change a value of the cluster, or a parameter: workloads.terasort.size=2TB.",
+            show_default=False,
+        ),
+    ] = None,
+    results: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="RESULTS",
+            help="Predict all treatments of a results folder, or published:NAME.",
+            show_default=False,
+        ),
+    ] = None,
+    fit_file: FitFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Predict times of workloads on a described cluster, with intervals and bottlenecks."""
+    from windtunnel.report.predictions import as_text
+
+    if results is not None:
+        if cluster is not None or changes:
+            raise UsageError(
+                "--for takes clusters and parameters from the results",
+                remedy="remove the cluster, the workloads and --set.",
+            )
+        found = _for_results(results, _fit_of(fit_file))
+    elif cluster is None or not workloads:
+        raise UsageError(
+            "a cluster and at least one workload are required",
+            remedy="for example: windtunnel predict cisco-2014/test9 terasort",
+        )
+    else:
+        found = _for_cluster(cluster, workloads, changes or [], _fit_of(fit_file))
+    if as_json:
+        json.dump(found, sys.stdout, indent=1)
+        print()
+        return
+    for line in as_text(found):
+        print(line)
+
+
+def fit(
+    results: Annotated[list[str], typer.Argument(help="Results folders, or published:NAME.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File of the fit.")],
+    only: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Use only these treatments: one id in each line."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Use only this number of treatments.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 1,
+    from_scratch: Annotated[
+        bool,
+        typer.Option("--from-scratch", help="Start from the priors, not from the shipped fit."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Fit the constants of the physics model to results."""
+    from windtunnel.analysis.prediction.points import chosen, points_of
+    from windtunnel.analysis.prediction.sampling import sampled
+    from windtunnel.errors import ResultsError
+    from windtunnel.model.fit import Prior
+    from windtunnel.model.fit import fit as fitted
+    from windtunnel.model.store import record, shipped_fit, write_fit
+    from windtunnel.published import open_results
+    from windtunnel.report.predictions import fit_text
+
+    if only is not None and sample is not None:
+        raise UsageError("--only and --sample exclude each other", remedy="keep one of them.")
+    folders = [points_of(open_results(one)) for one in results]
+    _notes(folders)
+    points = [point for found in folders for point in found.points]
+    if not points:
+        raise ResultsError(
+            "no time in these results can be predicted by the model",
+            remedy="the model knows TeraSort's phases, WordCount, Pi, TestDFSIO, PUT and GET, on a "
+            "described cluster.",
+        )
+    if only is not None:
+        points = chosen(points, _lines(only))
+    if sample is not None:
+        points = sampled(points, sample, seed)
+    prior = Prior.before_any_data() if from_scratch else Prior.of_new_cluster(shipped_fit())
+    made = fitted(points, prior, origin=", ".join(results))
+    write_fit(made, out)
+    if as_json:
+        json.dump(record(made).model_dump(mode="json", by_alias=True), sys.stdout, indent=1)
+        print()
+        return
+    for line in fit_text(made):
+        print(line)
+    print(f"wrote {out}", file=sys.stderr)
+
+
+def accuracy(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    chart: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write predicted against published as SVG."),
+    ] = None,
+) -> None:
+    """Test the physics model on the published studies: each split fits anew and predicts the rest."""
+    from windtunnel.analysis.prediction.accuracy import STUDIES, assess
+    from windtunnel.analysis.prediction.points import points_of
+    from windtunnel.published import open_results
+    from windtunnel.report.accuracy import accuracy_text, write_chart
+
+    points = [
+        point for name in STUDIES for point in points_of(open_results(f"published:{name}")).points
+    ]
+
+    def progress(done: int, total: int, name: str) -> None:
+        print(f"split {done + 1} of {total}: {name}", file=sys.stderr)
+
+    found = assess(points, progress)
+    if chart is not None:
+        write_chart(found, chart)
+        print(f"wrote {chart}", file=sys.stderr)
+    if as_json:
+        json.dump(found, sys.stdout, indent=1)
+        print()
+        return
+    for line in accuracy_text(found):
+        print(line)
+
+
+def _fit_of(path: Path | None) -> Fit:
+    from windtunnel.model.store import read_fit, shipped_fit
+
+    return shipped_fit() if path is None else read_fit(path)
+
+
+def _for_cluster(
+    source: str, workloads: list[str], changes: list[str], fit: Fit
+) -> dict[str, Any]:
+    from windtunnel.analysis.prediction.described import predict_workloads
+    from windtunnel.cluster import apply_overrides, parse_assignment
+    from windtunnel.published.clusters import find_cluster, parameters_for
+
+    described = find_cluster(source)
+    pairs = [parse_assignment(change) for change in changes]
+    own = {path: value for path, value in pairs if not path.startswith(WORKLOAD_PATH)}
+    given: dict[str, dict[str, Any]] = {
+        name: parameters_for(described, name) for name in workloads
+    }
+    for path, value in pairs:
+        if path.startswith(WORKLOAD_PATH):
+            name, _, parameter = path.removeprefix(WORKLOAD_PATH).partition(".")
+            if name not in given:
+                raise UsageError(
+                    f"--set {path}: the workload '{name}' is not predicted",
+                    remedy=f"the workloads are: {', '.join(workloads)}.",
+                )
+            given[name][parameter] = value
+    cluster = apply_overrides(described.cluster, own)
+    return predict_workloads(described.name, cluster, given, fit)
+
+
+def _for_results(source: str, fit: Fit) -> dict[str, Any]:
+    from windtunnel.analysis.prediction.compared import predict_results
+    from windtunnel.analysis.prediction.points import points_of
+    from windtunnel.published import open_results
+
+    found = points_of(open_results(source))
+    _notes([found])
+    return predict_results(source, found, fit)
+
+
+def _notes(folders: list[Found]) -> None:
+    for found in folders:
+        for line in found.skipped:
+            print(f"not used: {line}", file=sys.stderr)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"--only {path} cannot be read: {error}", remedy="specify a text file of treatments."
+        ) from error
+    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -1,0 +1,64 @@
+"""Predictions and fits as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from windtunnel.model.constants import CONSTANTS
+from windtunnel.model.fit import Fit
+
+WEAK = 0.1
+OUTSIDE = "outside what was fitted"
+
+
+def as_text(found: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of ``predict``: a line for each phase, then assumptions and errors."""
+    rows = found["predictions"]
+    names = [_name(row) for row in rows]
+    width = max((len(name) for name in names), default=0)
+    for name, row in zip(names, rows, strict=True):
+        low, high = _seconds(row["low_s"]), _seconds(row["high_s"])
+        line = f"{name:{width}}  {_seconds(row['elapsed_s']):>9} [{low}, {high}]"
+        if "measured_s" in row:
+            error = row["elapsed_s"] / row["measured_s"] - 1.0
+            line += f"  measured {_seconds(row['measured_s'])}, error {error:+.1%}"
+            line += ", fitted" if row["fitted"] else ""
+        line += f"  {row['bottleneck']}, then {row['next_bottleneck']}"
+        if row.get("energy_wh"):
+            line += f"  {row['energy_wh']:.0f} Wh (modelled)"
+        yield line if row["inside_fitted_range"] else f"{line}  ({OUTSIDE})"
+    yield f"intervals: 90 %; constants: {found['fit']}"
+    for key, title in (("fitted", "fitted"), ("not_fitted", "not fitted")):
+        errors = found.get("errors", {}).get(key)
+        if errors and errors["points"]:
+            yield (
+                f"{title}: {errors['points']} times, mean absolute error "
+                f"{errors['mean_absolute_error']:.1%}, largest {errors['largest']:+.1%}, "
+                f"{errors['covered']:.0%} within the interval"
+            )
+    for line in found["assumed"]:
+        yield f"assumed: {line}"
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return " / ".join(row[key] for key in ("treatment", "workload", "phase") if key in row)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s" if value < 100 else f"{value:,.0f} s"
+
+
+def fit_text(fit: Fit) -> Iterator[str]:
+    """Lines of ``fit``: a line for each constant with its bounds, and the model's error."""
+    spread = np.sqrt(np.diag(fit.covariance))
+    known = fit.determined()
+    yield f"{len(fit.names)} times fitted: {fit.origin}"
+    for place, one in enumerate(CONSTANTS):
+        value = np.exp(fit.log[place])
+        low, high = (np.exp(fit.log[place] + sign * 1.645 * spread[place]) for sign in (-1, 1))
+        line = f"  {one.name:17} {value:9.4g} [{low:.4g}, {high:.4g}] {one.unit}"
+        yield line if known[one.name] > WEAK else f"{line}  (not determined by these data)"
+    yield f"error of the model: {fit.error:.1%} (one standard deviation)"
