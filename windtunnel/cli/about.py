@@ -32,12 +32,16 @@ def register(app: typer.Typer) -> None:
 def list_entries() -> None:
     """List all entries of the catalogue."""
     from windtunnel.published import published_names
+    from windtunnel.published.clusters import cluster_names
     from windtunnel.study.file import catalogue_names
     from windtunnel.workloads import WORKLOADS
 
     for kind, folder in KINDS.items():
         print(f"{kind}: {', '.join(catalogue_names(folder))}")
     print(f"published: {', '.join(published_names())}")
+    print("cluster of a published study:")
+    for study in published_names():
+        print(f"  {', '.join(f'{study}/{name}' for name in cluster_names(study))}")
     print("workload:")
     for name, workload in WORKLOADS.items():
         print(f"  {name}: {workload.summary}")
@@ -49,13 +53,33 @@ def show(
     name: Annotated[str, typer.Argument(help="Name of the entry, from 'catalogue list'.")],
 ) -> None:
     """Print the YAML file of a catalogue entry."""
+    from windtunnel.published.clusters import is_published
     from windtunnel.study.file import catalogue_text
 
     if kind not in KINDS:
         raise UsageError(
             f"the catalogue has no kind '{kind}'", remedy=f"use one of: {', '.join(KINDS)}."
         )
+    if kind == "cluster" and is_published(name):
+        print(_published_cluster(name), end="")
+        return
     print(catalogue_text(KINDS[kind], name), end="")
+
+
+def _published_cluster(name: str) -> str:
+    """A treatment of a published study as YAML, and what the physics model assumes of it."""
+    from io import StringIO
+
+    from ruamel.yaml import YAML
+
+    from windtunnel.model.hardware import hardware
+    from windtunnel.published.clusters import find_cluster
+
+    cluster = find_cluster(name).cluster
+    text = StringIO()
+    YAML().dump(cluster.plain(), text)
+    unknown = [f"# predictions assume: {line}\n" for line in hardware(cluster).assumed]
+    return "".join([text.getvalue(), *unknown])
 
 
 @catalogue.command(epilog="Example: windtunnel catalogue workloads terasort")

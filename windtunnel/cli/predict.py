@@ -152,7 +152,7 @@ def accuracy(
         typer.Option(metavar="FILE", help="Also write predicted against published as SVG."),
     ] = None,
 ) -> None:
-    """Test the physics model on the published studies: each split fits anew and predicts the rest."""
+    """Test the physics model on the published studies: fit a part, predict the rest."""
     from windtunnel.analysis.prediction.accuracy import STUDIES, assess
     from windtunnel.analysis.prediction.points import points_of
     from windtunnel.published import open_results
@@ -183,9 +183,7 @@ def _fit_of(path: Path | None) -> Fit:
     return shipped_fit() if path is None else read_fit(path)
 
 
-def _for_cluster(
-    source: str, workloads: list[str], changes: list[str], fit: Fit
-) -> dict[str, Any]:
+def _for_cluster(source: str, workloads: list[str], changes: list[str], fit: Fit) -> dict[str, Any]:
     from windtunnel.analysis.prediction.described import predict_workloads
     from windtunnel.cluster import apply_overrides, parse_assignment
     from windtunnel.published.clusters import find_cluster, parameters_for
@@ -193,9 +191,7 @@ def _for_cluster(
     described = find_cluster(source)
     pairs = [parse_assignment(change) for change in changes]
     own = {path: value for path, value in pairs if not path.startswith(WORKLOAD_PATH)}
-    given: dict[str, dict[str, Any]] = {
-        name: parameters_for(described, name) for name in workloads
-    }
+    given: dict[str, dict[str, Any]] = {name: parameters_for(described, name) for name in workloads}
     for path, value in pairs:
         if path.startswith(WORKLOAD_PATH):
             name, _, parameter = path.removeprefix(WORKLOAD_PATH).partition(".")

@@ -144,7 +144,7 @@ CONSTANTS: tuple[Constant, ...] = (
     Constant(
         "coupling_cpu",
         "ratio",
-        "coupling of CPU with input and output: their times add as the norm of order 1 + 1/coupling",
+        "coupling of CPU with input and output: times add as the norm of order 1 + 1/coupling",
         0.4,
         0.4,
         0.01,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +28,15 @@ Matrix = NDArray[np.float64]
 
 ELAPSED_SPREAD = 0.05  # of the logarithm: the least error of any model on these data
 CPU_SPREAD = 0.10
-# The correction by the Gaussian process: standard deviation, length in natural logarithms.
-CORRECTION_SPREAD = 0.08
-CORRECTION_LENGTH = 0.7
-CORRECTION_NOISE = 0.06
-WIDER = (0.08, 0.16, 0.32)
+CORRECTION_NOISE = 0.06  # of the logarithm: what the correction leaves to chance
+TREND = 0.16  # the least slope of the correction on a new cluster
+PENALTY = 1.0  # units of log likelihood that a larger correction must gain
 # Prior of the model's error: its size, and the number of points that it is worth.
 ERROR_PRIOR = 0.08
 ERROR_PRIOR_POINTS = 6.0
 # A new cluster differs from the fitted ones: part of the original spread that its constants get.
 NEW_CLUSTER = 0.7
-STEP = 1e-4
+STEP = 1e-5
 FEATURES = (
     "hosts",
     "stores",
@@ -78,25 +77,70 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Correction:
+    """Covariance of the model's error: local (``spread``, ``length``) and a trend (``slope``).
+
+    ``spread`` and ``slope`` are standard deviations of the logarithm, of the error itself and of
+    its change over a factor e in a feature; ``length`` is in natural logarithms.
+    """
+
+    spread: float = 0.08
+    length: float = 0.7
+    slope: float = 0.0
+
+    def covariance(
+        self, kinds: Sequence[str], rows: Matrix, other_kinds: Sequence[str], others: Matrix
+    ) -> Matrix:
+        """Covariance of each row with each of the others; 0 between kinds of phases.
+
+        Both sets of rows are features relative to the mean of the fitted ones.
+        """
+        apart = ((rows[:, None, :] - others[None, :, :]) ** 2).sum(axis=2) / self.length**2
+        near = self.spread**2 * np.exp(-0.5 * apart) + self.slope**2 * (rows @ others.T)
+        same = np.array(kinds)[:, None] == np.array(other_kinds)[None, :]
+        found: Matrix = np.where(same, near, 0.0)
+        return found
+
+
+CORRECTIONS = tuple(
+    Correction(spread, length, slope)
+    for spread in (0.08, 0.16)
+    for length in (0.7, 1.4)
+    for slope in (0.0, 0.08, 0.16, 0.32)
+)
+
+
+@dataclass(frozen=True)
 class Fit:
     """Fitted constants with their uncertainty, and what the correction needs.
 
     ``log`` are logarithms of the constants, shape (20,); ``covariance`` theirs. ``error`` is the
     standard deviation of the logarithm of measured by predicted time, with ``freedom`` degrees of
-    freedom. ``names`` (study, treatment, workload, phase), ``kinds``, ``features`` (points, 12) and
-    ``residuals`` are those of the fitted points.
+    freedom. ``misfit`` scales the variance of the correction; it results from leaving points out,
+    one by one. ``names`` (study, treatment, workload, phase), ``kinds``, ``features`` (points, 12)
+    and ``residuals`` are those of the fitted points.
     """
 
     log: Vector
     covariance: Matrix
     error: float
     freedom: float
-    correction: float = CORRECTION_SPREAD
+    correction: Correction = field(default_factory=Correction)
+    misfit: float = 1.0
+    centre: Vector = field(default_factory=lambda: np.zeros(len(FEATURES)))
     kinds: tuple[str, ...] = ()
     features: Matrix = field(default_factory=lambda: np.zeros((0, len(FEATURES))))
     residuals: Vector = field(default_factory=lambda: np.zeros(0))
     names: tuple[tuple[str, str, str, str], ...] = ()
     origin: str = ""
+
+    @cached_property
+    def precision(self) -> Matrix:
+        """Inverse of the covariance of the fitted residuals, shape (points, points)."""
+        rows = self.features - self.centre
+        covariance = self.correction.covariance(self.kinds, rows, self.kinds, rows)
+        noise = CORRECTION_NOISE**2 * np.eye(len(self.kinds))
+        return np.asarray(np.linalg.inv(covariance + noise), dtype=np.float64)
 
     def determined(self) -> dict[str, float]:
         """How much the data say of each constant: 1 minus posterior by prior spread, 0 to 1."""
@@ -130,10 +174,14 @@ def features(hardware: Hardware, job: Job) -> list[float]:
 
 @dataclass(frozen=True)
 class Prior:
-    """Where a fit starts: logarithms of the constants and their standard deviations."""
+    """Where a fit starts: logarithms of the constants and their standard deviations.
+
+    ``trend`` is the smallest slope of the correction.
+    """
 
     log: Vector
     spread: Vector
+    trend: float = 0.0
 
     @classmethod
     def before_any_data(cls) -> Prior:
@@ -144,7 +192,7 @@ class Prior:
     def of_new_cluster(cls, shipped: Fit) -> Prior:
         """The shipped constants, as uncertain as another cluster makes them."""
         own = np.diag(shipped.covariance)
-        return cls(shipped.log, np.sqrt(own + (NEW_CLUSTER * constants.spreads()) ** 2))
+        return cls(shipped.log, np.sqrt(own + (NEW_CLUSTER * constants.spreads()) ** 2), TREND)
 
 
 class Batch:
@@ -166,6 +214,18 @@ class Batch:
             elapsed[places], cpu[places] = found.elapsed_s, found.cpu_s
             resources[:, places] = found.resources_s
         return phases.Times(elapsed, cpu, resources)
+
+    def slopes(self, log: Vector) -> Matrix:
+        """Derivatives of the logarithms of elapsed time by the constants, shape (rows, constants).
+
+        All constants are moved in one call, each by STEP.
+        """
+        variants = np.vstack([log, log + STEP * np.eye(len(log))])
+        found = np.zeros((self._size, len(log)))
+        for places, columns in self._groups:
+            times = np.log(phases.times(columns, variants).elapsed_s)
+            found[places] = ((times[1:] - times[0]) / STEP).T
+        return found
 
 
 def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -> Fit:
@@ -203,12 +263,17 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
     error, freedom = _error(gone, best.jac, prior)
     kinds = tuple(point.kind for point in points)
     places = np.array([features(point.hardware, point.job) for point in points])
+    centre = places.mean(axis=0)
+    rows = places - centre
+    correction = _correction(kinds, rows, gone, prior.trend)
     return Fit(
         log=best.x,
         covariance=covariance * max(1.0, (error / ELAPSED_SPREAD) ** 2),
         error=error,
         freedom=freedom,
-        correction=_correction(kinds, places, gone),
+        correction=correction,
+        misfit=_misfit(correction.covariance(kinds, rows, kinds, rows), gone),
+        centre=centre,
         kinds=kinds,
         features=places,
         residuals=gone,
@@ -240,25 +305,28 @@ def _error(gone: Vector, jacobian: Matrix, prior: Prior) -> tuple[float, float]:
     return math.sqrt(squares / freedom), freedom
 
 
-def kernel(
-    kinds: Sequence[str], rows: Matrix, other_kinds: Sequence[str], others: Matrix, spread: float
-) -> Matrix:
-    """Covariance of the model's error between treatments; 0 between kinds of phases."""
-    apart = ((rows[:, None, :] - others[None, :, :]) ** 2).sum(axis=2) / CORRECTION_LENGTH**2
-    same = np.array(kinds)[:, None] == np.array(other_kinds)[None, :]
-    found: Matrix = np.where(same, spread**2 * np.exp(-0.5 * apart), 0.0)
-    return found
+def _correction(kinds: Sequence[str], rows: Matrix, gone: Vector, trend: float) -> Correction:
+    """The correction with the largest marginal likelihood; a larger one must be worth its size.
 
+    ``trend`` is the smallest slope: other clusters differ in how time depends on hosts and memory.
+    """
 
-def _correction(kinds: Sequence[str], rows: Matrix, gone: Vector) -> float:
-    """The spread of the correction, of those in WIDER, with the largest marginal likelihood."""
-
-    def likelihood(spread: float) -> float:
-        covariance = kernel(kinds, rows, kinds, rows, spread)
+    def likelihood(one: Correction) -> float:
+        covariance = one.covariance(kinds, rows, kinds, rows)
         covariance += CORRECTION_NOISE**2 * np.eye(len(gone))
         _, determinant = np.linalg.slogdet(covariance)
-        # Each doubling must be worth three units of likelihood: the smallest is the default.
-        penalty = 3.0 * math.log2(spread / WIDER[0])
+        penalty = PENALTY * math.log2(one.spread / 0.08)
         return float(-0.5 * (gone @ np.linalg.solve(covariance, gone) + determinant) - penalty)
 
-    return max(WIDER, key=likelihood)
+    return max((one for one in CORRECTIONS if one.slope >= trend), key=likelihood)
+
+
+def _misfit(covariance: Matrix, gone: Vector) -> float:
+    """Mean square of the errors of points left out, by their variance; 1 if it fits.
+
+    Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, equation 5.12.
+    A prior of 1 counts as ERROR_PRIOR_POINTS points; no point counts for more than 3 deviations.
+    """
+    inverse = np.linalg.inv(covariance + CORRECTION_NOISE**2 * np.eye(len(gone)))
+    squares = np.minimum((inverse @ gone) ** 2 / np.diag(inverse), 9.0)
+    return float((ERROR_PRIOR_POINTS + squares.sum()) / (ERROR_PRIOR_POINTS + len(gone)))

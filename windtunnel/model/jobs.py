@@ -31,8 +31,7 @@ WORKLOAD_PHASES: Mapping[str, tuple[str, ...]] = {
     "wordcount": ("wordcount",),
     "pi": ("pi",),
     "dfsio": ("write", "read"),
-    "put": ("put",),
-    "get": ("get",),
+    "transfer": ("put", "get"),
 }
 PHASE_KINDS: Mapping[str, str] = {
     "teragen": "generate",

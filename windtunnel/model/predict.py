@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from windtunnel.model.constants import CONSTANTS, INDEX, Vector
-from windtunnel.model.fit import CORRECTION_NOISE, STEP, Batch, Fit, Matrix, features, kernel
+from windtunnel.model.constants import INDEX, Vector
+from windtunnel.model.fit import CORRECTION_NOISE, Batch, Fit, Matrix, features
 from windtunnel.model.hardware import Hardware
 from windtunnel.model.jobs import Job
 from windtunnel.model.phases import RESOURCES, Times
@@ -45,8 +45,13 @@ class Spread:
     deviation: Vector
 
 
-def predict(fit: Fit, rows: Sequence[tuple[Hardware, Job]]) -> list[Prediction]:
-    """Predictions of the rows, in their order."""
+def predict(
+    fit: Fit, rows: Sequence[tuple[Hardware, Job]], *, corrected: bool = True
+) -> list[Prediction]:
+    """Predictions of the rows, in their order.
+
+    Without ``corrected`` the residuals of the fitted points have no influence: the equations alone.
+    """
     if not rows:
         return []
     batch = Batch(rows)
@@ -54,11 +59,12 @@ def predict(fit: Fit, rows: Sequence[tuple[Hardware, Job]]) -> list[Prediction]:
     places = np.array([features(*row) for row in rows])
     kinds = [job.kind for _, job in rows]
     spread = _spread(fit, batch, times, kinds, places)
+    middles = spread.log if corrected else np.log(times.elapsed_s)
     reach = float(student.ppf(0.5 + LEVEL / 2.0, fit.freedom))
     start_s = float(np.exp(fit.log[INDEX["start"]]))
     found = []
     for place in range(len(rows)):
-        middle, wide = spread.log[place], reach * spread.deviation[place]
+        middle, wide = middles[place], reach * spread.deviation[place]
         parts = {name: float(times.resources_s[i, place]) for i, name in enumerate(RESOURCES)}
         parts[START_UP] = start_s
         order = sorted(parts, key=lambda name: parts[name], reverse=True)
@@ -77,32 +83,19 @@ def predict(fit: Fit, rows: Sequence[tuple[Hardware, Job]]) -> list[Prediction]:
     return found
 
 
-def _spread(
-    fit: Fit, batch: Batch, times: Times, kinds: Sequence[str], places: Matrix
-) -> Spread:
+def _spread(fit: Fit, batch: Batch, times: Times, kinds: Sequence[str], places: Matrix) -> Spread:
     middle = np.log(times.elapsed_s)
-    slopes = np.stack([_slope(fit, batch, number) for number in range(len(CONSTANTS))], axis=1)
-    variance = np.einsum("ij,jk,ik->i", slopes, fit.covariance, slopes)
-    variance = variance + fit.error**2
-    if fit.kinds:
-        known = kernel(fit.kinds, fit.features, fit.kinds, fit.features, fit.correction)
-        known = known + CORRECTION_NOISE**2 * np.eye(len(fit.kinds))
-        near = kernel(kinds, places, fit.kinds, fit.features, fit.correction)
-        middle = middle + near @ np.linalg.solve(known, fit.residuals)
-        left = fit.correction**2 - np.einsum("ij,ji->i", near, np.linalg.solve(known, near.T))
-        variance = variance + np.maximum(left, 0.0)
+    slopes = batch.slopes(fit.log)
+    variance = np.einsum("ij,jk,ik->i", slopes, fit.covariance, slopes, optimize=True)
+    if not fit.kinds:
+        return Spread(middle, np.sqrt(variance + fit.error**2))
+    own, rows, new = fit.correction, fit.features - fit.centre, places - fit.centre
+    near = own.covariance(kinds, new, fit.kinds, rows)
+    middle = middle + near @ (fit.precision @ fit.residuals)
+    before = own.spread**2 + own.slope**2 * (new**2).sum(axis=1)
+    left = before - np.einsum("ij,jk,ik->i", near, fit.precision, near, optimize=True)
+    variance = variance + fit.misfit * (np.maximum(left, 0.0) + CORRECTION_NOISE**2)
     return Spread(middle, np.sqrt(variance))
-
-
-def _slope(fit: Fit, batch: Batch, number: int) -> Vector:
-    """Derivative of the logarithm of the times by that of one constant."""
-    moved = fit.log.copy()
-    moved[number] += STEP
-    back = fit.log.copy()
-    back[number] -= STEP
-    above, below = batch.times(moved).elapsed_s, batch.times(back).elapsed_s
-    found: Vector = (np.log(above) - np.log(below)) / (2.0 * STEP)
-    return found
 
 
 def _inside(fit: Fit, kind: str, place: Vector) -> bool:

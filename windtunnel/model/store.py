@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from windtunnel import durable
 from windtunnel.errors import ResultsError
 from windtunnel.model.constants import CONSTANTS, INDEX
-from windtunnel.model.fit import FEATURES, Fit
+from windtunnel.model.fit import FEATURES, Correction, Fit
 
 SCHEMA = "windtunnel.fit/1"
 _AGAIN = "create it again with 'windtunnel fit RESULTS --out FILE'."
@@ -43,6 +44,15 @@ class StoredPoint(BaseModel):
     residual: float
 
 
+class StoredCorrection(BaseModel):
+    """The covariance of the model's error; see ``fit.Correction``."""
+
+    model_config = ConfigDict(extra="forbid")
+    spread: float
+    length: float
+    slope: float
+
+
 class FitRecord(BaseModel):
     """The content of a fit file. ``error`` is the standard deviation of the logarithm."""
 
@@ -53,7 +63,9 @@ class FitRecord(BaseModel):
     covariance: list[list[float]]
     error: float
     freedom: float
-    correction: float
+    correction: StoredCorrection
+    misfit: float
+    centre: list[float]
     points: list[StoredPoint]
 
 
@@ -76,7 +88,9 @@ def record(fit: Fit) -> FitRecord:
         covariance=[[float(value) for value in row] for row in fit.covariance],
         error=fit.error,
         freedom=fit.freedom,
-        correction=fit.correction,
+        correction=StoredCorrection(**asdict(fit.correction)),
+        misfit=fit.misfit,
+        centre=[float(value) for value in fit.centre],
         points=[
             StoredPoint(
                 study=names[0],
@@ -142,7 +156,9 @@ def _fit(text: str) -> Fit:
         covariance=np.array(found.covariance),
         error=found.error,
         freedom=found.freedom,
-        correction=found.correction,
+        correction=Correction(**found.correction.model_dump()),
+        misfit=found.misfit,
+        centre=np.array(found.centre),
         kinds=tuple(point.kind for point in found.points),
         features=np.array(rows, dtype=float).reshape(-1, len(FEATURES)),
         residuals=np.array([point.residual for point in found.points]),

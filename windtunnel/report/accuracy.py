@@ -20,12 +20,16 @@ def accuracy_text(found: Mapping[str, Any]) -> Iterator[str]:
     """Lines of ``accuracy``."""
     yield f"{found['points']} published times, {found['constants']} fitted constants"
     yield ""
-    yield "mean absolute error by split        model  target  in interval  row mean  like Ernest"
+    yield (
+        "mean absolute error by split        model  target  equations alone  in interval  "
+        "row mean  like Ernest"
+    )
     for row in found["splits"]:
         target = "" if row["target"] is None else f"{row['target']:.0%}"
         yield f"  {row['split']} ({row['predicted']})"
         yield (
-            f"{'':33} {row['error']:7.1%} {target:>7} {row['covered']:12.0%} "
+            f"{'':33} {row['error']:7.1%} {target:>7} "
+            f"{_percent(row['uncorrected_error']):>16} {row['covered']:12.0%} "
             f"{_percent(row['row_mean_error']):>9} {_percent(row['ernest_error']):>12}"
         )
     yield ""

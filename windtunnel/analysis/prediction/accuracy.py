@@ -22,10 +22,11 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class _Case:
-    """A predicted point, beside the predictions of the baselines."""
+    """A predicted point: with and without the correction, and by the baselines."""
 
     point: Point
     made: Prediction
+    plain: Prediction
     row_mean_s: float | None
     ernest_s: float | None
 
@@ -44,11 +45,10 @@ def assess(points: Sequence[Point], progress: Progress) -> dict[str, Any]:
         progress(place, len(SPLITS), split.name)
         cases: list[_Case] = []
         for fitted, wanted in split.pairs(points):
-            made = predict(fit(fitted), [(point.hardware, point.job) for point in wanted])
+            found, rows = fit(fitted), [(point.hardware, point.job) for point in wanted]
+            made, plain = predict(found, rows), predict(found, rows, corrected=False)
             means, others = row_mean(fitted, wanted), ernest(fitted, wanted)
-            cases += [
-                _Case(*row) for row in zip(wanted, made, means, others, strict=True)
-            ]
+            cases += [_Case(*row) for row in zip(wanted, made, plain, means, others, strict=True)]
         cases_of[split.name] = cases
         splits.append({"split": split.name, "target": split.target} | _summary(cases))
     whole, held = cases_of[SPLITS[0].name], cases_of[SPLITS[2].name]
@@ -82,6 +82,7 @@ def _summary(cases: Sequence[_Case]) -> dict[str, Any]:
     return {
         "predicted": len(cases),
         "error": fmean(errors),
+        "uncorrected_error": _error([(c.point, c.plain.elapsed_s) for c in cases]),
         "largest": max(errors),
         "covered": fmean(inside),
         "row_mean_error": _error([(c.point, c.row_mean_s) for c in cases]),

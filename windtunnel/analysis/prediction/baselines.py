@@ -1,4 +1,4 @@
-"""Predictors to compare the model with: the mean of a table's row, and a regression like Ernest's."""
+"""Predictors to compare the model with: the mean of a row, and a regression like Ernest's."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "wordcount": {"size": "100 GB"},
     "pi": {"samples": 10**12},
     "dfsio": {"size": "1 TB"},
-    "put": {"size": "100 GB"},
-    "get": {"size": "100 GB"},
+    "transfer": {"size": "100 GB"},
 }
 SIZES = ("size", "rows", "file_size", "samples", "samples_per_map")
 
