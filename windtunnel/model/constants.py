@@ -104,7 +104,7 @@ CONSTANTS: tuple[Constant, ...] = (
     Constant(
         "old_release",
         "ratio",
-        "CPU work of Hadoop 0.20 and 1.x relative to Hadoop 2 and later",
+        "CPU work, and disk time of reads, of Hadoop 0.20 and 1.x relative to Hadoop 2 and later",
         1.5,
         0.4,
         0.3,

@@ -6,7 +6,7 @@ Unknown values get a stated default; :func:`hardware` returns a line for each of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from windtunnel.cluster import ROLES, Cluster, Disk, HostClass, Nic, parse_bytes
@@ -124,10 +124,9 @@ def hardware(cluster: Cluster) -> Hardware:
     guests = [guest for _, one, _ in compute for guest in one.vms]
     per_host = sum(guest.count for guest in guests) / max(1, len({n for n, _, _ in compute}))
     spindles, fixed_read, fixed_write, disks = _disks(stores, notes)
-    own_spindles, own_fixed, _, _ = _disks(compute, _Notes()) if external else (0.0,) * 4
-    if external and not own_spindles and not own_fixed:
-        own_fixed = SSD_RATE if any(_boot_disk(one) for _, one, _ in compute) else own_fixed
-        own_spindles = 0.0 if own_fixed else 1.0
+    own_spindles = own_fixed = 0.0
+    if external:  # tasks spill to their own hosts, to the disk of the system if there is no other
+        own_spindles, own_fixed, _, _ = _disks(compute, notes, uses=("data", "os"))
     return Hardware(
         hosts=hosts,
         stores=data_hosts,
@@ -284,12 +283,14 @@ def number(value: object) -> float | None:
         return None
 
 
-def _disks(classes: Classes, notes: _Notes) -> tuple[float, float, float, float]:
+def _disks(
+    classes: Classes, notes: _Notes, uses: Sequence[str] = ("data",)
+) -> tuple[float, float, float, float]:
     """Relative spindles, fixed read and write rate in bytes/s, and disks of a mean host."""
     spindles = read = write = count = 0.0
     hosts = sum(number for _, _, number in classes)
     for _, one, number in classes:
-        own = [disk for disk in one.disks or () if disk.use == "data"]
+        own = [disk for disk in one.disks or () if disk.use in uses]
         if not own:
             notes.add("data disks of a host unknown: one of 7200 rpm")
             own = [Disk(kind="hdd")]
@@ -310,10 +311,6 @@ def _disks(classes: Classes, notes: _Notes) -> tuple[float, float, float, float]
 def _controller(one: HostClass) -> float:
     rates = [float(d.controller_rate) for d in one.disks or () if d.controller_rate]
     return sum(rates) if rates else math.inf
-
-
-def _boot_disk(one: HostClass) -> bool:
-    return any(disk.kind in ("ssd", "nvme") for disk in one.disks or ())
 
 
 def bytes_of(value: object) -> float:

@@ -157,9 +157,10 @@ def _replicas(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> flo
     code = cluster.storage.code
     if code is not None:
         return code.stored_per_byte
-    name = {"generate": "input_replication", "sort": "output_replication"}.get(kind, "replication")
-    given = number(parameters.get(name)) or number(parameters.get("replication"))
-    if kind == "sort" and not given:
+    names = {"generate": "input_replication", "sort": "output_replication"}
+    names["validate"] = names["sort"]
+    given = number(parameters.get(names.get(kind, ""))) or number(parameters.get("replication"))
+    if kind in ("sort", "validate") and not given:
         given = number(cluster.settings.get("mapreduce.terasort.output.replication")) or 1.0
     return given or float(cluster.replication)
 

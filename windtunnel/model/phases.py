@@ -23,9 +23,6 @@ RESOURCES = ("cpu", "disk", "network")
 MAP_SHARE = 0.85
 DIRTY_SHARE = 0.1  # vm.dirty_background_ratio: what memory absorbs before the disks must keep up
 LEAST_WRITTEN = 0.2  # of a small output: what the disks write while the job still runs
-# A sequential read evicts the end of the file before it gets there (least recently used pages):
-# the fraction of hits is the square of that of the bytes in memory. Of 1, 1.5, 2 and 3.
-CACHE_POWER = 2.0
 # Gcycles/GB of a client that copies a file: at 10 GbE a PUT takes a fifth of the time at 1 GbE
 # (Intel 2012), which is 585 MB/s with one stream of a processor of 3.5 GHz.
 CLIENT_CYCLES = 6.0
@@ -185,7 +182,9 @@ def _disk(stage: Stage, c: Columns, t: Theta) -> Vector:
     disks, streams = np.maximum(c.disk_count / guests, 1.0), stage.streams / guests
     used = 1.0 - (1.0 - 1.0 / np.maximum(disks, 1.0 + 1e-9)) ** np.maximum(streams, 1.0)
     limit = c.controller_bytes_s * CONTROLLER_SHARE
-    reading = used * (c.spindles * t.disk_read * 1e6 + c.fixed_read_bytes_s)
+    # Hadoop 2 and later read ahead (HADOOP-7714, dfs.datanode.readahead.bytes)
+    ahead = np.where(c.old > 0, t.old_release, 1.0)
+    reading = used * (c.spindles * t.disk_read * 1e6 + c.fixed_read_bytes_s) / ahead
     writing = used * (c.spindles * t.disk_write * 1e6 + c.fixed_write_bytes_s)
     seconds = stage.read / np.minimum(reading, limit) + stage.write / np.minimum(writing, limit)
     guest = np.where(c.guests > 0, t.guest_disk, 1.0)
@@ -204,16 +203,20 @@ def _network(stage: Stage, c: Columns, t: Theta) -> Vector:
     return result
 
 
-def _cached(c: Columns, t: Theta, bytes_: Vector) -> Vector:
-    """The fraction of recently written bytes that is still in memory."""
-    room = t.cached * c.store_memory_bytes * c.stores
-    result: Vector = np.minimum(1.0, room / np.maximum(bytes_, 1.0)) ** CACHE_POWER
-    return result
+def _cached(c: Columns, t: Theta, bytes_: Vector, holders: Vector) -> Vector:
+    """The fraction of recently written bytes that is still in the memory of ``holders`` hosts."""
+    room = t.cached * c.store_memory_bytes * holders
+    return np.minimum(1.0, room / np.maximum(bytes_, 1.0))
 
 
-def _flushed(c: Columns, bytes_: Vector) -> Vector:
-    """Bytes per storage host that the disks must write while the job runs."""
-    each = bytes_ / c.stores
+def _keepers(c: Columns) -> Vector:
+    """Hosts that hold the output: a single replica stays on the host of its task."""
+    single = (c.replicas <= 1.0) & (c.external <= 0)
+    return np.where(single, np.minimum(c.hosts, c.stores), c.stores)
+
+
+def _flushed(c: Columns, each: Vector) -> Vector:
+    """What the disks of a host must write of ``each`` bytes while the job runs."""
     return np.maximum(each - DIRTY_SHARE * c.store_memory_bytes, LEAST_WRITTEN * each)
 
 
@@ -246,7 +249,7 @@ def _generate(c: Columns, t: Theta) -> list[Stage]:
             cycles=t.cycles_generate * c.data_bytes / 1e9,
             tasks=c.tasks,
             at_once=c.at_once,
-            write=_flushed(c, c.data_bytes * c.replicas),
+            write=_flushed(c, c.data_bytes * c.replicas / c.stores),
             streams=np.minimum(c.at_once * c.hosts, c.tasks) * c.replicas / c.stores,
             sent=sent,
             stored=stored,
@@ -261,8 +264,8 @@ def _sort(c: Columns, t: Theta) -> list[Stage]:
     segments = np.maximum(spilled / c.reduces / c.shuffle_bytes, 1.0)
     more = np.maximum(np.log(segments) / np.log(c.merge_factor) - 1.0, 0.0)
     passes = np.minimum(1.0, segments - 1.0) + more
-    missed = 1.0 - _cached(c, t, spilled)
-    fresh = 1.0 - _cached(c, t, c.data_bytes)
+    missed = 1.0 - _cached(c, t, spilled, c.hosts)
+    fresh = 1.0 - _cached(c, t, c.data_bytes, c.stores)
     remote = np.where(c.external > 0, 1.0, np.maximum(1.0 - c.hosts / c.stores, 0.0) * 0.5)
     local = np.where(c.external > 0, 0.0, 1.0)  # spills are on the disks that hold the data
     maps = _stage(
@@ -270,8 +273,8 @@ def _sort(c: Columns, t: Theta) -> list[Stage]:
         cycles=MAP_SHARE * t.cycles_sort * c.data_bytes / 1e9,
         tasks=c.tasks,
         at_once=c.at_once,
-        read=(c.data_bytes * fresh + local * spilled * missed) / c.stores,
-        write=_flushed(c, local * spilled),
+        read=c.data_bytes * fresh / c.stores + local * spilled * missed / c.hosts,
+        write=_flushed(c, local * spilled / c.hosts),
         scratch=(1.0 - local) * spilled * (1.0 + missed) / c.hosts,
         streams=np.minimum(c.at_once * c.hosts, c.tasks) / c.stores * 2.0,
         sent=shuffled / c.hosts + remote * c.data_bytes / c.hosts,
@@ -285,8 +288,10 @@ def _sort(c: Columns, t: Theta) -> list[Stage]:
         cycles=(1.0 - MAP_SHARE) * t.cycles_sort * c.data_bytes / 1e9,
         tasks=c.reduces,
         at_once=np.minimum(np.maximum(c.at_once, 1.0), np.maximum(reducing, 1.0)),
-        read=local * spilled * passes * missed / c.stores,
-        write=_flushed(c, local * spilled * passes + c.data_bytes * c.replicas),
+        read=local * spilled * passes * missed / c.hosts,
+        write=_flushed(
+            c, local * spilled * passes / c.hosts + c.data_bytes * c.replicas / _keepers(c)
+        ),
         scratch=(1.0 - local) * spilled * passes * (1.0 + missed) / c.hosts,
         streams=reducing * 2.0,
         sent=sent,
@@ -296,14 +301,14 @@ def _sort(c: Columns, t: Theta) -> list[Stage]:
     return [maps, reduces]
 
 
-def _reading(c: Columns, t: Theta, cycles: Vector, bytes_: Vector) -> Stage:
+def _reading(c: Columns, cycles: Vector, read: Vector) -> Stage:
     remote = np.where(c.external > 0, 1.0, 0.0)
     return _stage(
         c,
         cycles=cycles,
         tasks=c.tasks,
         at_once=c.at_once,
-        read=bytes_ / c.stores,
+        read=read,
         streams=np.minimum(c.at_once * c.hosts, c.tasks) / c.stores,
         sent=remote * c.data_bytes / c.hosts,
         stored=remote * c.data_bytes / c.stores,
@@ -312,13 +317,14 @@ def _reading(c: Columns, t: Theta, cycles: Vector, bytes_: Vector) -> Stage:
 
 
 def _validate(c: Columns, t: Theta) -> list[Stage]:
-    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes))
-    return [_reading(c, t, t.cycles_validate * c.data_bytes / 1e9, missed)]
+    keepers = _keepers(c)
+    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, keepers))
+    return [_reading(c, t.cycles_validate * c.data_bytes / 1e9, missed / keepers)]
 
 
 def _count(c: Columns, t: Theta) -> list[Stage]:
-    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas))
-    return [_reading(c, t, t.cycles_count * c.data_bytes / 1e9, missed)]
+    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, c.stores))
+    return [_reading(c, t.cycles_count * c.data_bytes / 1e9, missed / c.stores)]
 
 
 def _pi(c: Columns, t: Theta) -> list[Stage]:
@@ -333,14 +339,14 @@ def _write(c: Columns, t: Theta) -> list[Stage]:
 
 
 def _read(c: Columns, t: Theta) -> list[Stage]:
-    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas))
-    return [_reading(c, t, t.cycles_validate * c.data_bytes / 1e9, missed)]
+    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, c.stores))
+    return [_reading(c, t.cycles_validate * c.data_bytes / 1e9, missed / c.stores)]
 
 
 def _put(c: Columns, t: Theta) -> list[Stage]:
     first = np.where(c.external > 0, 0.0, 1.0)  # a client outside of the storage hosts
     _, stored, crossing = _pipeline(c, c.data_bytes, c.replicas + first)
-    written = _flushed(c, c.data_bytes * c.replicas)
+    written = _flushed(c, c.data_bytes * c.replicas / c.stores)
     # memory takes the blocks and writes them to all disks
     return [
         _copying(c, write=written, stored=stored, crossing=crossing, streams=9.0 * c.disk_count)
@@ -348,7 +354,7 @@ def _put(c: Columns, t: Theta) -> list[Stage]:
 
 
 def _get(c: Columns, t: Theta) -> list[Stage]:
-    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas))
+    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, c.stores))
     each = c.data_bytes / c.stores
     # a stream reads one block after the other, each from one disk
     reading = np.maximum(c.streams / c.stores, 1.0)
