@@ -13,6 +13,7 @@ from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.model import phases
 from windtunnel.model.hardware import hardware
 from windtunnel.model.jobs import job
+from windtunnel.model.many import many
 from windtunnel.model.predict import predict
 from windtunnel.model.store import shipped_fit
 
@@ -34,7 +35,7 @@ def lines() -> Iterator[str]:
     values["nic_bytes_s"] = random.uniform(1e8, 1e10, ROWS)
     values["hosts"] = values["stores"] = random.integers(3, 1000, ROWS).astype(float)
     begin = time.perf_counter()
-    found = phases.many(phases.Columns("sort", values), shipped_fit().log, CHUNK)
+    found = many(phases.Columns("sort", values), shipped_fit().log, CHUNK)
     took = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     assert len(found.elapsed_s) == ROWS

@@ -206,7 +206,8 @@ def _network(stage: Stage, c: Columns, t: Theta) -> Vector:
 def _cached(c: Columns, t: Theta, bytes_: Vector, holders: Vector) -> Vector:
     """The fraction of recently written bytes that is still in the memory of ``holders`` hosts."""
     room = t.cached * c.store_memory_bytes * holders
-    return np.minimum(1.0, room / np.maximum(bytes_, 1.0))
+    found: Vector = np.minimum(1.0, room / np.maximum(bytes_, 1.0))
+    return found
 
 
 def _keepers(c: Columns) -> Vector:
@@ -385,17 +386,3 @@ _STAGES: Mapping[str, Callable[[Columns, Theta], list[Stage]]] = {
     "put": _put,
     "get": _get,
 }
-
-
-def many(c: Columns, log: Vector, rows: int) -> Times:
-    """:func:`times` in chunks of ``rows``, for very many treatments."""
-    size = len(c.hosts)
-    parts = []
-    for start in range(0, size, rows):
-        own = {name: values[start : start + rows] for name, values in c.values.items()}
-        parts.append(times(Columns(c.kind, own), log))
-    return Times(
-        np.concatenate([part.elapsed_s for part in parts]),
-        np.concatenate([part.cpu_s for part in parts]),
-        np.concatenate([part.resources_s for part in parts], axis=1),
-    )

@@ -14,6 +14,8 @@ from windtunnel.report.svg import svg
 from windtunnel.report.theme import MUTED, TREATMENTS
 
 WIDTH = 560
+TICKS = [50, 100, 300, 1000, 3000, 10000]
+_ALONE = 'xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"'
 
 
 def accuracy_text(found: Mapping[str, Any]) -> Iterator[str]:
@@ -67,14 +69,15 @@ def write_chart(found: Mapping[str, Any], path: Path) -> None:
     ]
     ends = [min(row["x"] for row in rows) * 0.8, max(row["x"] for row in rows) * 1.25]
     scale = alt.Scale(type="log", domain=ends, nice=False)
-    x = alt.X("x:Q", title="published time in s", scale=scale)
-    y = alt.Y("y:Q", title="predicted time in s, configuration held out", scale=scale)
+    axis = alt.Axis(values=TICKS, format=",d")
+    x = alt.X("x:Q", title="published time in s", scale=scale, axis=axis)
+    y = alt.Y("y:Q", title="predicted time in s, configuration held out", scale=scale, axis=axis)
     names = list(dict.fromkeys(row["study"] for row in rows))
     colour = alt.Color(
         "study:N",
         title=None,
         scale=alt.Scale(domain=names, range=list(TREATMENTS[: len(names)])),
-        legend=alt.Legend(orient="top"),
+        legend=alt.Legend(orient="top", symbolOpacity=1, symbolType="circle"),
     )
     line = [{"x": end, "y": end} for end in ends]
     dots = alt.Chart(data(rows))
@@ -88,5 +91,5 @@ def write_chart(found: Mapping[str, Any], path: Path) -> None:
         height=WIDTH,
         title="Predicted against published",
     )
-    text = svg(drawing).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    text = svg(drawing).replace("<svg ", f"<svg {_ALONE} ", 1)
     write_bytes(path, text.encode())

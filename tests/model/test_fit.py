@@ -1,0 +1,139 @@
+"""Fits: known constants are found again, few points of an unknown cluster suffice, files last."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support import cloud
+from windtunnel.errors import ResultsError
+from windtunnel.model.constants import CONSTANTS, INDEX, bounds, priors
+from windtunnel.model.fit import Batch, Fit, Point, Prior, fit
+from windtunnel.model.predict import predict
+from windtunnel.model.store import read_fit, shipped_fit, write_fit
+
+
+def synthetic(log: np.ndarray, noise: float) -> list[Point]:
+    """Points of the cloud with times of the model itself."""
+    found = cloud.points()
+    times = Batch([(point.hardware, point.job) for point in found]).times(log).elapsed_s
+    chance = random.Random(1)
+    return [
+        replace(point, elapsed_s=float(value) * float(np.exp(chance.gauss(0.0, noise))))
+        for point, value in zip(found, times, strict=True)
+    ]
+
+
+def test_known_constants_predict_their_own_times() -> None:
+    truth = priors()
+    truth[INDEX["cycles_sort"]] += 0.5
+    truth[INDEX["start"]] += 0.4
+    found = fit(synthetic(truth, 0.0))
+    wanted = synthetic(truth, 0.0)
+    made = predict(found, [(point.hardware, point.job) for point in wanted])
+    errors = [abs(one.elapsed_s / p.elapsed_s - 1.0) for one, p in zip(made, wanted, strict=True)]
+    assert max(errors) < 0.03
+
+
+def test_eight_configurations_predict_the_other_sixty_one() -> None:
+    points = cloud.points()
+    assert len({point.treatment for point in points}) == 69
+    errors, inside = [], []
+    for seed in range(5):
+        given = set(cloud.eight(seed))
+        found = fit(
+            [point for point in points if point.treatment in given],
+            Prior.of_new_cluster(shipped_fit()),
+        )
+        others = [point for point in points if point.treatment not in given]
+        made = predict(found, [(point.hardware, point.job) for point in others])
+        for one, point in zip(made, others, strict=True):
+            errors.append(abs(one.elapsed_s / point.elapsed_s - 1.0))
+            inside.append(one.low_s <= point.elapsed_s <= one.high_s)
+    assert np.mean(errors) < 0.13
+    assert 0.85 < np.mean(inside) <= 1.0
+
+
+def test_a_timeout_pulls_up_only() -> None:
+    points = [point for point in cloud.points() if point.workload == "terasort"][:10]
+    plain = fit(points, Prior.of_new_cluster(shipped_fit()))
+    late = [replace(points[0], elapsed_s=points[0].elapsed_s * 5, timeout=True), *points[1:]]
+    early = [replace(points[0], elapsed_s=points[0].elapsed_s / 5, timeout=True), *points[1:]]
+    row = [(points[0].hardware, points[0].job)]
+    base = predict(plain, row)[0].elapsed_s
+    prior = Prior.of_new_cluster(shipped_fit())
+    assert predict(fit(late, prior), row)[0].elapsed_s > base * 1.05
+    # the job ran longer than a limit that is far below its time: nothing is learned
+    assert predict(fit(early, prior), row)[0].elapsed_s == pytest.approx(base, rel=0.15)
+
+
+def test_constants_stay_within_their_bounds() -> None:
+    found = fit(cloud.points())
+    low, high = bounds()
+    assert np.all((found.log >= low) & (found.log <= high))
+
+
+def test_without_points_the_fit_is_the_prior() -> None:
+    found = fit([])
+    assert np.array_equal(found.log, priors())
+    one = cloud.points()[0]
+    made = predict(found, [(one.hardware, one.job)])[0]
+    assert made.low_s < made.elapsed_s < made.high_s
+    assert not made.inside
+
+
+def test_a_constant_without_data_is_not_determined() -> None:
+    found = fit([point for point in cloud.points() if point.workload == "wordcount"])
+    known = found.determined()
+    assert known["cycles_count"] > 0.5
+    assert known["guest_disk"] < 0.1
+
+
+def test_points_inside_and_outside_of_the_fitted_range() -> None:
+    points = cloud.points()
+    found = fit(points, Prior.of_new_cluster(shipped_fit()))
+    one = points[0]
+    large = replace(one.hardware, hosts=500.0, stores=500.0)
+    assert predict(found, [(one.hardware, one.job)])[0].inside
+    assert not predict(found, [(large, one.job)])[0].inside
+
+
+def same(one: Fit, other: Fit) -> None:
+    for name in ("log", "covariance", "features", "residuals", "centre"):
+        assert np.allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
+    for name in ("error", "freedom", "correction", "misfit", "kinds", "names", "origin"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+def test_a_written_fit_reads_back(tmp_path: Path) -> None:
+    found = fit(cloud.points()[:20], Prior.of_new_cluster(shipped_fit()), origin="cloud")
+    write_fit(found, tmp_path / "fit.json")
+    same(read_fit(tmp_path / "fit.json"), found)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("no json", "is not a fit"),
+        ("{}", "origin"),
+        ('{"schema": "windtunnel.trial/1"}', "is not a fit"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "fit.json").write_text(text)
+    with pytest.raises(ResultsError, match=words):
+        read_fit(tmp_path / "fit.json")
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="cannot be read"):
+        read_fit(tmp_path / "none.json")
+
+
+def test_there_are_at_most_20_constants() -> None:
+    assert len(CONSTANTS) <= 20
+    assert all(one.low < one.prior < one.high for one in CONSTANTS)
