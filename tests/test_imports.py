@@ -40,7 +40,7 @@ ANALYSIS_LAYERS = (
     {"formatting", "observations", "parquet_files", "recorded", "statistics", "treatment_cluster"},
     {"effects"},
     {"bottleneck"},
-    {"cost", "scaling", "subjects"},
+    {"cost", "prediction", "scaling", "subjects"},
     {"compare", "rules"},
 )
 

@@ -43,6 +43,8 @@ from windtunnel.cluster import (  # noqa: E402
 from windtunnel.cluster.role_table import Return, RoleEntry  # noqa: E402
 from windtunnel.cluster.roles import HADOOP  # noqa: E402
 from windtunnel.engines.hadoop.client import COMMANDS  # noqa: E402
+from windtunnel.model import store  # noqa: E402
+from windtunnel.model.constants import CONSTANTS  # noqa: E402
 from windtunnel.probes import sampler  # noqa: E402
 from windtunnel.results import decision, record  # noqa: E402
 from windtunnel.study import journal  # noqa: E402
@@ -369,6 +371,19 @@ def hadoop_commands() -> str:
 
 # --- documents ------------------------------------------------------------------------------
 
+
+def physics_constants() -> str:
+    """The fitted constants with their shipped values and the bounds of 90 %."""
+    shipped = store.record(store.shipped_fit()).constants
+    rows = []
+    for one in CONSTANTS:
+        made = shipped[one.name]
+        value = f"{made.value:.3g} [{made.low:.3g}, {made.high:.3g}]"
+        limits = f"{one.low:g} to {one.high:g}"
+        rows.append([f"`{one.name}`", value, one.unit, one.meaning, limits, one.origin])
+    return table(["constant", "value, 90 %", "unit", "meaning", "range", "origin"], rows)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "quantities": quantities,
     "study file": study_file,
@@ -384,6 +399,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "messages": messages,
     "hadoop commands": hadoop_commands,
     "what can be killed": killable,
+    "physics constants": physics_constants,
 }
 _PART = re.compile(r"(<!-- generated: (?P<name>[^>]+) -->\n).*?(<!-- end of (?P=name) -->)", re.S)
 

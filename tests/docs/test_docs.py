@@ -28,6 +28,7 @@ from windtunnel import cli as command_line
 from windtunnel.analysis.analyse import analyse
 from windtunnel.cli import app
 from windtunnel.engines.hadoop.client import COMMANDS as HADOOP_COMMANDS
+from windtunnel.published.sources import published_folder
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
 from windtunnel.study.file import catalogue_text, load_study
@@ -41,9 +42,10 @@ DOCUMENTS = [
 ]
 
 HERE = "run here"
-"""In a folder that holds ``my-study.yaml`` (the demo's), ``my-results`` and runs to compare."""
+"""In a folder with ``my-study.yaml`` (the demo's), ``my-results``, ``my-runs``, runs to compare."""
 REAL = "starts or needs daemons: tests/real runs similar commands; here it must parse"
 PLUGIN = "tests/examples/test_plugin.py does so, in folders of its own"
+SPLITS = "takes a minute; tests/analysis/prediction runs some folds of each split"
 LONG = "the make target must exist; continuous integration runs it"
 FRESH = "test_generated_parts_are_fresh runs it without writing"
 
@@ -58,6 +60,14 @@ COMMANDS: dict[str, str] = {
     "windtunnel doctor": HERE,
     "windtunnel demo": REAL,
     "windtunnel catalogue list": HERE,
+    "windtunnel catalogue show cluster cisco-2014/test12": HERE,
+    "windtunnel predict cisco-2014/test9 terasort --set 'workloads.terasort.size=2 TB'": HERE,
+    "windtunnel predict cisco-2014/test12 terasort wordcount --json": HERE,
+    "windtunnel fit published:cisco-2014 published:vmware-2011 --from-scratch --out fit.json": HERE,
+    "windtunnel fit my-runs --out my-fit.json": HERE,
+    "windtunnel predict --for my-runs --fit my-fit.json": HERE,
+    "windtunnel whatif my-runs --set 'hosts.worker.count=6'": HERE,
+    "windtunnel accuracy --chart predicted.svg": SPLITS,
     "windtunnel catalogue workloads": HERE,
     "windtunnel catalogue testbeds": HERE,
     "windtunnel catalogue show study demo > my-study.yaml": HERE,
@@ -191,6 +201,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         plan = Plan(trials=8, seed=place + 2, write_samples=False)
         compared_folder(path / name, plan, later=place * 86400.0)
     dcm_csv(path / "dcm.csv", START, [1000.0] * 200, 10.0)
+    shutil.copytree(published_folder("published:cisco-2014"), path / "my-runs")
     for example in ("runs.csv", "map.yaml"):
         shutil.copy(ROOT / "docs/examples" / example, path)
     programs = path / "programs"
@@ -235,7 +246,7 @@ def test_a_command_does_what_the_document_says(command: str, folder: Path) -> No
     assert written is None or (folder / written[1]).stat().st_size > 0
 
 
-@pytest.mark.parametrize("command", listed(REAL))
+@pytest.mark.parametrize("command", [*listed(REAL), *listed(SPLITS)])
 def test_a_command_for_a_real_cluster_parses(command: str) -> None:
     words = shlex.split(command)[1:]
     group: Any = typer.main.get_command(app)

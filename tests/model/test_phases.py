@@ -95,9 +95,7 @@ def test_a_faster_part_is_never_slower(kind: str, name: str, factor: float) -> N
 @given(kind=st.sampled_from(KINDS), factor=st.floats(1.0, 1000.0))
 def test_more_data_never_takes_less_time(kind: str, factor: float) -> None:
     capacity, work = of(kind, CISCO)
-    larger = replace(
-        work, data_bytes=work.data_bytes * factor, samples=work.samples * factor
-    )
+    larger = replace(work, data_bytes=work.data_bytes * factor, samples=work.samples * factor)
     before, after = elapsed((capacity, work), (capacity, larger))
     assert np.isfinite(after)
     assert after >= before * (1 - 1e-9)

@@ -23,6 +23,9 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog="Example: windtunnel predict cisco-2014/test9 terasort")(predict)
     app.command(epilog="Example: windtunnel fit published:cisco-2014 --out fit.json")(fit)
+    app.command(
+        epilog="Example: windtunnel whatif published:cisco-2014 --set 'hosts.worker.count=10'"
+    )(whatif)
     app.command(epilog="Example: windtunnel accuracy")(accuracy)
 
 
@@ -143,6 +146,33 @@ def fit(
     for line in fit_text(made):
         print(line)
     print(f"wrote {out}", file=sys.stderr)
+
+
+def whatif(
+    results: Annotated[str, typer.Argument(help="Results folder, or published:NAME.")],
+    changes: Annotated[
+        list[str],
+        typer.Option("--set", metavar="PATH=VALUE", help="A change of the cluster; repeatable."),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Fit the model to measured results, change the cluster, and predict the new times."""
+    from windtunnel.analysis.prediction.points import points_of
+    from windtunnel.analysis.prediction.whatif import what_if
+    from windtunnel.cluster import parse_assignment
+    from windtunnel.published import open_results
+    from windtunnel.report.predictions import what_if_text
+
+    opened = open_results(results)
+    found = points_of(opened)
+    _notes([found])
+    made = what_if(opened, found, dict(parse_assignment(change) for change in changes))
+    if as_json:
+        json.dump(made, sys.stdout, indent=1)
+        print()
+        return
+    for line in what_if_text(made):
+        print(line)
 
 
 def accuracy(

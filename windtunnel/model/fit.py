@@ -116,9 +116,9 @@ class Fit:
 
     ``log`` are logarithms of the constants, shape (20,); ``covariance`` theirs. ``error`` is the
     standard deviation of the logarithm of measured by predicted time, with ``freedom`` degrees of
-    freedom. ``misfit`` scales the variance of the correction; it results from leaving points out,
-    one by one. ``names`` (study, treatment, workload, phase), ``kinds``, ``features`` (points, 12)
-    and ``residuals`` are those of the fitted points.
+    freedom. ``misfit`` scales the variance of the correction; it results from predicting each
+    point from the others. ``names`` (study, treatment, workload, phase), ``kinds``, ``features``
+    (points, 12) and ``residuals`` are those of the fitted points.
     """
 
     log: Vector
@@ -322,7 +322,7 @@ def _correction(kinds: Sequence[str], rows: Matrix, gone: Vector, trend: float) 
 
 
 def _misfit(covariance: Matrix, gone: Vector) -> float:
-    """Mean square of the errors of points left out, by their variance; 1 if it fits.
+    """Mean square of the errors of each point predicted from the others, by their variance.
 
     Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, equation 5.12.
     A prior of 1 counts as ERROR_PRIOR_POINTS points; no point counts for more than 3 deviations.

@@ -87,13 +87,13 @@ def kind_of(workload: str, phase: str) -> str | None:
     """The kind of a phase; None if the model has no equations for it.
 
     ``phase`` is empty, or "total", if a table gives only the time of the whole workload; then the
-    name of the workload begins with that of its kind ("terasort-1tb").
+    name of the workload contains that of its kind ("terasort-1tb").
     """
     if phase in PHASE_KINDS:
         return PHASE_KINDS[phase]
     if phase in ("", "total", "run"):
         name = workload.lower()
-        return next((kind for word, kind in PHASE_KINDS.items() if name.startswith(word)), None)
+        return next((kind for word, kind in PHASE_KINDS.items() if word in name), None)
     return None
 
 

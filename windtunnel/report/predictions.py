@@ -43,6 +43,24 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"assumed: {line}"
 
 
+def what_if_text(found: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of ``whatif``: the measured time and the predicted one, with the ratio's interval."""
+    rows = found["predictions"]
+    names = [_name(row) for row in rows]
+    width = max((len(name) for name in names), default=0)
+    for name, row in zip(names, rows, strict=True):
+        low, high = row["ratio_low"] - 1.0, row["ratio_high"] - 1.0
+        line = (
+            f"{name:{width}}  {_seconds(row['measured_s']):>9} -> {_seconds(row['elapsed_s']):>9}  "
+            f"{row['ratio'] - 1.0:+.1%} [{low:+.1%}, {high:+.1%}]  "
+            f"{row['bottleneck']}, then {row['next_bottleneck']}"
+        )
+        yield line if row["inside_fitted_range"] else f"{line}  ({OUTSIDE})"
+    yield "intervals: 90 %; constants fitted to these results, from those of published studies"
+    for line in found["assumed"]:
+        yield f"assumed: {line}"
+
+
 def _name(row: Mapping[str, Any]) -> str:
     return " / ".join(row[key] for key in ("treatment", "workload", "phase") if key in row)
 

@@ -1,1 +1,1 @@
-"""Predicted beside measured: points of results folders, and the accuracy of the model."""
+"""Predicted against measured times: points of results folders, and the accuracy of the model."""

@@ -169,7 +169,7 @@ def _directions(cases: Sequence[_Case]) -> dict[str, Any]:
 
 
 def _right(effects: Sequence[_Effect]) -> dict[str, Any]:
-    """The share of right directions among published effects above 10 %."""
+    """The fraction of right directions among published effects above 10 %."""
     large = [one for one in effects if max(one.measured, 1.0 / one.measured) - 1.0 > EFFECT]
     right = [one for one in large if (one.measured > 1.0) == (one.predicted > 1.0)]
     return {"effects": len(large), "right": len(right) / len(large) if large else None}

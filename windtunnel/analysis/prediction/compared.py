@@ -1,4 +1,4 @@
-"""Predictions of all treatments of a results folder, beside what was measured."""
+"""Predictions of all treatments of a results folder, compared with what was measured."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Pair = tuple[list[Point], list[Point]]  # fitted, predicted
 
 @dataclass(frozen=True)
 class Split:
-    """A way to divide the points; ``target`` is the largest mean absolute error that is asked."""
+    """A way to divide the points; ``target`` is the largest acceptable mean absolute error."""
 
     name: str
     pairs: Callable[[Sequence[Point]], Iterator[Pair]]

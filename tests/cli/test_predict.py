@@ -1,0 +1,156 @@
+"""``predict``, ``fit``, ``accuracy`` and the clusters of published studies on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import cloud
+from windtunnel.cli import run
+from windtunnel.errors import UsageError
+from windtunnel.published.clusters import cluster_names, find_cluster, parameters_for
+
+MAP = """
+name: cloud
+cluster: base.yaml
+workload: workload
+workloads:
+  terasort: {size: 100 GB}
+  wordcount: {size: 100 GB}
+metrics:
+  elapsed: {column: seconds, unit: s}
+factors:
+  instance:
+    column: instance
+    levels:
+"""
+
+
+def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert run([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_prediction_has_all_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    found = output(
+        capsys, "predict", "cisco-2014/test9", "terasort", "--set", "workloads.terasort.size=1 TB"
+    )
+    assert [row["phase"] for row in found["predictions"]] == ["teragen", "terasort", "teravalidate"]
+    for row in found["predictions"]:
+        assert row["workload"] == "terasort"
+        assert 0 < row["low_s"] < row["elapsed_s"] < row["high_s"]
+        assert row["cpu_s"] > 0
+        assert row["bottleneck"] != row["next_bottleneck"]
+        assert row["inside_fitted_range"] is False  # no fitted cluster had five data nodes
+
+
+def test_changes_of_the_cluster_and_of_parameters_count(capsys: pytest.CaptureFixture[str]) -> None:
+    base = output(capsys, "predict", "cisco-2014/test6", "terasort")["predictions"]
+    double = output(
+        capsys, "predict", "cisco-2014/test6", "terasort", "--set", "workloads.terasort.size=2TB"
+    )["predictions"]
+    slow = output(
+        capsys,
+        "predict",
+        "cisco-2014/test6",
+        "terasort",
+        "--set",
+        "hosts.worker.nics.0.rate=1 Gb/s",
+    )["predictions"]
+    assert double[0]["elapsed_s"] == pytest.approx(2 * base[0]["elapsed_s"], rel=0.1)
+    assert slow[0]["elapsed_s"] > 4 * base[0]["elapsed_s"]
+    assert slow[0]["bottleneck"] == "network"
+
+
+def test_the_text_names_interval_bottleneck_and_assumptions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["predict", "cern-2016-vm-ssd", "pi"]) == 0
+    text = capsys.readouterr().out
+    assert "cpu, then" in text
+    assert "intervals: 90 %" in text
+    assert "assumed: rate of the NICs unknown: 10 Gb/s" in text
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> Path:
+    """A spreadsheet of 69 configurations, imported with a cluster and levels that set paths."""
+    (tmp_path / "base.yaml").write_text(json.dumps(cloud.BASE.plain()))
+    levels = "".join(
+        f"      {json.dumps(one.name)}: {{hosts.worker.count: {one.hosts}, "
+        f"hosts.worker.cpu.cores_per_socket: {one.cores}, "
+        f"hosts.worker.memory: {one.memory_gib} GiB}}\n"
+        for one in cloud.configurations()
+    )
+    (tmp_path / "map.yaml").write_text(MAP + levels)
+    rows = [f"{p.treatment},{p.workload},{p.elapsed_s:.1f}" for p in cloud.points()]
+    (tmp_path / "runs.csv").write_text("\n".join(["instance,workload,seconds", *rows]) + "\n")
+    folder = tmp_path / "cloud"
+    files = [str(tmp_path / name) for name in ("runs.csv", "map.yaml")]
+    assert run(["import", files[0], "--map", files[1], "--results", str(folder)]) == 0
+    return folder
+
+
+def test_eight_of_an_imported_spreadsheet_predict_the_others(
+    imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only, fitted = tmp_path / "eight.txt", tmp_path / "fit.json"
+    only.write_text("\n".join(cloud.eight(2)) + "\n")
+    assert run(["fit", str(imported), "--only", str(only), "--out", str(fitted)]) == 0
+    assert "16 times fitted" in capsys.readouterr().out
+    found = output(capsys, "predict", "--for", str(imported), "--fit", str(fitted))
+    assert len(found["predictions"]) == 138
+    assert {row["phase"] for row in found["predictions"]} == {"total"}
+    assert found["errors"]["fitted"]["points"] == 16
+    assert found["errors"]["not_fitted"]["points"] == 122
+    assert found["errors"]["not_fitted"]["mean_absolute_error"] < 0.15
+    row = found["predictions"][0]
+    assert {"treatment", "measured_s", "fitted", "elapsed_s", "low_s", "high_s"} <= set(row)
+
+
+def test_a_sample_of_treatments(
+    imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "fit.json"
+    found = output(capsys, "fit", str(imported), "--sample", "5", "--seed", "2", "--out", str(made))
+    assert len({point["treatment"] for point in found["points"]}) == 5
+    assert set(found["constants"]["disk_read"]) == {"value", "unit", "low", "high", "determined"}
+
+
+def test_all_clusters_of_the_published_studies_can_be_named() -> None:
+    assert list(cluster_names("cisco-2014")) == [f"test{n}" for n in range(1, 13)]
+    assert "4vm-on" in cluster_names("vmware-2011")
+    test12 = find_cluster("cisco-2014/test12")
+    assert test12.cluster.hosts["worker"].disks[0].count == 12  # type: ignore[index]
+    assert parameters_for(test12, "terasort")["reduces"] == 96
+    assert find_cluster("cern-2016-vm_ssd").cluster.hosts["worker"].count == 4
+    assert find_cluster("vmware-2011/native-off").workloads["pi"]["maps"] == 84
+    assert find_cluster("mellanox-2014-hdfs").cluster.storage.kind == "hdfs"
+    with pytest.raises(UsageError, match="no cluster 'test13'"):
+        find_cluster("cisco-2014/test13")
+
+
+def test_catalogue_shows_a_cluster_of_a_study(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["catalogue", "show", "cluster", "vmware-2011/4vm-on"]) == 0
+    text = capsys.readouterr().out
+    assert "vcpus" not in text
+    assert "name: vmware-2011/4vm-on" in text
+    assert "# predictions assume: containers per host unknown" in text
+
+
+def test_what_if_scales_the_measured_times(capsys: pytest.CaptureFixture[str]) -> None:
+    same = output(capsys, "whatif", "published:cisco-2014", "--set", "hosts.worker.model=another")[
+        "predictions"
+    ]
+    assert all(row["ratio"] == pytest.approx(1.0) for row in same)
+    assert all(row["ratio_high"] == pytest.approx(1.0) for row in same)
+    slow = output(
+        capsys, "whatif", "published:cisco-2014", "--set", "hosts.worker.nics.0.rate=1 Gb/s"
+    )["predictions"]
+    row = next(r for r in slow if (r["treatment"], r["phase"]) == ("test6", "teragen"))
+    # measured by test 8: 3,010 s
+    assert row["low_s"] < 3010 < row["high_s"]
+    assert row["bottleneck"] == "network"
