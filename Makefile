@@ -1,6 +1,7 @@
 # make setup   the virtual environment in .venv, Windtunnel in it, Hadoop in the cache
 # make demo    a real TeraSort study on this machine, with its report
 # make test    format, lint, types, all tests (those with real daemons too)
+# make fit     the constants of the physics model from the published studies
 # make bench   time to ready, overheads, report speed
 #
 # Needs Python 3.11 or newer with venv, and make. Nothing else: no Java, no Hadoop.
@@ -16,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE_ALL := $(BIN)/python -m compileall -q -j 0 $(VENV)/lib windtunnel >/dev/null || true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit bench lock clean
+.PHONY: help setup demo test lint unit fit bench lock clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -43,6 +44,12 @@ lint: $(STAMPS)/dev
 # the tests without real daemons: seconds instead of minutes
 unit: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n logical --dist loadfile --ignore=tests/real
+
+fit: $(STAMPS)/package
+	$(BIN)/windtunnel fit published:cisco-2014 published:vmware-2011 --from-scratch \
+	  --out windtunnel/catalogue/physics/fit.json
+	$(BIN)/python tools/blind_predictions.py
+	$(BIN)/python tools/generate_docs.py
 
 bench: setup $(STAMPS)/dev
 	$(BIN)/python -m bench

@@ -34,7 +34,9 @@ def main() -> None:
             for workload in workloads:
                 own = parameters_for(described, workload)
                 for size in SIZES if workload == "terasort" else (None,):
-                    given = {**own, "size": size} if size else own
+                    given = {**own, "size": size} if size else dict(own)
+                    if size:
+                        given.pop("rows", None)
                     made = predict_workloads(
                         described.name, described.cluster, {workload: given}, shipped_fit()
                     )

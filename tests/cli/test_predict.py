@@ -65,6 +65,14 @@ def test_changes_of_the_cluster_and_of_parameters_count(capsys: pytest.CaptureFi
     assert slow[0]["bottleneck"] == "network"
 
 
+def test_rows_and_size_replace_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    times = [
+        output(capsys, "predict", "cisco-2014/test6", "terasort", "--set", change)["predictions"][0]
+        for change in ("workloads.terasort.rows=20000000000", "workloads.terasort.size=2 TB")
+    ]
+    assert times[0] == times[1]
+
+
 def test_the_text_names_interval_bottleneck_and_assumptions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

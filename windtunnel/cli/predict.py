@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from windtunnel.model.fit import Fit
 
 WORKLOAD_PATH = "workloads."
+_INSTEAD = {"size": "rows", "rows": "size"}  # one replaces the other
 
 
 def register(app: typer.Typer) -> None:
@@ -230,9 +231,45 @@ def _for_cluster(source: str, workloads: list[str], changes: list[str], fit: Fit
                     f"--set {path}: the workload '{name}' is not predicted",
                     remedy=f"the workloads are: {', '.join(workloads)}.",
                 )
-            given[name][parameter] = value
+            given[name][parameter] = _parameter(name, parameter, value)
+            given[name].pop(_INSTEAD.get(parameter, ""), None)
     cluster = apply_overrides(described.cluster, own)
     return predict_workloads(described.name, cluster, given, fit)
+
+
+def _parameter(workload: str, name: str, value: Any) -> Any:
+    """A parameter of the command line, checked by the type that the workload gives it.
+
+    Raises
+    ------
+    DescriptionError
+        If the workload has no such parameter, or the value is not valid.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    from windtunnel.cluster.schema_paths import suggest
+    from windtunnel.errors import DescriptionError
+    from windtunnel.workloads import find_workload
+
+    key = f"{WORKLOAD_PATH}{workload}.{name}"
+    known = find_workload(workload).parameters_type.model_fields
+    if name not in known:
+        raise DescriptionError(
+            f"the workload '{workload}' has no parameter '{name}'",
+            key=key,
+            remedy=f"{suggest(name, list(known), 'parameter')}.",
+        )
+    field = known[name]
+    kind: Any = (
+        Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    )
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        said = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise DescriptionError(
+            said, key=key, remedy="write PATH=VALUE: workloads.terasort.size=1TB"
+        ) from None
 
 
 def _for_results(source: str, fit: Fit) -> dict[str, Any]:

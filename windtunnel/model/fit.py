@@ -34,8 +34,8 @@ PENALTY = 1.0  # units of log likelihood that a larger correction must gain
 # Prior of the model's error: its size, and the number of points that it is worth.
 ERROR_PRIOR = 0.08
 ERROR_PRIOR_POINTS = 6.0
-# A new cluster differs from the fitted ones: part of the original spread that its constants get.
-NEW_CLUSTER = 0.7
+# A new cluster differs from the fitted ones: its constants spread more than those of the studies.
+NEW_CLUSTER = 1.5
 STEP = 1e-5
 FEATURES = (
     "hosts",

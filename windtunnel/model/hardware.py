@@ -276,11 +276,12 @@ def _slots(cluster: Cluster, threads: float, memory: float, notes: _Notes) -> fl
 
 
 def number(value: object) -> float | None:
-    """A setting or parameter as a number; None if it is missing or not a number."""
+    """A setting or parameter as a number; None if it is missing or no positive number."""
     try:
-        return float(str(value)) if value is not None else None
+        found = float(str(value)) if value is not None else 0.0
     except ValueError:
         return None
+    return found if 0.0 < found < math.inf else None
 
 
 def _disks(

@@ -7,6 +7,7 @@ One :class:`Job` is one phase of a workload on one cluster. Its kind selects the
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -87,13 +88,13 @@ def kind_of(workload: str, phase: str) -> str | None:
     """The kind of a phase; None if the model has no equations for it.
 
     ``phase`` is empty, or "total", if a table gives only the time of the whole workload; then the
-    name of the workload contains that of its kind ("terasort-1tb").
+    name of the workload has that of its kind as a word ("terasort-1tb").
     """
     if phase in PHASE_KINDS:
         return PHASE_KINDS[phase]
     if phase in ("", "total", "run"):
-        name = workload.lower()
-        return next((kind for word, kind in PHASE_KINDS.items() if word in name), None)
+        words = re.split(r"[^a-z]+", workload.lower())
+        return next((kind for name, kind in PHASE_KINDS.items() if name in words), None)
     return None
 
 

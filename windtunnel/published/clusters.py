@@ -94,5 +94,5 @@ def _workloads(
 
 def parameters_for(described: Described, workload: str) -> dict[str, Any]:
     """The parameters of the study's first workload of that kind (``terasort-1tb``); else none."""
-    names = (name for name in described.workloads if name.split("-")[0] == workload)
+    names = (name for name in described.workloads if workload in name.split("-")[0])
     return dict(described.workloads.get(next(names, ""), {}))

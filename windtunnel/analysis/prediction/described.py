@@ -40,9 +40,6 @@ def predict_workloads(
     assumed = list(capacity.assumed)
     for workload, given in workloads.items():
         parameters = dict(given)
-        # a size from the command line replaces the rows of the published study
-        if "size" in parameters and "rows" in parameters:
-            del parameters["rows"]
         for phase in _phases(workload, parameters):
             kind = kind_of(workload, phase)
             assert kind is not None

@@ -9,6 +9,7 @@ from statistics import fmean
 
 from windtunnel.analysis.observations import ELAPSED, TOTAL, counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
+from windtunnel.cluster import QuantityError
 from windtunnel.errors import ResultsError
 from windtunnel.model.fit import Point
 from windtunnel.model.hardware import hardware
@@ -75,7 +76,11 @@ def points_of(results: Results) -> Found:
             continue
         capacity = hardware(cluster)
         assumed.update(dict.fromkeys(capacity.assumed))
-        work = job(kind, trial.parameters, cluster, capacity)
+        try:
+            work = job(kind, trial.parameters, cluster, capacity)
+        except QuantityError as error:
+            skipped[f"{workload}: {error}"] = None
+            continue
         if work.data_bytes <= 0 and work.samples <= 0:
             skipped[f"{workload}: the size of the data is unknown"] = None
             continue
