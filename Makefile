@@ -48,7 +48,6 @@ unit: $(STAMPS)/dev
 fit: $(STAMPS)/package
 	$(BIN)/windtunnel fit published:cisco-2014 published:vmware-2011 --from-scratch \
 	  --out windtunnel/catalogue/physics/fit.json
-	$(BIN)/python tools/blind_predictions.py
 	$(BIN)/python tools/generate_docs.py
 
 bench: setup $(STAMPS)/dev

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from pathlib import Path
 
 from windtunnel.analysis.prediction.described import predict_workloads
@@ -26,7 +27,7 @@ WORKLOADS = {
 
 
 def main() -> None:
-    """Write ``predictions.json`` and its SHA-256."""
+    """Write a file with the date of today, and its SHA-256."""
     found = []
     for study, workloads in WORKLOADS.items():
         for name in cluster_names(study):
@@ -43,9 +44,10 @@ def main() -> None:
                     found.append({"parameters": given, **made})
     text = json.dumps(found, indent=1, sort_keys=True) + "\n"
     FOLDER.mkdir(exist_ok=True)
-    (FOLDER / "predictions.json").write_text(text)
+    name = f"{time.strftime('%Y-%m-%d')}.json"
+    (FOLDER / name).write_text(text)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    (FOLDER / "predictions.sha256").write_text(f"{digest}  predictions.json\n")
+    (FOLDER / name).with_suffix(".sha256").write_text(f"{digest}  {name}\n")
 
 
 if __name__ == "__main__":

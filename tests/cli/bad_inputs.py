@@ -318,7 +318,7 @@ CASES = [
     ),
     Bad(
         "size without a unit that exists",
-        "predict cisco-2014 terasort --set 'workloads.terasort.size=1 XB'",
+        "predict cisco-2014 terasort --set workloads.terasort.size=1XB",
         3,
         ("workloads.terasort.size", "is not a size"),
     ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,3 +115,12 @@ def test_a_study_that_the_model_does_not_know_says_why() -> None:
     found = points_of(open_results("published:cern-2016"))
     assert found.points == []
     assert found.skipped == ["scan / total: the model has no equations for it"]
+
+
+def test_stored_blind_predictions_are_unchanged() -> None:
+    files = sorted((Path(__file__).resolve().parents[3] / "docs" / "blind").glob("*.json"))
+    assert files
+    for file in files:
+        digest, name = file.with_suffix(".sha256").read_text().split()
+        assert name == file.name
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == digest
