@@ -334,6 +334,7 @@ CASES = [
         3,
         ("workloads.terasort.maps", "greater than 0"),
     ),
+    Bad("size within no time", "size sizing --within soon", 2, ("'soon' is not",)),
     Bad(
         "prediction for results with a change",
         "predict --for published:cisco-2014 --set hosts.worker.count=2",

@@ -162,3 +162,25 @@ def test_what_if_scales_the_measured_times(capsys: pytest.CaptureFixture[str]) -
     # measured by test 8: 3,010 s
     assert row["low_s"] < 3010 < row["high_s"]
     assert row["bottleneck"] == "network"
+
+
+def test_size_finds_the_cheapest_cluster_for_a_goal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chart = tmp_path / "front.svg"
+    goal = ("size", "sizing", "--within", "30 min")
+    found = output(capsys, *goal, "--chart", str(chart))["candidates"]
+    assert len(found) == 20
+    assert "<svg" in chart.read_text()
+    meeting = [row for row in found if row["meets"]]
+    assert found[: len(meeting)] == meeting
+    assert [row["price"] for row in meeting] == sorted(row["price"] for row in meeting)
+    assert all(row["probability"] >= 0.9 for row in meeting)
+    for row in found:
+        better = [r for r in found if r["price"] < row["price"]]
+        assert row["dominated"] or all(r["elapsed_s"] > row["elapsed_s"] for r in better)
+    poor = output(capsys, *goal, "--budget", "1000 USD", "--power", "1 W")["candidates"]
+    assert not any(row["meets"] for row in poor)
+    assert {"price", "power unknown"} <= set(poor[0]["misses"])
+    assert run([*goal, "--budget", "1000 USD"]) == 0
+    assert "none of 20 candidates meets the goal" in capsys.readouterr().out

@@ -67,6 +67,8 @@ COMMANDS: dict[str, str] = {
     "windtunnel fit my-runs --out my-fit.json": HERE,
     "windtunnel predict --for my-runs --fit my-fit.json": HERE,
     "windtunnel whatif my-runs --set 'hosts.worker.count=6'": HERE,
+    "windtunnel catalogue show study sizing": HERE,
+    "windtunnel size sizing --within '30 min' --budget '250000 USD' --chart front.svg": HERE,
     "windtunnel accuracy --chart predicted.svg": SPLITS,
     "windtunnel catalogue workloads": HERE,
     "windtunnel catalogue testbeds": HERE,
@@ -242,7 +244,7 @@ def test_a_command_does_what_the_document_says(command: str, folder: Path) -> No
         check=False,
     )
     assert done.returncode in MAY_END_WITH.get(command, {0}), done.stdout + done.stderr
-    written = re.search(r"(?:>|--html|--csv|--parquet) (\S+)$", command)
+    written = re.search(r"(?:>|--html|--csv|--parquet|--chart) (\S+)$", command)
     assert written is None or (folder / written[1]).stat().st_size > 0
 
 

@@ -26,6 +26,7 @@ from windtunnel.cli import (
     power,
     predict,
     published,
+    size,
     studies,
     validate,
 )
@@ -61,6 +62,7 @@ for module in (
     compare,
     power,
     predict,
+    size,
     published,
     interactive,
     about,

@@ -79,14 +79,14 @@ def predict(
                 "--for takes clusters and parameters from the results",
                 remedy="remove the cluster, the workloads and --set.",
             )
-        found = _for_results(results, _fit_of(fit_file))
+        found = _for_results(results, fit_of(fit_file))
     elif cluster is None or not workloads:
         raise UsageError(
             "a cluster and at least one workload are required",
             remedy="for example: windtunnel predict cisco-2014/test9 terasort",
         )
     else:
-        found = _for_cluster(cluster, workloads, changes or [], _fit_of(fit_file))
+        found = _for_cluster(cluster, workloads, changes or [], fit_of(fit_file))
     if as_json:
         json.dump(found, sys.stdout, indent=1)
         print()
@@ -208,7 +208,8 @@ def accuracy(
         print(line)
 
 
-def _fit_of(path: Path | None) -> Fit:
+def fit_of(path: Path | None) -> Fit:
+    """The fit of a file; without one, the fit of the published studies."""
     from windtunnel.model.store import read_fit, shipped_fit
 
     return shipped_fit() if path is None else read_fit(path)

@@ -15,7 +15,7 @@ from windtunnel.report.theme import MUTED, TREATMENTS
 
 WIDTH = 560
 TICKS = [50, 100, 300, 1000, 3000, 10000]
-_ALONE = 'xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"'
+ALONE = 'xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"'
 
 
 def accuracy_text(found: Mapping[str, Any]) -> Iterator[str]:
@@ -91,5 +91,5 @@ def write_chart(found: Mapping[str, Any], path: Path) -> None:
         height=WIDTH,
         title="Predicted against published",
     )
-    text = svg(drawing).replace("<svg ", f"<svg {_ALONE} ", 1)
+    text = svg(drawing).replace("<svg ", f"<svg {ALONE} ", 1)
     write_bytes(path, text.encode())

@@ -1,0 +1,112 @@
+"""Choosing a cluster: candidates with predicted time, price and power, against a goal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.stats import t as student
+
+from windtunnel.analysis.cost.price import cluster_price
+from windtunnel.analysis.prediction.described import predict_workloads
+from windtunnel.cluster import Cluster, Money
+from windtunnel.model.fit import Fit
+from windtunnel.model.predict import LEVEL
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One cluster that is considered, and the workloads with their parameters."""
+
+    name: str
+    cluster: Cluster
+    workloads: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a cluster must reach: seconds with a probability; price and watts at most (or None)."""
+
+    within_s: float
+    probability: float
+    budget: Money | None = None
+    power_w: float | None = None
+
+
+def sized(candidates: Sequence[Candidate], goal: Goal, fit: Fit) -> dict[str, Any]:
+    """All candidates as plain data for JSON, those that meet the goal first, the cheapest first.
+
+    ``dominated`` states that another candidate is at most as expensive and at most as slow, and
+    better in one of both.
+    """
+    rows = [_row(one, goal, fit) for one in candidates]
+    for row in rows:
+        row["dominated"] = any(_dominates(other, row) for other in rows)
+    rows.sort(key=lambda row: (not row["meets"], row["price"] or math.inf, row["elapsed_s"]))
+    return {
+        "fit": fit.origin,
+        "goal": {
+            "within_s": goal.within_s,
+            "probability": goal.probability,
+            "budget": None if goal.budget is None else str(goal.budget),
+            "power_w": goal.power_w,
+        },
+        "candidates": rows,
+    }
+
+
+def _row(one: Candidate, goal: Goal, fit: Fit) -> dict[str, Any]:
+    found = predict_workloads(one.name, one.cluster, one.workloads, fit)
+    phases = found["predictions"]
+    total, low, high = (sum(row[key] for row in phases) for key in ("elapsed_s", "low_s", "high_s"))
+    # the errors of the phases count as one: they come from the same constants
+    reach = float(student.ppf(0.5 + LEVEL / 2.0, fit.freedom))
+    deviation = math.log(high / low) / 2.0 / reach
+    chance = float(student.cdf(math.log(goal.within_s / total) / deviation, fit.freedom))
+    price = cluster_price(one.name, one.cluster).amount
+    watts = _peak_w(one.cluster)
+    longest = max(phases, key=lambda row: float(row["elapsed_s"]))
+    misses = []
+    if chance < goal.probability:
+        misses.append(f"time: {longest['phase']} is bound by {longest['bottleneck']}")
+    if goal.budget is not None:
+        if price is None or price.currency != goal.budget.currency:
+            misses.append(f"price in {goal.budget.currency} unknown")
+        elif price.amount > goal.budget.amount:
+            misses.append("price")
+    if goal.power_w is not None and (watts is None or watts > goal.power_w):
+        misses.append("power unknown" if watts is None else "power")
+    return {
+        "name": one.name,
+        "elapsed_s": total,
+        "low_s": low,
+        "high_s": high,
+        "probability": chance,
+        "price": None if price is None else price.amount,
+        "currency": None if price is None else price.currency,
+        "power_w": watts,
+        "bottleneck": longest["bottleneck"],
+        "next_bottleneck": longest["next_bottleneck"],
+        "inside_fitted_range": all(row["inside_fitted_range"] for row in phases),
+        "meets": not misses,
+        "misses": misses,
+    }
+
+
+def _peak_w(cluster: Cluster) -> float | None:
+    """Peak power of all hosts in watts; None unless each class has it."""
+    total = 0.0
+    for host in cluster.hosts.values():
+        if host.power is None or host.power.peak is None:
+            return None
+        total += host.count * float(host.power.peak)
+    return total
+
+
+def _dominates(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if one is other or one["price"] is None or other["price"] is None:
+        return False
+    pairs = [(one[key], other[key]) for key in ("price", "elapsed_s")]
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
