@@ -305,15 +305,16 @@ def _sort(c: Columns, t: Theta) -> list[Stage]:
     return [maps, reduces]
 
 
-def _reading(c: Columns, cycles: Vector, read: Vector) -> Stage:
+def _reading(c: Columns, cycles: Vector, missed: Vector, holders: Vector) -> Stage:
+    """Tasks read all data, of which the disks of the holders read what memory missed."""
     remote = np.where(c.external > 0, 1.0, 0.0)
     return _stage(
         c,
         cycles=cycles,
         tasks=c.tasks,
         at_once=c.at_once,
-        read=read,
-        streams=np.minimum(c.at_once * c.hosts, c.tasks) / c.stores,
+        read=missed / holders,
+        streams=np.minimum(c.at_once * c.hosts, c.tasks) / holders,
         sent=remote * c.data_bytes / c.hosts,
         stored=remote * c.data_bytes / c.stores,
         crossing=remote * c.data_bytes,
@@ -323,12 +324,12 @@ def _reading(c: Columns, cycles: Vector, read: Vector) -> Stage:
 def _validate(c: Columns, t: Theta) -> list[Stage]:
     keepers = _keepers(c)
     missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, keepers))
-    return [_reading(c, t.cycles_validate * c.data_bytes / 1e9, missed / keepers)]
+    return [_reading(c, t.cycles_validate * c.data_bytes / 1e9, missed, keepers)]
 
 
 def _count(c: Columns, t: Theta) -> list[Stage]:
     missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, c.stores))
-    return [_reading(c, t.cycles_count * c.data_bytes / 1e9, missed / c.stores)]
+    return [_reading(c, t.cycles_count * c.data_bytes / 1e9, missed, c.stores)]
 
 
 def _pi(c: Columns, t: Theta) -> list[Stage]:
@@ -344,7 +345,7 @@ def _write(c: Columns, t: Theta) -> list[Stage]:
 
 def _read(c: Columns, t: Theta) -> list[Stage]:
     missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, c.stores))
-    return [_reading(c, t.cycles_validate * c.data_bytes / 1e9, missed / c.stores)]
+    return [_reading(c, t.cycles_validate * c.data_bytes / 1e9, missed, c.stores)]
 
 
 def _put(c: Columns, t: Theta) -> list[Stage]:
