@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windtunnel.cluster import ROLES, Cluster, Disk, HostClass, Nic, parse_bytes
 
@@ -21,6 +21,9 @@ DEFAULT_MEMORY_BYTES = 16 * 2.0**30
 DEFAULT_NIC_BYTES_S = 1.25e9
 DEFAULT_CONTAINER_BYTES = 2.0**30  # mapreduce.map.memory.mb
 NODE_MEMORY_SHARE = 0.8  # of the memory for containers, if no setting states it
+LOOPBACK_BYTES_S = 1e10
+CACHE_SHARE = 0.5
+SHARED = ("cores of", "memory of", "rate of")  # defaults that the facts of one machine replace
 SSD_RATE = 450e6  # bytes/s of one SATA solid-state disk; measured ones reach 400 to 520 MB/s
 NVME_RATE = 1.5e9  # bytes/s of one drive on PCIe 3.0 with four lanes, half of its largest rate
 OLD_HADOOP = ("0.20", "0.21", "1.")
@@ -154,6 +157,31 @@ def hardware(cluster: Cluster) -> Hardware:
         old=float(old),
         ceph=float(cluster.storage.kind == "cephfs"),
         assumed=tuple(notes.lines),
+    )
+
+
+def on_one_machine(
+    capacity: Hardware, cores: float, threads: float, memory_bytes: float
+) -> Hardware:
+    """The capacities of hosts that are processes of one machine, which they share equally.
+
+    Half of the memory is for the page cache; the network is the loopback interface.
+    """
+    memory = memory_bytes * CACHE_SHARE / capacity.hosts
+    return replace(
+        capacity,
+        cores=cores / capacity.hosts,
+        threads_per_core=threads / cores,
+        sockets=1.0 / capacity.hosts,
+        memory_bytes=memory,
+        store_memory_bytes=memory,
+        nic_bytes_s=LOOPBACK_BYTES_S,
+        client_nic_bytes_s=LOOPBACK_BYTES_S,
+        store_nic_bytes_s=LOOPBACK_BYTES_S,
+        assumed=(
+            "all hosts share the cores and the memory of one machine",
+            *(line for line in capacity.assumed if not line.startswith(SHARED)),
+        ),
     )
 
 

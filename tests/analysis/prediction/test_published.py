@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from itertools import islice
 from pathlib import Path
 
@@ -12,14 +13,17 @@ import pytest
 from windtunnel.analysis.prediction.accuracy import assess
 from windtunnel.analysis.prediction.baselines import ernest, row_mean
 from windtunnel.analysis.prediction.compared import predict_results
-from windtunnel.analysis.prediction.points import chosen, points_of
+from windtunnel.analysis.prediction.points import capacity_of, chosen, points_of
 from windtunnel.analysis.prediction.sampling import sampled
 from windtunnel.analysis.prediction.splits import SPLITS, STUDIES, Split, fingerprint
+from windtunnel.cluster import load_cluster
 from windtunnel.errors import ResultsError
 from windtunnel.model.fit import Point, fit
+from windtunnel.model.hardware import hardware
 from windtunnel.model.predict import predict
 from windtunnel.model.store import shipped_fit
 from windtunnel.published import open_results
+from windtunnel.results.folder import Results
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +119,26 @@ def test_a_study_that_the_model_does_not_know_says_why() -> None:
     found = points_of(open_results("published:cern-2016"))
     assert found.points == []
     assert found.skipped == ["scan / total: the model has no equations for it"]
+
+
+def test_processes_of_one_machine_share_it(tmp_path: Path) -> None:
+    published = open_results("published:cisco-2014")
+    trial = published.trials[0].model_copy(update={"kind": "measured", "provenance": "facts"})
+    results = Results(tmp_path, published.study, [trial])
+    (tmp_path / "provenance").mkdir()
+    facts = {"cpu_cores": 2, "cpu_threads": 4, "memory_bytes": 6e9}
+    (tmp_path / "provenance" / "facts.json").write_text(json.dumps({"machine": facts}))
+    shared = capacity_of(results, trial, load_cluster("local-3"))
+    assert shared.hosts * shared.cores == pytest.approx(2)
+    assert shared.threads_per_core == 2
+    assert shared.hosts * shared.memory_bytes == pytest.approx(3e9)
+    assert shared.assumed[0].startswith("all hosts share")
+    assert not any("cores of a processor" in line for line in shared.assumed)
+    # a described processor counts, and so does a machine without facts
+    cisco = load_cluster("cisco-2014")
+    assert capacity_of(results, trial, cisco) == hardware(cisco)
+    (tmp_path / "provenance" / "facts.json").write_text("{}")
+    assert capacity_of(results, trial, load_cluster("local-3")).cores == 16 / 2
 
 
 def test_stored_blind_predictions_are_unchanged() -> None:

@@ -9,10 +9,10 @@ from statistics import fmean
 
 from windtunnel.analysis.observations import ELAPSED, TOTAL, counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
-from windtunnel.cluster import QuantityError
+from windtunnel.cluster import Cluster, QuantityError
 from windtunnel.errors import ResultsError
 from windtunnel.model.fit import Point
-from windtunnel.model.hardware import hardware
+from windtunnel.model.hardware import Hardware, hardware, on_one_machine
 from windtunnel.model.jobs import job, kind_of
 from windtunnel.results.folder import Results
 from windtunnel.results.record import Metric, Trial
@@ -74,7 +74,7 @@ def points_of(results: Results) -> Found:
         if cluster is None:
             skipped[f"{treatment}: the study has no valid cluster description"] = None
             continue
-        capacity = hardware(cluster)
+        capacity = capacity_of(results, trial, cluster)
         assumed.update(dict.fromkeys(capacity.assumed))
         try:
             work = job(kind, trial.parameters, cluster, capacity)
@@ -99,6 +99,24 @@ def points_of(results: Results) -> Found:
             )
         )
     return Found(points, list(skipped), sorted(assumed))
+
+
+def capacity_of(results: Results, trial: Trial, cluster: Cluster) -> Hardware:
+    """The capacities on which a trial ran.
+
+    Hosts without a described processor that were measured are processes of one machine; its facts
+    are in the provenance of the trial.
+    """
+    capacity = hardware(cluster)
+    described = any(host.cpu is not None for host in cluster.hosts.values())
+    machine = results.provenance(trial).get("machine") if trial.kind == "measured" else None
+    if described or not isinstance(machine, dict):
+        return capacity
+    threads, memory = machine.get("cpu_threads"), machine.get("memory_bytes")
+    if not threads or not memory:
+        return capacity
+    cores = float(machine.get("cpu_cores") or threads)
+    return on_one_machine(capacity, cores, float(threads), float(memory))
 
 
 def _numbers(trial: Trial) -> Iterable[tuple[str, _Number]]:

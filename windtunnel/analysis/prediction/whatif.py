@@ -11,12 +11,11 @@ import numpy as np
 from scipy.stats import t as student
 
 from windtunnel.analysis.prediction.described import as_data
-from windtunnel.analysis.prediction.points import Found
+from windtunnel.analysis.prediction.points import Found, capacity_of
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import apply_overrides
 from windtunnel.errors import ResultsError
 from windtunnel.model.fit import CORRECTION_NOISE, Batch, Fit, Matrix, Point, Prior, features, fit
-from windtunnel.model.hardware import hardware
 from windtunnel.model.jobs import job
 from windtunnel.model.predict import LEVEL, predict
 from windtunnel.model.store import shipped_fit
@@ -85,7 +84,7 @@ def _changed(results: Results, found: Found, changes: Mapping[str, Any]) -> list
         cluster = clusters.of(trial.treatment)
         assert cluster is not None  # it has a point
         changed = apply_overrides(cluster, changes)
-        capacity = hardware(changed)
+        capacity = capacity_of(results, trial, changed)
         work = job(point.kind, trial.parameters, changed, capacity)
         points.append(replace(point, hardware=capacity, job=work))
     return points
