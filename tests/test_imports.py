@@ -40,8 +40,8 @@ ANALYSIS_LAYERS = (
     {"formatting", "observations", "parquet_files", "recorded", "statistics", "treatment_cluster"},
     {"effects"},
     {"bottleneck"},
-    {"cost", "prediction", "scaling", "subjects"},
-    {"compare", "rules"},
+    {"cost", "scaling", "subjects"},
+    {"compare", "prediction", "rules"},
 )
 
 

@@ -32,16 +32,13 @@ def register(app: typer.Typer) -> None:
 def list_entries() -> None:
     """List all entries of the catalogue."""
     from windtunnel.published import published_names
-    from windtunnel.published.clusters import cluster_names
     from windtunnel.study.file import catalogue_names
     from windtunnel.workloads import WORKLOADS
 
     for kind, folder in KINDS.items():
         print(f"{kind}: {', '.join(catalogue_names(folder))}")
     print(f"published: {', '.join(published_names())}")
-    print("cluster of a published study:")
-    for study in published_names():
-        print(f"  {', '.join(f'{study}/{name}' for name in cluster_names(study))}")
+    print("cluster of a published study: STUDY/TREATMENT, such as cisco-2014/test6")
     print("workload:")
     for name, workload in WORKLOADS.items():
         print(f"  {name}: {workload.summary}")
@@ -53,14 +50,14 @@ def show(
     name: Annotated[str, typer.Argument(help="Name of the entry, from 'catalogue list'.")],
 ) -> None:
     """Print the YAML file of a catalogue entry."""
-    from windtunnel.published.clusters import is_published
+    from windtunnel.published.names import cluster_parts
     from windtunnel.study.file import catalogue_text
 
     if kind not in KINDS:
         raise UsageError(
             f"the catalogue has no kind '{kind}'", remedy=f"use one of: {', '.join(KINDS)}."
         )
-    if kind == "cluster" and is_published(name):
+    if kind == "cluster" and cluster_parts(name)[0]:
         print(_published_cluster(name), end="")
         return
     print(catalogue_text(KINDS[kind], name), end="")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from windtunnel.cluster import Cluster, apply_overrides, catalogue_clusters, load_cluster
+from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.cluster.schema_paths import suggest
 from windtunnel.errors import UsageError
-from windtunnel.published.names import published_names
+from windtunnel.published.names import cluster_parts
 from windtunnel.published.sources import build_published
 from windtunnel.results.record import Treatment
 
@@ -47,7 +46,7 @@ def find_cluster(source: str) -> Described:
     DescriptionError
         See :func:`windtunnel.cluster.load_cluster`.
     """
-    study, name = _parts(source)
+    study, name = cluster_parts(source)
     if not study:
         return Described(source, load_cluster(source))
     record = build_published(study).study
@@ -62,22 +61,6 @@ def find_cluster(source: str) -> Described:
     cluster = apply_overrides(Cluster.model_validate(record.cluster), found.cluster_overrides)
     named = cluster.model_copy(update={"name": source})
     return Described(source, named, _workloads(record.workloads, found))
-
-
-def is_published(source: str) -> bool:
-    """Whether a name is that of a treatment of a published study."""
-    return bool(_parts(source)[0])
-
-
-def _parts(source: str) -> tuple[str, str]:
-    """Study and treatment of ``STUDY/TREATMENT`` or ``STUDY-TREATMENT``; empty for other names."""
-    if source in catalogue_clusters() or Path(source).is_file():
-        return "", ""
-    for study in published_names():
-        name = source.removeprefix(study)
-        if name != source and name[:1] in ("/", "-"):
-            return study, name[1:]
-    return "", ""
 
 
 def _workloads(
