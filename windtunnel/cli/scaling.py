@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
-import json
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from windtunnel.cli.options import overrides_of
+from windtunnel.cli.options import overrides_of, print_found
 
 if TYPE_CHECKING:
     from windtunnel.results.record import ScaleRecord
@@ -51,12 +49,8 @@ def print_proposal(
         If ``within`` is no time.
     """
     found = _proposal(study, changes, hadoop, within)
-    if as_json:
-        json.dump(found.data, sys.stdout, indent=1)
-        print()
-        return
-    for line in (*found.lines, *similarity_lines(found.record)):
-        print(line)
+    lines = (*found.lines, *similarity_lines(found.record))
+    print_found(found.data, lines, as_json=as_json)
 
 
 def _proposal(

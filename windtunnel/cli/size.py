@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from windtunnel.cli.options import Study
+from windtunnel.cli.options import Study, print_found
 from windtunnel.cli.predict import FitFile
 from windtunnel.errors import UsageError
 
@@ -79,9 +78,4 @@ def size(
     if chart is not None:
         write_front(found, chart)
         print(f"wrote {chart}", file=sys.stderr)
-    if as_json:
-        json.dump(found, sys.stdout, indent=1)
-        print()
-        return
-    for line in sizing_text(found):
-        print(line)
+    print_found(found, sizing_text(found), as_json=as_json)

@@ -7,7 +7,7 @@ before any data; ``spread`` is the standard deviation of its natural logarithm, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -248,8 +248,3 @@ def spreads() -> Vector:
 def bounds() -> tuple[Vector, Vector]:
     """Lower and upper bounds of the logarithms."""
     return np.log([one.low for one in CONSTANTS]), np.log([one.high for one in CONSTANTS])
-
-
-def places(names: Iterable[str]) -> list[int]:
-    """Positions of the constants with these names."""
-    return [INDEX[name] for name in names]

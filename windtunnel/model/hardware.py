@@ -61,8 +61,8 @@ class Hardware:
         The own disks of a compute host for spills, if the data is on other hosts; else 0.
     client_nic_bytes_s:
         NIC of the host that copies files in and out.
-    external, pinned, old, ceph:
-        1 or 0: data on other hosts; virtual machines pinned to sockets; Hadoop 0.20 or 1.x; CephFS.
+    external, pinned, old:
+        1 or 0: data on other hosts; virtual machines pinned to sockets; Hadoop 0.20 or 1.x.
     guests:
         Virtual machines of a compute host; 0 without.
     assumed:
@@ -93,7 +93,6 @@ class Hardware:
     guests: float
     pinned: float
     old: float
-    ceph: float
     assumed: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -155,7 +154,6 @@ def hardware(cluster: Cluster) -> Hardware:
         guests=per_host,
         pinned=float(any(guest.pinned == "socket" for guest in guests)),
         old=float(old),
-        ceph=float(cluster.storage.kind == "cephfs"),
         assumed=tuple(notes.lines),
     )
 

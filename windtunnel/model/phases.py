@@ -224,7 +224,7 @@ def _flushed(c: Columns, each: Vector) -> Vector:
     return np.maximum(each - DIRTY_SHARE * c.store_memory_bytes, LEAST_WRITTEN * each)
 
 
-def _pipeline(c: Columns, data: Vector, replicas: Vector) -> tuple[Vector, Vector, Vector]:
+def pipeline(c: Columns, data: Vector, replicas: Vector) -> tuple[Vector, Vector, Vector]:
     """Bytes that a compute host sends, that a storage host moves, and that cross the switch.
 
     The first replica of a write stays on the host of the task, unless the storage is elsewhere.
@@ -246,7 +246,7 @@ def _stage(c: Columns, **given: Vector) -> Stage:
 
 
 def _generate(c: Columns, t: Theta) -> list[Stage]:
-    sent, stored, crossing = _pipeline(c, c.data_bytes, c.replicas)
+    sent, stored, crossing = pipeline(c, c.data_bytes, c.replicas)
     return [
         _stage(
             c,
@@ -285,7 +285,7 @@ def _sort(c: Columns, t: Theta) -> list[Stage]:
         stored=remote * c.data_bytes / c.stores,
         crossing=shuffled,
     )
-    sent, stored, crossing = _pipeline(c, c.data_bytes, c.replicas)
+    sent, stored, crossing = pipeline(c, c.data_bytes, c.replicas)
     reducing = c.reduces / c.hosts
     reduces = _stage(
         c,
@@ -350,7 +350,7 @@ def _read(c: Columns, t: Theta) -> list[Stage]:
 
 def _put(c: Columns, t: Theta) -> list[Stage]:
     first = np.where(c.external > 0, 0.0, 1.0)  # a client outside of the storage hosts
-    _, stored, crossing = _pipeline(c, c.data_bytes, c.replicas + first)
+    _, stored, crossing = pipeline(c, c.data_bytes, c.replicas + first)
     written = _flushed(c, c.data_bytes * c.replicas / c.stores)
     # memory takes the blocks and writes them to all disks
     return [
