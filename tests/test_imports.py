@@ -37,7 +37,15 @@ ALLOWED_BESIDE = {("__main__", "cli")}
 
 # the folders of the analysis have an order of their own, and so have the modules beside them
 ANALYSIS_LAYERS = (
-    {"formatting", "observations", "parquet_files", "recorded", "statistics", "treatment_cluster"},
+    {
+        "formatting",
+        "observations",
+        "parquet_files",
+        "predicted_error",
+        "recorded",
+        "statistics",
+        "treatment_cluster",
+    },
     {"effects"},
     {"bottleneck"},
     {"cost", "scaling", "subjects"},

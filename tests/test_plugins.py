@@ -192,7 +192,7 @@ def test_the_switch_names_a_package_that_is_not_there(
             "class It(Pig):\n    name = 'it'\n    lines = {}",
             "it lacks lines",
         ),
-        (TESTBEDS, "It = 7", "no subclass of windtunnel.testbeds.base.Testbed"),
+        (TESTBEDS, "It = 7", "no subclass of windtunnel.testbeds.base.ClusterTestbed"),
         (PROBES, "It = 7", "no subclass of windtunnel.probes.base.Probe"),
         (
             PROBES,

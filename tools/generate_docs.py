@@ -315,6 +315,7 @@ def trial_json() -> str:
         record.Verdict,
         record.Check,
         record.Phase,
+        record.PredictedPhase,
         record.Metric,
         record.Before,
     )

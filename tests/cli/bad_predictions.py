@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from tests.cli.bad_case import Bad
+from tests.cli.bad_case import Bad, edited
 from tests.cli.prepared import spreadsheet
+
+SCAN = """\
+study: scan
+cluster: local-3
+testbed: modelled
+workloads:
+  scan: {size: 1 MB, replication: 1}
+"""
 
 PREDICTIONS = [
     Bad(
@@ -87,5 +95,21 @@ PREDICTIONS = [
         "whatif published:cisco-2014 --set hosts.wrker.count=2",
         3,
         ("did you mean 'hosts.worker'",),
+    ),
+    Bad(
+        "predicted study of a workload without equations",
+        "run {d}/study.yaml",
+        4,
+        ("workloads.scan: the model has no equations for the phase",),
+        study=SCAN,
+    ),
+    Bad(
+        "predicted study with a fit that is not there",
+        "check {d}/study.yaml",
+        3,
+        ("study.yaml:3", "testbed.fit", "no-fit.json cannot be read", "the file of a fit"),
+        study=edited(
+            "cluster: local-3", "cluster: local-3\ntestbed: {kind: modelled, fit: no-fit.json}"
+        ),
     ),
 ]

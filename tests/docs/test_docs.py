@@ -68,6 +68,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel predict --for my-runs --fit my-fit.json": HERE,
     "windtunnel whatif my-runs --set 'hosts.worker.count=6'": HERE,
     "windtunnel catalogue show study sizing": HERE,
+    "windtunnel run sizing --results my-predictions": HERE,
     "windtunnel size sizing --within '30 min' --budget '250000 USD' --chart front.svg": HERE,
     "windtunnel accuracy --chart predicted.svg": SPLITS,
     "windtunnel catalogue workloads": HERE,

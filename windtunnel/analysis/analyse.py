@@ -17,6 +17,7 @@ from windtunnel.analysis.effects.ranking import Ranking, rankings
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.names import names_of
 from windtunnel.analysis.observations import TOTAL, Observation, observe, total_elapsed
+from windtunnel.analysis.predicted_error import predicted_errors
 from windtunnel.analysis.recorded import Recorded
 from windtunnel.analysis.statistics.intervals import Method
 from windtunnel.analysis.warnings import warnings
@@ -143,7 +144,7 @@ def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "
     """
     results = with_energy(results)
     observations = list(observe(results.trials))
-    table = samples(observations)
+    table = samples(observations, predicted_errors(results.trials))
     found_cells = cells(table, interval)
     found_effects = effects(results.study, table)
     used = usages(results.trials, limits_by_treatment(results))

@@ -84,13 +84,13 @@ def up(
         load_cluster,
         parse_assignment,
     )
-    from windtunnel.testbeds import interactive, make_testbed
+    from windtunnel.testbeds import cluster_testbed, interactive
 
     console = Console(stderr=True)
     changes: dict[str, Any] = dict(parse_assignment(change) for change in set_ or [])
     described = apply_overrides(load_cluster(cluster), changes)
     options = _options(testbed, {"rate": rate, "data": data})
-    bed = make_testbed(options, interactive.folder_of_all(), lambda text: None)
+    bed = cluster_testbed(options, interactive.folder_of_all(), lambda text: None)
     if open_:
         bed.permit_open()
     found = bed.check(described)

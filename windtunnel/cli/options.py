@@ -15,7 +15,7 @@ from windtunnel.errors import UsageError
 
 if TYPE_CHECKING:
     from windtunnel.study.plan import Plan
-    from windtunnel.testbeds.base import Testbed
+    from windtunnel.testbeds import AnyTestbed
 
 DEFAULT_FOLDER = Path("windtunnel-results")
 
@@ -58,7 +58,7 @@ def load(study: str, changes: list[str] | None, hadoop: str | None) -> Plan:
     return make_plan(*load_study(study), overrides_of(changes, hadoop))
 
 
-def testbed_of(plan: Plan, logs: Path) -> Testbed:
+def testbed_of(plan: Plan, logs: Path) -> AnyTestbed:
     """The testbed of a plan."""
     from windtunnel.testbeds import make_testbed
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Open, Study, load, testbed_of
-from windtunnel.errors import InterruptedStudyError, StudyStoppedError
+from windtunnel.errors import InterruptedStudyError, StudyStoppedError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,6 +92,11 @@ def _run(
     from windtunnel.hosts.isolation.policy import FLAG
 
     plan = load(study, changes, hadoop)
+    if pilot and plan.predicts:
+        raise UsageError(
+            f"the testbed '{plan.testbed}' predicts, so that there is no pilot",
+            remedy="remove --pilot.",
+        )
     folder = results or DEFAULT_FOLDER / plan.name
     again = ["windtunnel", "run", study, "--results", str(folder)]
     again += [word for change in changes or [] for word in ("--set", change)]
@@ -115,16 +120,19 @@ def conduct(
     """Run or resume a plan; ``again`` is the command that resumes it, for messages."""
     from rich.console import Console
 
+    from windtunnel.analysis.formatting import plural
     from windtunnel.cli.progress import listener_for
     from windtunnel.hosts.isolation.folders import refuse_shared
     from windtunnel.study.check import check_plan
     from windtunnel.study.journal import open_journal
+    from windtunnel.study.predicting import predict_plan
     from windtunnel.study.record import study_record
     from windtunnel.study.runner import Runner
+    from windtunnel.testbeds.base import PredictingTestbed
 
     console = Console(stderr=True)
     testbed = testbed_of(plan, folder / "logs")
-    if permit_open:
+    if permit_open and not isinstance(testbed, PredictingTestbed):
         testbed.permit_open()
     caveats = check_plan(plan, testbed)
     for caveat in caveats:
@@ -135,6 +143,10 @@ def conduct(
         open_journal(folder, study_record(plan, caveats)) as journal,
         _resumable(shlex.join(again)),
     ):
+        if isinstance(testbed, PredictingTestbed):
+            made = predict_plan(plan, journal, testbed)
+            console.print(f"{plural(made, 'trial')} predicted", highlight=False)
+            return
         for cluster in plan.clusters(plan.treatments):
             testbed.prepare(cluster, plan.engines())
         listener = listener_for(console, plan.name_of)

@@ -95,10 +95,18 @@ class Correction:
 
         Both sets of rows are features relative to the mean of the fitted ones.
         """
-        apart = ((rows[:, None, :] - others[None, :, :]) ** 2).sum(axis=2) / self.length**2
-        near = self.spread**2 * np.exp(-0.5 * apart) + self.slope**2 * (rows @ others.T)
         same = np.array(kinds)[:, None] == np.array(other_kinds)[None, :]
-        found: Matrix = np.where(same, near, 0.0)
+        trend = np.where(same, self.slope**2 * (rows @ others.T), 0.0)
+        found: Matrix = self.spread**2 * self.likeness(kinds, rows, other_kinds, others) + trend
+        return found
+
+    def likeness(
+        self, kinds: Sequence[str], rows: Matrix, other_kinds: Sequence[str], others: Matrix
+    ) -> Matrix:
+        """How much each row has in common with each of the others, 0 to 1; 1 if they are equal."""
+        apart = ((rows[:, None, :] - others[None, :, :]) ** 2).sum(axis=2) / self.length**2
+        same = np.array(kinds)[:, None] == np.array(other_kinds)[None, :]
+        found: Matrix = np.where(same, np.exp(-0.5 * apart), 0.0)
         return found
 
 

@@ -47,6 +47,8 @@ PHASE_KINDS: Mapping[str, str] = {
     "put": "put",
     "get": "get",
 }
+# Engines of a workload whose phases the equations describe, in addition to MapReduce alone.
+PREDICTED_ENGINES: Mapping[str, tuple[str, ...]] = {"wordcount": ("mapreduce", "pig")}
 
 
 @dataclass(frozen=True)

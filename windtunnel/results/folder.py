@@ -12,6 +12,7 @@ Layout::
       logs/                    the daemons' and clients' logs
       calibration/HASH.json    limits and measured values of a scale model (calibration.py)
       decision.json            the number of rounds, if a pilot decided it (decision.py)
+      fit.json                 the fit from which the times were predicted (model/store.py)
       report.html              the report, if one was written
 
 ``samples`` columns: ``trial``, ``t`` (epoch s), ``host``, ``metric``, ``unit``, ``value``.

@@ -65,13 +65,35 @@ class Verdict(Record):
     checks: list[Check] = Field(default_factory=list)
 
 
+class PredictedPhase(Record):
+    """How a phase was predicted, and how wrong the prediction may be.
+
+    ``low_s`` .. ``high_s`` is the interval of 90 %. ``resources_s`` are the seconds that each
+    resource alone would take; ``bottleneck`` takes the longest, ``next_bottleneck`` the second
+    longest. ``inside_fitted_range`` states whether the treatment is within those that the model was
+    fitted to. The error of the logarithm of the time has Student's distribution with ``freedom``
+    degrees of freedom: ``loadings`` are standard deviations along directions that all predictions
+    of the study have in common, ``own`` is the rest, so that the errors of ratios are known too.
+    """
+
+    low_s: float
+    high_s: float
+    bottleneck: str
+    next_bottleneck: str
+    resources_s: dict[str, float]
+    inside_fitted_range: bool
+    freedom: float
+    loadings: list[float] = Field(default_factory=list)
+    own: float = 0.0
+
+
 class Phase(Record):
     """One timed phase of a trial.
 
     ``elapsed_s`` is the time from the job's start to its finish in the job history; ``wall_s``
     includes the client's start-up and the wait for the result. ``started_at`` and
     ``finished_at`` are epoch seconds of the job. ``beside`` marks a reference phase, which is
-    for comparison and excluded from every total.
+    for comparison and excluded from every total. ``prediction`` is given in predicted trials.
     """
 
     name: str
@@ -82,6 +104,7 @@ class Phase(Record):
     elapsed_s: float
     wall_s: float
     metrics: dict[str, Metric] = Field(default_factory=dict)
+    prediction: PredictedPhase | None = None
 
 
 class Treatment(Record):

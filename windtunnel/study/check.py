@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from windtunnel.cluster import Cluster, format_bytes
@@ -13,7 +13,7 @@ from windtunnel.results.record import Treatment
 from windtunnel.study.faults import faults_of
 from windtunnel.study.plan import Plan, cluster_changes, key_of
 from windtunnel.testbeds import TESTBEDS
-from windtunnel.testbeds.base import Testbed
+from windtunnel.testbeds.base import PlannedWork, PredictingTestbed, Realisation, Testbed
 from windtunnel.workloads.base import Workload
 
 _NAMED = 3  # treatments of a note
@@ -67,7 +67,7 @@ class _Checker:
         self._caveats: dict[str, list[str]] = {}  # with the treatments to which they apply
         self._clusters: dict[str, tuple[Cluster, list[str], list[str]]] = {}
         self._workloads: dict[tuple[str, str], Workload[Any]] = {}
-        self._pairs: dict[tuple[str, str, str], list[str]] = {}
+        self._pairs: dict[tuple[str, str, str], Realisation] = {}
 
     def problems(self, treatment: Treatment) -> Iterator[str]:
         """The reasons why the testbed does not support a treatment."""
@@ -76,16 +76,17 @@ class _Checker:
         yield from impossible
         for fault in faults_of(treatment):
             notes = [*notes, *fault.undetected(cluster, self.plan.protocol.trial_time_limit)]
-        for note in dict.fromkeys(notes):
-            self._caveats.setdefault(note, []).append(treatment.id)
+        self._remark(notes, treatment)
         for name in self.plan.workloads:
             parameters = self.plan.parameters_of(name, treatment)
             key = (cluster_key, name, key_of(parameters))
             if key not in self._pairs:
                 workload = self._workloads.get(key[1:]) or self.plan.make_workload(name, parameters)
                 self._workloads[key[1:]] = workload
-                self._pairs[key] = [*workload.check(cluster), *self._fits_in_cache(workload)]
-            yield from self._pairs[key]
+                self._pairs[key] = self._work(workload, cluster, treatment, parameters)
+            found = self._pairs[key]
+            yield from found.impossible
+            self._remark(found.unrealised, treatment)
             for engine in unsupported_engines(
                 cluster, self._workloads[key[1:]].parameters.engines()
             ):
@@ -94,6 +95,13 @@ class _Checker:
                     f"kind {cluster.storage.kind}"
                 )
             yield from self._faults(treatment, cluster, name, self._workloads[key[1:]])
+
+    def _remark(self, notes: Sequence[str], treatment: Treatment) -> None:
+        """Keep notes with the treatment, each once."""
+        for note in notes:
+            ids = self._caveats.setdefault(note, [])
+            if treatment.id not in ids[-1:]:
+                ids.append(treatment.id)
 
     def caveats(self, treatments: Sequence[Treatment]) -> Iterator[str]:
         """What does not stop the study; named treatments, unless it applies to all."""
@@ -144,6 +152,21 @@ class _Checker:
             ]
             self._clusters[key] = cluster, found.impossible, notes
         return self._clusters[key]
+
+    def _work(
+        self,
+        workload: Workload[Any],
+        cluster: Cluster,
+        treatment: Treatment,
+        parameters: Mapping[str, Any],
+    ) -> Realisation:
+        """What does not support a workload on a cluster: the workload, or the testbed."""
+        own = [*workload.check(cluster), *self._fits_in_cache(workload)]
+        if not isinstance(self.testbed, PredictingTestbed):
+            return Realisation(own)
+        work = PlannedWork(treatment.id, workload.name, cluster, parameters, workload.phases())
+        found = self.testbed.check_work(work)
+        return Realisation([*own, *found.impossible], found.unrealised)
 
     def _fits_in_cache(self, workload: Workload[Any]) -> list[str]:
         """``cache: larger-than-memory`` is a promise that must be true."""

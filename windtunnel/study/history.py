@@ -111,6 +111,8 @@ def _pasts(plan: Plan, folder: Path, sizes: dict[str, set[float]]) -> Iterator[P
 
 def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
     """Expected time, and with ``detect`` the number of rounds that earlier noise requires."""
+    if plan.predicts:
+        return Forecast(1, None, ["expected time: seconds; the times are predicted"])
     protocol = plan.protocol
     rounds, lines = protocol.rounds, []
     if protocol.detect is not None and protocol.max_rounds:

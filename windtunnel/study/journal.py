@@ -31,6 +31,8 @@ from windtunnel.study.plan import Slot
 # Files of a run that was killed before it wrote study.json.
 _UNFINISHED = {".lock", "study.yaml"}
 
+FIT_FILE = "fit.json"
+
 TASKS_SCHEMA = pa.schema(
     [
         ("trial", pa.string()),
@@ -133,6 +135,11 @@ class Journal:
             text = trial.model_dump_json(by_alias=True, indent=1)
             durable.write_text(self.path / "trials" / f"{trial.id}.json", text)
         self._remember(trial)
+
+    def store_fit(self, text: bytes) -> None:
+        """Store the fit from which a study is predicted."""
+        with storage_errors(self.path):
+            durable.write_bytes(self.path / FIT_FILE, text)
 
     def store_provenance(self, facts: Mapping[str, Any]) -> str:
         """Store a provenance once; returns the hash by which trials refer to it."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from windtunnel.study.factors import Levels, baseline_of, levels_of, treatment_o
 from windtunnel.study.faults import FAULT, plain_faults
 from windtunnel.study.file import StudyFile, blame, deprecations, part
 from windtunnel.study.protocol import Protocol
-from windtunnel.testbeds.base import TestbedOptions
+from windtunnel.testbeds import find_testbed
+from windtunnel.testbeds.base import PredictingTestbed, TestbedOptions
 from windtunnel.workloads import find_workload
 from windtunnel.workloads.base import Parameters, Workload
 
@@ -70,6 +71,11 @@ class Plan:
     def testbed(self) -> str:
         """Name of the testbed."""
         return self.testbed_options.kind
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the testbed predicts, so that nothing runs."""
+        return issubclass(find_testbed(self.testbed), PredictingTestbed)
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -267,7 +273,7 @@ def make_plan(
         notes=deprecations(located),
     )
     _resolve(plan, levels, located)
-    return plan
+    return replace(plan, protocol=plan.protocol.once()) if plan.predicts else plan
 
 
 def _with_fault(treatments: list[Treatment], file: StudyFile, located: Located) -> list[Treatment]:

@@ -135,6 +135,12 @@ class Protocol(Closed):
         description=f"Maximum number of rounds; default with 'detect': {_MAX_ROUNDS}.",
     )
 
+    def once(self) -> Protocol:
+        """The protocol of predictions: the same input has the same prediction, so one round."""
+        given = {"rounds": 1, "warmup": 0, "extra_rounds": 0, "detect": None}
+        own = {"pilot_rounds": None, "max_rounds": None}
+        return self.model_copy(update={**given, **own})
+
     @model_validator(mode="before")
     @classmethod
     def _fill_in(cls, given: object) -> object:

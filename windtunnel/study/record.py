@@ -25,6 +25,7 @@ def study_record(plan: Plan, notes: Sequence[str] = ()) -> StudyRecord:
         id=f"{plan.name}-{stamp}-{plan.fingerprint[:6]}",
         name=plan.name,
         question=plan.question,
+        kind="predicted" if plan.predicts else "measured",
         testbed=plan.testbed,
         testbed_options=plan.testbed_options.to_record(),
         created_at=now,

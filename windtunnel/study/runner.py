@@ -22,7 +22,7 @@ from windtunnel.study.plan import Plan, Slot
 from windtunnel.study.retest import extra_passes
 from windtunnel.study.sample_size import decide
 from windtunnel.study.trial import Conditions, PhaseHook, failed_trial, run_trial
-from windtunnel.testbeds.base import Testbed
+from windtunnel.testbeds.base import ClusterTestbed
 
 _INVALID_IN_A_ROW = 3
 _NONE_RUNS = "none is running"
@@ -69,7 +69,7 @@ class Runner:
 
     plan: Plan
     journal: Journal
-    testbed: Testbed
+    testbed: ClusterTestbed
     listener: Listener
     retry_invalid: bool = False
     pilot: bool = False

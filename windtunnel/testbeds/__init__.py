@@ -10,21 +10,32 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from windtunnel.cluster import Located, options_of_kind, validate
+from windtunnel.errors import UsageError
 from windtunnel.plugins import Registry, check_class
-from windtunnel.testbeds.base import Notify, Testbed, TestbedOptions
+from windtunnel.testbeds.base import (
+    ClusterTestbed,
+    Notify,
+    PredictingTestbed,
+    TestbedOptions,
+)
+
+AnyTestbed = ClusterTestbed | PredictingTestbed
 
 
 def _admit(name: str, kind: Any) -> None:
     """Refuse what is no testbed."""
-    check_class(name, kind, Testbed, ("about", "options_type"))
+    predicts = isinstance(kind, type) and issubclass(kind, PredictingTestbed)
+    base = PredictingTestbed if predicts else ClusterTestbed
+    check_class(name, kind, base, ("about", "options_type"))
 
 
-TESTBEDS: Registry[type[Testbed]] = Registry(
+TESTBEDS: Registry[type[ClusterTestbed] | type[PredictingTestbed]] = Registry(
     "testbeds",
     "testbed",
     {
         "local": "windtunnel.testbeds.local:LocalTestbed",
         "scaled": "windtunnel.testbeds.scaled.testbed:ScaledTestbed",
+        "modelled": "windtunnel.testbeds.modelled:ModelledTestbed",
     },
     _admit,
 )
@@ -33,12 +44,23 @@ DEFAULT = "local"
 """The testbed of a study without the key ``testbed``."""
 
 
-def make_testbed(options: TestbedOptions, logs: Path, notify: Notify) -> Testbed:
+def make_testbed(options: TestbedOptions, logs: Path, notify: Notify) -> AnyTestbed:
     """The testbed with these options."""
     return find_testbed(options.kind)(logs, notify, options)
 
 
-def find_testbed(name: str) -> type[Testbed]:
+def cluster_testbed(options: TestbedOptions, logs: Path, notify: Notify) -> ClusterTestbed:
+    """The testbed with these options, which starts clusters; UsageError if it does not."""
+    made = make_testbed(options, logs, notify)
+    if isinstance(made, PredictingTestbed):
+        others = [n for n, kind in TESTBEDS.items() if issubclass(kind, ClusterTestbed)]
+        raise UsageError(
+            f"the testbed '{options.kind}' starts no cluster", remedy=f"use {' or '.join(others)}."
+        )
+    return made
+
+
+def find_testbed(name: str) -> type[ClusterTestbed] | type[PredictingTestbed]:
     """The class of the testbed with a name.
 
     Raises

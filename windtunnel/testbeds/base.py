@@ -15,7 +15,7 @@ from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.faults import Part
 from windtunnel.errors import UsageError
 from windtunnel.results.calibration import CalibrationRecord
-from windtunnel.results.record import Check, Metric, Phase, ScaleRecord
+from windtunnel.results.record import Check, Metric, Phase, PredictedPhase, ScaleRecord
 from windtunnel.results.sample import Sample
 
 if TYPE_CHECKING:
@@ -142,8 +142,35 @@ class ValidationStudy:
     options: TestbedOptions
 
 
+@dataclass(frozen=True)
+class PlannedWork:
+    """A workload at a treatment: its cluster, its parameters as written, its phases in order."""
+
+    treatment: str
+    workload: str
+    cluster: Cluster
+    parameters: Mapping[str, Any]
+    phases: Sequence[str]
+
+
+@dataclass(frozen=True)
+class PhasePrediction:
+    """A predicted phase: elapsed time, CPU time of all its tasks, and its uncertainty.
+
+    ``energy_j`` is that of all hosts; None if the description lacks their power.
+    """
+
+    name: str
+    elapsed_s: float
+    cpu_s: float
+    energy_j: float | None
+    prediction: PredictedPhase
+
+
 class Testbed(ABC):
-    """An environment that makes a cluster description measurable.
+    """An environment in which a cluster description has times: measured or predicted ones.
+
+    A testbed is a subclass of :class:`ClusterTestbed` or of :class:`PredictingTestbed`.
 
     Parameters
     ----------
@@ -243,10 +270,6 @@ class Testbed(ABC):
         )
 
     @abstractmethod
-    def permit_open(self) -> None:
-        """Permit root to start clusters that other accounts of the machine can reach."""
-
-    @abstractmethod
     def check(self, cluster: Cluster) -> Realisation:
         """Check before the start which parts of a description are supported."""
 
@@ -257,6 +280,42 @@ class Testbed(ABC):
     @abstractmethod
     def cache_bytes(self) -> int:
         """Memory that is available to page caches; larger data do not fit."""
+
+
+class PredictingTestbed(Testbed):
+    """A testbed that predicts times and starts nothing."""
+
+    def can_drop_caches(self) -> bool:
+        """No limit: nothing runs."""
+        return True
+
+    def cache_bytes(self) -> int:
+        """No limit: nothing runs."""
+        return 0
+
+    @abstractmethod
+    def check_work(self, work: PlannedWork) -> Realisation:
+        """Check before the start whether a workload can be predicted."""
+
+    @abstractmethod
+    def predict(self, work: Sequence[PlannedWork]) -> list[list[PhasePrediction]]:
+        """The phases of each workload, predicted together."""
+
+    @abstractmethod
+    def provenance(self) -> Mapping[str, Any]:
+        """What determines the predictions in addition to the study, as plain data."""
+
+    @abstractmethod
+    def fit_text(self) -> bytes:
+        """The file of the fit, which the results folder keeps."""
+
+
+class ClusterTestbed(Testbed):
+    """A testbed that starts clusters and measures on them."""
+
+    @abstractmethod
+    def permit_open(self) -> None:
+        """Permit root to start clusters that other accounts of the machine can reach."""
 
     @abstractmethod
     def prepare(self, cluster: Cluster, engines: Collection[str] = ()) -> None:

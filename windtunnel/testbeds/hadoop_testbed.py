@@ -32,7 +32,7 @@ from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullE
 from windtunnel.hosts.isolation.folders import refuse_shared
 from windtunnel.hosts.isolation.policy import Isolation, isolation, refusal
 from windtunnel.hosts.leftovers import state_root
-from windtunnel.testbeds.base import Notify, Realisation, Testbed, TestbedOptions
+from windtunnel.testbeds.base import ClusterTestbed, Notify, Realisation, TestbedOptions
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.hadoop_software import Installed
 
@@ -45,7 +45,7 @@ _MINIMUM_FREE_DISK_BYTES = 1 << 30
 D = TypeVar("D", bound=HadoopDeployment)
 
 
-class HadoopTestbed(Testbed, Generic[D]):
+class HadoopTestbed(ClusterTestbed, Generic[D]):
     """Finds the software and opens and closes deployments, which have separate log folders."""
 
     # the components into which faults can be injected if Hadoop's daemons are our child processes

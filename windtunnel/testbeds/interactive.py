@@ -27,7 +27,7 @@ from windtunnel.errors import DeploymentError, ResultsError, WindtunnelError
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.leftovers import Registration, registered, state_root
 from windtunnel.hosts.supervisor import python_path
-from windtunnel.testbeds import make_testbed, parse_options
+from windtunnel.testbeds import cluster_testbed, parse_options
 from windtunnel.testbeds.base import TestbedOptions
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 
@@ -173,7 +173,7 @@ def keep(folder: Path) -> int:
     wanted = json.loads((folder / _WANTED).read_text())
     cluster = Cluster.model_validate(wanted["cluster"])
     options = parse_options(wanted["testbed"], wanted["options"])
-    testbed = make_testbed(options, folder / "logs", _log)
+    testbed = cluster_testbed(options, folder / "logs", _log)
     if wanted["permit_open"]:
         testbed.permit_open()
     signal.signal(signal.SIGTERM, lambda number, _: end_signals.append(number))

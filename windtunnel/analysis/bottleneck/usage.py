@@ -58,8 +58,8 @@ def usages(trials: Iterable[Trial], limits: Mapping[str, Capacity]) -> list[Usag
     """
     seen: dict[tuple[str, str, str, str], list[float]] = {}
     for trial in trials:
-        if not counts(trial):
-            continue
+        if not counts(trial) or trial.kind == "predicted":
+            continue  # a prediction states what binds; it counts nothing
         for phase in trial.phases:
             for resource, used in _used(trial, phase, limits[trial.treatment.id]):
                 key = (trial.workload, trial.treatment.id, phase.name, resource)

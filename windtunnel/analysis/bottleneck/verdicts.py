@@ -9,11 +9,13 @@ from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.bottleneck.causes import RULES, Cause, by_resource, nothing, unknown_limits
 from windtunnel.analysis.bottleneck.facts import Facts, Load, facts, mean_facts
 from windtunnel.analysis.effects.findings import Finding
-from windtunnel.analysis.formatting import percent
+from windtunnel.analysis.formatting import percent, quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.results.record import Phase
 
 UNKNOWN = "unknown"
 _HARDWARE = {"CPU", "disk", "network", "memory"}
+_PREDICTED = {"cpu": "CPU"}  # names of resources in predictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class Verdict:
     cause that applies, else the resource with the highest utilisation). ``agree`` is the number
     of trials with the same cause if judged alone; ``low`` and ``high`` are the minimum and the
     maximum of that cause's number over the trials (None with one trial: the spread is unknown).
-    ``unknown`` lists the rates of resources without a known limit.
+    ``unknown`` lists the rates of resources without a known limit. ``predicted``: the model states
+    the bottleneck.
     """
 
     treatment: str
@@ -38,6 +41,7 @@ class Verdict:
     high: float | None
     unknown: tuple[str, ...]
     loads: tuple[Load, ...]
+    predicted: bool = False
 
     @property
     def known(self) -> bool:
@@ -66,6 +70,8 @@ class Verdict:
     def _spread(self) -> str:
         if not self.known:
             return ""
+        if self.predicted:
+            return "predicted"
         if self.n == 1:
             return "one trial, spread unknown"
         number = f"all {self.n}" if self.agree == self.n else f"{self.agree} of {self.n}"
@@ -84,7 +90,16 @@ def bottlenecks(analysis: Analysis) -> list[Verdict]:
     order = {name: place for place, name in enumerate(analysis.treatments())}
     ranks = analysis.ranks
     keys = sorted(found, key=lambda key: (key[1], ranks[key[1], key[2]], order[key[0]]))
-    return [_verdict(key, found[key]) for key in keys]
+    predicted = {
+        (trial.treatment.id, trial.workload, phase.name): phase
+        for trial in analysis.results.trials
+        for phase in trial.phases
+        if phase.prediction is not None
+    }
+    return [
+        _of_prediction(key, predicted[key]) if key in predicted else _verdict(key, found[key])
+        for key in keys
+    ]
 
 
 def cause_of(analysis: Analysis, treatment: str, workload: str, phase: str) -> str | None:
@@ -102,6 +117,30 @@ def judge(row: Facts) -> tuple[Cause, Cause | None]:
     rest = [cause for cause in [*held[1:], *by_resource(row)] if cause.kind != binding.kind]
     shown = not held and rest and rest[0].words in binding.words
     return binding, (rest[1] if shown and len(rest) > 1 else rest[0] if rest else None)
+
+
+def _of_prediction(key: tuple[str, str, str], phase: Phase) -> Verdict:
+    """The bottlenecks that the model states."""
+    made = phase.prediction
+    assert made is not None
+    causes = []
+    for name in (made.bottleneck, made.next_bottleneck):
+        alone = made.resources_s[name]
+        kind = _PREDICTED.get(name, name)
+        words = f"{kind} alone takes {quantity(alone, 's')} of {quantity(phase.elapsed_s, 's')}"
+        causes.append(Cause(kind, words, alone / phase.elapsed_s, True, {"alone_s": alone}))
+    return Verdict(
+        *key,
+        n=1,
+        binding=causes[0],
+        runner_up=causes[1],
+        agree=1,
+        low=None,
+        high=None,
+        unknown=(),
+        loads=(),
+        predicted=True,
+    )
 
 
 def _verdict(key: tuple[str, str, str], rows: Sequence[Facts]) -> Verdict:

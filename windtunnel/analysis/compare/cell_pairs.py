@@ -10,7 +10,8 @@ from typing import Literal
 from windtunnel.analysis.compare.noise import Points
 from windtunnel.analysis.effects.cells import Sample
 from windtunnel.analysis.names import names_of
-from windtunnel.analysis.observations import counts, observe
+from windtunnel.analysis.observations import ELAPSED, counts, observe
+from windtunnel.analysis.predicted_error import predicted_errors
 from windtunnel.results.folder import Results
 from windtunnel.results.record import Treatment, Trial
 
@@ -33,6 +34,11 @@ class Side:
     names: dict[str, str]
     table: dict[tuple[str, Where], Sample]
     order: dict[tuple[str, Where], list[Trial]]
+
+    @property
+    def predicted(self) -> bool:
+        """Whether the times are predictions."""
+        return self.results.study.kind == "predicted"
 
     @property
     def timed(self) -> bool:
@@ -87,9 +93,12 @@ def side_of(name: str, results: Results) -> Side:
     by_id = {trial.id: trial for trial in trials}
     table: dict[tuple[str, Where], Sample] = {}
     order: dict[tuple[str, Where], list[Trial]] = {}
+    errors = predicted_errors(trials)
     for row in observe(trials):
         key = (row.treatment, (row.workload, row.phase, row.metric))
-        table.setdefault(key, Sample(row.unit, [])).values.append(row.value)
+        place = (row.treatment, row.workload, row.phase)
+        error = errors.get(place) if row.metric == ELAPSED else None
+        table.setdefault(key, Sample(row.unit, [], error=error)).values.append(row.value)
         order.setdefault(key, []).append(by_id[row.trial])
     treatments = {t.id: t for t in results.study.treatments}
     treatments |= {t.treatment.id: t.treatment for t in trials}

@@ -30,7 +30,14 @@ from windtunnel.analysis.compare.cell_pairs import (
 )
 from windtunnel.analysis.compare.differences import Difference, differences
 from windtunnel.analysis.compare.directions import Direction, direction_of
-from windtunnel.analysis.compare.noise import Basis, Estimate, Points, estimate, predict
+from windtunnel.analysis.compare.noise import (
+    Basis,
+    Estimate,
+    Points,
+    against_prediction,
+    estimate,
+    predict,
+)
 from windtunnel.analysis.compare.refusals import Pairing, Refusal, refusals
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.correction import holm
@@ -197,13 +204,16 @@ def _cell(p: Pairing, m: Matched, where: Where) -> CellComparison:
     unit = p.a.table[(m.treatment, where)].unit
     found = None
     if all(value > 0 for value in (*a, *b)):
-        found = estimate(
-            p.a.points(m.treatment, where),
-            p.b.points(m.other, where),
-            p.a.beside(m.treatment, where),
-            p.b.beside(m.other, where),
-        )
+        found = _estimate(p, m, where)
     return _comparison_of(m, where, unit, (a, b), found)
+
+
+def _estimate(p: Pairing, m: Matched, where: Where) -> Estimate:
+    ours, theirs = p.a.points(m.treatment, where), p.b.points(m.other, where)
+    both = (p.a.table[(m.treatment, where)].error, p.b.table[(m.other, where)].error)
+    if errors := [error for error in both if error is not None]:
+        return against_prediction(ours, theirs, errors)
+    return estimate(ours, theirs, p.a.beside(m.treatment, where), p.b.beside(m.other, where))
 
 
 def _history_cells(pairings: Sequence[Pairing]) -> list[CellComparison]:
@@ -241,7 +251,8 @@ def _comparison_of(
     """The numbers of one comparison, with the verdict before correction."""
     a, b = values
     workload, phase, metric = where
-    direction = direction_of(metric, unit)
+    predicted = found is not None and found.basis == "model"
+    direction = None if predicted else direction_of(metric, unit)  # nothing became worse
     span = None if found is None else found.interval()
     p = None if found is None else found.p()
     hint = found is not None and metric == ELAPSED and phase != TOTAL
@@ -272,7 +283,11 @@ def _comparison_of(
 
 def _detectable(found: Estimate | None, family: int) -> float | None:
     """The smallest relative increase detected with 80 % power, at Holm's first step."""
-    seen = None if found is None else found.detectable(1 - (1 - CONFIDENCE) / family)
+    seen = (
+        None
+        if found is None or found.basis == "model"
+        else found.detectable(1 - (1 - CONFIDENCE) / family)
+    )
     return None if seen is None else _exp(seen) - 1
 
 

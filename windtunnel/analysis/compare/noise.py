@@ -20,6 +20,8 @@ folders, where the trend is common to both by design.
 If folders contain several deployments, the deployment is the unit, because trials of one
 deployment share its start (a nested design; means of deployments, Welch).
 
+If one folder has predicted times, the uncertainty is the error of the model.
+
 All values are natural logarithms, times are seconds.
 """
 
@@ -31,6 +33,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
+from windtunnel.analysis.predicted_error import PredictedError, log_contrast
 from windtunnel.analysis.statistics.summary import (
     CONFIDENCE,
     POWER,
@@ -39,7 +42,7 @@ from windtunnel.analysis.statistics.summary import (
     two_sided_p,
 )
 
-Basis = Literal["interleaved", "back to back", "apart", "untimed", "history"]
+Basis = Literal["interleaved", "back to back", "apart", "untimed", "history", "model"]
 
 INTERLEAVED_WITHIN = 0.25
 """Folders ran at the same time if the distance of their middles is at most this fraction of
@@ -173,6 +176,18 @@ def predict(new: Points, earlier: Sequence[Points]) -> Estimate:
     fewer = within * (1 / len(new.logs) - fmean(1 / len(p.logs) for p in earlier))
     se = math.sqrt(between * (1 + 1 / k) + max(0.0, fewer))
     return Estimate((Contrast(distance, se, over_folders.df),), "history")
+
+
+def against_prediction(a: Points, b: Points, errors: Sequence[PredictedError]) -> Estimate:
+    """Difference of means ``b - a`` if one or both are predictions.
+
+    The error of a prediction is that of a measured time around it, so the spread of the measured
+    times is already in it. Errors of two predictions are added: their common part is not known.
+    """
+    found = [log_contrast(0.0, [(1.0, error)]) for error in errors]
+    se = math.sqrt(sum((one.se or 0.0) ** 2 for one in found))
+    freedom = min(error.freedom for error in errors)
+    return Estimate((Contrast(fmean(b.logs) - fmean(a.logs), se, freedom),), "model")
 
 
 def trend(series: Sequence[Points]) -> Trend | None:

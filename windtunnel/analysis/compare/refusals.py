@@ -53,6 +53,11 @@ class Pairing:
     matched: Sequence[Matched]
     differences: Sequence[Difference]
 
+    @property
+    def predicted(self) -> bool:
+        """Whether at least one of the folders has predicted times."""
+        return self.a.predicted or self.b.predicted
+
     def trials(self, m: Matched) -> tuple[list[Trial], list[Trial]]:
         """The trials of a matched workload and treatment in either folder."""
         ours = [t for t in self.a.trials if (t.workload, t.treatment.id) == _key(m, m.treatment)]
@@ -85,9 +90,9 @@ def same_trials(p: Pairing) -> Iterator[Refusal]:
 
 
 def kind(p: Pairing) -> Iterator[Refusal]:
-    """Measured, predicted and published numbers have errors of different kinds."""
+    """Measured and published numbers have errors of different kinds."""
     a, b = ({t.kind for t in s.trials} or {s.results.study.kind} for s in (p.a, p.b))
-    if a != b:
+    if a != b and not p.predicted:  # the error of a prediction is that of a measured time
         said = f"{' and '.join(sorted(a))} against {' and '.join(sorted(b))} numbers"
         yield Refusal("kind", f"{said}: their errors are of different kinds")
 
@@ -118,7 +123,7 @@ def model_scale(p: Pairing) -> Iterator[Refusal]:
 def testbed(p: Pairing) -> Iterator[Refusal]:
     """Times on different testbeds are not comparable."""
     a, b = (p.a.results.study.testbed, p.b.results.study.testbed)
-    if a != b:
+    if a != b and not p.predicted:
         yield Refusal("testbed", f"testbed {a} against {b}")
 
 
@@ -187,6 +192,8 @@ def cache(p: Pairing) -> Iterator[Refusal]:
 
 def verdict_rules(p: Pairing) -> Iterator[Refusal]:
     """The rules of validity determine which trials are averaged."""
+    if p.predicted:
+        return
     said = []
     a, b = (s.results.study.protocol.invalidate for s in (p.a, p.b))
     if a != b:

@@ -31,6 +31,10 @@ def change(cell: CellComparison) -> str:
 def what_differs(pair: Pair) -> str:
     """The differences in cluster, settings and software, in one line."""
     rows = [row for row in pair.differences if row.group in ("cluster", "settings", "software")]
+    if any(cell.basis == "model" for cell in pair.totals):
+        rows = [row for row in rows if row.group == "cluster" and not row.label_only]
+        also = f", and {listed([f'cluster {r.what}' for r in rows])}" if rows else ""
+        return f"predicted times{also}"
     named = [f"{r.group} {r.what}" for r in rows if not r.label_only]
     if named:
         return listed(named)
@@ -87,9 +91,11 @@ def _cell_words(cell: CellComparison) -> str:
 
 
 def _on_trials(pair: Pair) -> list[str]:
-    said = []
+    said: list[str] = []
     ones = [c for c in pair.totals if min(c.n_reference, c.n_other) == 1]
     few = [c for c in pair.totals if c.indicative and c not in ones]
+    if any(c.basis == "model" for c in pair.totals):
+        return said
     if ones:
         said.append("a cell has only one trial: the spread is unknown and there is no verdict")
     if few:
@@ -104,7 +110,7 @@ def _on_trials(pair: Pair) -> list[str]:
 def _on_time(comparison: Comparison, pair: Pair) -> list[str]:
     names = {"a": comparison.reference, "b": pair.other}
     bases = {cell.basis for cell in pair.totals}
-    said = []
+    said: list[str] = []
     if bases & {"back to back", "apart"}:
         said.append(DIFFERENT_TIMES.format(**names))
     if "back to back" in bases:
@@ -118,6 +124,10 @@ def _on_time(comparison: Comparison, pair: Pair) -> list[str]:
         said.append(
             "the times of the trials were not used: drift and shifts between the folders are "
             "not detected"
+        )
+    if "model" in bases:
+        said.append(
+            "times are predictions: each interval is the error of the model for a measured time"
         )
     if "history" in bases:
         count = len(comparison.history)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windtunnel.analysis.cost.energy import energy
 from windtunnel.analysis.cost.price import energy_kind, prices
-from windtunnel.analysis.effects.cells import Cell, Key, Sample, samples
-from windtunnel.analysis.effects.effects import effect
+from windtunnel.analysis.effects.cells import Cell, Key, Sample
+from windtunnel.analysis.effects.effects import effect, model_errors
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.pareto import dominators
 
@@ -47,12 +47,12 @@ class Front:
 
 def fronts(analysis: Analysis) -> list[Front]:
     """One front per workload that has times and at least one of price and energy."""
-    table = samples(analysis.observations)
+    table = analysis.table
     made = (_front(analysis, workload, table) for workload in analysis.phases)
     return [front for front in made if front is not None]
 
 
-def _front(analysis: Analysis, workload: str, table: dict[Key, Sample]) -> Front | None:
+def _front(analysis: Analysis, workload: str, table: Mapping[Key, Sample]) -> Front | None:
     found, kind = analysis.once(prices), energy_kind(analysis)
     rows: dict[str, tuple[Cell, float | None, Cell | None]] = {}
     for treatment in analysis.treatments():
@@ -95,12 +95,15 @@ def _front(analysis: Analysis, workload: str, table: dict[Key, Sample]) -> Front
 
 
 def _clear(
-    table: dict[Key, Sample], workload: str, better: str, worse: str, metrics: Sequence[str]
+    table: Mapping[Key, Sample], workload: str, better: str, worse: str, metrics: Sequence[str]
 ) -> bool:
     """Whether a difference in one of the metrics is detected."""
     for metric in metrics:
         pair = [table[(name, workload, TOTAL, metric)] for name in (better, worse)]
         about = ("", better, worse, workload, TOTAL, metric, pair[0].unit)
-        if effect(about, [(pair[0].values, pair[1].values)]).distinguishable:
+        found = effect(
+            about, [(pair[0].values, pair[1].values)], model=model_errors([(pair[0], pair[1])])
+        )
+        if found.distinguishable:
             return True
     return False

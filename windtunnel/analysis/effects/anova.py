@@ -128,6 +128,8 @@ def anova(
     factors = varied(study)
     cells = [(t, table.get((t.id, workload, phase, ELAPSED))) for t in study.treatments]
     known = [(t, sample) for t, sample in cells if sample is not None]
+    if any(sample.error is not None for _, sample in known):
+        return None  # predictions have no repetition; interactions are no error of theirs
     if len(known) < len(cells) or any(v <= 0 for _, s in known for v in s.values):
         return None
     pairs = list(combinations(factors, 2))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from windtunnel.analysis.observations import ELAPSED, Observation
+from windtunnel.analysis.predicted_error import Place, PredictedError, log_contrast
 from windtunnel.analysis.statistics.intervals import (
     Interval,
     Method,
@@ -14,6 +17,7 @@ from windtunnel.analysis.statistics.intervals import (
 )
 from windtunnel.analysis.statistics.summary import INDICATIVE_BELOW, summarise
 
+IntervalKind = Method | Literal["model"]
 Key = tuple[str, str, str, str]
 """(treatment, workload, phase, metric)"""
 
@@ -24,9 +28,10 @@ class Cell:
 
     ``mean``, ``median``, ``sd`` and the 95 % interval of the mean ``ci_low`` .. ``ci_high``
     are in ``unit``; ``cv`` is a ratio. With n = 1 the spread is unknown: None, never 0.
-    ``ci_method`` is the method of the interval: ``t`` (Student), ``bca`` (bootstrap), or None
-    if there is no interval. ``bca_low`` .. ``bca_high`` is an additional interval of elapsed
-    times, from 8 trials on; ``median_low`` .. ``median_high`` that of the median, from 6 on.
+    ``ci_method`` is the method of the interval: ``t`` (Student), ``bca`` (bootstrap), ``model``
+    (the error of a predicted time), or None if there is no interval. ``bca_low`` .. ``bca_high``
+    is an additional interval of elapsed times, from 8 trials on; ``median_low`` ..
+    ``median_high`` that of the median, from 6 on.
     """
 
     treatment: str
@@ -41,7 +46,7 @@ class Cell:
     cv: float | None
     ci_low: float | None
     ci_high: float | None
-    ci_method: Method | None = None
+    ci_method: IntervalKind | None = None
     bca_low: float | None = None
     bca_high: float | None = None
     median_low: float | None = None
@@ -55,15 +60,24 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The values of one cell in the order of the trials, and the round of each."""
+    """The values of one cell in the order of the trials, and the round of each.
+
+    ``error`` is that of a predicted time; None for measured values.
+    """
 
     unit: str
     values: list[float]
     rounds: list[int] = field(default_factory=list)
+    error: PredictedError | None = None
 
 
-def samples(observations: Iterable[Observation]) -> dict[Key, Sample]:
-    """Values by cell; only valid trials that are not warm-ups count."""
+def samples(
+    observations: Iterable[Observation], errors: Mapping[Place, PredictedError] | None = None
+) -> dict[Key, Sample]:
+    """Values by cell; only valid trials that are not warm-ups count.
+
+    ``errors`` are those of predicted times.
+    """
     table: dict[Key, Sample] = {}
     for row in observations:
         if not row.counts:
@@ -71,7 +85,8 @@ def samples(observations: Iterable[Observation]) -> dict[Key, Sample]:
         key = (row.treatment, row.workload, row.phase, row.metric)
         sample = table.get(key)
         if sample is None:
-            table[key] = sample = Sample(row.unit, [])
+            error = (errors or {}).get(key[:3]) if row.metric == ELAPSED else None
+            table[key] = sample = Sample(row.unit, [], error=error)
         sample.values.append(row.value)
         sample.rounds.append(row.round)
     return table
@@ -93,12 +108,20 @@ def _bootstrapped(table: dict[Key, Sample], method: Method) -> dict[Key, Interva
     return {key: span for key, span in zip(wanted, made, strict=True) if span is not None}
 
 
+def _predicted(value: float, error: PredictedError) -> Interval | None:
+    """The interval of a predicted time."""
+    span = log_contrast(math.log(value), [(1.0, error)]).interval() if value > 0 else None
+    return None if span is None else (math.exp(span[0]), math.exp(span[1]))
+
+
 def _cell(key: Key, sample: Sample, boot: Interval | None, method: Method) -> Cell:
     s = summarise(sample.values)
     treatment, workload, phase, metric = key
     student = None if s.ci_low is None or s.ci_high is None else (s.ci_low, s.ci_high)
-    chosen: Method = "bca" if method == "bca" and boot is not None else "t"
+    chosen: IntervalKind = "bca" if method == "bca" and boot is not None else "t"
     span = boot if chosen == "bca" else student
+    if sample.error is not None:
+        chosen, span = "model", _predicted(s.mean, sample.error)
     middle = median_interval(sample.values)
     return Cell(
         treatment=treatment,

@@ -20,8 +20,10 @@ computed within the rounds (paired), which removes the part that all trials of a
 The rule depends on the planned rounds and never on the results; ``docs/decisions/0012`` has
 the simulation on which it is based. With fewer rounds, if several factors vary together, the
 error of the relative effect is that of all treatments together, as in the analysis of
-variance (``docs/decisions/0016``). The effects of one metric on one workload are a family:
-their p values are corrected by Holm's method [3]_ over all levels of all factors.
+variance (``docs/decisions/0016``). If the times are predictions, the error is that of the model,
+without the part that both sides have in common (``docs/decisions/0043``). The effects of one metric
+on one workload are a family: their p values are corrected by Holm's method [3]_ over all levels of
+all factors.
 
 References
 ----------
@@ -45,6 +47,7 @@ from windtunnel.analysis.effects.anova import crossed
 from windtunnel.analysis.effects.cells import Key, Sample
 from windtunnel.analysis.effects.pairing import Kind, Matching, match
 from windtunnel.analysis.effects.pooled import Pool, pool
+from windtunnel.analysis.predicted_error import PredictedError, log_contrast
 from windtunnel.analysis.statistics.correction import holm
 from windtunnel.analysis.statistics.summary import ALPHA, Contrast, contrast
 from windtunnel.results.record import StudyRecord
@@ -52,8 +55,14 @@ from windtunnel.results.record import StudyRecord
 Pair = tuple[Sequence[float], Sequence[float]]
 """Values at the level, values at the baseline, of one matched cell."""
 
-Method = Literal["welch on logs", "paired by round, on logs", "pooled over treatments, on logs"]
+Method = Literal[
+    "welch on logs",
+    "paired by round, on logs",
+    "pooled over treatments, on logs",
+    "error of the model, on logs",
+]
 
+MODEL: Method = "error of the model, on logs"
 PAIRED_FROM = 5
 """Number of rounds from which differences are computed within rounds (docs/decisions/0012)."""
 
@@ -104,6 +113,11 @@ class Effect:
     df: float | None = None
 
     @property
+    def predicted(self) -> bool:
+        """Whether the times are predictions, whose error is that of the model."""
+        return self.method == MODEL
+
+    @property
     def distinguishable(self) -> bool | None:
         """Whether a difference is detected, after correction; None if it is unknown."""
         if self.p_adjusted is not None:
@@ -147,7 +161,13 @@ def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
                 about = (factor, level, baseline, workload, phase, metric, sides[0][0].unit)
                 values = [(a.values, b.values) for a, b in sides]
                 error = pools.get((workload, phase, metric))
-                made = effect(about, values, paired=whole_rounds(sides), error=error)
+                made = effect(
+                    about,
+                    values,
+                    paired=whole_rounds(sides),
+                    error=error,
+                    model=model_errors(sides),
+                )
                 rows.append(replace(made, comparison=matching.kind))
     return corrected(rows)
 
@@ -191,8 +211,8 @@ def corrected(rows: Sequence[Effect]) -> list[Effect]:
 
 
 def _in_family(e: Effect, p_adjusted: float, comparisons: int) -> Effect:
-    if comparisons == 1:
-        return replace(e, p_adjusted=p_adjusted)
+    if comparisons == 1 or e.predicted:
+        return replace(e, p_adjusted=p_adjusted, comparisons=comparisons)
     seen = Contrast(0.0, e.se_log, e.df).detectable(confidence=1 - ALPHA / comparisons)
     return replace(
         e,
@@ -208,23 +228,27 @@ def effect(
     *,
     paired: bool = False,
     error: Pool | None = None,
+    model: Sequence[tuple[PredictedError, PredictedError]] = (),
 ) -> Effect:
     """The effect from one or more matched pairs of samples, each of at least one number.
 
     ``about`` is (factor, level, baseline, workload, phase, metric, unit). ``paired``: the nth
     numbers of all samples belong to one round, and differences are computed within rounds.
-    ``error``: the error of the relative effect, if it is pooled over treatments.
+    ``error``: the error of the relative effect, if it is pooled over treatments. ``model``: the
+    errors of both sides of each pair, if the times are predictions.
     """
     factor, level, baseline, workload, phase, metric, unit = about
     share = 1 / len(pairs)
     absolute = _difference(pairs, paired=paired)
-    span = absolute.interval()
     relative, on_logs = _relative(pairs, paired=paired)
+    if model and on_logs is not None:
+        absolute, on_logs = _predicted(pairs, model, absolute.estimate, on_logs.estimate)
+    span = absolute.interval()
     if on_logs is not None and error is not None:
         weight = share**2 * sum(1 / len(a) + 1 / len(b) for a, b in pairs)
         on_logs = Contrast(on_logs.estimate, math.sqrt(error.variance * weight), error.df)
     bounds = None if on_logs is None else on_logs.interval()
-    seen = None if on_logs is None else on_logs.detectable()
+    seen = None if on_logs is None or model else on_logs.detectable()
     return Effect(
         factor=factor,
         level=level,
@@ -245,7 +269,9 @@ def effect(
         ci_low=None if bounds is None else _ratio(bounds[0]),
         ci_high=None if bounds is None else _ratio(bounds[1]),
         detectable=None if seen is None else _ratio(seen),
-        method=_method(paired=paired, pooled=on_logs is not None and error is not None),
+        method=MODEL
+        if model
+        else _method(paired=paired, pooled=on_logs is not None and error is not None),
         p=(absolute if on_logs is None else on_logs).p(),
         se_log=None if on_logs is None else on_logs.se,
         df=None if on_logs is None else on_logs.df,
@@ -256,6 +282,32 @@ def _method(*, paired: bool, pooled: bool) -> Method:
     if pooled:
         return "pooled over treatments, on logs"
     return "paired by round, on logs" if paired else "welch on logs"
+
+
+def model_errors(
+    sides: Sequence[tuple[Sample, Sample]],
+) -> list[tuple[PredictedError, PredictedError]]:
+    """The errors of predicted times, if all of them are."""
+    found = [(a.error, b.error) for a, b in sides if a.error is not None and b.error is not None]
+    return found if len(found) == len(sides) else []
+
+
+def _predicted(
+    pairs: Sequence[Pair],
+    model: Sequence[tuple[PredictedError, PredictedError]],
+    absolute: float,
+    relative: float,
+) -> tuple[Contrast, Contrast]:
+    """The absolute effect and that on logarithms, with the errors of the predictions."""
+    share = 1 / len(pairs)
+    terms = [term for a, b in model for term in ((share, a), (-share, b))]
+    scaled = [
+        (weight * value, error)
+        for (weight, error), value in zip(
+            terms, (values[0] for pair in pairs for values in pair), strict=True
+        )
+    ]
+    return log_contrast(absolute, scaled), log_contrast(relative, terms)
 
 
 def _difference(pairs: Sequence[Pair], *, paired: bool) -> Contrast:

@@ -122,6 +122,7 @@ def answer(
     more = f"; {len(clear)} of {len(found)} effects were detected" if len(clear) > 1 else ""
     n = min(e.n, e.n_baseline)
     hint = f"; indicative, n = {n} per cell" if n < INDICATIVE_BELOW else ""
+    hint = "; predicted" if e.predicted else hint
     word = "less" if faster else "more"
     return (
         f"{e.workload} takes {size} {word} time{_range(e)} with {e.factor} {e.level} "
@@ -144,6 +145,7 @@ def _matters(rankings: Sequence[Ranking]) -> str:
     n = min((min(e.n, e.n_baseline) for e in effects if e is not None), default=None)
     hint = f"; indicative, n = {n} per cell" if n is not None and n < INDICATIVE_BELOW else ""
     hint = "; intervals unknown, n = 1 per treatment" if n == 1 else hint
+    hint = "; predicted" if any(e is not None and e.predicted for e in effects) else hint
     return f"{'; '.join(parts)}{more}{hint}."
 
 
@@ -296,7 +298,9 @@ def _moved(leading: Effect, within: Sequence[Effect]) -> tuple[Moved, ...]:
 def _caveats(total: Effect) -> list[str]:
     n = min(total.n, total.n_baseline)
     caveats = []
-    if n < 2:
+    if total.predicted:
+        caveats.append("predicted")
+    elif n < 2:
         caveats.append("n = 1, the spread is unknown")
     elif n < INDICATIVE_BELOW:
         caveats.append(f"n = {n} per cell, indicative")

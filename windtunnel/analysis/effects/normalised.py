@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from windtunnel.analysis.effects.cells import Key, Sample
-from windtunnel.analysis.effects.effects import baseline_of, effect, whole_rounds
+from windtunnel.analysis.effects.effects import baseline_of, effect, model_errors, whole_rounds
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.correction import holm
 from windtunnel.analysis.statistics.summary import ALPHA
@@ -79,7 +79,7 @@ def _score(
         sides.append((ours, base))
     about = ("treatment", treatment, baseline, "all workloads", TOTAL, ELAPSED, "s")
     pairs = [(a.values, b.values) for a, b in sides]
-    e = effect(about, pairs, paired=whole_rounds(sides))
+    e = effect(about, pairs, paired=whole_rounds(sides), model=model_errors(sides))
     if e.relative is None:
         return None
     return Score(

@@ -130,6 +130,8 @@ def _why(study: StudyRecord) -> str:
             "each factor was varied alone: the factors are sorted by the range of their "
             "effects, and interactions cannot be estimated"
         )
+    if study.kind == "predicted":
+        return "times are predicted: the factors are sorted by the range of their effects"
     return (
         "the error cannot be estimated (no repetition, or trials are missing): "
         "the factors are sorted by the range of their effects"

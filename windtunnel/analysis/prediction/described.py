@@ -7,6 +7,7 @@ from typing import Any
 
 from windtunnel.cluster import Cluster
 from windtunnel.errors import UsageError
+from windtunnel.model.energy import energy_j
 from windtunnel.model.fit import Fit
 from windtunnel.model.hardware import Hardware, hardware
 from windtunnel.model.jobs import WORKLOAD_PHASES, Job, assumptions, job, kind_of
@@ -57,7 +58,9 @@ def predict_workloads(
         "fit": fit.origin,
         "level": 0.9,
         "predictions": [
-            as_data(one) | {"workload": workload, "phase": phase} | power(cluster, one, capacity)
+            as_data(one)
+            | {"workload": workload, "phase": phase}
+            | {"energy_wh": energy_wh(cluster, one, capacity)}
             for (workload, phase), one in zip(keys, found, strict=True)
         ],
         "assumed": assumed,
@@ -92,18 +95,7 @@ def as_data(one: Prediction) -> dict[str, Any]:
     }
 
 
-def power(cluster: Cluster, one: Prediction, capacity: Hardware) -> dict[str, float | None]:
-    """Modelled energy in Wh: idle power, and the step to the peak by the use of the CPUs.
-
-    None unless all hosts have both values.
-    """
-    total_w = 0.0
-    threads = capacity.hosts * capacity.cores * capacity.threads_per_core
-    used = min(1.0, one.cpu_s / (threads * one.elapsed_s)) if one.elapsed_s > 0 else 0.0
-    for host in cluster.hosts.values():
-        watts = host.power
-        if watts is None or watts.idle is None or watts.peak is None:
-            return {"energy_wh": None}
-        share = used if "nodemanager" in host.roles else 0.0
-        total_w += host.count * (float(watts.idle) + share * float(watts.peak - watts.idle))
-    return {"energy_wh": total_w * one.elapsed_s / 3600.0}
+def energy_wh(cluster: Cluster, one: Prediction, capacity: Hardware) -> float | None:
+    """Modelled energy of a phase in Wh; None unless all hosts have idle and peak power."""
+    joules = energy_j(cluster, one.elapsed_s, one.cpu_s, capacity)
+    return None if joules is None else joules / 3600.0

@@ -43,10 +43,15 @@ def points_of(results: Results) -> Found:
     Raises
     ------
     ResultsError
-        If the results are those of a scale model, whose seconds are not those of the cluster that
-        the study describes.
+        If the times are predictions, or those of a scale model, whose seconds are not those of the
+        cluster that the study describes.
     """
     study = results.study
+    if study.kind == "predicted":
+        raise ResultsError(
+            f"the times of {results.path} are predictions",
+            remedy="use measured or published results.",
+        )
     if study.scale is not None:
         raise ResultsError(
             f"{results.path} is a study of a scale model: its times are not those of the "

@@ -15,7 +15,9 @@ from windtunnel.results.decision import rounds_of
 
 def spread_unknown(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 2: with one trial the spread is unknown."""
-    single = [c for c in evidence.elapsed_cells() if c.n == 1 and c.phase == TOTAL]
+    single = [
+        c for c in evidence.elapsed_cells() if c.n == 1 and c.ci_low is None and c.phase == TOTAL
+    ]
     if single:
         names = listed([evidence.place(c.treatment, c.workload) for c in single])
         yield ReportWarning(

@@ -92,7 +92,7 @@ def _lead(found: Sequence[Finding], common: Sequence[str]) -> str:
     for caveat in common:
         if not known and caveat.startswith("n = 1"):
             continue
-        if caveat.startswith("n = "):
+        if caveat.startswith(("n = ", "predicted")):
             parts.append(caveat)
         elif _corrects(caveat):
             parts.append(f"{caveat}, unless stated otherwise")

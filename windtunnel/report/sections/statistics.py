@@ -49,6 +49,8 @@ def section(analysis: Analysis) -> Section | None:
 
 
 def _intervals(analysis: Analysis, cells: list[Cell]) -> str:
+    if all(c.ci_method == "model" for c in cells):
+        return "intervals of predicted times: error of the physics model, 95 %"
     boot = sum(c.ci_method == "bca" for c in cells)
     if boot == len(cells):
         return "intervals of means: bootstrap BCa, 95 % (as requested)"
