@@ -39,7 +39,7 @@ lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
-	$(BIN)/mypy --strict windtunnel examples/plugin/windtunnel_small_files tests
+	$(BIN)/mypy --strict windtunnel bench examples/plugin/windtunnel_small_files tests
 
 # the tests without real daemons: seconds instead of minutes
 unit: $(STAMPS)/dev

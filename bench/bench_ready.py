@@ -23,14 +23,14 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
+from unittest.mock import patch
 
 import psutil
 
 from windtunnel.cluster import load_cluster
-from windtunnel.engines.hadoop import daemons as hadoop_daemons
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 # The messages of Hadoop 3.5 that end the steps of a role: its web application, its service.
@@ -41,6 +41,9 @@ STEPS = {
     "datanode": ("Listening HTTP traffic", "successfully registered with NN"),
     "nodemanager": ("Web app node started", "Registered with ResourceManager"),
 }
+# What starts a cluster with kept files, and with a kept key: without a result, both are made anew.
+RESTORE = "windtunnel.engines.hadoop.hdfs.restore"
+USE_KEY = "windtunnel.engines.hadoop.daemons.use_key"
 COLUMNS = ("to main", "to web", "to service", "CPU", "JIT")
 
 
@@ -118,21 +121,20 @@ def measure(
 def main() -> None:
     """Deploy the cluster several times and print the medians."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    restore, use_key = hadoop_daemons.restore, hadoop_daemons.use_key
+    patched = ExitStack()
 
-    def keep() -> None:
-        hadoop_daemons.restore, hadoop_daemons.use_key = restore, use_key
+    def without(*names: str) -> Callable[[], None]:
+        def change() -> None:
+            patched.close()
+            for name in names:
+                patched.enter_context(patch(name, lambda *_: ()))
 
-    def generate() -> None:
-        hadoop_daemons.restore, hadoop_daemons.use_key = restore, lambda *_: ()
-
-    def format_each_time() -> None:
-        hadoop_daemons.restore, hadoop_daemons.use_key = lambda *_: False, lambda *_: ()
+        return change
 
     variants = {
-        "kept files and key": keep,
-        "a new key": generate,
-        "a format and a new key": format_each_time,
+        "kept files and key": without(),
+        "a new key": without(USE_KEY),
+        "a format and a new key": without(RESTORE, USE_KEY),
     }
     totals, steps = measure(times, variants)
     for name, rows in totals.items():
