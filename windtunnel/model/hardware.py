@@ -315,9 +315,7 @@ def _cross(cluster: Cluster, compute: Classes) -> float:
     return min(limits)
 
 
-def _slots(
-    cluster: Cluster, threads: float, memory: float, hosts: float, notes: _Notes
-) -> float:
+def _slots(cluster: Cluster, threads: float, memory: float, hosts: float, notes: _Notes) -> float:
     """Containers of map tasks at the same time on one host: the mean over the hosts."""
     settings = cluster.settings
     vcores = number(settings.get("yarn.nodemanager.resource.cpu-vcores"))
