@@ -11,6 +11,7 @@ import pytest
 from tests.support.calibrated import MB, record, resource
 from tests.support.mock import MockTestbed, job_fails, run_study
 from windtunnel.cli import run, studies
+from windtunnel.errors import StudyStoppedError
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.state import Lack
 from windtunnel.model.store import read_fit
@@ -150,7 +151,9 @@ def test_the_study_of_a_calibration_needs_equations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nothing_valid(plan: Plan, folder: Path, again: list[str], **options: bool) -> None:
-        run_study(folder, plan, MockTestbed(faults={(n, "teragen"): job_fails for n in range(99)}))
+        failing = MockTestbed(faults={(n, "teragen"): job_fails for n in range(9)})
+        with pytest.raises(StudyStoppedError):
+            run_study(folder, plan, failing)
 
     monkeypatch.setattr(studies, "conduct", nothing_valid)
     study = tmp_path / "sizes.yaml"
