@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.calibrated import MB, record, resource
-from windtunnel.cli import run
+from tests.support.mock import MockTestbed, job_fails, run_study
+from windtunnel.cli import run, studies
+from windtunnel.errors import StudyStoppedError
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.state import Lack
+from windtunnel.model.store import read_fit
 from windtunnel.results.calibration import CalibrationRecord
+from windtunnel.study.plan import Plan
 from windtunnel.testbeds.base import Progress
 from windtunnel.testbeds.scaled import calibrate as tunnel
 
@@ -82,7 +86,8 @@ def test_a_study_has_the_rates_of_all_its_treatments(asked: list[FabricPlan]) ->
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["local"], 2, "the testbed 'local' limits no resources"),
+        (["modelled"], 2, "the testbed 'modelled' limits no resources"),
+        (["local", "put-get-model"], 2, "runs on the testbed 'scaled'"),
         (["scaled", "demo"], 2, "study 'demo' runs on the testbed 'local'"),
         (["scaled", "no-such-study"], 3, "no-such-study"),
     ],
@@ -107,3 +112,51 @@ def test_without_rights_it_says_what_is_missing(
     assert run(["calibrate", "scaled"]) == 4
     assert "this machine lacks root" in capsys.readouterr().err
     assert asked == []
+
+
+STUDY = """
+study: sizes
+cluster: local-3
+workloads:
+  terasort: {size: 1 MB, input_replication: 2, output_replication: 1, maps: 2, reduces: 2}
+factors:
+  workloads.terasort.size: [1 MB, 2 MB, 4 MB]
+protocol: {rounds: 2, extra_rounds: 0}
+"""
+
+
+def test_without_limits_the_model_is_fitted_to_a_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conducted = []
+
+    def conduct(plan: Plan, folder: Path, again: list[str], **options: bool) -> None:
+        conducted.append(again)
+        run_study(folder, plan, MockTestbed(elapsed_s=lambda *_: 11.0))
+
+    monkeypatch.setattr(studies, "conduct", conduct)
+    study, folder = tmp_path / "sizes.yaml", tmp_path / "out"
+    study.write_text(STUDY)
+    words = ["calibrate", "local", str(study), "--results", str(folder), "--json"]
+    assert run(words) == 0
+    out, err = capsys.readouterr()
+    assert conducted == [["windtunnel", *words[:-1]]]
+    made = json.loads(out)
+    assert len(made["points"]) == 9
+    assert "hosts: this machine" in err
+    assert read_fit(folder / "fit.json").origin == str(folder)
+
+
+def test_the_study_of_a_calibration_needs_equations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing_valid(plan: Plan, folder: Path, again: list[str], **options: bool) -> None:
+        failing = MockTestbed(faults={(n, "teragen"): job_fails for n in range(9)})
+        with pytest.raises(StudyStoppedError):
+            run_study(folder, plan, failing)
+
+    monkeypatch.setattr(studies, "conduct", nothing_valid)
+    study = tmp_path / "sizes.yaml"
+    study.write_text(STUDY)
+    assert run(["calibrate", "local", str(study), "--results", str(tmp_path / "out")]) == 6
+    assert "can be predicted by the model" in capsys.readouterr().err

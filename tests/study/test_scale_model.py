@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.support.mock import MockTestbed, plan_from, run_study
 from tests.support.models import TEXT
+from windtunnel.analysis.prediction.points import points_of
 from windtunnel.analysis.subjects.similarity import consequences, counts, value_words
-from windtunnel.errors import DescriptionError, NotRealisableError
+from windtunnel.cluster.hosts import SMT_GAIN
+from windtunnel.errors import DescriptionError, NotRealisableError, ResultsError
+from windtunnel.model.hardware import hardware, with_quota
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Phase
 from windtunnel.results.sample import Sample
@@ -231,3 +235,29 @@ def test_similarity_in_words(plan: Plan) -> None:
     assert value_words(0.4, "share") == "40 %"
     assert value_words(90e6, "bytes/s per core") == "90.0 MB/s per core"
     assert value_words(None, "ratio") == "unknown"
+
+
+def test_the_physics_model_takes_what_the_model_runs(plan: Plan) -> None:
+    treatment = plan.treatments[-1]
+    described = plan.cluster_of(treatment)
+    ran, fraction = ScaledTestbed.as_run(plan.testbed_options, described)
+    assert (fraction, ran.hosts["worker"].nics) != (1.0, described.hosts["worker"].nics)
+    full, model = hardware(described), with_quota(hardware(ran), fraction)
+    assert model.nic_bytes_s == pytest.approx(full.nic_bytes_s / 40)
+    assert model.fixed_read_bytes_s == pytest.approx(full.fixed_read_bytes_s / 40)
+    gain = SMT_GAIN if full.threads_per_core > 1 else 1.0
+    assert model.cores == pytest.approx(full.cores * gain / 40)
+    assert (model.hosts, model.clock_ghz) == (full.hosts, full.clock_ghz)
+    assert with_quota(full, 1.0) == full
+
+
+def test_a_fit_to_a_scale_model_predicts_its_seconds(plan: Plan, tmp_path: Path) -> None:
+    run_study(tmp_path / "out", plan, ModelTestbed(tmp_path, None))
+    results = read_results(tmp_path / "out")
+    with pytest.raises(ResultsError, match="unknown testbed"):
+        points_of(results)
+    found = points_of(results, partial(ScaledTestbed.as_run, plan.testbed_options)).points
+    assert {round(point.job.data_bytes) for point in found} == {10**9, 2 * 10**9}
+    rates = sorted({point.hardware.nic_bytes_s for point in found})
+    payload = (1500 - 52) / (1500 + 38)  # of a frame of Ethernet with TCP/IP
+    assert rates == pytest.approx([3125000 * payload, 31250000 * payload])

@@ -1,4 +1,4 @@
-"""``calibrate``: it measures whether the limited resources of a testbed reach their set rates."""
+"""``calibrate``: it measures the limits of a testbed, or what the physics model needs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import Changes, Hadoop, load
+from windtunnel.cli.options import Changes, Hadoop, Open, load
 from windtunnel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,30 +31,67 @@ def register(app: typer.Typer) -> None:
 
 
 def calibrate(
-    testbed: Annotated[str, typer.Argument(help="Testbed that limits disks, network and CPU.")],
+    testbed: Annotated[str, typer.Argument(help="Testbed.")],
     study: Annotated[
         str | None,
         typer.Argument(
             help="Study whose rates are measured, for all its treatments; default: the rates of "
-            "the cluster model-3 and typical rates of each kind of resource.",
+            "the cluster model-3 and typical rates of each kind of resource. Without limits: the "
+            "study to which the physics model is fitted; default: calibration.",
             show_default=False,
         ),
     ] = None,
     set_: Changes = None,
     hadoop: Hadoop = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Without limits: results folder; default: windtunnel-results/NAME.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Without limits: file of the fit; default: fit.json in the results folder.",
+            show_default=False,
+        ),
+    ] = None,
+    open_: Open = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Measure the actual rate of each limited resource of a scale model.
+    """Measure a testbed: its limits, or without limits the constants of the physics model.
 
-    The exit code is 4 if a resource deviates by more than 10 % from its set rate.
+    On a testbed of scale models, the command measures the actual rate of each limited resource. It
+    requires root on Linux. The exit code is 4 if a resource deviates by more than 10 % from its set
+    rate.
 
-    The command requires root on Linux.
+    On a testbed without limits, it runs a small study, which can be resumed, and fits the constants
+    of the physics model to it.
     """
     from rich.console import Console
 
     from windtunnel.testbeds import find_testbed
 
     kind = find_testbed(testbed)
+    if kind.calibration_study is not None:
+        from windtunnel.cli.calibrate_model import calibrate_model
+
+        again = ["windtunnel", "calibrate", testbed, *([study] if study else [])]
+        calibrate_model(
+            testbed,
+            study or kind.calibration_study,
+            again,
+            results=results,
+            out=out,
+            changes=set_,
+            hadoop=hadoop,
+            permit_open=open_,
+            as_json=as_json,
+        )
+        return
     clusters, options = _what(testbed, study, set_, hadoop)
     with _progress(Console(stderr=True)) as progress:
         record = kind.calibrate(clusters, options, progress)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,9 @@ import typer
 from windtunnel.errors import UsageError
 
 if TYPE_CHECKING:
+    from windtunnel.analysis.prediction.points import AsRun, Found
+    from windtunnel.results.folder import Results
+    from windtunnel.results.record import StudyRecord
     from windtunnel.study.plan import Plan
     from windtunnel.testbeds import AnyTestbed
 
@@ -73,6 +77,23 @@ def print_found(data: Mapping[str, Any], lines: Iterable[str], *, as_json: bool)
         return
     for line in lines:
         print(line)
+
+
+def points_of(results: Results) -> Found:
+    """The points of a results folder for the physics model, as their testbed ran them."""
+    from windtunnel.analysis.prediction import points
+
+    return points.points_of(results, as_run(results.study))
+
+
+def as_run(study: StudyRecord) -> AsRun | None:
+    """What the testbed of a study ran of a described cluster; None if it is not known."""
+    from windtunnel.testbeds import TESTBEDS, parse_options
+
+    kind = TESTBEDS.get(study.testbed)
+    if kind is None or study.scale is None:
+        return None
+    return partial(kind.as_run, parse_options(study.testbed, study.testbed_options))
 
 
 def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:

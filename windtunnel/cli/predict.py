@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windtunnel.cli.options import print_found
+from windtunnel.cli.options import as_run, points_of, print_found
 from windtunnel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,16 +68,23 @@ def predict(
         ),
     ] = None,
     fit_file: FitFile = None,
+    this_machine: Annotated[
+        bool,
+        typer.Option(
+            "--this-machine",
+            help="The hosts are processes that share this machine, as on the testbed 'local'.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Predict times of workloads on a described cluster, with intervals and bottlenecks."""
     from windtunnel.report.predictions import as_text
 
     if results is not None:
-        if cluster is not None or changes:
+        if cluster is not None or changes or this_machine:
             raise UsageError(
                 "--for takes clusters and parameters from the results",
-                remedy="remove the cluster, the workloads and --set.",
+                remedy="remove the cluster, the workloads, --set and --this-machine.",
             )
         found = _for_results(results, fit_of(fit_file))
     elif cluster is None or not workloads:
@@ -86,7 +93,9 @@ def predict(
             remedy="for example: windtunnel predict cisco-2014/test9 terasort",
         )
     else:
-        found = _for_cluster(cluster, workloads, changes or [], fit_of(fit_file))
+        found = _for_cluster(
+            cluster, workloads, changes or [], fit_of(fit_file), this_machine=this_machine
+        )
     print_found(found, as_text(found), as_json=as_json)
 
 
@@ -108,7 +117,7 @@ def fit(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Fit the constants of the physics model to results."""
-    from windtunnel.analysis.prediction.points import chosen, points_of
+    from windtunnel.analysis.prediction.points import chosen
     from windtunnel.analysis.prediction.sampling import sampled
     from windtunnel.errors import ResultsError
     from windtunnel.model.fit import Prior
@@ -149,7 +158,6 @@ def whatif(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Fit the model to measured results, change the cluster, and predict the new times."""
-    from windtunnel.analysis.prediction.points import points_of
     from windtunnel.analysis.prediction.whatif import what_if
     from windtunnel.cluster import parse_assignment
     from windtunnel.published import open_results
@@ -158,7 +166,9 @@ def whatif(
     opened = open_results(results)
     found = points_of(opened)
     _notes([found])
-    made = what_if(opened, found, dict(parse_assignment(change) for change in changes))
+    made = what_if(
+        opened, found, dict(parse_assignment(change) for change in changes), as_run(opened.study)
+    )
     print_found(made, what_if_text(made), as_json=as_json)
 
 
@@ -171,7 +181,6 @@ def accuracy(
 ) -> None:
     """Test the physics model on the published studies: fit a part, predict the rest."""
     from windtunnel.analysis.prediction.accuracy import STUDIES, assess
-    from windtunnel.analysis.prediction.points import points_of
     from windtunnel.published import open_results
     from windtunnel.report.accuracy import accuracy_text, write_chart
 
@@ -196,7 +205,9 @@ def fit_of(path: Path | None) -> Fit:
     return shipped_fit() if path is None else read_fit(path)
 
 
-def _for_cluster(source: str, workloads: list[str], changes: list[str], fit: Fit) -> dict[str, Any]:
+def _for_cluster(
+    source: str, workloads: list[str], changes: list[str], fit: Fit, *, this_machine: bool
+) -> dict[str, Any]:
     from windtunnel.analysis.prediction.described import predict_workloads
     from windtunnel.cluster import apply_overrides, parse_assignment
     from windtunnel.published.clusters import find_cluster, parameters_for
@@ -216,7 +227,7 @@ def _for_cluster(source: str, workloads: list[str], changes: list[str], fit: Fit
             given[name][parameter] = _parameter(name, parameter, value)
             given[name].pop(_INSTEAD.get(parameter, ""), None)
     cluster = apply_overrides(described.cluster, own)
-    return predict_workloads(described.name, cluster, given, fit)
+    return predict_workloads(described.name, cluster, given, fit, this_machine=this_machine)
 
 
 def _parameter(workload: str, name: str, value: Any) -> Any:
@@ -256,7 +267,6 @@ def _parameter(workload: str, name: str, value: Any) -> Any:
 
 def _for_results(source: str, fit: Fit) -> dict[str, Any]:
     from windtunnel.analysis.prediction.compared import predict_results
-    from windtunnel.analysis.prediction.points import points_of
     from windtunnel.published import open_results
 
     found = points_of(open_results(source))

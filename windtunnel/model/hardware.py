@@ -9,7 +9,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import psutil
+
 from windtunnel.cluster import ROLES, Cluster, Disk, HostClass, Nic, parse_bytes
+from windtunnel.cluster.hosts import SMT_GAIN
 
 # Part of the step from the base clock to the highest turbo clock that remains with all cores
 # active: mean over the 5 processors of Cisco 2014 (turbo bins of the report, section 3.1).
@@ -20,6 +23,7 @@ DEFAULT_CORES = 8
 DEFAULT_MEMORY_BYTES = 16 * 2.0**30
 DEFAULT_NIC_BYTES_S = 1.25e9
 DEFAULT_CONTAINER_BYTES = 2.0**30  # mapreduce.map.memory.mb
+MASTER_CONTAINER_BYTES = 1.5 * 2.0**30  # yarn.app.mapreduce.am.resource.mb
 NODE_MEMORY_SHARE = 0.8  # of the memory for containers, if no setting states it
 LOOPBACK_BYTES_S = 1e10
 CACHE_SHARE = 0.5
@@ -61,8 +65,9 @@ class Hardware:
         The own disks of a compute host for spills, if the data is on other hosts; else 0.
     client_nic_bytes_s:
         NIC of the host that copies files in and out.
-    external, pinned, old:
-        1 or 0: data on other hosts; virtual machines pinned to sockets; Hadoop 0.20 or 1.x.
+    external, pinned, old, pooled:
+        1 or 0: data on other hosts; virtual machines pinned to sockets; Hadoop 0.20 or 1.x; hosts
+        that are processes of one machine, so that idle ones leave their cores to the others.
     guests:
         Virtual machines of a compute host; 0 without.
     assumed:
@@ -93,6 +98,7 @@ class Hardware:
     guests: float
     pinned: float
     old: float
+    pooled: float
     assumed: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -136,7 +142,7 @@ def hardware(cluster: Cluster) -> Hardware:
         threads_per_core=threads,
         sockets=_mean(compute, lambda one: (one.cpu and one.cpu.sockets) or 1),
         clock_ghz=clock,
-        slots=_slots(cluster, cores * threads, memory, notes),
+        slots=_slots(cluster, cores * threads, memory, hosts, notes),
         memory_bytes=memory,
         store_memory_bytes=_mean(stores, lambda one: _memory(one, notes)),
         nic_bytes_s=_mean(compute, lambda one: _nic(one, notes)),
@@ -154,6 +160,7 @@ def hardware(cluster: Cluster) -> Hardware:
         guests=per_host,
         pinned=float(any(guest.pinned == "socket" for guest in guests)),
         old=float(old),
+        pooled=0.0,
         assumed=tuple(notes.lines),
     )
 
@@ -171,6 +178,7 @@ def on_one_machine(
         cores=cores / capacity.hosts,
         threads_per_core=threads / cores,
         sockets=1.0 / capacity.hosts,
+        pooled=1.0,
         memory_bytes=memory,
         store_memory_bytes=memory,
         nic_bytes_s=LOOPBACK_BYTES_S,
@@ -181,6 +189,25 @@ def on_one_machine(
             *(line for line in capacity.assumed if not line.startswith(SHARED)),
         ),
     )
+
+
+def with_quota(capacity: Hardware, fraction: float) -> Hardware:
+    """The capacities if tasks get a fraction of the processors of a host, at their full clock.
+
+    A core with several threads counts as its work (``SMT_GAIN`` of the description).
+    """
+    if fraction == 1.0:
+        return capacity
+    gain = SMT_GAIN if capacity.threads_per_core > 1.0 else 1.0
+    cores = capacity.cores * gain * fraction
+    return replace(capacity, cores=cores, threads_per_core=1.0)
+
+
+def on_this_machine(capacity: Hardware) -> Hardware:
+    """As :func:`on_one_machine`, with the cores and the memory of this machine."""
+    threads = psutil.cpu_count() or 1
+    cores = psutil.cpu_count(logical=False) or threads
+    return on_one_machine(capacity, cores, threads, psutil.virtual_memory().total)
 
 
 Classes = list[tuple[str, HostClass, int]]
@@ -288,17 +315,22 @@ def _cross(cluster: Cluster, compute: Classes) -> float:
     return min(limits)
 
 
-def _slots(cluster: Cluster, threads: float, memory: float, notes: _Notes) -> float:
-    """Containers of map tasks at the same time on one host."""
+def _slots(cluster: Cluster, threads: float, memory: float, hosts: float, notes: _Notes) -> float:
+    """Containers of map tasks at the same time on one host: the mean over the hosts."""
     settings = cluster.settings
     vcores = number(settings.get("yarn.nodemanager.resource.cpu-vcores"))
     limit = number(settings.get("yarn.nodemanager.resource.memory-mb"))
     each = number(settings.get("mapreduce.map.memory.mb"))
+    master = number(settings.get("yarn.app.mapreduce.am.resource.mb"))
     container = each * 2**20 if each else DEFAULT_CONTAINER_BYTES
     room = limit * 2**20 if limit else memory * NODE_MEMORY_SHARE
     if not vcores:
         notes.add("containers per host unknown: one per hardware thread, as memory permits")
-    return max(1.0, min(vcores or threads, room / container))
+    most = max(1.0, min(vcores or threads, room / container))
+    # one host also runs the application master of the job
+    left = room - (master * 2**20 if master else MASTER_CONTAINER_BYTES)
+    beside = max(0.0, min((vcores or threads) - 1.0, math.floor(left / container)))
+    return max(1.0 / hosts, most - max(0.0, most - beside) / hosts)
 
 
 def number(value: object) -> float | None:

@@ -35,20 +35,23 @@ def accuracy_text(found: Mapping[str, Any]) -> Iterator[str]:
             f"{_percent(row['row_mean_error']):>9} {_percent(row['ernest_error']):>12}"
         )
     yield ""
-    yield "by table, with the configuration held out"
+    yield "by table, with the configuration held out: error, right directions above 10 %"
     for row in found["tables"]:
         yield (
-            f"  {row['study']:12} {row['phase']:13} {row['error']:6.1%}  (row mean "
-            f"{_percent(row['row_mean_error'])}, {row['predicted']} times)"
+            f"  {row['study']:12} {row['phase']:13} {row['error']:6.1%}  {_right(row):>11}  "
+            f"(row mean {_percent(row['row_mean_error'])}, {row['predicted']} times)"
         )
     yield ""
     yield "ratios by factor, with the configuration held out: error, right directions above 10 %"
     for row in found["factors"]:
-        right = "-" if row["right"] is None else f"{row['right']:.0%} of {row['effects']}"
-        yield f"  {row['factor']:16} {row['error']:6.1%}  {right}"
+        yield f"  {row['factor']:16} {row['error']:6.1%}  {_right(row)}"
     for name, row in found["directions"].items():
         yield f"directions, {name}: {row['right']:.0%} of {row['effects']} effects above 10 %"
     yield f"SHA-256 of the splits: {found['splits_sha256']}"
+
+
+def _right(row: Mapping[str, Any]) -> str:
+    return "-" if row["right"] is None else f"{row['right']:.0%} of {row['effects']}"
 
 
 def _percent(value: float | None) -> str:

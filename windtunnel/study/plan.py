@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windtunnel.analysis.names import treatment_names
 from windtunnel.cluster import Cluster, Located, apply_overrides, load_cluster, validate
@@ -17,6 +17,7 @@ from windtunnel.errors import DescriptionError
 from windtunnel.results.record import DesignRecord, Treatment
 from windtunnel.study.covering import covering
 from windtunnel.study.designs import Combination, Options
+from windtunnel.study.designs.optimal import Optimal, Work
 from windtunnel.study.factors import Levels, baseline_of, levels_of, treatment_of
 from windtunnel.study.faults import FAULT, plain_faults
 from windtunnel.study.file import StudyFile, blame, deprecations, part
@@ -25,6 +26,10 @@ from windtunnel.testbeds import find_testbed
 from windtunnel.testbeds.base import PredictingTestbed, TestbedOptions
 from windtunnel.workloads import find_workload
 from windtunnel.workloads.base import Parameters, Workload
+
+if TYPE_CHECKING:
+    from windtunnel.model.hardware import Hardware
+    from windtunnel.model.jobs import Job
 
 _WORKLOADS = "workloads."
 
@@ -133,13 +138,7 @@ class Plan:
 
     def parameters_of(self, name: str, treatment: Treatment) -> dict[str, Any]:
         """Parameters of a workload at a treatment, as in the study file."""
-        lead = f"{_WORKLOADS}{name}."
-        own = {
-            path.removeprefix(lead): value
-            for path, value in treatment.overrides.items()
-            if path.startswith(lead)
-        }
-        return {**self.workloads[name], **own}
+        return {**self.workloads[name], **own_parameters(name, treatment)}
 
     def round_slots(self, number: int) -> list[Slot]:
         """The slots of a round in random order, which depends on the seed."""
@@ -187,6 +186,16 @@ class Plan:
 def cluster_changes(treatment: Treatment) -> dict[str, Any]:
     """The changes of the cluster description by a treatment: path -> value."""
     return treatment.cluster_overrides
+
+
+def own_parameters(workload: str, treatment: Treatment) -> dict[str, Any]:
+    """The parameters of a workload that a treatment sets."""
+    lead = f"{_WORKLOADS}{workload}."
+    return {
+        path.removeprefix(lead): value
+        for path, value in treatment.overrides.items()
+        if path.startswith(lead)
+    }
 
 
 def key_of(changes: Mapping[str, Any]) -> str:
@@ -254,7 +263,7 @@ def make_plan(
     levels = levels_of(file, located)
     baseline = baseline_of(file, levels, located)
     with blame(located, "design"):
-        chosen, design = _apply(file.design, levels, baseline)
+        chosen, design = _apply(file.design, levels, baseline, _predictable(file, base, levels))
     treatments = [treatment_of(combination, levels) for combination in chosen]
     treatments = _with_fault(treatments, file, located)
     plan = Plan(
@@ -291,11 +300,13 @@ def _with_fault(treatments: list[Treatment], file: StudyFile, located: Located) 
 
 
 def _apply(
-    design: Options, levels: Levels, baseline: Combination
+    design: Options, levels: Levels, baseline: Combination, work: Work
 ) -> tuple[list[Combination], DesignRecord]:
     """The treatments of a design, and the effects that they cannot separate."""
     labels = {name: list(given) for name, given in levels.items()}
     chosen = design.combinations(labels, baseline)
+    if isinstance(design, Optimal):
+        chosen = design.selected(chosen, work)
     # the baseline level of each factor comes first: it has the sign -1
     turned = {
         name: [baseline[name], *(label for label in given if label != baseline[name])]
@@ -305,6 +316,28 @@ def _apply(
         kind=design.kind, options=design.to_record(), confounded=design.confounded(turned, chosen)
     )
     return chosen, record
+
+
+def _predictable(file: StudyFile, base: Cluster, levels: Levels) -> Work:
+    """A function that returns what the physics model knows of a combination of levels."""
+
+    def work(combination: Combination) -> list[tuple[Hardware, Job]]:
+        from windtunnel.model.hardware import hardware
+        from windtunnel.model.jobs import job, kind_of
+
+        treatment = treatment_of(combination, levels)
+        cluster = apply_overrides(base, cluster_changes(treatment))
+        capacity = hardware(cluster)
+        found = []
+        for name, written in file.workloads.items():
+            parameters = {**written, **own_parameters(name, treatment)}
+            for phase in make_workload(name, parameters).phases():
+                kind = kind_of(name, phase)
+                if kind is not None:
+                    found.append((capacity, job(kind, parameters, cluster, capacity)))
+        return found
+
+    return work
 
 
 def _check_parameters(kind: type[Workload[Any]], name: str, located: Located) -> None:

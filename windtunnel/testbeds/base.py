@@ -190,6 +190,9 @@ class Testbed(ABC):
     options_type: ClassVar[type[TestbedOptions]]
     breakable: ClassVar[frozenset[Part]] = frozenset()
     """The components into which a study can inject faults."""
+    calibration_study: ClassVar[str | None] = None
+    """The study of the catalogue to which the physics model is fitted; None if the testbed limits
+    resources, or predicts."""
 
     @abstractmethod
     def __init__(
@@ -218,6 +221,11 @@ class Testbed(ABC):
             If a description lacks what the testbed needs.
         """
         return None
+
+    @classmethod
+    def as_run(cls, options: TestbedOptions, cluster: Cluster) -> tuple[Cluster, float]:
+        """The description of what runs, and the fraction of its processors that tasks get."""
+        return cluster, 1.0
 
     @classmethod
     def propose(

@@ -103,6 +103,7 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
     name = "local"
     about = "real daemons on this machine, without limits on disks, network and CPU"
     options_type = LocalOptions
+    calibration_study = "calibration"
 
     def check(self, cluster: Cluster) -> Realisation:
         """Check which parts of the description this machine does not support."""

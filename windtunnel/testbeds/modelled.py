@@ -10,7 +10,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import psutil
 from pydantic import Field, field_validator
 
 from windtunnel import __version__
@@ -169,14 +168,10 @@ class ModelledTestbed(PredictingTestbed):
         return shipped_fit() if self.options.fit is None else read_fit(Path(self.options.fit))
 
     def _capacity(self, cluster: Cluster) -> Hardware:
-        from windtunnel.model.hardware import hardware, on_one_machine
+        from windtunnel.model.hardware import hardware, on_this_machine
 
         described = hardware(cluster)
-        if self.options.hosts == "described":
-            return described
-        threads = psutil.cpu_count() or 1
-        cores = psutil.cpu_count(logical=False) or threads
-        return on_one_machine(described, cores, threads, psutil.virtual_memory().total)
+        return described if self.options.hosts == "described" else on_this_machine(described)
 
 
 def _record(one: Prediction, freedom: float, errors: Joint, place: int) -> PredictedPhase:

@@ -132,7 +132,7 @@ def test_processes_of_one_machine_share_it(tmp_path: Path) -> None:
     (tmp_path / "provenance").mkdir()
     facts = {"cpu_cores": 2, "cpu_threads": 4, "memory_bytes": 6e9}
     (tmp_path / "provenance" / "facts.json").write_text(json.dumps({"machine": facts}))
-    shared = capacity_of(results, trial, load_cluster("local-3"))
+    _, shared = capacity_of(results, trial, load_cluster("local-3"))
     assert shared.hosts * shared.cores == pytest.approx(2)
     assert shared.threads_per_core == 2
     assert shared.hosts * shared.memory_bytes == pytest.approx(3e9)
@@ -140,9 +140,9 @@ def test_processes_of_one_machine_share_it(tmp_path: Path) -> None:
     assert not any("cores of a processor" in line for line in shared.assumed)
     # a described processor counts, and so does a machine without facts
     cisco = load_cluster("cisco-2014")
-    assert capacity_of(results, trial, cisco) == hardware(cisco)
+    assert capacity_of(results, trial, cisco) == (cisco, hardware(cisco))
     (tmp_path / "provenance" / "facts.json").write_text("{}")
-    assert capacity_of(results, trial, load_cluster("local-3")).cores == 16 / 2
+    assert capacity_of(results, trial, load_cluster("local-3"))[1].cores == 16 / 2
 
 
 def test_stored_blind_predictions_are_unchanged() -> None:

@@ -96,12 +96,12 @@ def _error(pairs: Sequence[tuple[Point, float | None]]) -> float | None:
 
 
 def _tables(cases: Sequence[_Case]) -> list[dict[str, Any]]:
-    """Errors by study and phase, with configurations held out."""
+    """Errors and directions by study and phase, with configurations held out."""
     groups: dict[tuple[str, str], list[_Case]] = defaultdict(list)
     for case in cases:
         groups[study_of(case.point), case.point.phase].append(case)
     return [
-        {"study": study, "phase": phase} | _summary(group)
+        {"study": study, "phase": phase} | _summary(group) | _directions(group)
         for (study, phase), group in groups.items()
     ]
 

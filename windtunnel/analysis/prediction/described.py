@@ -9,7 +9,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.errors import UsageError
 from windtunnel.model.energy import energy_j
 from windtunnel.model.fit import Fit
-from windtunnel.model.hardware import Hardware, hardware
+from windtunnel.model.hardware import Hardware, hardware, on_this_machine
 from windtunnel.model.jobs import WORKLOAD_PHASES, Job, assumptions, job, kind_of
 from windtunnel.model.predict import Prediction, predict
 
@@ -26,16 +26,23 @@ SIZES = ("size", "rows", "file_size", "samples", "samples_per_map")
 
 
 def predict_workloads(
-    name: str, cluster: Cluster, workloads: Mapping[str, Mapping[str, Any]], fit: Fit
+    name: str,
+    cluster: Cluster,
+    workloads: Mapping[str, Mapping[str, Any]],
+    fit: Fit,
+    *,
+    this_machine: bool = False,
 ) -> dict[str, Any]:
     """Predictions of each phase of each workload, as plain data for JSON.
+
+    ``this_machine``: the hosts are processes of this machine, as on the testbed 'local'.
 
     Raises
     ------
     UsageError
         If the model has no equations for a workload.
     """
-    capacity = hardware(cluster)
+    capacity = on_this_machine(hardware(cluster)) if this_machine else hardware(cluster)
     keys: list[tuple[str, str]] = []
     rows: list[tuple[Hardware, Job]] = []
     assumed = list(capacity.assumed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -12,11 +12,13 @@ from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import Cluster, QuantityError
 from windtunnel.errors import ResultsError
 from windtunnel.model.fit import Point
-from windtunnel.model.hardware import Hardware, hardware, on_one_machine
+from windtunnel.model.hardware import Hardware, hardware, on_one_machine, with_quota
 from windtunnel.model.jobs import job, kind_of
 from windtunnel.results.folder import Results
 from windtunnel.results.record import Metric, Trial
 
+AsRun = Callable[[Cluster], tuple[Cluster, float]]
+"""What runs of a described cluster, and the fraction of its processors that tasks get."""
 CPU = "cpu_time"
 TIMEOUT = "timeout"
 
@@ -37,14 +39,18 @@ class _Number:
     timeout: bool
 
 
-def points_of(results: Results) -> Found:
+def points_of(results: Results, as_run: AsRun | None = None) -> Found:
     """A point for each treatment, workload and phase, from the means of its valid trials.
+
+    Parameters
+    ----------
+    as_run:
+        What ran of a described cluster, on the testbed of the results; None: all of it.
 
     Raises
     ------
     ResultsError
-        If the times are predictions, or those of a scale model, whose seconds are not those of the
-        cluster that the study describes.
+        If the times are predictions, or those of a scale model whose testbed is not known.
     """
     study = results.study
     if study.kind == "predicted":
@@ -52,11 +58,10 @@ def points_of(results: Results) -> Found:
             f"the times of {results.path} are predictions",
             remedy="use measured or published results.",
         )
-    if study.scale is not None:
+    if study.scale is not None and as_run is None:
         raise ResultsError(
-            f"{results.path} is a study of a scale model: its times are not those of the "
-            "described cluster",
-            remedy="use results of an unscaled testbed, or of an import.",
+            f"{results.path} is a study of a scale model on the unknown testbed '{study.testbed}'",
+            remedy="install the package of the testbed.",
         )
     cells: dict[tuple[str, str, str], list[_Number]] = defaultdict(list)
     first: dict[tuple[str, str, str], Trial] = {}
@@ -72,14 +77,14 @@ def points_of(results: Results) -> Found:
     for (treatment, workload, phase), numbers in cells.items():
         trial = first[treatment, workload, phase]
         kind = kind_of(workload, phase)
-        cluster = clusters.of(trial.treatment)
+        described = clusters.of(trial.treatment)
         if kind is None:
             skipped[f"{workload} / {phase}: the model has no equations for it"] = None
             continue
-        if cluster is None:
+        if described is None:
             skipped[f"{treatment}: the study has no valid cluster description"] = None
             continue
-        capacity = capacity_of(results, trial, cluster)
+        cluster, capacity = capacity_of(results, trial, described, as_run)
         assumed.update(dict.fromkeys(capacity.assumed))
         try:
             work = job(kind, trial.parameters, cluster, capacity)
@@ -106,22 +111,37 @@ def points_of(results: Results) -> Found:
     return Found(points, list(skipped), sorted(assumed))
 
 
-def capacity_of(results: Results, trial: Trial, cluster: Cluster) -> Hardware:
-    """The capacities on which a trial ran.
+def capacity_of(
+    results: Results, trial: Trial, described: Cluster, as_run: AsRun | None = None
+) -> tuple[Cluster, Hardware]:
+    """What ran of a described cluster in a trial, and its capacities.
 
     Hosts without a described processor that were measured are processes of one machine; its facts
     are in the provenance of the trial.
     """
-    capacity = hardware(cluster)
-    described = any(host.cpu is not None for host in cluster.hosts.values())
-    machine = results.provenance(trial).get("machine") if trial.kind == "measured" else None
-    if described or not isinstance(machine, dict):
-        return capacity
+    cluster, fraction = (described, 1.0) if as_run is None else as_run(described)
+    facts = results.provenance(trial) if trial.kind == "measured" else {}
+    cluster = _with_settings(cluster, facts)
+    capacity = with_quota(hardware(cluster), fraction)
+    known = any(host.cpu is not None for host in cluster.hosts.values())
+    machine = facts.get("machine")
+    if known or not isinstance(machine, dict):
+        return cluster, capacity
     threads, memory = machine.get("cpu_threads"), machine.get("memory_bytes")
     if not threads or not memory:
-        return capacity
+        return cluster, capacity
     cores = float(machine.get("cpu_cores") or threads)
-    return on_one_machine(capacity, cores, float(threads), float(memory))
+    return cluster, on_one_machine(capacity, cores, float(threads), float(memory))
+
+
+def _with_settings(cluster: Cluster, facts: Mapping[str, object]) -> Cluster:
+    """The description with the settings that were in force, as far as they are recorded."""
+    software = facts.get("software")
+    rows = software.get("settings") if isinstance(software, dict) else None
+    if not isinstance(rows, list):
+        return cluster
+    known = {row["name"]: row["value"] for row in rows if {"name", "value"} <= {*row}}
+    return cluster.model_copy(update={"settings": {**cluster.settings, **known}})
 
 
 def _numbers(trial: Trial) -> Iterable[tuple[str, _Number]]:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from windtunnel.analysis.prediction.described import as_data
-from windtunnel.analysis.prediction.points import Found, capacity_of
+from windtunnel.analysis.prediction.points import AsRun, Found, capacity_of
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import apply_overrides
 from windtunnel.errors import ResultsError
@@ -22,7 +22,9 @@ from windtunnel.model.store import shipped_fit
 from windtunnel.results.folder import Results
 
 
-def what_if(results: Results, found: Found, changes: Mapping[str, Any]) -> dict[str, Any]:
+def what_if(
+    results: Results, found: Found, changes: Mapping[str, Any], as_run: AsRun | None = None
+) -> dict[str, Any]:
     """Times of every treatment with the changes, as plain data for JSON.
 
     ``elapsed_s`` is the measured time times the predicted ratio, so that errors which both
@@ -41,7 +43,7 @@ def what_if(results: Results, found: Found, changes: Mapping[str, Any]) -> dict[
             remedy="the model knows TeraSort's phases, WordCount, Pi, TestDFSIO, PUT and GET.",
         )
     made = fit(found.points, Prior.of_new_cluster(shipped_fit()), origin=str(results.path))
-    after = _changed(results, found, changes)
+    after = _changed(results, found, changes, as_run)
     logs, deviations = _ratios(made, found.points, after)
     reach = float(student.ppf(0.5 + LEVEL / 2.0, made.freedom))
     bound = predict(made, [(point.hardware, point.job) for point in after])
@@ -74,7 +76,9 @@ def what_if(results: Results, found: Found, changes: Mapping[str, Any]) -> dict[
     }
 
 
-def _changed(results: Results, found: Found, changes: Mapping[str, Any]) -> list[Point]:
+def _changed(
+    results: Results, found: Found, changes: Mapping[str, Any], as_run: AsRun | None
+) -> list[Point]:
     """The points on the changed clusters."""
     clusters = ClusterOf(results.study)
     first = {(t.treatment.id, t.workload): t for t in results.trials}
@@ -84,8 +88,8 @@ def _changed(results: Results, found: Found, changes: Mapping[str, Any]) -> list
         cluster = clusters.of(trial.treatment)
         assert cluster is not None  # it has a point
         changed = apply_overrides(cluster, changes)
-        capacity = capacity_of(results, trial, changed)
-        work = job(point.kind, trial.parameters, changed, capacity)
+        ran, capacity = capacity_of(results, trial, changed, as_run)
+        work = job(point.kind, trial.parameters, ran, capacity)
         points.append(replace(point, hardware=capacity, job=work))
     return points
 

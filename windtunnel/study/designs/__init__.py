@@ -17,6 +17,7 @@ from windtunnel.study.designs.base import Combination, Labels, Options
 from windtunnel.study.designs.fractional_factorial import FractionalFactorial
 from windtunnel.study.designs.full_factorial import FullFactorial
 from windtunnel.study.designs.one_factor_at_a_time import OneFactorAtATime
+from windtunnel.study.designs.optimal import Optimal
 from windtunnel.study.designs.plackett_burman import PlackettBurman
 
 __all__ = ["DESIGNS", "Combination", "Design", "Labels", "Options"]
@@ -27,6 +28,7 @@ DESIGNS: dict[str, type[Options]] = {
     "fractional-factorial": FractionalFactorial,
     "plackett-burman": PlackettBurman,
     "ab": AB,
+    "optimal": Optimal,
 }
 
 
@@ -46,7 +48,7 @@ class _NameOrOptions:
 
 
 Design = Annotated[
-    FullFactorial | OneFactorAtATime | FractionalFactorial | PlackettBurman | AB,
+    FullFactorial | OneFactorAtATime | FractionalFactorial | PlackettBurman | AB | Optimal,
     Field(discriminator="kind"),
     BeforeValidator(_by_name),
     _NameOrOptions(),

@@ -105,6 +105,19 @@ def lost_interactions(labels: Labels, chosen: Sequence[Combination]) -> list[str
     return lost
 
 
+def lost_mains(labels: Labels, chosen: Sequence[Combination]) -> list[str]:
+    """The factors whose main effects the treatments cannot separate from those of the others."""
+    columns = {name: _indicators(name, given, chosen) for name, given in labels.items()}
+    lost = []
+    for name, own in columns.items():
+        others = [found for other, found in columns.items() if other != name]
+        rest = np.hstack([np.ones((len(chosen), 1)), *others])
+        rank = int(np.linalg.matrix_rank(np.hstack([rest, own])))
+        if rank < int(np.linalg.matrix_rank(rest)) + own.shape[1]:
+            lost.append(name)
+    return lost
+
+
 def _indicators(
     name: str, given: Sequence[str], chosen: Sequence[Combination]
 ) -> NDArray[np.float64]:

@@ -75,6 +75,12 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         return model_record(_scale_of(options), planned)
 
     @classmethod
+    def as_run(cls, options: TestbedOptions, cluster: Cluster) -> tuple[Cluster, float]:
+        """The model's description; the quota of its processors is the rate of the model."""
+        assert isinstance(options, ScaledOptions)
+        return scaled(cluster, options.scale), options.rate
+
+    @classmethod
     def propose(
         cls, planned: Sequence[PlannedTreatment], trials: int, within_s: float | None
     ) -> Proposal | None:
