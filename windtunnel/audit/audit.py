@@ -11,7 +11,7 @@ from windtunnel.audit.check import Check, Read, checks, in_range
 from windtunnel.audit.configuration import HIDDEN, Configuration
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.exceptions import Exceptional, applied
-from windtunnel.audit.facts import AbsentFact, HostFacts, Unreadable
+from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
 from windtunnel.audit.hardware import Hardware
 from windtunnel.audit.result import (
     Outcome,
@@ -149,9 +149,9 @@ def _outcomes(check: Check, evidence: Evidence) -> Iterable[Outcome]:
         if check.read.rule is not None:
             return list(RULES[check.read.rule](evidence))
         return [_judged(check, *pair) for pair in _values(check.read, evidence)]
-    except Unreadable as error:
+    except UnreadableError as error:
         return [unknown(str(error))]
-    except AbsentFact as error:
+    except AbsentFactError as error:
         return [not_applicable(str(error))]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         # facts come from files that anybody can write: an entry of another form is not readable
@@ -195,7 +195,9 @@ def _values(read: Read, evidence: Evidence) -> Iterator[Found]:
     if read.sysctl is not None:
         value = host.mapping("sysctl").get(read.sysctl)
         if value is None:
-            raise AbsentFact(f"the kernel has no parameter {read.sysctl}, or it was not collected")
+            raise AbsentFactError(
+                f"the kernel has no parameter {read.sysctl}, or it was not collected"
+            )
         parts = str(value).split()
         yield read.sysctl, value if read.column is None else parts[read.column], ""
         return
@@ -205,7 +207,7 @@ def _values(read: Read, evidence: Evidence) -> Iterator[Found]:
         if read.key is not None:
             value = host.mapping(read.fact).get(read.key)
             if value is None:
-                raise Unreadable(f"{read.fact}: '{read.key}' was not collected")
+                raise UnreadableError(f"{read.fact}: '{read.key}' was not collected")
         yield read.fact if read.key is None else f"{read.fact} {read.key}", value, ""
         return
     any_row = False
@@ -214,7 +216,7 @@ def _values(read: Read, evidence: Evidence) -> Iterator[Found]:
             any_row = True
             yield str(row.get(read.name)), row.get(read.key or ""), ""
     if not any_row:
-        raise AbsentFact(f"no entry of {read.fact} is concerned")
+        raise AbsentFactError(f"no entry of {read.fact} is concerned")
 
 
 def _judged(check: Check, about: str, value: Any, place: str) -> Outcome:
@@ -232,7 +234,7 @@ def attack_surface(host: HostFacts) -> Iterator[dict[str, Any]]:
     """The listening sockets of a host with their purpose, as the table of the attack surface."""
     try:
         rows = listening(host)
-    except (Unreadable, AbsentFact):
+    except (UnreadableError, AbsentFactError):
         return
     for row in rows:
         entry = purpose(row["port"], row.get("process"))

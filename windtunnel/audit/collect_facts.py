@@ -8,8 +8,7 @@ It reads files below /proc, /sys and /etc and changes nothing. Each fact is one 
 ``{"unreadable": REASON}``. Command lines, environments and contents of key files are not recorded.
 """
 
-# ruff: noqa: T201, UP, PTH, PERF203
-# This file is copied to hosts whose Python is older than that of Windtunnel.
+# This file is copied to hosts whose Python is older than that of Windtunnel: no newer syntax.
 import array
 import ctypes
 import fcntl
@@ -71,7 +70,7 @@ _MAIN = re.compile(r"[a-z][\w]*(\.[a-z_][\w]*)+\.[A-Z]\w*$")
 Fact = Dict[str, Any]
 
 
-class Absent(Exception):
+class AbsentError(Exception):
     """The host does not have what a fact describes."""
 
 
@@ -96,11 +95,11 @@ class Reader:
         return sorted(os.path.relpath(name, self.root) for name in names)
 
     def present(self, name: str, why: str) -> str:
-        """The content of a file; raises Absent if the file does not exist."""
+        """The content of a file; raises AbsentError if the file does not exist."""
         try:
             return self.text(name)
         except FileNotFoundError:
-            raise Absent(why)
+            raise AbsentError(why)
 
 
 def collect(root: str = "/") -> Dict[str, Any]:
@@ -127,7 +126,7 @@ def _fact(read: Callable[[Reader], Any], reader: Reader) -> Fact:
     """What a function reads, as a fact; nothing that it raises ends the collection."""
     try:
         return {"value": read(reader)}
-    except Absent as error:
+    except AbsentError as error:
         return {"absent": str(error)}
     except OSError as error:
         return {"unreadable": "%s: %s" % (error.filename or "", error.strerror or error)}
@@ -174,7 +173,7 @@ def _cpu(reader: Reader) -> Any:
 def _governors(reader: Reader) -> Any:
     names = reader.found("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
     if not names:
-        raise Absent("the kernel offers no frequency scaling (no cpufreq), as in most guests")
+        raise AbsentError("the kernel offers no frequency scaling (no cpufreq), as in most guests")
     counts = {}  # type: Dict[str, int]
     for name in names:
         governor = reader.text(name)
@@ -185,7 +184,7 @@ def _governors(reader: Reader) -> Any:
 def _idle(reader: Reader) -> Any:
     states = reader.found("sys/devices/system/cpu/cpu0/cpuidle/state[0-9]*")
     if not states:
-        raise Absent("the kernel offers no idle states (no cpuidle), as in most guests")
+        raise AbsentError("the kernel offers no idle states (no cpuidle), as in most guests")
     return [
         {
             "name": reader.text(state + "/name"),
@@ -342,7 +341,7 @@ def _disks(reader: Reader) -> Any:
             }
         )
     if not found:
-        raise Absent("no disk in /sys/block")
+        raise AbsentError("no disk in /sys/block")
     return found
 
 
@@ -367,7 +366,7 @@ def _nics(reader: Reader) -> Any:
         row["rings"] = _rings(nic) if reader.root == "/" else None
         found.append(row)
     if not found:
-        raise Absent("no NIC except loopback")
+        raise AbsentError("no NIC except loopback")
     return found
 
 
@@ -395,7 +394,7 @@ def _listening(reader: Reader) -> Any:
         for name, protocol in (("tcp", "TCP"), ("tcp6", "TCP"), ("udp", "UDP"), ("udp6", "UDP")):
             try:
                 lines = reader.text(folder + name).splitlines()[1:]
-            except (FileNotFoundError, OSError):
+            except OSError:
                 if not namespace and name == "tcp":
                     raise
                 continue  # without IPv6, or a process that has just ended
@@ -561,7 +560,12 @@ def _limits(reader: Reader) -> Any:
             for number, line in enumerate(reader.text(name).splitlines(), 1):
                 words = line.split("#")[0].split()
                 if len(words) == 4:
-                    row = dict(zip(("domain", "type", "item", "value"), words))
+                    row = {
+                        "domain": words[0],
+                        "type": words[1],
+                        "item": words[2],
+                        "value": words[3],
+                    }
                     row.update(file="/" + name, line=number)
                     lines.append(row)
     return lines
@@ -569,7 +573,7 @@ def _limits(reader: Reader) -> Any:
 
 def _clock(reader: Reader) -> Any:
     if reader.root != "/":
-        raise Absent("the clock of a copied host")
+        raise AbsentError("the clock of a copied host")
     buffer = ctypes.create_string_buffer(512)  # struct timex of linux/timex.h, 64 bits
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.adjtimex(buffer) < 0:
@@ -586,7 +590,7 @@ def _clock(reader: Reader) -> Any:
 def _names(reader: Reader) -> Any:
     """The host's own name, its addresses, and the names to which they resolve."""
     if reader.root != "/":
-        raise Absent("the name resolution of a copied host")
+        raise AbsentError("the name resolution of a copied host")
     name = socket.gethostname()
     started = time.time()
     try:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from xml.parsers import expat
 
+from windtunnel.audit.catalogue import deprecated
 from windtunnel.cluster.settings import default_of
 from windtunnel.errors import DescriptionError
 
@@ -83,10 +85,14 @@ class Configuration:
     modes: Mapping[str, int] = field(default_factory=dict)
 
     def entry(self, name: str) -> Property | None:
-        """The entry that is in force: the last one, unless an earlier one is final."""
+        """The entry that is in force: the last one, unless an earlier one is final.
+
+        The deprecated names of the property count as well.
+        """
         found = None
+        names = old_names().get(name, frozenset()) | {name}
         for one in self.entries:
-            if one.name == name and not (found is not None and found.final):
+            if one.name in names and not (found is not None and found.final):
                 found = one
         return found
 
@@ -156,6 +162,16 @@ class Configuration:
         return frozenset(
             one.value for one in self.entries if is_secret(one.name) and len(one.value) >= 3
         )
+
+
+@cache
+def old_names() -> Mapping[str, frozenset[str]]:
+    """Property -> its deprecated names."""
+    found: dict[str, set[str]] = {}
+    for old, new in deprecated().items():
+        for name in new:
+            found.setdefault(name, set()).add(old)
+    return {name: frozenset(names) for name, names in found.items()}
 
 
 def is_secret(name: str) -> bool:

@@ -75,12 +75,16 @@ def applied(
     used: set[int] = set()
     found = []
     for result in results:
-        for place, one in enumerate(exceptions):
-            if result.status is Status.FAIL and one.covers(result):
-                used.add(place)
-                if one.until >= today and not result.exception:
-                    result = result.excepted(f"{one.reason} (until {one.until})")
-        found.append(result)
+        covering = [
+            place
+            for place, one in enumerate(exceptions)
+            if result.status is Status.FAIL and one.covers(result)
+        ]
+        used.update(covering)
+        valid = [exceptions[place] for place in covering if exceptions[place].until >= today]
+        found.append(
+            result.excepted(f"{valid[0].reason} (until {valid[0].until})") if valid else result
+        )
     notes = [
         f"the exception for {one.check} ended on {one.until}"
         for one in exceptions

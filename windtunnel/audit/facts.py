@@ -16,11 +16,11 @@ _MAX_BYTES = 64 << 20
 _AGAIN = "run 'windtunnel audit collect --out FILE' on the host again."
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """A fact could not be read; the text is the reason."""
 
 
-class AbsentFact(Exception):
+class AbsentFactError(Exception):
     """The host does not have what the fact describes; the text is the reason."""
 
 
@@ -34,35 +34,35 @@ class HostFacts:
     origin: str = ""
 
     def get(self, name: str) -> Any:
-        """The value of a fact; raises Unreadable or AbsentFact."""
+        """The value of a fact; raises UnreadableError or AbsentFactError."""
         fact = self.facts.get(name)
         if not isinstance(fact, Mapping):
-            raise Unreadable(f"the fact '{name}' was not collected")
+            raise UnreadableError(f"the fact '{name}' was not collected")
         if "value" in fact:
             return fact["value"]
         if "absent" in fact:
-            raise AbsentFact(str(fact["absent"]))
-        raise Unreadable(f"{name}: {fact.get('unreadable', 'no value')}")
+            raise AbsentFactError(str(fact["absent"]))
+        raise UnreadableError(f"{name}: {fact.get('unreadable', 'no value')}")
 
     def table(self, name: str) -> list[dict[str, Any]]:
         """A fact that is a list of mappings; raises as :meth:`get`."""
         value = self.get(name)
         if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-            raise Unreadable(f"the fact '{name}' is no list of entries")
+            raise UnreadableError(f"the fact '{name}' is no list of entries")
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
         """A fact that is a mapping; raises as :meth:`get`."""
         value = self.get(name)
         if not isinstance(value, dict):
-            raise Unreadable(f"the fact '{name}' is no mapping")
+            raise UnreadableError(f"the fact '{name}' is no mapping")
         return value
 
     def number(self, name: str, key: str) -> float | None:
         """A number of a fact that is a mapping; None if it is unknown."""
         try:
             value = self.mapping(name).get(key)
-        except (Unreadable, AbsentFact):
+        except (UnreadableError, AbsentFactError):
             return None
         good = isinstance(value, (int, float)) and not isinstance(value, bool)
         return float(value) if good and math.isfinite(value) else None

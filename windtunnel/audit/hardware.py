@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windtunnel.audit.facts import AbsentFact, HostFacts, Unreadable
+from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
 from windtunnel.cluster import Cluster
 
 
@@ -57,7 +57,7 @@ def _least(hosts: Sequence[HostFacts], fact: str, key: str) -> float | None:
 def _disks(host: HostFacts) -> float | None:
     try:
         return float(len(host.table("disks")))
-    except (Unreadable, AbsentFact):
+    except (UnreadableError, AbsentFactError):
         return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from windtunnel.audit.evidence import Evidence
-from windtunnel.audit.facts import AbsentFact, HostFacts, Unreadable
+from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 
 _LATENCY_US = 100
@@ -176,7 +176,7 @@ def boot_in_force(evidence: Evidence) -> Iterator[Outcome]:
                 continue
             try:
                 now = read(host, match)
-            except (Unreadable, AbsentFact) as error:
+            except (UnreadableError, AbsentFactError) as error:
                 yield unknown(f"{text}: {error}", text)
                 break
             compared += 1
@@ -201,7 +201,7 @@ def _nic(key: str) -> Callable[[HostFacts, re.Match[str]], str]:
     def read(host: HostFacts, match: re.Match[str]) -> str:
         rows = [row for row in host.table("nics") if row.get("name") == match["nic"]]
         if not rows:
-            raise Unreadable(f"no NIC {match['nic']} was collected")
+            raise UnreadableError(f"no NIC {match['nic']} was collected")
         return str(rows[0].get(key))
 
     return read

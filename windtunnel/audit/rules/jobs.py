@@ -19,6 +19,7 @@ SPILL = "mapreduce.map.sort.spill.percent"
 FACTOR = "mapreduce.task.io.sort.factor"
 SLOW_START = "mapreduce.job.reduce.slowstart.completedmaps"
 ROW_BYTES = 100  # of TeraSort, the workload to which the prediction refers
+_MOST_SORT_MB = 2047
 META_BYTES = 16  # METASIZE of MapTask.MapOutputBuffer: accounting of each record in the buffer
 
 
@@ -66,9 +67,14 @@ def spills(evidence: Evidence) -> Iterator[Outcome]:
     )
     if count > 1:
         heap = _map_heap_mb(evidence)
-        remedy = f"set {SORT_MB} = {math.ceil(needed / 8) * 8} (one spill)"
+        remedy = f"set {SORT_MB} = {math.ceil(needed / 8) * 8}"
         if needed > 0.7 * heap:
-            remedy += f" with -Xmx{needed / 0.6:.0f}m in mapreduce.map.java.opts"
+            heap = math.ceil(needed / 0.6)
+            remedy += f" and mapreduce.map.java.opts = -Xmx{heap}m"
+        if heap > 0.9 * container_mb(conf, "map"):
+            remedy += f" and mapreduce.map.memory.mb = {math.ceil(heap / 0.8 / 256) * 256}"
+        if needed > _MOST_SORT_MB:
+            remedy = "no buffer holds so large a split: lower dfs.blocksize or the least split"
         yield failed(text, remedy, about=SORT_MB, place=conf.place(SORT_MB))
     else:
         yield passed(text)

@@ -21,14 +21,14 @@ _NOT_COMPARED = re.compile(r"kernel\.(core_pattern|printk)|fs\.(file-max|nr_open
 @cache
 def known_parameters() -> tuple[frozenset[str], re.Pattern[str]]:
     """Names of kernel parameters, and the pattern of those with the name of a NIC."""
-    text = resources.files("windtunnel.catalogue").joinpath("audit", "kernel_parameters.txt")
+    text = resources.files("windtunnel.catalogue").joinpath("audit/kernel_parameters.txt")
     names = [line for line in text.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     families = [re.escape(name).replace(r"\*", "[^.]+") for name in names if "*" in name]
     return frozenset(name for name in names if "*" not in name), re.compile("|".join(families))
 
 
 def parameter(host: HostFacts, name: str) -> str | None:
-    """The value in force, None if the kernel does not have the parameter; raises Unreadable."""
+    """The value in force, None if the kernel does not have the parameter; raises UnreadableError."""
     value = host.mapping("sysctl").get(name)
     return None if value is None else str(value)
 

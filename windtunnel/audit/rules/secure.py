@@ -56,7 +56,7 @@ def secrets_in_files(evidence: Evidence) -> Iterator[Outcome]:
             who = ", readable for every account" if mode is not None and mode & 0o004 else ""
             text = f"{one.name} is in {one.file}{who} (value not shown)"
             remedy = (
-                f"hadoop credential create {one.name} -provider jceks://hdfs/credentials.jceks, set "
+                f"hadoop credential create {one.name} -provider jceks://hdfs/keys.jceks, set "
                 "hadoop.security.credential.provider.path, remove the value and change the secret"
             )
             yield failed(text, remedy, about=one.name, place=one.place)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from windtunnel.audit.configuration import Configuration
 from windtunnel.audit.evidence import Evidence
-from windtunnel.audit.facts import AbsentFact, Unreadable
+from windtunnel.audit.facts import AbsentFactError, UnreadableError
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 
 BYTES_PER_FILE = 1000.0  # heap of the NameNode for each file with one block: about 1 GB a million
@@ -124,7 +124,7 @@ def _on_one_disk(evidence: Evidence, paths: list[str]) -> tuple[str, int] | None
     for host in evidence.hosts:
         try:
             points = [str(row.get("point")) for row in host.table("mounts")]
-        except (Unreadable, AbsentFact):
+        except (UnreadableError, AbsentFactError):
             continue
         if evidence.hardware.shared_by > 1 or len(paths) < 2:
             return None

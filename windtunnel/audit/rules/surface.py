@@ -1,4 +1,4 @@
-"""The attack surface: listening ports by purpose, services that are open by default, old software."""
+"""The attack surface: listening ports by purpose, open services, old software."""
 
 from __future__ import annotations
 
