@@ -41,8 +41,8 @@ def score_table(audit: Audit) -> Table:
     names = ("area", "score", "pass", "fail", "unknown", "not applicable", "excepted")
     columns = [Column(name, place > 0) for place, name in enumerate(names)]
     rows = [_score_row(one) for one in audit.scores]
-    hint = "Score: weight of PASS in the weight of PASS and FAIL; weights: critical 10, high 5, "
-        "medium 3, low 1."
+    hint = "Score: weight of PASS in the weight of PASS and FAIL. "
+    hint += "Weights: critical 10, high 5, medium 3, low 1."
     return Table("Score by area, the lowest first", columns, rows, hint=hint)
 
 

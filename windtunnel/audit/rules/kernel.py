@@ -28,7 +28,7 @@ def known_parameters() -> tuple[frozenset[str], re.Pattern[str]]:
 
 
 def parameter(host: HostFacts, name: str) -> str | None:
-    """The value in force, None if the kernel does not have the parameter; raises UnreadableError."""
+    """The value in force, None if the kernel has no such parameter."""
     value = host.mapping("sysctl").get(name)
     return None if value is None else str(value)
 
