@@ -148,6 +148,13 @@ class WorseError(WindtunnelError):
     title = "worse"
 
 
+class AuditFailedError(WindtunnelError):
+    """``audit --fail-on`` found a FAIL of that severity or a worse one."""
+
+    exit_code = 14
+    title = "audit failed"
+
+
 class InterruptedStudyError(StudyStoppedError):
     """The user pressed Ctrl-C, or the process received a signal to terminate."""
 

@@ -19,6 +19,7 @@ import typer
 from windtunnel import durable
 from windtunnel.cli import (
     about,
+    audit,
     calibrate,
     compare,
     interactive,
@@ -47,7 +48,8 @@ app = typer.Typer(
     help="Measure which hardware and settings change the performance of a Hadoop cluster.",
     epilog="Exit codes: 0 success, 2 wrong usage, 3 invalid description, 4 not supported here, "
     "5 set-up failed, 6 unusable results folder, 7 deployment failed, 8 study stopped, "
-    "9 no space left, 10 not comparable, 11 worse, 70 internal error, 130 interrupted.",
+    "9 no space left, 10 not comparable, 11 worse, 14 audit failed, 70 internal error, "
+    "130 interrupted.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -64,6 +66,7 @@ for module in (
     predict,
     size,
     published,
+    audit,
     interactive,
     about,
 ):

@@ -161,7 +161,7 @@ def down(id_: Id = None) -> None:
     """Stop a cluster that 'up' started."""
     from windtunnel.testbeds import interactive
 
-    entry = _chosen(id_)
+    entry = chosen(id_)
     interactive.stop(entry)
     print(f"{entry.id} is down")
 
@@ -175,7 +175,7 @@ def execute(
     """Run a Hadoop client, such as 'hdfs dfs' or 'hadoop jar', on a cluster that is up."""
     from windtunnel.engines.hadoop.client import user_process
 
-    argv, env = user_process(_chosen(id_), command)
+    argv, env = user_process(chosen(id_), command)
     return subprocess.call(argv, env=env)
 
 
@@ -184,7 +184,7 @@ def open_(id_: Id = None) -> None:
     from windtunnel.hosts.leftovers import sockets_of
     from windtunnel.testbeds.web_proxy import WebProxy, WebServer
 
-    entry = _chosen(id_)
+    entry = chosen(id_)
     servers = [WebServer(**server) for server in entry.facts()["web_servers"]]
     with sockets_of(entry) as open_socket:
         proxy = WebProxy(servers, open_socket)
@@ -199,7 +199,8 @@ def open_(id_: Id = None) -> None:
             proxy.close()
 
 
-def _chosen(id_: str | None) -> Registration:
+def chosen(id_: str | None) -> Registration:
+    """The cluster with an id, or the only one that is up; raises UsageError."""
     from windtunnel.testbeds import interactive
 
     entries = [entry for entry in interactive.interactive() if id_ in (None, entry.id)]

@@ -1,0 +1,1 @@
+"""Audits: checks of tuning and security on collected facts and configuration directories."""

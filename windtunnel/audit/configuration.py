@@ -1,0 +1,300 @@
+"""A Hadoop configuration directory: every property with its file and line, and the heaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from xml.parsers import expat
+
+from windtunnel.audit.catalogue import deprecated
+from windtunnel.cluster.settings import default_of
+from windtunnel.errors import DescriptionError
+
+SITES = (
+    "core-site.xml",
+    "hdfs-site.xml",
+    "yarn-site.xml",
+    "mapred-site.xml",
+    "capacity-scheduler.xml",
+    "hadoop-policy.xml",
+    "ssl-server.xml",
+    "ssl-client.xml",
+    "hbase-site.xml",
+    "hive-site.xml",
+)
+KNOWN_LINES = ("3.4", "3.5")
+HIDDEN = "(hidden)"
+_MAX_BYTES = 16 << 20
+_VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
+_DEPTH = 20  # Configuration.MAX_SUBST of Hadoop
+_SECRET_NAME = re.compile(
+    r"(?i)(passw(or)?d|passphrase|secret|credential(?!.*(provider|path))|access[.-]?token"
+    r"|\.access\.key$|account\.key|sas\.token|private\.?key)"
+)
+# names with such a word whose values are no secrets: files, classes, numbers, switches
+_NO_SECRET_NAME = re.compile(
+    r"(?i)(\.file|\.path|\.class|\.provider(\.path)?|\.enabled?|\.impl|\.location|\.length"
+    r"|\.interval.*|\.lifetime.*|\.max.*|\.size|\.alias|-ms|\.type|\.domain|\.validity"
+    r"|\.command|\.url|\.service|\.classpath|\.env|\.codec|\.encoding|secret\.manager.*)$"
+)
+_IN_URL = re.compile(r"(//[^/\s:@]*:)[^/\s@]+@")
+_IN_OPTION = re.compile(r"(?i)(-D[\w.]*(?:passw(?:or)?d|secret)[\w.]*=)\S+")
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property of one file. ``value`` is as written, without white space at its ends."""
+
+    name: str
+    value: str
+    file: str
+    line: int
+    final: bool = False
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The properties of the ``*-site.xml`` files of one directory (or of several, combined).
+
+    Attributes
+    ----------
+    entries:
+        All properties in the order of the files; a name can occur more than once.
+    broken, unreadable:
+        Files that are not XML, and files that cannot be read: name -> reason.
+    heaps_bytes:
+        ``-Xmx`` of daemons in ``hadoop-env.sh`` and ``yarn-env.sh``: role -> bytes.
+    version:
+        Hadoop's version, or an empty text if it is unknown.
+    """
+
+    name: str
+    entries: tuple[Property, ...] = ()
+    broken: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    heaps_bytes: Mapping[str, int] = field(default_factory=dict)
+    version: str = ""
+    modes: Mapping[str, int] = field(default_factory=dict)
+
+    def entry(self, name: str) -> Property | None:
+        """The entry that is in force: the last one, unless an earlier one is final.
+
+        The deprecated names of the property count as well.
+        """
+        found = None
+        names = old_names().get(name, frozenset()) | {name}
+        for one in self.entries:
+            if one.name in names and not (found is not None and found.final):
+                found = one
+        return found
+
+    def is_set(self, name: str) -> bool:
+        """Whether a file sets the property."""
+        return self.entry(name) is not None
+
+    def value(self, name: str) -> str:
+        """The value in force, Hadoop's default if none is set; variables are replaced."""
+        return self._value(name, 0)
+
+    def _value(self, name: str, depth: int) -> str:
+        one = self.entry(name)
+        raw = (default_of(name, self.version) or "") if one is None else one.value
+        return self.expanded(raw, depth)
+
+    def expanded(self, text: str, depth: int = 0) -> str:
+        """A text with its variables replaced; unknown ones stay."""
+        if depth >= _DEPTH:
+            return text
+
+        def replaced(match: re.Match[str]) -> str:
+            known = self.is_set(match[1]) or default_of(match[1], self.version) is not None
+            return self._value(match[1], depth + 1) if known else match[0]
+
+        return _VARIABLE.sub(replaced, text)
+
+    def number(self, name: str) -> float | None:
+        """The value as a number (sizes such as ``128m`` in bytes); None if it is none."""
+        return number_of(self.value(name))
+
+    def true(self, name: str) -> bool:
+        """Whether the value is ``true``."""
+        return self.value(name).strip().lower() == "true"
+
+    def items(self, name: str) -> list[str]:
+        """The parts of a value that is separated by commas."""
+        return [part.strip() for part in self.value(name).split(",") if part.strip()]
+
+    def place(self, name: str) -> str:
+        """File and line of the property in force; empty if it is not set."""
+        one = self.entry(name)
+        return "" if one is None else one.place
+
+    def shown(self, name: str) -> str:
+        """The value in force for a message, without secrets."""
+        return redacted(name, self.value(name))
+
+    @property
+    def line_known(self) -> bool:
+        """Whether the properties of this version of Hadoop are in the catalogue."""
+        return self.version.startswith(tuple(f"{line}." for line in KNOWN_LINES)) or (
+            self.version in KNOWN_LINES
+        )
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether it configures a cluster: without a file system it is Hadoop's local mode."""
+        system = self.value("fs.defaultFS") or "file:///"
+        if not self.is_set("fs.defaultFS") and self.is_set("fs.default.name"):
+            system = self.value("fs.default.name")
+        own = any(one.name.startswith(("dfs.", "yarn.")) for one in self.entries)
+        return not system.startswith("file:") or own
+
+    def secrets(self) -> frozenset[str]:
+        """The values of all properties that hold secrets, for the removal from any text."""
+        return frozenset(
+            one.value for one in self.entries if is_secret(one.name) and len(one.value) >= 3
+        )
+
+
+@cache
+def old_names() -> Mapping[str, frozenset[str]]:
+    """Property -> its deprecated names."""
+    found: dict[str, set[str]] = {}
+    for old, new in deprecated().items():
+        for name in new:
+            found.setdefault(name, set()).add(old)
+    return {name: frozenset(names) for name, names in found.items()}
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of a property is a secret, by its name."""
+    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET_NAME.search(name)
+
+
+def redacted(name: str, value: str) -> str:
+    """A value for a message: hidden if it is a secret, without passwords in URLs and options."""
+    if is_secret(name) and value:
+        return HIDDEN
+    return _IN_OPTION.sub(rf"\1{HIDDEN}", _IN_URL.sub(rf"\1{HIDDEN}@", value))
+
+
+def number_of(text: str) -> float | None:
+    """A number as Hadoop parses it: with the suffixes k, m, g, t, p, e of powers of 1024."""
+    match = re.fullmatch(r"\s*([+-]?\d+(?:\.\d+)?)\s*([kmgtpeKMGTPE]?)[bB]?\s*", text)
+    if not match:
+        return None
+    power = "kmgtpe".find(match[2].lower()) + 1 if match[2] else 0
+    return float(match[1]) * 1024.0**power
+
+
+def read_configuration(folder: Path, version: str = "") -> Configuration:
+    """The configuration of a directory.
+
+    Raises
+    ------
+    DescriptionError
+        If the directory does not exist or cannot be listed.
+    """
+    try:
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise DescriptionError(
+            f"cannot be listed: {error.strerror}",
+            file=folder,
+            remedy="specify a directory with *-site.xml files.",
+        ) from None
+    entries: list[Property] = []
+    broken: dict[str, str] = {}
+    unreadable: dict[str, str] = {}
+    modes: dict[str, int] = {}
+    wanted = [name for name in SITES if name in names]
+    wanted += [name for name in names if name.endswith("-site.xml") and name not in SITES]
+    for name in wanted:
+        try:
+            path = folder / name
+            if path.stat().st_size > _MAX_BYTES:
+                raise OSError(27, "larger than 16 MB")
+            entries += list(properties(path.read_bytes(), name))
+            modes[name] = path.stat().st_mode & 0o777
+        except OSError as error:
+            unreadable[name] = error.strerror or str(error)
+        except expat.ExpatError as error:
+            reason = expat.errors.messages.get(error.code, "not XML")
+            broken[name] = f"line {error.lineno}: {reason}"
+    heaps: dict[str, int] = {}
+    for name in ("hadoop-env.sh", "yarn-env.sh", "mapred-env.sh"):
+        if name in names:
+            try:
+                heaps |= heaps_of((folder / name).read_text(encoding="utf-8", errors="replace"))
+            except OSError as error:
+                unreadable[name] = error.strerror or str(error)
+    return Configuration(str(folder), tuple(entries), broken, unreadable, heaps, version, modes)
+
+
+def properties(content: bytes, file: str) -> Iterator[Property]:
+    """The properties of an XML file with their lines; raises ExpatError."""
+    parser = expat.ParserCreate()
+    found: list[Property] = []
+    state: dict[str, str] = {}
+    text: list[str] = []
+    line = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal line
+        text.clear()
+        if tag == "property":
+            state.clear()
+            state.update(attributes)  # <property name= value=/> is allowed as well
+            line = parser.CurrentLineNumber
+
+    def end(tag: str) -> None:
+        if tag in ("name", "value", "final"):
+            state[tag] = "".join(text).strip()
+        elif tag == "property" and state.get("name"):
+            final = state.get("final", "").lower() == "true"
+            found.append(Property(state["name"], state.get("value", ""), file, line, final))
+        text.clear()
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text.append
+    parser.Parse(content, True)
+    yield from found
+
+
+def heaps_of(script: str) -> dict[str, int]:
+    """``-Xmx`` in lines such as ``export HDFS_NAMENODE_OPTS="-Xmx8g"``: role -> bytes."""
+    found = {}
+    for line in script.splitlines():
+        match = re.match(r"\s*(?:export\s+)?(?:HADOOP|HDFS|YARN|MAPRED)_(\w+?)_OPTS=(.*)", line)
+        size = re.search(r"-Xmx(\d+[kKmMgG]?)", match[2]) if match else None
+        if match and size:
+            found[match[1].lower()] = int(number_of(size[1]) or 0)
+    return found
+
+
+def combined(parts: list[Configuration], name: str, version: str = "") -> Configuration:
+    """One configuration of several directories: of each name, the entry of the first one."""
+    seen: set[str] = set()
+    entries = []
+    for part in parts:
+        names = {one.name for one in part.entries}
+        entries += [one for one in part.entries if one.name not in seen]
+        seen |= names
+    return Configuration(
+        name,
+        tuple(entries),
+        {file: why for part in parts for file, why in part.broken.items()},
+        {file: why for part in parts for file, why in part.unreadable.items()},
+        {role: heap for part in parts for role, heap in part.heaps_bytes.items()},
+        version,
+        {file: mode for part in parts for file, mode in part.modes.items()},
+    )

@@ -1,0 +1,114 @@
+"""The collected facts of one host: reading a file of ``audit collect``, and access by name."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from windtunnel.audit import collect_facts
+from windtunnel.errors import DescriptionError
+
+_MAX_BYTES = 64 << 20
+_AGAIN = "run 'windtunnel audit collect --out FILE' on the host again."
+
+
+class UnreadableError(Exception):
+    """A fact could not be read; the text is the reason."""
+
+
+class AbsentFactError(Exception):
+    """The host does not have what the fact describes; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """The facts of one host: name -> ``{"value"|"absent"|"unreadable": ...}``."""
+
+    host: str
+    facts: Mapping[str, Mapping[str, Any]]
+    as_root: bool = True
+    origin: str = ""
+
+    def get(self, name: str) -> Any:
+        """The value of a fact; raises UnreadableError or AbsentFactError."""
+        fact = self.facts.get(name)
+        if not isinstance(fact, Mapping):
+            raise UnreadableError(f"the fact '{name}' was not collected")
+        if "value" in fact:
+            return fact["value"]
+        if "absent" in fact:
+            raise AbsentFactError(str(fact["absent"]))
+        raise UnreadableError(f"{name}: {fact.get('unreadable', 'no value')}")
+
+    def table(self, name: str) -> list[dict[str, Any]]:
+        """A fact that is a list of mappings; raises as :meth:`get`."""
+        value = self.get(name)
+        if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+            raise UnreadableError(f"the fact '{name}' is no list of entries")
+        return value
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """A fact that is a mapping; raises as :meth:`get`."""
+        value = self.get(name)
+        if not isinstance(value, dict):
+            raise UnreadableError(f"the fact '{name}' is no mapping")
+        return value
+
+    def number(self, name: str, key: str) -> float | None:
+        """A number of a fact that is a mapping; None if it is unknown."""
+        try:
+            value = self.mapping(name).get(key)
+        except (UnreadableError, AbsentFactError):
+            return None
+        good = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(value) if good and math.isfinite(value) else None
+
+
+def this_machine() -> HostFacts:
+    """The facts of this machine, read now."""
+    return of_document(collect_facts.collect(), "this machine")
+
+
+def read_facts(path: Path) -> HostFacts:
+    """The facts of a file.
+
+    Raises
+    ------
+    DescriptionError
+        If the file cannot be read or holds no facts.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise DescriptionError("larger than 64 MB", file=path, remedy=_AGAIN)
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DescriptionError(
+            f"cannot be read: {error.strerror}", file=path, remedy="check the path."
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DescriptionError(f"not JSON: {error}", file=path, remedy=_AGAIN) from None
+    return of_document(document, str(path))
+
+
+def of_document(document: Any, origin: str) -> HostFacts:
+    """The facts of a parsed file; raises DescriptionError."""
+    if not isinstance(document, dict) or document.get("kind") != collect_facts.KIND:
+        raise DescriptionError(
+            "these are no collected facts", file=origin, key="kind", remedy=_AGAIN
+        )
+    if document.get("schema") != collect_facts.SCHEMA:
+        raise DescriptionError(
+            f"schema {document.get('schema')!r} is not supported; this version reads "
+            f"{collect_facts.SCHEMA}",
+            file=origin,
+            key="schema",
+            remedy=_AGAIN,
+        )
+    facts, host = document.get("facts"), document.get("host")
+    if not isinstance(facts, dict) or not isinstance(host, str) or not host:
+        raise DescriptionError("no host or no facts", file=origin, key="facts", remedy=_AGAIN)
+    return HostFacts(host, facts, bool(document.get("as_root")), origin)

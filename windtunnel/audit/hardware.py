@@ -1,0 +1,91 @@
+"""The hardware of the workers, from collected facts or from a cluster description."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
+from windtunnel.cluster import Cluster
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """One worker: the smallest of them where they differ. None is unknown.
+
+    ``shared_by`` workers are processes of the same machine. ``mixed`` states whether the hosts
+    differ. ``data_disks`` counts the disks for data of one worker.
+    """
+
+    cores: float | None = None
+    threads: float | None = None
+    memory_bytes: float | None = None
+    data_disks: float | None = None
+    workers: int | None = None
+    datanodes: int | None = None
+    racks: int | None = None
+    mixed: bool | None = None
+    shared_by: int = 1
+    virtual: bool = False
+
+
+def of_facts(hosts: Sequence[HostFacts]) -> Hardware:
+    """The hardware that collected facts describe; all unknown without facts."""
+    if not hosts:
+        return Hardware()
+    shapes = {
+        (one.number("cpu", "threads"), round((one.number("memory", "total_bytes") or 0) / 2**30))
+        for one in hosts
+    }
+    disks = [count for count in map(_disks, hosts) if count is not None]
+    return Hardware(
+        cores=_least(hosts, "cpu", "cores"),
+        threads=_least(hosts, "cpu", "threads"),
+        memory_bytes=_least(hosts, "memory", "total_bytes"),
+        data_disks=min(disks) if disks else None,
+        workers=len(hosts) if len(hosts) > 1 else None,
+        mixed=len(shapes) > 1 if len(hosts) > 1 else None,
+        virtual=any(one.facts.get("cpu", {}).get("value", {}).get("virtual") for one in hosts),
+    )
+
+
+def _least(hosts: Sequence[HostFacts], fact: str, key: str) -> float | None:
+    found = [value for value in (one.number(fact, key) for one in hosts) if value is not None]
+    return min(found) if found else None
+
+
+def _disks(host: HostFacts) -> float | None:
+    try:
+        return float(len(host.table("disks")))
+    except (UnreadableError, AbsentFactError):
+        return None
+
+
+def of_cluster(cluster: Cluster) -> Hardware:
+    """The hardware of a described cluster."""
+    classes = [one for one in cluster.hosts.values() if "nodemanager" in one.roles]
+    classes = classes or [max(cluster.hosts.values(), key=lambda one: one.count)]
+    threads = [float(one.cpu.threads) for one in classes if one.cpu and one.cpu.threads]
+    cores = [float(one.cpu.cores) for one in classes if one.cpu and one.cpu.cores]
+    memory = [float(one.memory) for one in classes if one.memory]
+    disks = [
+        float(sum(disk.count for disk in one.disks if disk.use == "data"))
+        for one in classes
+        if one.disks
+    ]
+    network, roles = cluster.network, cluster.role_counts()
+    guests = sum(guest.count for one in classes for guest in one.vms)
+    shapes = {
+        (one.memory, one.cpu and one.cpu.threads, one.cpu and one.cpu.clock) for one in classes
+    }
+    return Hardware(
+        cores=min(cores) if cores else None,
+        threads=min(threads) if threads else None,
+        memory_bytes=min(memory) if memory else None,
+        data_disks=min(disks) if disks else None,
+        workers=roles.get("nodemanager") or None,
+        datanodes=roles.get("datanode") or None,
+        racks=(network.spread_over or len(network.racks) or None) if network else None,
+        mixed=len(shapes) > 1,
+        virtual=bool(guests),
+    )

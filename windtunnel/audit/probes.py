@@ -1,0 +1,192 @@
+"""Harmless requests to the well-known ports of named hosts: is a service open to everybody.
+
+Only GET requests, a TLS handshake and ZooKeeper's ``ruok``; no password is guessed, nothing is
+submitted. The catalogue of ports decides the requests; at most :data:`RATE_S` are sent a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from windtunnel.audit.catalogue import Port, ports
+from windtunnel.audit.result import Result, Severity, Status
+from windtunnel.errors import UsageError
+
+RATE_S = 5.0
+TIMEOUT_S = 3.0
+MOST_HOSTS = 100
+_ZOOKEEPER = 2181
+_SEVERITY: dict[str, Severity] = {
+    "critical": "critical",
+    "high": "high",
+    "medium": "medium",
+    "low": "low",
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One request to one port of one host; ``kind`` is http, tls or zookeeper."""
+
+    host: str
+    port: int
+    kind: str
+    entry: Port
+
+    def line(self) -> str:
+        """The request in words."""
+        what = {
+            "http": f"GET http://{self.host}:{self.port}{self.entry.probe}",
+            "tls": f"TLS handshake with {self.host}:{self.port}",
+            "zookeeper": f"'ruok' to {self.host}:{self.port}",
+        }
+        return f"{what[self.kind]}  ({self.entry.purpose})"
+
+
+def planned(hosts: Sequence[str]) -> list[Probe]:
+    """The requests to some hosts (``NAME`` or ``NAME:PORT``), without sending them.
+
+    Raises
+    ------
+    UsageError
+        If there are too many hosts, or a port is no well-known one.
+    """
+    if len(hosts) > MOST_HOSTS:
+        raise UsageError(f"{len(hosts)} hosts", remedy=f"probe at most {MOST_HOSTS} at once.")
+    return [probe for host in hosts for probe in _of_host(host)]
+
+
+def _of_host(text: str) -> Iterator[Probe]:
+    name, _, number = text.rpartition(":") if text.count(":") == 1 else (text, "", "")
+    if not name or (number and not number.isdigit()) or any(c in name for c in "/*, "):
+        raise UsageError(f"--probe {text}: no host", remedy="give a name, or NAME:PORT.")
+    chosen = [one for one in ports() if one.probe or one.tls or one.port == _ZOOKEEPER]
+    if number and not any(one.port == int(number) for one in chosen):
+        # a service on a port of its own: the harmless requests of every web page
+        paths = {one.probe: one for one in chosen if one.probe.startswith(("/jmx?", "/ws/v1/c"))}
+        yield from (Probe(name, int(number), "http", one) for one in paths.values())
+        return
+    for one in chosen:
+        if not number or one.port == int(number):
+            zookeeper = one.port == _ZOOKEEPER
+            kind = "zookeeper" if zookeeper else "tls" if one.tls else "http"
+            yield Probe(name, one.port, kind, one)
+
+
+def probed(
+    hosts: Sequence[str], sleep: Callable[[float], None] = time.sleep
+) -> tuple[list[Result], list[dict[str, Any]]]:
+    """Send the requests; a result and a row (host, port, TLS, authentication) for each answer."""
+    results, rows = [], []
+    for place, one in enumerate(planned(hosts)):
+        if place:
+            sleep(1.0 / RATE_S)
+        answer = _SEND[one.kind](one)
+        rows.append({"host": one.host, "port": one.port, "purpose": one.entry.purpose, **answer})
+        if answer["answers"]:
+            results.append(_result(one, answer))
+    if not results:
+        results = [_silent(host) for host in dict.fromkeys(hosts)]
+    return results, rows
+
+
+def _none(why: str) -> dict[str, Any]:
+    return {"answers": False, "tls": None, "authenticates": None, "said": why}
+
+
+def _http(one: Probe) -> dict[str, Any]:
+    url = f"http://{one.host}:{one.port}{one.entry.probe}"
+    try:
+        with httpx.Client(timeout=TIMEOUT_S, trust_env=False) as client:
+            answer = client.get(url)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        return _none(type(error).__name__)
+    # 401, 403: authentication or an ACL; a redirect leads to a page of log-in or to TLS
+    closed = answer.status_code in (401, 403) or answer.is_redirect
+    open_ = answer.status_code == 200
+    return {
+        "answers": True,
+        "tls": False,
+        "authenticates": True if closed else False if open_ else None,
+        "said": f"HTTP {answer.status_code}",
+    }
+
+
+def _tls(one: Probe) -> dict[str, Any]:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with (
+            socket.create_connection((one.host, one.port), TIMEOUT_S) as plain,
+            context.wrap_socket(plain, server_hostname=one.host) as secured,
+        ):
+            said = secured.version() or ""
+    except (OSError, ssl.SSLError) as error:
+        return _none(type(error).__name__)
+    return {"answers": True, "tls": True, "authenticates": None, "said": said}
+
+
+def _zookeeper(one: Probe) -> dict[str, Any]:
+    try:
+        with socket.create_connection((one.host, one.port), TIMEOUT_S) as sock:
+            sock.settimeout(TIMEOUT_S)
+            sock.sendall(b"ruok")
+            said = b""
+            with contextlib.suppress(TimeoutError):
+                said = sock.recv(64)
+    except OSError as error:
+        return _none(type(error).__name__)
+    if said != b"imok":
+        return {"answers": bool(said), "tls": False, "authenticates": None, "said": "no 'imok'"}
+    return {"answers": True, "tls": False, "authenticates": False, "said": "imok"}
+
+
+_SEND = {"http": _http, "tls": _tls, "zookeeper": _zookeeper}
+
+
+def _result(one: Probe, answer: dict[str, Any]) -> Result:
+    open_ = answer["authenticates"] is False
+    status = Status.FAIL if open_ else Status.UNKNOWN
+    status = Status.PASS if answer["authenticates"] or answer["tls"] else status
+    said = f"port {one.port} ({one.entry.purpose}): {answer['said']}"
+    if open_:
+        said += f" without authentication: {one.entry.open}"
+    return Result(
+        check="probe-open",
+        area="surface",
+        severity=_SEVERITY.get(one.entry.severity, "medium"),
+        subject=one.host,
+        about=f"{one.port} {one.entry.probe or one.kind}".strip(),
+        status=status,
+        question="Does the service reject requests without authentication?",
+        observed=said,
+        expected="401, 403 or TLS",
+        reason="The request was answered to a client that proved nothing.",
+        source="catalogue/audit/ports.yaml",
+        remedy=one.entry.remedy if open_ else "",
+    )
+
+
+def _silent(host: str) -> Result:
+    return Result(
+        check="probe-open",
+        area="surface",
+        severity="low",
+        subject=host,
+        about="",
+        status=Status.UNKNOWN,
+        question="Does the service reject requests without authentication?",
+        observed="no well-known port answered",
+        expected="401, 403 or TLS",
+        reason="A host that does not answer proves nothing.",
+        source="catalogue/audit/ports.yaml",
+        remedy="",
+    )

@@ -1,0 +1,241 @@
+"""Containers: their memory and cores against each other and against the hardware."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from windtunnel.audit.configuration import Configuration, number_of
+from windtunnel.audit.evidence import Evidence
+from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
+
+MIB = 1 << 20
+# What YARN assumes if the value is -1 and it does not detect the hardware (yarn-default.xml).
+DEFAULT_NODE_MB, DEFAULT_NODE_VCORES = 8192.0, 8.0
+DEFAULT_TASK_MB = 1024.0
+RESERVED = 0.1  # of the memory, for the system, DataNode and NodeManager
+NODE_MB = "yarn.nodemanager.resource.memory-mb"
+NODE_VCORES = "yarn.nodemanager.resource.cpu-vcores"
+LEAST_MB = "yarn.scheduler.minimum-allocation-mb"
+MOST_MB = "yarn.scheduler.maximum-allocation-mb"
+TASKS = {
+    "map": ("mapreduce.map.memory.mb", "mapreduce.map.java.opts"),
+    "reduce": ("mapreduce.reduce.memory.mb", "mapreduce.reduce.java.opts"),
+    "application master": (
+        "yarn.app.mapreduce.am.resource.mb",
+        "yarn.app.mapreduce.am.command-opts",
+    ),
+}
+
+
+def node_mb(conf: Configuration) -> float | None:
+    """Memory that a NodeManager offers, MiB; None if it detects it from the hardware."""
+    return _of_node(conf, NODE_MB, DEFAULT_NODE_MB)
+
+
+def node_vcores(conf: Configuration) -> float | None:
+    """Cores that a NodeManager offers; None if it detects them."""
+    return _of_node(conf, NODE_VCORES, DEFAULT_NODE_VCORES)
+
+
+def _of_node(conf: Configuration, name: str, default: float) -> float | None:
+    value = conf.number(name)
+    if value is not None and value > 0:
+        return value
+    detects = conf.true("yarn.nodemanager.resource.detect-hardware-capabilities")
+    return None if detects else default
+
+
+def heap_mb(conf: Configuration, opts: str) -> float | None:
+    """The heap of a task's options, MiB; None if they state none."""
+    found = re.findall(r"-Xmx(\d+[kKmMgGtT]?)", conf.value(opts))
+    size = number_of(found[-1]) if found else None
+    return None if size is None else size / MIB
+
+
+def container_mb(conf: Configuration, kind: str) -> float:
+    """The container of a task, MiB: as set, or from its heap, or Hadoop's default."""
+    memory, opts = TASKS[kind]
+    value = conf.number(memory)
+    if value is not None and value > 0:
+        return value
+    heap, ratio = heap_mb(conf, opts), conf.number("mapreduce.job.heap.memory-mb.ratio") or 0.8
+    return heap / ratio if heap else DEFAULT_TASK_MB
+
+
+def bounds(evidence: Evidence) -> Iterator[Outcome]:
+    """Least and greatest container, and what a NodeManager offers."""
+    conf, bad = evidence.conf, False
+    least, most, node = conf.number(LEAST_MB), conf.number(MOST_MB), node_mb(conf)
+    if least is not None and most is not None and least > most:
+        bad = True
+        text = f"{LEAST_MB} = {least:.0f} is above {MOST_MB} = {most:.0f}"
+        remedy = f"set {LEAST_MB} to at most {most:.0f}"
+        yield failed(text, remedy, about=LEAST_MB, place=conf.place(LEAST_MB))
+    if most is not None and node is not None and most > node and conf.is_set(MOST_MB):
+        bad = True
+        text = (
+            f"{MOST_MB} = {most:.0f}, but a NodeManager offers {node:.0f}: such a container waits"
+        )
+        remedy = f"set {MOST_MB} = {node:.0f}"
+        yield failed(text, remedy, about=MOST_MB, place=conf.place(MOST_MB))
+    for kind, (name, _) in TASKS.items():
+        value = conf.number(name)
+        ceiling = min(x for x in (most, node, float("inf")) if x is not None)
+        if conf.is_set(name) and value is not None and value > ceiling:
+            bad = True
+            text = f"{name} = {value:.0f} is above the greatest container, {ceiling:.0f}: no {kind}"
+            remedy = f"set {name} to at most {ceiling:.0f}, or raise {MOST_MB} and {NODE_MB}"
+            yield failed(f"{text} starts", remedy, about=name, place=conf.place(name))
+    if not bad:
+        yield passed("containers fit into the bounds of the scheduler and of a NodeManager")
+
+
+def rounding(evidence: Evidence) -> Iterator[Outcome]:
+    """Containers that the scheduler rounds up by a quarter or more."""
+    conf, bad = evidence.conf, False
+    least = conf.number(LEAST_MB) or DEFAULT_TASK_MB
+    for kind, (name, _) in TASKS.items():
+        value = conf.number(name)
+        if not conf.is_set(name) or value is None or value <= 0 or least <= 0:
+            continue
+        given = -(-value // least) * least
+        if given >= 1.25 * value:
+            bad = True
+            text = f"{name} = {value:.0f}: the scheduler gives each {kind} {given:.0f} MiB"
+            remedy = f"set {LEAST_MB} to a divisor of {value:.0f}"
+            yield failed(text, remedy, about=name, place=conf.place(name))
+    if not bad:
+        yield passed("containers are multiples of the least container")
+
+
+def heaps(evidence: Evidence) -> Iterator[Outcome]:
+    """The heap of each kind of task against its container."""
+    conf, judged, bad = evidence.conf, 0, False
+    for kind, (name, opts) in TASKS.items():
+        heap, box = heap_mb(conf, opts), conf.number(name)
+        if heap is None or box is None or box <= 0:
+            continue
+        judged += 1
+        good = f"set -Xmx in {opts} to {0.8 * box:.0f}m (0.8 of the container)"
+        place, what = conf.place(opts), f"{kind}: heap {heap:.0f} MiB, container {box:.0f} MiB"
+        if heap >= box:
+            bad = True
+            yield failed(f"{what}: YARN ends the task", good, about=opts, place=place)
+        elif heap > 0.9 * box:
+            bad = True
+            text = f"{what}: less than 10 % for the memory outside the heap"
+            yield failed(text, good, about=opts, place=place)
+        elif heap < 0.5 * box:
+            bad = True
+            yield failed(f"{what}: half of it is never used", good, about=opts, place=place)
+    if not judged:
+        yield not_applicable("no heap is set: Hadoop takes 0.8 of the container")
+    elif not bad:
+        yield passed("heaps fit their containers")
+
+
+def node_memory(evidence: Evidence) -> Iterator[Outcome]:
+    """What a NodeManager offers against the memory of its host."""
+    conf, hard = evidence.conf, evidence.hardware
+    node = node_mb(conf)
+    if node is None:
+        yield not_applicable("NodeManagers detect their memory")
+        return
+    if hard.memory_bytes is None:
+        yield unknown("the memory of the workers is unknown: give facts or --cluster")
+        return
+    have = hard.memory_bytes / MIB
+    offered = node * hard.shared_by
+    hosts = (
+        f"{hard.shared_by} NodeManagers of one machine offer" if hard.shared_by > 1 else "offers"
+    )
+    text = f"{hosts} {offered:.0f} of {have:.0f} MiB"
+    wanted = f"set {NODE_MB} = {(1 - RESERVED) * have / hard.shared_by // 512 * 512:.0f}"
+    if offered > have:
+        yield failed(
+            f"{text}: more than there is", wanted, about=NODE_MB, place=conf.place(NODE_MB)
+        )
+    elif offered > (1 - RESERVED / 2) * have:
+        text += ": nothing is left for the system, the DataNode and the page cache"
+        yield failed(text, wanted, about=NODE_MB, place=conf.place(NODE_MB))
+    else:
+        yield passed(text)
+
+
+def node_memory_unused(evidence: Evidence) -> Iterator[Outcome]:
+    """Memory of the workers that no container gets."""
+    conf, hard = evidence.conf, evidence.hardware
+    node = node_mb(conf)
+    if node is None or hard.memory_bytes is None:
+        yield not_applicable("the memory of the workers or of the NodeManagers is unknown")
+        return
+    have, offered = hard.memory_bytes / MIB, node * hard.shared_by
+    text = f"{offered:.0f} of {have:.0f} MiB for containers"
+    wanted = f"set {NODE_MB} = {(1 - 2 * RESERVED) * have / hard.shared_by // 512 * 512:.0f}"
+    if offered < 0.4 * have:
+        yield failed(text, wanted, about=NODE_MB, place=conf.place(NODE_MB))
+    else:
+        yield passed(text)
+
+
+def node_cores(evidence: Evidence) -> Iterator[Outcome]:
+    """Cores that a NodeManager offers against the hardware threads."""
+    conf, hard = evidence.conf, evidence.hardware
+    vcores = node_vcores(conf)
+    if vcores is None or hard.threads is None:
+        detected = vcores is None
+        yield (not_applicable if detected else unknown)(
+            "NodeManagers detect their cores"
+            if detected
+            else "the cores of the workers are unknown"
+        )
+        return
+    offered, have = vcores * hard.shared_by, hard.threads
+    text = f"{offered:.0f} cores offered on {have:.0f} hardware threads"
+    remedy = f"set {NODE_VCORES} = {max(1.0, have // hard.shared_by):.0f}"
+    place = conf.place(NODE_VCORES)
+    if offered > 2 * have:
+        yield failed(f"{text}: tasks wait for each other", remedy, about=NODE_VCORES, place=place)
+    elif offered < 0.5 * have:
+        yield failed(f"{text}: half of them idle", remedy, about=NODE_VCORES, place=place)
+    else:
+        yield passed(text)
+
+
+def at_once(evidence: Evidence) -> Iterator[Outcome]:
+    """Map tasks at the same time on one worker against its hardware threads."""
+    conf, hard = evidence.conf, evidence.hardware
+    node, cores = node_mb(conf), node_vcores(conf)
+    if node is None or hard.threads is None:
+        yield unknown("the cores of the workers are unknown: give facts or --cluster")
+        return
+    # Without DominantResourceCalculator, YARN counts memory only.
+    dominant = "Dominant" in conf.value("yarn.scheduler.capacity.resource-calculator")
+    tasks = node // container_mb(conf, "map")
+    if dominant and cores is not None:
+        tasks = min(tasks, cores)
+    tasks *= hard.shared_by
+    text = f"{tasks:.0f} map tasks at once on {hard.threads:.0f} hardware threads"
+    if tasks > 3 * hard.threads:
+        size = node * hard.shared_by / hard.threads // 256 * 256
+        remedy = f"set mapreduce.map.memory.mb = {max(size, 512):.0f}, or let YARN count cores: "
+        remedy += "yarn.scheduler.capacity.resource-calculator = "
+        remedy += "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+        yield failed(text, remedy, about="map tasks", place=conf.place(NODE_MB))
+    elif tasks < 0.5 * hard.threads:
+        remedy = f"set {NODE_MB} higher or mapreduce.map.memory.mb lower"
+        yield failed(f"{text}: cores idle", remedy, about="map tasks", place=conf.place(NODE_MB))
+    else:
+        yield passed(text)
+
+
+RULES = {
+    "bounds": bounds,
+    "rounding": rounding,
+    "heaps": heaps,
+    "node_memory": node_memory,
+    "node_memory_unused": node_memory_unused,
+    "node_cores": node_cores,
+    "at_once": at_once,
+}

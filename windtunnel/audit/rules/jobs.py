@@ -1,0 +1,197 @@
+"""MapReduce: sort buffer and spills, merges, reduce tasks, slow start, compression, speculation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from windtunnel.audit.evidence import Evidence
+from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
+from windtunnel.audit.rules.containers import (
+    MIB,
+    container_mb,
+    heap_mb,
+    node_mb,
+)
+
+SORT_MB = "mapreduce.task.io.sort.mb"
+SPILL = "mapreduce.map.sort.spill.percent"
+FACTOR = "mapreduce.task.io.sort.factor"
+SLOW_START = "mapreduce.job.reduce.slowstart.completedmaps"
+ROW_BYTES = 100  # of TeraSort, the workload to which the prediction refers
+_MOST_SORT_MB = 2047
+META_BYTES = 16  # METASIZE of MapTask.MapOutputBuffer: accounting of each record in the buffer
+
+
+def _map_heap_mb(evidence: Evidence) -> float:
+    conf = evidence.conf
+    heap = heap_mb(conf, "mapreduce.map.java.opts")
+    ratio = conf.number("mapreduce.job.heap.memory-mb.ratio") or 0.8
+    return heap or ratio * container_mb(conf, "map")
+
+
+def sort_buffer_heap(evidence: Evidence) -> Iterator[Outcome]:
+    """The sort buffer against the heap of a map task."""
+    conf = evidence.conf
+    buffer, heap = conf.number(SORT_MB), _map_heap_mb(evidence)
+    if buffer is None:
+        yield unknown(f"{SORT_MB} is no number")
+        return
+    text = f"sort buffer {buffer:.0f} MiB, heap of a map task {heap:.0f} MiB"
+    remedy = f"set {SORT_MB} = {max(1.0, 0.5 * heap):.0f}, or give map tasks a larger heap"
+    if buffer >= heap:
+        text += ": every map task ends with an OutOfMemoryError"
+        yield failed(text, remedy, about=SORT_MB, place=conf.place(SORT_MB))
+    elif buffer > 0.7 * heap:
+        text += ": too little is left for the records and the code"
+        yield failed(text, remedy, about=SORT_MB, place=conf.place(SORT_MB))
+    else:
+        yield passed(text)
+
+
+def spills(evidence: Evidence) -> Iterator[Outcome]:
+    """How often a map task of a sort spills, if its input is one block."""
+    conf = evidence.conf
+    buffer, percent = conf.number(SORT_MB), conf.number(SPILL)
+    split = conf.number("mapreduce.input.fileinputformat.split.minsize") or 0.0
+    split = max(split, conf.number("dfs.blocksize") or 0.0)
+    if not buffer or not percent or not split:
+        yield unknown("sort buffer or block size is no number")
+        return
+    per_row = ROW_BYTES + META_BYTES
+    count = math.ceil(split / ROW_BYTES * per_row / (buffer * MIB * percent))
+    needed = split / ROW_BYTES * per_row / MIB / percent
+    text = (
+        f"a map task of TeraSort with {split / MIB:.0f} MiB of input spills {count} times from a "
+        f"buffer of {buffer:.0f} MiB at {percent:g}"
+    )
+    if count > 1:
+        heap = _map_heap_mb(evidence)
+        remedy = f"set {SORT_MB} = {math.ceil(needed / 8) * 8}"
+        if needed > 0.7 * heap:
+            heap = math.ceil(needed / 0.6)
+            remedy += f" and mapreduce.map.java.opts = -Xmx{heap}m"
+        if heap > 0.9 * container_mb(conf, "map"):
+            remedy += f" and mapreduce.map.memory.mb = {math.ceil(heap / 0.8 / 256) * 256}"
+        if needed > _MOST_SORT_MB:
+            remedy = "no buffer holds so large a split: lower dfs.blocksize or the least split"
+        yield failed(text, remedy, about=SORT_MB, place=conf.place(SORT_MB))
+    else:
+        yield passed(text)
+
+
+def merges(evidence: Evidence) -> Iterator[Outcome]:
+    """Streams of one merge against the buffers that they need."""
+    conf = evidence.conf
+    factor, buffer = conf.number(FACTOR), conf.number(SORT_MB)
+    if factor is None or buffer is None:
+        yield unknown(f"{FACTOR} or {SORT_MB} is no number")
+    elif factor > buffer:  # each stream needs about 1 MiB to read without a seek for each record
+        text = f"{factor:.0f} streams share {buffer:.0f} MiB: less than 1 MiB each, so disks seek"
+        remedy = f"set {FACTOR} to at most {max(10, buffer / 4):.0f}"
+        yield failed(text, remedy, about=FACTOR, place=conf.place(FACTOR))
+    else:
+        yield passed(f"{factor:.0f} streams of at least 1 MiB")
+
+
+def reduces(evidence: Evidence) -> Iterator[Outcome]:
+    """Reduce tasks of a job without a number of its own, against the slots of the cluster."""
+    conf, hard = evidence.conf, evidence.hardware
+    count, node = conf.number("mapreduce.job.reduces"), node_mb(conf)
+    if count is None or node is None or hard.workers is None:
+        yield unknown("the number of workers is unknown: give facts of all hosts or --cluster")
+        return
+    slots = node // container_mb(conf, "reduce") * hard.workers
+    text = f"{count:.0f} reduce tasks by default, {slots:.0f} containers for them"
+    about, place = "mapreduce.job.reduces", conf.place("mapreduce.job.reduces")
+    if slots < 1:
+        yield failed(text, "see the sizes of containers", about=about, place=place)
+    elif count > slots and count % slots and count < 2 * slots:
+        text += ": the second wave is almost empty"
+        yield failed(text, f"set {about} = {0.95 * slots:.0f}", about=about, place=place)
+    elif count <= 1 and slots >= 4:
+        text += ": one host sorts everything"
+        yield failed(text, f"set {about} = {max(2, 0.95 * slots):.0f}", about=about, place=place)
+    else:
+        yield passed(text)
+
+
+def slow_start(evidence: Evidence) -> Iterator[Outcome]:
+    """Whether reduce tasks occupy containers while map tasks wait for them."""
+    conf, hard = evidence.conf, evidence.hardware
+    value, node = conf.number(SLOW_START), node_mb(conf)
+    if value is None:
+        yield unknown(f"{SLOW_START} is no number")
+        return
+    if node is None or hard.workers is None:
+        yield not_applicable("the number of workers is unknown")
+        return
+    slots = node // container_mb(conf, "map") * hard.workers
+    tasks = conf.number("mapreduce.job.reduces") or 1.0
+    taken = tasks * container_mb(conf, "reduce") / container_mb(conf, "map")
+    text = f"reduce tasks start after {value:.0%} of the maps and take {taken:.0f} of {slots:.0f}"
+    if value < 0.5 and taken >= 0.3 * slots:
+        remedy = f"set {SLOW_START} = 0.8"
+        yield failed(f"{text} containers", remedy, about=SLOW_START, place=conf.place(SLOW_START))
+    else:
+        yield passed(f"{text} containers")
+
+
+def speculation(evidence: Evidence) -> Iterator[Outcome]:
+    """Speculation where hosts differ, and where they do not."""
+    conf, hard = evidence.conf, evidence.hardware
+    on = conf.true("mapreduce.map.speculative")
+    about = "mapreduce.map.speculative"
+    if hard.mixed is None:
+        yield not_applicable("it is unknown whether hosts differ")
+    elif hard.mixed and not on:
+        text = "hosts differ, and no second attempt replaces a slow task"
+        yield failed(text, f"set {about} = true", about=about, place=conf.place(about))
+    else:
+        yield passed(
+            f"speculation {'on' if on else 'off'}, hosts {'differ' if hard.mixed else 'equal'}"
+        )
+
+
+def framework(evidence: Evidence) -> Iterator[Outcome]:
+    """Whether jobs run on YARN, and NodeManagers serve their shuffle."""
+    conf, bad = evidence.conf, False
+    name, services = "mapreduce.framework.name", "yarn.nodemanager.aux-services"
+    yarn = any(one.name.startswith("yarn.") for one in conf.entries)
+    if yarn and conf.value(name) != "yarn":
+        bad = True
+        text = f"{name} = {conf.shown(name)}: jobs run in one process, not on YARN"
+        yield failed(text, f"set {name} = yarn", about=name, place=conf.place(name))
+    shuffle = [one for one in conf.items(services) if "shuffle" in one]
+    if conf.value(name) == "yarn" and not shuffle:
+        bad = True
+        text = f"{services} = '{conf.shown(services)}': reduce tasks cannot fetch map output"
+        yield failed(text, f"set {services} = mapreduce_shuffle", about=services)
+    if not bad:
+        yield passed(f"{name} = {conf.shown(name)}")
+
+
+def shuffle_fractions(evidence: Evidence) -> Iterator[Outcome]:
+    """Fractions of the reduce task's heap that contradict each other."""
+    conf, bad = evidence.conf, False
+    single = "mapreduce.reduce.shuffle.memory.limit.percent"
+    merge = "mapreduce.reduce.shuffle.merge.percent"
+    limit, start = conf.number(single), conf.number(merge)
+    if limit is not None and start is not None and limit > start:
+        bad = True
+        text = f"{single} = {limit:g} is above {merge} = {start:g}: the shuffle can wait for ever"
+        yield failed(text, f"set {single} = {min(0.25, start):g}", about=single)
+    if not bad:
+        yield passed("fractions of the shuffle's memory agree")
+
+
+RULES = {
+    "sort_buffer_heap": sort_buffer_heap,
+    "spills": spills,
+    "merges": merges,
+    "reduces": reduces,
+    "slow_start": slow_start,
+    "speculation": speculation,
+    "framework": framework,
+    "shuffle_fractions": shuffle_fractions,
+}

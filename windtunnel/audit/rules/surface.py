@@ -1,0 +1,132 @@
+"""The attack surface: listening ports by purpose, open services, old software."""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+from collections.abc import Iterator
+from typing import Any
+
+from windtunnel.audit.catalogue import Port, ends_of_life, ports
+from windtunnel.audit.check import in_range
+from windtunnel.audit.evidence import Evidence
+from windtunnel.audit.facts import HostFacts
+from windtunnel.audit.result import Outcome, failed, passed, unknown
+from windtunnel.audit.rules.secure import kerberos
+
+
+def purpose(port: int, process: str | None = None) -> Port | None:
+    """The catalogue's entry of a port; None if it has none.
+
+    A process that is known and of another service rules an entry out.
+    """
+    found = [one for one in ports() if one.port == port]
+    if process and found:
+        name = process.lower()
+        own = [one for one in found if one.service.lower().replace(" ", "") in name]
+        found = own or [one for one in found if not name.startswith(("org.apache", "com."))]
+    return found[0] if found else None
+
+
+def reachable(row: dict[str, Any]) -> bool:
+    """Whether other hosts reach a listening socket; one without an address counts as reachable."""
+    address = row.get("address")
+    if address is None:
+        return True
+    try:
+        return not ipaddress.ip_address(str(address)).is_loopback
+    except ValueError:
+        return True
+
+
+def listening(host: HostFacts) -> list[dict[str, Any]]:
+    """Listening sockets with port, once for each port and address."""
+    return [row for row in host.table("listening") if isinstance(row.get("port"), int)]
+
+
+def open_services(evidence: Evidence) -> Iterator[Outcome]:
+    """Reachable ports of services that admit everybody with their default settings."""
+    secure = kerberos(evidence) if evidence.conf.entries else False
+    seen, found = set(), 0
+    for row in listening(evidence.one):
+        entry = purpose(row["port"], row.get("process"))
+        if row["port"] in seen or entry is None or not entry.open or not reachable(row):
+            continue
+        seen.add(row["port"])
+        if secure and entry.service in ("HDFS", "YARN", "MapReduce"):
+            yield unknown(
+                f"port {row['port']}: Kerberos is on; probe it with --probe", str(row["port"])
+            )
+            continue
+        found += 1
+        where = row.get("address") or "interface not stated"
+        text = f"port {row['port']} ({entry.purpose}, {where}): {entry.open}"
+        yield failed(text, entry.remedy, about=str(row["port"]))
+    if not seen:
+        yield passed("no port of a service that is open by default")
+
+
+def unknown_ports(evidence: Evidence) -> Iterator[Outcome]:
+    """Reachable ports whose purpose and process nobody knows."""
+    found = False
+    for row in listening(evidence.one):
+        if row.get("protocol") != "TCP" or not reachable(row):
+            continue
+        if row.get("process") or purpose(row["port"]) is not None:
+            continue
+        found = True
+        where = row.get("address") or "interface not stated"
+        text = f"port {row['port']} ({where}): in no catalogue, process not known"
+        yield unknown(text, str(row["port"]))
+    if not found:
+        yield passed("each reachable port has a known purpose or process")
+
+
+def jmx(evidence: Evidence) -> Iterator[Outcome]:
+    """Ports of remote JMX, which runs code for everybody without authentication."""
+    rows = [
+        row
+        for row in listening(evidence.one)
+        if (entry := purpose(row["port"])) is not None and "JMX" in entry.purpose and reachable(row)
+    ]
+    for row in rows:
+        entry = purpose(row["port"])
+        assert entry is not None
+        yield failed(f"port {row['port']}: {entry.purpose}", about=str(row["port"]))
+    if not rows:
+        yield passed("no port of remote JMX is reachable")
+
+
+def end_of_life(evidence: Evidence) -> Iterator[Outcome]:
+    """Software on the host, by the jars of its JVMs and its system, past its end of life."""
+    today = dt.datetime.now(dt.UTC).date()
+    versions: dict[str, str] = {}
+    for row in evidence.one.facts.get("jvms", {}).get("value") or []:
+        versions |= {str(k): str(v) for k, v in (row.get("jars") or {}).items()}
+    system = evidence.one.facts.get("os", {}).get("value") or {}
+    if system.get("id"):
+        versions[str(system["id"])] = str(system.get("version", ""))
+    if not versions:
+        yield unknown("neither the system nor a JVM could be read")
+        return
+    bad = False
+    for one in ends_of_life():
+        version = versions.get(one["software"])
+        if version is None or not in_range(version, one["versions"]):
+            continue
+        until = dt.date.fromisoformat(str(one["until"]))
+        if until <= today:
+            bad = True
+            text = f"{one['software']} {version}: end of life {until}; {one['faults']}"
+            yield failed(text, one["remedy"], about=one["software"])
+    if not bad:
+        said = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+        yield passed(said)
+
+
+RULES = {
+    "open_services": open_services,
+    "unknown_ports": unknown_ports,
+    "jmx": jmx,
+    "end_of_life": end_of_life,
+}

@@ -1,0 +1,352 @@
+"""``audit``: checks of tuning and security, read-only."""
+
+from __future__ import annotations
+
+# Imports inside functions: see windtunnel/cli/__init__.py.
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from windtunnel.errors import AuditFailedError, UsageError
+
+if TYPE_CHECKING:
+    from windtunnel.audit.audit import Audit, Subject
+    from windtunnel.audit.configuration import Configuration
+    from windtunnel.audit.facts import HostFacts
+    from windtunnel.audit.hardware import Hardware
+
+COLLECT, RUNNING, HERE = "collect", "running", "this-machine"
+Level = Literal["critical", "high", "medium", "low"]
+
+Targets = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="'this-machine' (default), 'running' (the local cluster that is up), a configuration "
+        "directory, files of collected facts (*.json), results of OpenSCAP (*.xml); or 'collect': "
+        "write the facts of this host.",
+        metavar="[TARGET]...",
+        show_default=False,
+    ),
+]
+
+
+def _file(option: str, text: str) -> Any:
+    return typer.Option(option, metavar="FILE", help=text, show_default=False)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    epilog = "Example: windtunnel audit /etc/hadoop/conf worker-1.json --html audit.html"
+    app.command(name="audit", epilog=epilog)(audit)
+
+
+def audit(
+    targets: Targets = None,
+    hadoop: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Version of Hadoop; default: that of its jars."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="CLUSTER", help="Hardware from a cluster file or the catalogue."),
+    ] = None,
+    files: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Files in HDFS, such as 50M: heap of the NameNode."),
+    ] = None,
+    exceptions: Annotated[
+        Path | None, _file("--exceptions", "Accepted FAILs, each with a reason and an end date.")
+    ] = None,
+    openscap: Annotated[
+        bool, typer.Option("--openscap", help="Also run OpenSCAP on this machine (minutes).")
+    ] = False,
+    profile: Annotated[
+        str, typer.Option(metavar="ID", help="Profile of --openscap, or the end of its id.")
+    ] = "standard",
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST",
+            help="Send harmless requests to the well-known ports of a host; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --probe: list the requests, send none.")
+    ] = False,
+    compare: Annotated[
+        Path | None, _file("--compare", "An earlier audit (JSON): report the differences.")
+    ] = None,
+    fail_on: Annotated[
+        Level | None,
+        typer.Option("--fail-on", help="End with exit code 14 if a FAIL is as severe as this."),
+    ] = None,
+    html: Annotated[
+        Path | None, _file("--html", "Also write the audit as one self-contained HTML page.")
+    ] = None,
+    sarif: Annotated[
+        Path | None, _file("--sarif", "Also write the security results as SARIF 2.1.0.")
+    ] = None,
+    advise: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write settings that correct the FAILs, with reasons."),
+    ] = None,
+    out: Annotated[
+        Path | None, _file("--out", "With 'collect': the file; default: standard output.")
+    ] = None,
+    script: Annotated[
+        bool,
+        typer.Option(
+            "--script", help="With 'collect': print the script that collects facts elsewhere."
+        ),
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print every FAIL with its reason.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Check tuning and security of hosts and of a Hadoop configuration. Nothing is changed.
+
+    A check passes, fails, is unknown (it could not be read) or is not applicable. Every FAIL has
+    the command or the property that corrects it.
+    """
+    words = targets or []
+    if COLLECT in words:
+        _collect(words, out, script=script)
+        return
+    if out is not None or script:
+        raise UsageError("--out and --script belong to 'audit collect'", remedy="add 'collect'.")
+    if dry_run and not probe:
+        raise UsageError("--dry-run without --probe", remedy="add --probe HOST.")
+    if dry_run:
+        _list_probes(probe or [])
+        return
+    chosen = profile if openscap else None
+    made = _audited(_Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen))
+    compared = None
+    if compare is not None:
+        from windtunnel.audit.earlier import differences, read_audit
+
+        compared = differences(read_audit(compare), made)
+    _write(made, compared, html=html, sarif=sarif, advise=advise)
+    if as_json:
+        json.dump(made.plain(), sys.stdout, indent=1)
+        print()
+    else:
+        from rich.console import Console
+
+        from windtunnel.report.audit import print_audit
+
+        print_audit(made, Console(), compared, full)
+    sys.stdout.flush()
+    _end(made, fail_on)
+
+
+def _collect(words: Sequence[str], out: Path | None, *, script: bool) -> None:
+    from windtunnel.audit import collect_facts
+    from windtunnel.report.atomic import write_bytes
+
+    if list(words) != [COLLECT]:
+        raise UsageError("'collect' has no other targets", remedy="windtunnel audit collect")
+    if script:
+        text = Path(collect_facts.__file__).read_text(encoding="utf-8")
+    else:
+        text = json.dumps(collect_facts.collect(), indent=1, sort_keys=True) + "\n"
+    if out is None:
+        print(text, end="")
+    else:
+        write_bytes(out, text.encode())
+        print(f"wrote {out}", file=sys.stderr)
+
+
+@dataclass
+class _Wanted:
+    """The words of the command line that decide what is audited."""
+
+    words: Sequence[str]
+    hadoop: str | None
+    cluster: str | None
+    files: str | None
+    exceptions: Path | None
+    probes: Sequence[str]
+    profile: str | None
+    facts: list[HostFacts] = field(default_factory=list)
+    confs: list[Configuration] = field(default_factory=list)
+    scans: list[Any] = field(default_factory=list)
+
+
+def _audited(wanted: _Wanted) -> Audit:
+    from dataclasses import replace
+
+    from windtunnel.audit import openscap
+    from windtunnel.audit.audit import run
+    from windtunnel.audit.exceptions import read_exceptions
+
+    subject = _subject(wanted)
+    exceptions = read_exceptions(wanted.exceptions) if wanted.exceptions else ()
+    made = run(subject, exceptions)
+    if wanted.profile is not None:
+        root, content = openscap.scan(wanted.profile)
+        wanted.scans.append(root)
+        made = replace(made, notes=(*made.notes, f"OpenSCAP content: {content}"))
+    for root in wanted.scans:
+        host = openscap.host_of(root)
+        made = replace(
+            made,
+            results=(*made.results, *openscap.results_of(root, host)),
+            benchmarks={**made.benchmarks, host: openscap.sections(root)},
+            subjects=tuple(dict.fromkeys((*made.subjects, host))),
+        )
+    if wanted.probes:
+        from windtunnel.audit.probes import probed
+
+        found, rows = probed(wanted.probes)
+        made = replace(made, results=(*made.results, *found), probes=tuple(rows))
+    return made
+
+
+def _subject(wanted: _Wanted) -> Subject:
+    """Read every target."""
+    from windtunnel.audit.audit import Subject
+    from windtunnel.audit.configuration import combined
+    from windtunnel.audit.facts import this_machine
+    from windtunnel.audit.hardware import of_facts
+
+    shared = 1
+    words = list(wanted.words)
+    if not words and not wanted.probes and not wanted.profile is not None:
+        words = [HERE]
+    for word in words:
+        if word == HERE:
+            wanted.facts.append(this_machine())
+        elif word == RUNNING:
+            shared = _running(wanted)
+        else:
+            _path(Path(word), wanted)
+    version = wanted.hadoop or _version(wanted.facts)
+    conf = None
+    if wanted.confs:
+        name = wanted.confs[0].name
+        conf = combined(wanted.confs, name, version)
+    hardware = of_facts(wanted.facts)
+    if wanted.cluster is not None:
+        from windtunnel.audit.hardware import of_cluster
+        from windtunnel.cluster import load_cluster
+
+        hardware = of_cluster(load_cluster(wanted.cluster))
+    return Subject(
+        wanted.facts, conf, _shared(hardware, shared), _number(wanted.files), {"here": True}
+    )
+
+
+def _shared(hardware: Hardware, workers: int) -> Hardware:
+    from dataclasses import replace
+
+    if workers <= 1:
+        return hardware
+    return replace(hardware, shared_by=workers, workers=workers, datanodes=workers, mixed=False)
+
+
+def _path(path: Path, wanted: _Wanted) -> None:
+    from windtunnel.audit.configuration import read_configuration
+    from windtunnel.audit.facts import read_facts
+    from windtunnel.audit.openscap import parse
+
+    if path.is_dir():
+        wanted.confs.append(read_configuration(path))
+    elif path.suffix == ".xml":
+        wanted.scans.append(parse(path))
+    elif path.suffix == ".json" or path.is_file():
+        wanted.facts.append(read_facts(path))
+    else:
+        raise UsageError(
+            f"{path}: no such file or directory",
+            remedy=f"give '{HERE}', '{RUNNING}', a configuration directory, facts (*.json), "
+            "results of OpenSCAP (*.xml), or 'collect'.",
+        )
+
+
+def _running(wanted: _Wanted) -> int:
+    """Facts and settings of the local cluster that is up; the number of its workers."""
+    from windtunnel.audit.configuration import read_configuration
+    from windtunnel.audit.facts import this_machine
+    from windtunnel.cli.interactive import chosen
+
+    entry = chosen(None)
+    facts = entry.facts()
+    folder = Path(facts["client"]["conf"])
+    own = sorted(folder.parent.parent.glob("*/conf"))
+    wanted.confs += [read_configuration(path) for path in (*own, folder)]
+    if HERE not in wanted.words:
+        wanted.facts.append(this_machine())
+    if wanted.hadoop is None:
+        jars = facts["client"].get("software") or {}
+        wanted.hadoop = str(jars.get("version") or "") or None
+    return max(1, sum(name.startswith("nodemanager@") for name in facts.get("pids") or {}))
+
+
+def _version(facts: Sequence[HostFacts]) -> str:
+    """The version of Hadoop, by the jars of the JVMs; empty if they disagree or none runs."""
+    found = {
+        str(row["jars"]["hadoop-common"])
+        for one in facts
+        for row in one.facts.get("jvms", {}).get("value") or []
+        if isinstance(row, dict) and (row.get("jars") or {}).get("hadoop-common")
+    }
+    return found.pop() if len(found) == 1 else ""
+
+
+def _number(text: str | None) -> float | None:
+    if text is None:
+        return None
+    units = {"k": 1e3, "M": 1e6, "G": 1e9}
+    try:
+        return float(text.rstrip("kMG")) * units.get(text[-1:], 1.0)
+    except ValueError:
+        raise UsageError(f"--files {text}: no number", remedy="such as 50M.") from None
+
+
+def _list_probes(hosts: Sequence[str]) -> None:
+    from windtunnel.audit.probes import RATE_S, planned
+
+    for one in planned(hosts):
+        print(one.line())
+    print(f"at most {RATE_S:.0f} requests a second; nothing was sent")
+
+
+def _write(
+    made: Audit, compared: Any, *, html: Path | None, sarif: Path | None, advise: Path | None
+) -> None:
+    if html is not None:
+        from windtunnel.report.audit import write_page
+
+        write_page(made, html, compared)
+        print(f"wrote {html}", file=sys.stderr)
+    if sarif is not None:
+        from windtunnel.report.atomic import write_bytes
+        from windtunnel.report.sarif import sarif as as_sarif
+
+        write_bytes(sarif, (json.dumps(as_sarif(made), indent=1) + "\n").encode())
+        print(f"wrote {sarif}", file=sys.stderr)
+    if advise is not None:
+        from windtunnel.report.advice import write_advice
+
+        for path in write_advice(made, advise):
+            print(f"wrote {path}", file=sys.stderr)
+
+
+def _end(made: Audit, fail_on: Level | None) -> None:
+    from windtunnel.audit.result import SEVERITIES
+
+    if fail_on is None:
+        return
+    bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    found = [one for one in made.worst if one.severity in bad]
+    if found:
+        raise AuditFailedError(
+            f"{len(found)} results are {fail_on} or worse, the first: {found[0].observed}",
+            remedy="apply the remedies above, or declare exceptions with --exceptions.",
+        )

@@ -1,0 +1,95 @@
+"""Advice: fragments of ``*-site.xml`` and host settings that correct the FAILs, with reasons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from windtunnel.audit.audit import Audit
+from windtunnel.audit.result import Result
+from windtunnel.cluster.settings import default_of, site_of
+from windtunnel.errors import ResultsError
+from windtunnel.report.atomic import write_bytes
+
+# "set NAME = VALUE", also after "and", and "echo 'NAME = VALUE' > FILE"
+_PAIR = re.compile(
+    r"(?:set |and |, |echo ')(?P<name>[a-z][a-z0-9_-]*(?:\.[\w*-]+)+) = (?P<value>[^;,'()]+?)"
+    r"(?=$|[;,'(]| and | \(|, with| instead| with )"
+)
+_COMMAND = re.compile(
+    r"^(cpupower|tuned-adm|blockdev|ethtool|ip link|echo|apt-get|chmod|systemctl|sysctl)\b"
+)
+
+
+def pairs(results: Iterable[Result]) -> Iterator[tuple[str, str, Result]]:
+    """Every (name, value) that a remedy sets, with its result."""
+    for one in results:
+        for match in _PAIR.finditer(one.remedy):
+            yield match["name"], match["value"].strip(), one
+
+
+def write_advice(audit: Audit, folder: Path) -> list[Path]:
+    """Write the fragments and host settings; the files that were written.
+
+    Raises
+    ------
+    ResultsError
+        If the folder cannot be created or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultsError(
+            f"{folder} cannot be created: {error.strerror}", remedy="give another folder."
+        ) from None
+    sites: dict[str, dict[str, tuple[str, Result]]] = {}
+    kernel: dict[str, tuple[str, Result]] = {}
+    for name, value, one in pairs(audit.worst):
+        if one.area == "host":
+            kernel.setdefault(name, (value, one))
+        elif default_of(name) is not None or one.area == "hadoop":
+            # secure mode needs a KDC, key tables and certificates: not to be merged with the rest
+            place = f"secure-mode/{site_of(name)}" if one.area != "hadoop" else site_of(name)
+            sites.setdefault(place, {}).setdefault(name, (value, one))
+    written = []
+    for site, found in sorted(sites.items()):
+        (folder / site).parent.mkdir(exist_ok=True)
+        written.append(_put(folder / site, _site(found)))
+    if kernel:
+        lines = [f"# {_why(one)}\n{name} = {value}" for name, (value, one) in kernel.items()]
+        written.append(_put(folder / "90-hadoop-sysctl.conf", "\n".join(lines) + "\n"))
+    by_hand = [one for one in audit.worst if not _PAIR.search(one.remedy)]
+    if by_hand:
+        written.append(_put(folder / "by-hand.md", _by_hand(by_hand)))
+    return written
+
+
+def _put(path: Path, text: str) -> Path:
+    write_bytes(path, text.encode())
+    return path
+
+
+def _why(one: Result) -> str:
+    return " ".join(f"{one.check}: {one.observed}. {one.reason}".split())
+
+
+def _site(found: dict[str, tuple[str, Result]]) -> str:
+    lines = ['<?xml version="1.0"?>', "<!-- Merge into the file of the same name. -->"]
+    lines.append("<configuration>")
+    for name, (value, one) in found.items():
+        reason = _why(one).replace("--", "- -")
+        lines += [
+            f"  <!-- {escape(reason)} -->",
+            f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>",
+        ]
+    return "\n".join([*lines, "</configuration>"]) + "\n"
+
+
+def _by_hand(results: Iterable[Result]) -> str:
+    lines = ["# What no file of settings corrects", ""]
+    for one in results:
+        remedy = f"`{one.remedy}`" if _COMMAND.match(one.remedy) else one.remedy
+        lines.append(f"- **{one.check}** ({one.subject}): {one.observed}\n  - {remedy}")
+    return "\n".join(lines) + "\n"
