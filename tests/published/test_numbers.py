@@ -61,9 +61,9 @@ def test_the_geometric_mean_is_never_above_the_arithmetic_one(values: list[float
         ("18.3", "printed", 18.25, 18.35),
         ("3212", "printed", 3211.5, 3212.5),
         ("1.37", "cut", 1.365, 1.38),
-        ("30", "told", 25.0, 40.0),
-        ("33", "told", 32.5, 34.0),
-        ("-50", "told", -60.0, -45.0),
+        ("30", "about", 25.0, 40.0),
+        ("33", "about", 32.5, 34.0),
+        ("-50", "about", -60.0, -45.0),
         ("0", "printed", -0.5, 0.5),
     ],
 )

@@ -161,3 +161,9 @@ def _properties(line: str) -> dict[str, tuple[str, str]]:
     document = json.loads(folder.joinpath(f"{line}.json").read_text(encoding="utf-8"))
     sites: dict[str, dict[str, str]] = document["sites"]
     return {n: (site, default) for site, names in sites.items() for n, default in names.items()}
+
+
+@cache
+def property_names() -> frozenset[str]:
+    """The names of Hadoop's properties, of all lines of Hadoop in the catalogue."""
+    return frozenset(name for line in _lines() for name in _properties(line))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
@@ -57,6 +57,8 @@ class Built:
     study: StudyRecord
     trials: list[Trial]
     power: PowerRecord | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """File name -> text of the map, the tables and ``review.yaml``, for the review."""
 
 
 def build(

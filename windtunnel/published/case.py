@@ -18,6 +18,7 @@ from windtunnel.published.numbers import (
     names_in,
     printed,
 )
+from windtunnel.published.profile import Profile, profile
 from windtunnel.published.relations import Pick, Relations, Values
 from windtunnel.published.table import Row, Table
 from windtunnel.results.folder import Results
@@ -27,7 +28,8 @@ from windtunnel.results.folder import Results
 class Point:
     """One contradiction: the stated and the found value, and the sources of both.
 
-    ``rule`` is the number of the rule of trust in DESIGN.md, None for plain arithmetic.
+    ``rule`` is the number of the rule of trust in DESIGN.md, None for plain arithmetic. ``cells``
+    are the places of the numbers, such as ``runs.csv:12:elapsed_s``, or rows without a column.
     """
 
     check: str
@@ -39,6 +41,7 @@ class Point:
     found_source: str
     means: str
     rule: int | None = None
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,26 @@ class Number:
 
 @dataclass(frozen=True)
 class Case:
-    """A study under review; published studies have ``tables``, ``relations`` and ``mapped``."""
+    """A study under review; published and imported ones have ``tables`` and ``mapped``.
+
+    ``catalogue`` states that the study is one of the catalogue, which may contain only a part of
+    what was published.
+    """
 
     results: Results
     relations: Relations = field(default_factory=Relations)
     tables: Mapping[str, Table] = field(default_factory=dict)
     mapped: Map | None = None
+    catalogue: bool = False
+
+    @cached_property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The tables with their columns described, by name of the file."""
+        runs = self.mapped.runs if self.mapped else None
+        return {
+            file: profile(table, self.mapped if file == runs else None)
+            for file, table in self.tables.items()
+        }
 
     @cached_property
     def analysis(self) -> Analysis:

@@ -123,7 +123,11 @@ class Conduct(Closed):
 
 
 class Map(Closed):
-    """A map file. Only ``metrics`` is required."""
+    """A map file. Only ``metrics`` is required.
+
+    ``tables`` are further CSV files next to the map (summaries, prices, settings, statements of
+    the text), which the review compares with the runs.
+    """
 
     name: str | None = None
     question: str = ""
@@ -134,6 +138,7 @@ class Map(Closed):
     notes: tuple[str, ...] = ()
     protocol: Conduct = Conduct()
     runs: str | None = None
+    tables: tuple[str, ...] = ()
     workload: Cell = _Cell(text="run")
     workloads: dict[str, dict[str, Any]] = Field(default_factory=dict)
     phase: Cell | None = None

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
-Digits = Literal["printed", "cut", "told"]
+Digits = Literal["printed", "cut", "about"]
 _SLACK = 1e-9
 
 
@@ -79,7 +80,7 @@ def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
 
     ``printed``: half a unit of the last digit on both sides, with at least ``decimals`` decimals
     (spreadsheets omit final zeros). ``cut``: the same, but digits may have been truncated instead
-    of rounded, so one unit above. ``told``: numbers in running text are rounded or truncated, and
+    of rounded, so one unit above. ``about``: the text says that it is not exact, and
     their final zeros are not significant: half a unit of the last other digit below, one unit
     above ("30" may be 25 to 40, "33" 32.5 to 34).
 
@@ -96,7 +97,7 @@ def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
     if not isinstance(exponent, int):
         raise NumberError(f"'{text}' is not a finite number")
     value = float(number)
-    if digits == "told":
+    if digits == "about":
         exponent = number.normalize().as_tuple().exponent if number else exponent
         assert isinstance(exponent, int)
         unit = 10.0**exponent
@@ -121,6 +122,27 @@ def geometric_mean(spans: Sequence[Span]) -> Span:
     return Span(*(math.exp(math.fsum(map(math.log, row)) / len(row)) for row in rows))
 
 
+def harmonic_mean(spans: Sequence[Span]) -> Span:
+    """Harmonic mean of positive numbers."""
+    if not spans or any(span.low <= 0 for span in spans):
+        raise NumberError("a harmonic mean requires positive numbers")
+    return Span(
+        *(
+            len(spans) / math.fsum(1 / getattr(s, f) for s in spans)
+            for f in ("value", "low", "high")
+        )
+    )
+
+
+def median(spans: Sequence[Span]) -> Span:
+    """The middle value, or the mean of the two in the middle."""
+    if not spans:
+        raise NumberError("there is no number")
+    return Span(
+        *(statistics.median(getattr(s, f) for s in spans) for f in ("value", "low", "high"))
+    )
+
+
 def _added(spans: Sequence[Span]) -> Span:
     return Span(
         math.fsum(s.value for s in spans),
@@ -143,11 +165,15 @@ def _only(spans: Sequence[Span]) -> Span:
     return spans[0]
 
 
-Take = Literal["one", "mean", "geometric mean", "sum", "least", "most", "count"]
+Take = Literal[
+    "one", "mean", "geometric mean", "harmonic mean", "median", "sum", "least", "most", "count"
+]
 TAKES: Mapping[str, Callable[[Sequence[Span]], Span]] = {
     "one": _only,
     "mean": mean,
     "geometric mean": geometric_mean,
+    "harmonic mean": harmonic_mean,
+    "median": median,
     "sum": _added,
     "least": _least,
     "most": _most,

@@ -5,13 +5,16 @@ The file contains relations and no results: the review evaluates them with the f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from windtunnel.analysis.evidence import Severity
+from windtunnel.cluster import Located, validate
 from windtunnel.published.mapping import Closed
-from windtunnel.published.numbers import Digits, Take
+from windtunnel.published.numbers import Digits, Take, names_in
+from windtunnel.published.table import Table
 
 
 def _many(value: object) -> object:
@@ -174,3 +177,95 @@ class Relations(Closed):
     energy: StatedEnergy | None = None
     counters: Counters | None = None
     applied_apart: AppliedApart | None = None
+
+
+RELATIONS = "review.yaml"
+
+
+def relations_from(located: Located, tables: Mapping[str, Table]) -> Relations:
+    """The validated relations of a study with these tables.
+
+    Raises
+    ------
+    DescriptionError
+        With file, line and key: an unknown key, a table or a column that does not exist, an
+        expression that cannot be parsed.
+    """
+    relations = validate(Relations, located)
+    for kind in ("equations", "versions", "spelling", "once"):
+        for number, rule in enumerate(getattr(relations, kind)):
+            _check_rule(rule, located, tables, (kind, number))
+    for number, average in enumerate(relations.means_of_ratios):
+        for name in ("stated", "ratios"):
+            _check_pick(getattr(average, name), located, tables, ("means_of_ratios", number, name))
+    for name in ("energy", "counters", "applied_apart"):
+        rule = getattr(relations, name)
+        if rule is not None:
+            _check_rule(rule, located, tables, (name,))
+    return relations
+
+
+Key = tuple[str | int, ...]
+_COLUMNS = (
+    *("place", "column", "value", "treatment", "kwh", "watts", "hours", "delta_pct", "reference"),
+    *("label", "largest", "interval", "key"),
+)
+
+
+def _check_rule(rule: BaseModel, located: Located, tables: Mapping[str, Table], key: Key) -> None:
+    if isinstance(rule, Equation):
+        own = _table(rule.each, located, tables, (*key, "each")) if rule.each else None
+        for column in (*rule.where, *([rule.cases[0]] if rule.cases else [])):
+            if own is not None:
+                _column(column, own, located, (*key, "where"))
+        for name, pick in rule.picks.items():
+            _check_pick(pick, located, tables, (*key, "picks", name))
+        for text in (rule.stated, *rule.found):
+            _expression(text, located, key)
+        return
+    table = _table(getattr(rule, "table"), located, tables, (*key, "table"))  # noqa: B009
+    for field in type(rule).model_fields:
+        named = getattr(rule, field)
+        if field in _COLUMNS or field in ("columns", "series"):
+            for column in (named,) if isinstance(named, str) else named:
+                _column(column, table, located, (*key, field))
+
+
+def _check_pick(pick: Pick, located: Located, tables: Mapping[str, Table], key: Key) -> None:
+    table = _table(pick.table, located, tables, (*key, "table"))
+    columns = [*pick.where, *([pick.units[0]] if pick.units else [])]
+    if pick.pairs is not None:
+        columns += [pick.pairs.column, *pick.pairs.by]
+    for column in columns:
+        _column(column, table, located, key)
+    if "{" not in pick.value:
+        _expression(pick.value, located, (*key, "value"))
+
+
+def _table(name: str, located: Located, tables: Mapping[str, Table], key: Key) -> Table:
+    if name not in tables:
+        raise located.error(
+            f"there is no table '{name}'",
+            *key,
+            remedy=f"the tables are: {', '.join(sorted(tables))}; list others in 'tables' of the "
+            "map.",
+        )
+    return tables[name]
+
+
+def _column(name: str, table: Table, located: Located, key: Key) -> None:
+    if name not in table.columns:
+        raise located.error(
+            f"the table has no column '{name}'",
+            *key,
+            remedy=f"its columns are: {', '.join(table.columns)}.",
+        )
+
+
+def _expression(text: str, located: Located, key: Key) -> None:
+    try:
+        list(names_in(text))
+    except (SyntaxError, ValueError):
+        raise located.error(
+            f"'{text}' is not an expression", *key, remedy="use + - * /, numbers and columns."
+        ) from None

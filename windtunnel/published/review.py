@@ -7,15 +7,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from windtunnel.analysis.evidence import SEVERITIES
-from windtunnel.cluster import load_text, validate
+from windtunnel.cluster import load_text
 from windtunnel.published import PREFIX, open_results
 from windtunnel.published.case import Case, Point
 from windtunnel.published.checks import CHECKS, Check
 from windtunnel.published.checks.energy import EnergyRow, energy_table
-from windtunnel.published.relations import Relations
-from windtunnel.published.sources import fact_table, facts, published_name, study_map
+from windtunnel.published.relations import RELATIONS, Relations, relations_from
+from windtunnel.published.sources import (
+    fact_table,
+    facts,
+    published_name,
+    stored_facts,
+    study_map,
+)
 
-RELATIONS = "review.yaml"
 SCHEMA = "windtunnel.review/1"
 
 
@@ -43,25 +48,53 @@ def open_case(source: str) -> Case:
 
     Raises
     ------
-    UsageError, ResultsError
+    UsageError, ResultsError, DescriptionError
         As :func:`windtunnel.published.open_results`.
     """
     results = open_results(source)
     if not source.startswith(PREFIX):
-        return Case(results)
+        kept = stored_facts(results.path)
+        if kept is None:
+            return Case(results)
+        return Case(results, mapped=kept[0], tables=kept[1], relations=kept[2])
     name = published_name(source)
+    tables = {file: fact_table(name, file) for file in facts(name) if file.endswith(".csv")}
     text = facts(name).get(RELATIONS)
     located = load_text(text, f"{source}/{RELATIONS}") if text else None
     return Case(
         results,
-        relations=validate(Relations, located) if located else Relations(),
-        tables={file: fact_table(name, file) for file in facts(name) if file.endswith(".csv")},
+        relations=relations_from(located, tables) if located else Relations(),
+        tables=tables,
         mapped=study_map(name),
+        catalogue=True,
     )
 
 
 def review(case: Case, checks: Sequence[Check] = CHECKS) -> Review:
-    """All points, by severity and then in the order of the checks."""
-    points = [point for check in checks for point in check.run(case)]
+    """All points, each once, by severity and then in the order of the checks."""
+    points = once([point for check in checks for point in check.run(case)])
     points.sort(key=lambda point: SEVERITIES.index(point.severity))
     return Review(case.results.study.name, points, energy_table(case))
+
+
+def once(points: Sequence[Point]) -> list[Point]:
+    """The points without those about a cell, or a row, that an earlier point is about.
+
+    A wrong cell breaks several relations. The first point about it stays: the checks are in the
+    order from the most specific to the most general.
+    """
+    kept: list[Point] = []
+    taken: set[str] = set()
+    for point in points:
+        main = set(point.cells[:1])
+        listed = {place for source in (point.stated_source,) for place in _places(source)}
+        if point.cells and (main & taken or {cell.rpartition(":")[0] for cell in main} & taken):
+            continue
+        kept.append(point)
+        taken |= set(point.cells) if point.cells else listed
+    return kept
+
+
+def _places(source: str) -> list[str]:
+    """``runs.csv:12`` of ``runs.csv:12 (page 4)``; several places are separated by ``;``."""
+    return [part.split(" (")[0].strip() for part in source.split("; ") if ".csv:" in part]

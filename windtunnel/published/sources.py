@@ -16,8 +16,12 @@ from windtunnel.published.build import Built, build
 from windtunnel.published.mapping import Map, map_from
 from windtunnel.published.names import PREFIX, STUDY, published_names
 from windtunnel.published.power import read_power_series
-from windtunnel.published.store import write_results
+from windtunnel.published.relations import RELATIONS, Relations, relations_from
+from windtunnel.published.store import FACTS, write_results
 from windtunnel.published.table import Table, parse_table, read_table
+
+MAP = "map.yaml"
+"""The map of an import in its results folder; JSON, which is YAML."""
 
 
 @cache
@@ -84,7 +88,16 @@ def published_name(source: str) -> str:
 
 
 def import_csv(csv: Path, mapped: Map, origin: str, text: str, beside: Path) -> Built:
-    """A user's spreadsheet as results. Files that the map names are in the folder ``beside``."""
+    """A user's spreadsheet as results. Files that the map names are in the folder ``beside``.
+
+    The map, the tables and ``review.yaml`` (next to ``csv``, optional) are part of the results, so
+    that a review can compute with them.
+
+    Raises
+    ------
+    DescriptionError
+        With file, line and column or key of the first mistake.
+    """
     digest = hashlib.sha256(csv.read_bytes()).hexdigest() if csv.is_file() else ""
     table = read_table(csv)
     named = mapped.model_copy(
@@ -92,10 +105,53 @@ def import_csv(csv: Path, mapped: Map, origin: str, text: str, beside: Path) -> 
     )
     cluster = _cluster_of(mapped.cluster, beside)
     built = build(named, table, cluster, origin, text)
-    if mapped.power is None:
-        return built
-    samples = read_table(beside / mapped.power.file)
-    return replace(built, power=read_power_series(mapped.power, samples, mapped.utc_offset_h))
+    if mapped.power is not None:
+        samples = read_table(beside / mapped.power.file)
+        power = read_power_series(mapped.power, samples, mapped.utc_offset_h)
+        built = replace(built, power=power)
+    return replace(built, facts=_facts_of(csv, named, beside))
+
+
+def _facts_of(csv: Path, mapped: Map, beside: Path) -> dict[str, str]:
+    """The files of an import that a review reads, checked."""
+    others = [*mapped.tables, *([mapped.power.file] if mapped.power else [])]
+    paths = {csv.name: csv, **{Path(name).name: beside / name for name in others}}
+    if len(paths) < 1 + len(set(others) - {csv.name}):
+        raise UsageError(
+            "two tables of the map have the same file name",
+            remedy="rename one: a results folder keeps all tables in one folder.",
+        )
+    tables = {name: read_table(path) for name, path in paths.items()}
+    found = {name: path.read_bytes().decode("utf-8-sig") for name, path in paths.items()}
+    found[MAP] = mapped.model_dump_json(indent=1, exclude_defaults=True) + "\n"
+    relations = csv.parent / RELATIONS
+    if relations.is_file():
+        located = load_yaml(relations)
+        relations_from(located, tables)
+        found[RELATIONS] = located.text
+    return found
+
+
+def stored_facts(folder: Path) -> tuple[Map, dict[str, Table], Relations] | None:
+    """Map, tables and relations of an imported study; None if the folder has none.
+
+    Raises
+    ------
+    DescriptionError
+        A file was changed and is no longer valid.
+    """
+    facts_ = folder / FACTS
+    if not (facts_ / MAP).is_file():
+        return None
+    mapped = map_from(load_yaml(facts_ / MAP))
+    tables = {
+        path.name: read_table(path)
+        for path in sorted(facts_.glob("*"))
+        if path.name not in (MAP, RELATIONS)
+    }
+    path = facts_ / RELATIONS
+    relations = relations_from(load_yaml(path), tables) if path.is_file() else Relations()
+    return mapped, tables, relations
 
 
 def read_map(path: Path) -> tuple[Map, str]:

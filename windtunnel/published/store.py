@@ -10,6 +10,9 @@ from windtunnel import durable
 from windtunnel.errors import ResultsError
 from windtunnel.published.build import Built
 
+FACTS = "facts"
+"""Folder with the map, the tables and the relations of an imported study, as they were given."""
+
 
 def write_results(built: Built, folder: Path) -> None:
     """Write the folder under a temporary name and rename it.
@@ -48,6 +51,10 @@ def _fill(built: Built, folder: Path) -> None:
     if built.power is not None:
         (folder / "power").mkdir()
         durable.write_flushed(folder / "power" / built.power.name, built.power.to_bytes())
+    if built.facts:
+        (folder / FACTS).mkdir()
+    for name, text in built.facts.items():
+        durable.write_flushed(folder / FACTS / name, text.encode())
     durable.write_flushed(folder / "study.yaml", built.study.source_text.encode())
     record = built.study.model_dump_json(indent=1, by_alias=True)
     durable.write_flushed(folder / "study.json", record.encode())

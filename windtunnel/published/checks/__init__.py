@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from windtunnel.published.case import Case, Point
-from windtunnel.published.checks import arithmetic, energy, facts, trust
+from windtunnel.published.checks import (
+    arithmetic,
+    claims,
+    dates,
+    energy,
+    facts,
+    groups,
+    precision,
+    rows,
+    scans,
+    settings,
+    trust,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +30,7 @@ class Check:
     run: Callable[[Case], Iterator[Point]]
 
 
-CHECKS: tuple[Check, ...] = (
+LISTED: tuple[Check, ...] = (
     Check(
         "arithmetic", "stated numbers agree with the numbers they depend on", arithmetic.equations
     ),
@@ -29,6 +41,34 @@ CHECKS: tuple[Check, ...] = (
     Check("spelling", "names of settings have the same spelling in all places", facts.spelling),
     Check("one-meaning", "a part number or name has one meaning", facts.once),
     Check("counters", "rates are not limited by the wrap of a 32-bit counter", facts.counters),
+)
+"""Checks that need ``review.yaml``."""
+
+TABLES: tuple[Check, ...] = (
+    Check("relations", "numbers of a row agree with each other and their units", rows.relations),
+    Check("record-sizes", "bytes = rows x size of a record", rows.record_sizes),
+    Check("aggregates", "means, sums, spreads and counts are those of the rows", groups.aggregates),
+    Check("totals", "totals are those of their rows", groups.totals),
+    Check("baselines", "percentages and speed-ups are those of the results", groups.baselines),
+    Check("intervals", "intervals follow from mean, spread and n", groups.intervals),
+    Check("impossible", "no zeros or negative numbers where there can be none", scans.impossible),
+    Check("determined", "labels and settings follow the rest of the table", scans.determined),
+    Check("two-values", "an item has one value in all places", settings.two_values),
+    Check("prices", "a part has one price", settings.prices),
+    Check("misspelt", "the settings exist", settings.misspelt),
+    Check("one-side", "a setting is listed everywhere", settings.one_side),
+    Check("duplicates", "no row is there twice", scans.duplicates),
+    Check("copies", "no results are copies of others", scans.copies),
+    Check("outliers", "no value is far from its repetitions", scans.outliers),
+    Check("moments", "the runs are in the order of their numbers", dates.moments),
+    Check("recaps", "summary and text repeat the same numbers", claims.recaps),
+    Check("counts", "the text counts what the tables contain", claims.counts),
+    Check("claims", "claims agree with a pair of results", claims.pairs),
+    Check("precision", "the digits are fine enough", precision.coarse),
+)
+"""Checks of all tables, which need no hint."""
+
+CONDUCT: tuple[Check, ...] = (
     Check("confounded", "a level changes only one thing", trust.confounded),
     Check("missing", "every treatment has results", trust.missing),
     Check("one-run", "the spread is known", trust.one_run),
@@ -38,3 +78,6 @@ CHECKS: tuple[Check, ...] = (
     Check("unverified", "the output was verified", trust.unverified),
     Check("warnings", "rules of trust of the report", trust.report_warnings),
 )
+"""Checks of the results folder: how the study was done."""
+
+CHECKS = LISTED + TABLES + CONDUCT

@@ -6,9 +6,16 @@ from collections.abc import Iterator, Mapping
 
 from windtunnel.analysis.formatting import digits as shown
 from windtunnel.published.case import Case, Number, Point, cells_of, source_of, sources_in_words
-from windtunnel.published.numbers import NumberError, Span, evaluate, names_in
+from windtunnel.published.numbers import NumberError, Span, Take, evaluate, names_in
 from windtunnel.published.relations import Equation
 from windtunnel.published.table import Row
+
+NAMES: Mapping[Take, str] = {
+    "geometric mean": "geometric mean",
+    "mean": "arithmetic mean",
+    "harmonic mean": "harmonic mean",
+    "median": "median",
+}
 
 
 def equations(case: Case) -> Iterator[Point]:
@@ -79,29 +86,37 @@ def _holds(equation: Equation, stated: Span, found: Span) -> bool:
 
 
 def means_of_ratios(case: Case) -> Iterator[Point]:
-    """Rule 4: an arithmetic mean of ratios depends on the choice of the baseline."""
+    """Rule 4: an average of ratios is right if it fits the geometric mean.
+
+    An arithmetic mean depends on the choice of the baseline, which is a note. A number that is
+    none of the known means is a caution.
+    """
+    takes: tuple[Take, ...] = ("geometric mean", "mean", "harmonic mean", "median")
     for average in case.relations.means_of_ratios:
         try:
             stated = case.pick(average.stated, {})
             ratios = {
                 take: case.pick(average.ratios.model_copy(update={"take": take}), {})
-                for take in ("mean", "geometric mean")
+                for take in takes
             }
         except NumberError:
             continue
-        plain, right = (100 * (number.span.value - 1) for number in ratios.values())
-        fits = stated.span.meets(Span.exact(plain))
-        why = "" if fits else " The printed number is not the arithmetic mean either."
+        found = {t: Span.exact(100 * (n.span.value - 1)) for t, n in ratios.items()}
+        fitting = [take for take in takes if stated.span.meets(found[take])]
+        if "geometric mean" in fitting:
+            continue
+        which = f"it is the {NAMES[fitting[0]]}" if fitting else "it is none of the known means"
+        listed = ", ".join(f"{NAMES[t]} {span.value:.2f} %" for t, span in found.items())
         yield Point(
             check="mean-of-ratios",
             rule=4,
-            severity="note" if fits else "caution",
+            severity="note" if fitting else "caution",
             subject=average.name,
-            stated=f"{_shown(stated.span.value)} % (arithmetic mean recomputed: {plain:.2f} %)",
+            stated=f"{_shown(stated.span.value)} % ({which})",
             stated_source=sources_in_words(stated.sources),
-            found=f"{right:.2f} % (geometric mean)",
+            found=listed,
             found_source=sources_in_words(ratios["mean"].sources),
-            means=average.means + why,
+            means=average.means,
         )
 
 

@@ -74,25 +74,25 @@ def _applied_apart(case: Case) -> Iterator[Point]:
 
 
 def missing(case: Case) -> Iterator[Point]:
-    """Treatments and whole studies without a single result."""
+    """Treatments without a result in the catalogue, or in the imported table."""
     if not case.published:
         return
     have = {trial.treatment.id for trial in case.results.trials}
     withheld = case.mapped.withheld if case.mapped else {}
+    where = "this catalogue" if case.catalogue else "the imported table"
     for treatment in case.results.study.treatments:
         if treatment.id in have:
             continue
         kept = withheld.get(treatment.id)
         yield Point(
             check="missing",
-            rule=None if kept else 2,
-            severity="note" if kept else "serious",
+            severity="note" if case.catalogue else "caution",
             subject=f"treatment {treatment.id}",
             stated=", ".join(f"{k} {v}" for k, v in treatment.levels.items()),
             stated_source="the study's list of treatments",
-            found="no result",
-            found_source=kept or "the published data",
-            means="this treatment cannot be checked or compared.",
+            found=f"not in {where}",
+            found_source=kept or where,
+            means="this treatment cannot be checked or compared here.",
         )
 
 

@@ -1,0 +1,298 @@
+"""Settings, versions and prices: the same item in two places, misspelt or listed on one side only."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher, get_close_matches
+from functools import cache
+from importlib import resources
+from itertools import combinations
+
+from windtunnel.cluster.settings import property_names
+from windtunnel.published.case import Case, Point, source_of, sources_in_words
+from windtunnel.published.judged import place
+from windtunnel.published.profile import Column, Profile
+from windtunnel.published.table import Row
+
+_NAME = re.compile(r"[a-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+")
+_KERNEL = ("net", "vm", "kernel", "fs")
+ALIKE = 0.93
+SHARED = 0.8
+"""A place lists the settings of the other if it has this fraction of them."""
+FEW = 0.25
+ITEM_NAMES = ("setting", "key", "item", "parameter", "property", "option", "attribute", "name")
+PLACE_NAMES = ("variant", "record", "place", "document", "side", "applies", "where", "version")
+ALL_PLACES = frozenset({"all", "both", ""})
+
+
+@cache
+def kernel_parameters() -> frozenset[str]:
+    """Names of kernel parameters, from the catalogue."""
+    text = resources.files("windtunnel.catalogue").joinpath("kernel_parameters.txt").read_text()
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+@cache
+def _similar(name: str) -> str | None:
+    """The known name that differs from an unknown one by a letter or two, None without one."""
+    first = name.partition(".")[0]
+    known = property_names()
+    if first in _KERNEL and name.count(".") < 6:
+        known = known | kernel_parameters()
+    if name in known:
+        return None
+    near = [
+        k for k in known if k.partition(".")[0][:2] == first[:2] and k.count(".") == name.count(".")
+    ]
+    found = get_close_matches(name, near, n=1, cutoff=ALIKE)
+    return found[0] if found else None
+
+
+def misspelt(case: Case) -> Iterator[Point]:
+    """Names of Hadoop's properties and kernel parameters that do not exist, but almost."""
+    for profile in case.profiles.values():
+        for column in profile.labels:
+            rows: dict[str, list[Row]] = defaultdict(list)
+            for row in profile.table.rows:
+                if _NAME.fullmatch(row[column.name]):
+                    rows[row[column.name]].append(row)
+            for name, found in rows.items():
+                near = _similar(name)
+                if near is None:
+                    continue
+                written = rows.get(near, [])
+                yield Point(
+                    check="spelling",
+                    rule=8,
+                    severity="caution",
+                    subject=f"name of a setting: {name}",
+                    stated=f"{name} ({profile.label(found[0])})",
+                    stated_source=sources_in_words(source_of(r) for r in found),
+                    found=f"{near}" + (f" ({profile.label(written[0])})" if written else ""),
+                    found_source=source_of(written[0])
+                    if written
+                    else "names of Hadoop 3 and of the kernel",
+                    means="an unknown name is rejected or ignored and changes nothing: this setting "
+                    "was not in effect.",
+                    cells=tuple(place(r, column.name) for r in found),
+                )
+
+
+# --- the same item in several places --------------------------------------------------------
+
+
+def _layouts(profile: Profile) -> Iterator[tuple[Column, Column, list[Column]]]:
+    """Label of the items, label of the places, and the columns to compare."""
+    for item in profile.labels:
+        for where in profile.labels:
+            if item is where or item.has("unit") or where.has("unit"):
+                continue
+            named = item.has(*ITEM_NAMES) or _dotted(profile, item)
+            placed = where.has(*PLACE_NAMES)
+            if not (named or (placed and not where.has(*ITEM_NAMES))) or where.has(*ITEM_NAMES):
+                continue
+            rows = [r for r in profile.table.rows if r[item.name]]
+            places = {r[where.name] for r in rows} - ALL_PLACES
+            pairs = {(r[item.name], r[where.name]) for r in rows}
+            if not 2 <= len(places) <= 8 or len(pairs) < 0.9 * len(rows):
+                continue
+            values = [
+                c
+                for c in profile.columns.values()
+                if c.kind in ("word", "number") and c not in (item, where)
+            ]
+            if named and not placed:
+                values = [c for c in values if c.has("value", "version", "size")]
+            yield item, where, values
+
+
+def _dotted(profile: Profile, column: Column) -> bool:
+    names = [r[column.name] for r in profile.table.rows if r[column.name]]
+    return sum(bool(_NAME.fullmatch(n)) for n in names) > 0.5 * len(names)
+
+
+def two_values(case: Case) -> Iterator[Point]:
+    """The same item with two values, where most items have one value in all places."""
+    for profile in case.profiles.values():
+        for item, where, columns in _layouts(profile):
+            groups: dict[str, list[Row]] = defaultdict(list)
+            for row in profile.table.rows:
+                if row[where.name] not in ALL_PLACES:
+                    groups[row[item.name]].append(row)
+            for column in columns:
+                shared = [_filled(rows, column.name) for rows in groups.values()]
+                shared = [rows for rows in shared if len({r[where.name] for r in rows}) > 1]
+                apart = [rows for rows in shared if len({_plain(r[column.name]) for r in rows}) > 1]
+                placed = where.has("variant", "record", "place", "document")
+                if len(apart) > (0.5 if placed else FEW) * len(shared):
+                    continue
+                for rows in apart:
+                    yield _two(profile, rows, item, where, column)
+
+
+def _filled(rows: Sequence[Row], column: str) -> list[Row]:
+    return [row for row in rows if row[column]]
+
+
+def _plain(text: str) -> str:
+    try:
+        return repr(float(text))
+    except ValueError:
+        return " ".join(text.casefold().split())
+
+
+def _two(
+    profile: Profile, rows: Sequence[Row], item: Column, where: Column, column: Column
+) -> Point:
+    counts: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        counts[_plain(row[column.name])].append(row)
+    groups = sorted(counts.values(), key=len, reverse=True)  # of equal groups the first one
+    usual, odd = groups[0][0], groups[-1][0]
+    return Point(
+        check="two-values",
+        rule=8,
+        severity="serious" if where.has("record", "variant", "document", "place") else "caution",
+        subject=f"{odd[item.name]}, {column.name}, in two places",
+        stated=f"{usual[column.name]} ({usual[where.name]})",
+        stated_source=source_of(usual),
+        found=f"{odd[column.name]} ({odd[where.name]})",
+        found_source=source_of(odd),
+        means="the places contradict each other; if the value really differed between treatments, "
+        "their effect is also that of this difference.",
+        cells=(place(odd, column.name), place(usual, column.name)),
+    )
+
+
+def one_side(case: Case) -> Iterator[Point]:
+    """An item that only one place lacks, while it lists the others."""
+    for profile in case.profiles.values():
+        for item, where, _ in _layouts(profile):
+            if not (_dotted(profile, item) or item.has("setting", "parameter", "property", "part")):
+                continue
+            listed: dict[str, dict[str, Row]] = defaultdict(dict)
+            for row in profile.table.rows:
+                if row[where.name] not in ALL_PLACES:
+                    listed[row[where.name]][row[item.name]] = row
+            yield from _lacking(listed, item, where)
+        yield from _flags(profile)
+
+
+def _lacking(
+    listed: Mapping[str, Mapping[str, Row]], item: Column, where: Column
+) -> Iterator[Point]:
+    for name, own in listed.items():
+        others = {p: items for p, items in listed.items() if p != name}
+        for missing in sorted({i for items in others.values() for i in items} - own.keys()):
+            having = [p for p, items in others.items() if missing in items]
+            full = [p for p in having if _covers(own.keys(), others[p].keys())]
+            if len(having) < len(others) or not full or len(own) < 3:
+                continue
+            row = others[full[0]][missing]
+            near = next((n for n in own if n not in others[full[0]] and _near(n, missing)), None)
+            if near:
+                continue  # The spelling differs: another point.
+            yield Point(
+                check="one-side",
+                rule=8,
+                severity="caution",
+                subject=f"{missing} is missing in {name}",
+                stated=f"{missing} ({', '.join(having)})",
+                stated_source=source_of(row),
+                found=f"{name} lists {len(own)} others and not this one",
+                found_source=sources_in_words(source_of(r) for r in own.values()),
+                means="the setting was not the same everywhere, or a list is incomplete.",
+                cells=tuple(place(others[p][missing]) for p in having),
+            )
+
+
+def _covers(own: set[str] | object, other: object) -> bool:
+    ours, theirs = set(own), set(other)  # type: ignore[call-overload]
+    return len(ours & theirs) >= SHARED * len(theirs)
+
+
+def _near(a: str, b: str) -> bool:
+    return SequenceMatcher(None, a, b).ratio() >= ALIKE
+
+
+def _flags(profile: Profile) -> Iterator[Point]:
+    """Columns that state with 0 and 1 where an item is listed: ``in_report``, ``in_script``."""
+    flags = [
+        c
+        for c in profile.columns
+        if c.casefold().startswith(("in_", "in "))
+        and {r[c] for r in profile.table.rows} <= {"0", "1"}
+    ]
+    for a, b in combinations(flags, 2):
+        apart = [r for r in profile.table.rows if r[a] != r[b]]
+        if len(apart) > max(1, 0.34 * len(profile.table.rows)):
+            continue
+        for row in apart:
+            with_, without = (a, b) if row[a] == "1" else (b, a)
+            yield Point(
+                check="one-side",
+                rule=8,
+                severity="caution",
+                subject=f"{profile.label(row)} is only {with_.replace('_', ' ')}",
+                stated=f"{with_} {row[with_]}",
+                stated_source=source_of(row),
+                found=f"{without} {row[without]}",
+                found_source=source_of(row),
+                means="whoever repeats the study from one of the two places runs another setting.",
+                cells=(place(row, a), place(row, b)),
+            )
+
+
+# --- prices ---------------------------------------------------------------------------------
+
+
+def prices(case: Case) -> Iterator[Point]:
+    """A part number or part with two unit prices, or a part of one configuration only."""
+    for profile in case.profiles.values():
+        each = [
+            c
+            for c in profile.numbers
+            if c.dimension.startswith("price") and c.has("unit", "each", "list")
+        ]
+        names = [c for c in profile.labels if c.has("part", "sku", "model", "product")]
+        for column in each:
+            for name in names:
+                groups: dict[str, list[Row]] = defaultdict(list)
+                for row in profile.table.rows:
+                    if row[name.name] and row[column.name]:
+                        groups[row[name.name]].append(row)
+                for part, rows in groups.items():
+                    yield from _price(profile, part, rows, name, column)
+
+
+def _price(
+    profile: Profile, part: str, rows: Sequence[Row], name: Column, column: Column
+) -> Iterator[Point]:
+    counts: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        counts[_plain(row[column.name])].append(row)
+    if len(counts) < 2 or _is_total(part) or len({r[name.name] for r in profile.table.rows}) < 2:
+        return
+    # A subtotal has the same part number in each configuration, and its price is a sum.
+    if len(rows) > 2 and len(counts) == len(rows):
+        return
+    groups = sorted(counts.values(), key=len, reverse=True)
+    usual, odd = groups[0][0], groups[-1][0]
+    yield Point(
+        check="one-meaning",
+        severity="caution",
+        subject=f"{name.name} {part} has two prices",
+        stated=f"{column.name} {usual[column.name]}",
+        stated_source=source_of(usual),
+        found=f"{column.name} {odd[column.name]}",
+        found_source=source_of(odd),
+        means="one part number with two prices: one is wrong, or it names two parts; it is unknown "
+        "which price belongs to which part.",
+        cells=(place(odd, column.name), place(usual, column.name)),
+    )
+
+
+def _is_total(text: str) -> bool:
+    return any(word in text.casefold() for word in ("total", "sum", "system"))
