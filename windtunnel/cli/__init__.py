@@ -26,6 +26,7 @@ from windtunnel.cli import (
     power,
     predict,
     published,
+    reproduce,
     size,
     studies,
     validate,
@@ -64,6 +65,7 @@ for module in (
     predict,
     size,
     published,
+    reproduce,
     interactive,
     about,
 ):
