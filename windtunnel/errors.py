@@ -148,6 +148,13 @@ class WorseError(WindtunnelError):
     title = "worse"
 
 
+class BundleError(WindtunnelError):
+    """A bundle that cannot be read, or whose numbers or files differ from what it states."""
+
+    exit_code = 12
+    title = "bundle"
+
+
 class InterruptedStudyError(StudyStoppedError):
     """The user pressed Ctrl-C, or the process received a signal to terminate."""
 

@@ -19,6 +19,7 @@ import typer
 from windtunnel import durable
 from windtunnel.cli import (
     about,
+    bundle,
     calibrate,
     compare,
     interactive,
@@ -48,7 +49,8 @@ app = typer.Typer(
     help="Measure which hardware and settings change the performance of a Hadoop cluster.",
     epilog="Exit codes: 0 success, 2 wrong usage, 3 invalid description, 4 not supported here, "
     "5 set-up failed, 6 unusable results folder, 7 deployment failed, 8 study stopped, "
-    "9 no space left, 10 not comparable, 11 worse, 70 internal error, 130 interrupted.",
+    "9 no space left, 10 not comparable, 11 worse, 12 bundle not "
+    "verified, 70 internal error, 130 interrupted.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -66,6 +68,7 @@ for module in (
     size,
     published,
     reproduce,
+    bundle,
     interactive,
     about,
 ):

@@ -83,7 +83,15 @@ def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True)
         Column("predicted", numeric=True, weight=2),
         Column("verdict", weight=3),
     )
-    return Table(caption, heads, cells)
+    if reasons:
+        return Table(caption, heads, cells)
+    place = [column.name for column in heads].index("what it says")
+    return Table(
+        caption,
+        [*heads[:place], *heads[place + 1 :]],
+        [(*row[:place], *row[place + 1 :]) for row in cells],
+        hint="What each claim says and the reasons: --claim NAME, or the page.",
+    )
 
 
 def grade_words(row: Row) -> str:
