@@ -27,6 +27,7 @@ LAYERS = (
     {"engines", "probes", "model", "audit"},
     {"analysis", "workloads", "testbeds"},
     {"report", "study", "published"},
+    {"bundle"},
     {"cli", "__main__"},
 )
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}

@@ -148,6 +148,13 @@ class WorseError(WindtunnelError):
     title = "worse"
 
 
+class BundleError(WindtunnelError):
+    """A bundle that cannot be read, or whose numbers or files differ from what it states."""
+
+    exit_code = 12
+    title = "bundle"
+
+
 class AuditFailedError(WindtunnelError):
     """``audit --fail-on`` found a FAIL of that severity or a worse one."""
 

@@ -141,20 +141,92 @@ def test_cisco_energy_is_near_the_reference() -> None:
     assert stdev(ratios) < 0.03
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "table"),
-    [
-        ("vmware-2011", "elapsed.csv", "vmware_elapsed.csv"),
-        ("cern-2016", "clusters.csv", "cern_clusters.csv"),
-        ("mellanox-2014", "config.csv", "mellanox_ceph_config.csv"),
-        ("intel-2012", "facts.csv", "intel_10gbe.csv"),
-        ("cisco-2014", "power_summary.csv", "cisco_power_summary.csv"),
-        ("cisco-2014", "claims.csv", "cisco_claims.csv"),
-    ],
-)
-def test_facts_are_those_of_the_reference(name: str, file: str, table: str) -> None:
+FACTS = {
+    "cern_clusters.csv": ("cern-2016", "clusters.csv"),
+    "cern_general.csv": ("cern-2016", "general.csv"),
+    "cern_scan.csv": ("cern-2016", "runs.csv"),
+    "cern_ycsb.csv": ("cern-2016", "ycsb.csv"),
+    "cisco_chart_series.csv": ("cisco-2014", "chart_series.csv"),
+    "cisco_cis_scores.csv": ("cisco-2014", "cis_scores.csv"),
+    "cisco_claims.csv": ("cisco-2014", "claims.csv"),
+    "cisco_config.csv": ("cisco-2014", "config.csv", "tuning.csv"),
+    "cisco_cpu_deltas_derived.csv": ("cisco-2014", "cpu_deltas.csv"),
+    "cisco_cpu_runs.csv": ("cisco-2014", "runs.csv"),
+    "cisco_cpu_skus.csv": ("cisco-2014", "cpu_skus.csv"),
+    "cisco_deltas.csv": ("cisco-2014", "deltas.csv"),
+    "cisco_idle_power_derived.csv": ("cisco-2014", "idle_power.csv"),
+    "cisco_network_totals.csv": ("cisco-2014", "network_totals.csv"),
+    "cisco_onboot.csv": ("cisco-2014", "onboot.csv"),
+    "cisco_ports.csv": ("cisco-2014", "ports.csv"),
+    "cisco_power_summary.csv": ("cisco-2014", "power_summary.csv"),
+    "cisco_power_timeseries.csv": ("cisco-2014", "power_series.csv"),
+    "cisco_power_windows.csv": ("cisco-2014", "power_windows.csv"),
+    "cisco_pricing.csv": ("cisco-2014", "pricing.csv"),
+    "cisco_security_settings.csv": ("cisco-2014", "security_settings.csv"),
+    "cisco_summary.csv": ("cisco-2014", "summary.csv"),
+    "cisco_sysctl.csv": ("cisco-2014", "sysctl.csv"),
+    "cisco_task_counts.csv": ("cisco-2014", "task_counts.csv"),
+    "cisco_test_matrix.csv": ("cisco-2014", "test_matrix.csv"),
+    "intel_10gbe.csv": ("intel-2012", "facts.csv"),
+    "mellanox_ceph_config.csv": ("mellanox-2014", "config.csv"),
+    "mellanox_ceph_hardware.csv": ("mellanox-2014", "hardware.csv"),
+    "vmware_claims.csv": ("vmware-2011", "claims.csv"),
+    "vmware_config.csv": ("vmware-2011", "config.csv"),
+    "vmware_elapsed.csv": ("vmware-2011", "elapsed.csv"),
+    "vmware_hardware.csv": ("vmware-2011", "hardware.csv"),
+    "vmware_tasks.csv": ("vmware-2011", "tasks.csv"),
+    "vmware_vm_config.csv": ("vmware-2011", "vm_config.csv"),
+    "vmware_workloads.csv": ("vmware-2011", "workloads.csv"),
+}
+"""Each table of the reference, and the catalogue's files that hold its rows."""
+ELSEWHERE = {
+    "cisco_run_spread_derived.csv": "test_cisco_spreads_are_those_of_the_reference",
+    "cisco_job_power_derived.csv": "test_cisco_energy_is_near_the_reference",
+    "cisco_network_timeseries.csv": "test_network_samples_are_those_of_the_reference",
+}
+NOTE = " (copy-paste errors"
+"""A remark of the reference about its own rows."""
+COMPUTED = {"elapsed_s", "cpu_time_s"}
+"""Columns of the job list that the map computes from the printed values."""
+
+
+def test_every_table_of_the_reference_has_its_place() -> None:
+    if not REFERENCE.is_dir():
+        pytest.skip("the reference tables are not beside this checkout")
+    tables = {file.name for file in REFERENCE.glob("*.csv")}
+    assert tables == FACTS.keys() | ELSEWHERE.keys()
+    assert set(ELSEWHERE.values()) <= globals().keys()
+
+
+@pytest.mark.parametrize("table", FACTS)
+def test_facts_are_those_of_the_reference(table: str) -> None:
+    name, *files = FACTS[table]
+    theirs = reference(table)
+    columns = theirs[0].keys() - {"source"}
+    if table == "cisco_cpu_runs.csv":
+        columns -= COMPUTED
     ours = [
-        {k: v for k, v in row.cells.items() if k != "source"} for row in fact_table(name, file).rows
+        {column: row.cells.get(column) for column in columns}
+        for file in files
+        for row in fact_table(name, file).rows
     ]
-    theirs = [{k: v.strip() for k, v in row.items() if k != "source"} for row in reference(table)]
+    wanted = [{column: row[column].split(NOTE)[0].strip() for column in columns} for row in theirs]
+    ours, wanted = (sorted(rows, key=lambda row: sorted(row.items())) for rows in (ours, wanted))
+    missing = [row for row in wanted if row not in ours]
+    assert not missing
+    assert len(ours) == len(wanted) or table == "cern_scan.csv"  # its file has YCSB as well
+
+
+def test_network_samples_are_those_of_the_reference() -> None:
+    ours = {
+        (test, *column.rsplit(" / ", 1), row["timestamp_local"], cell)
+        for test in ("test2", "test6", "test7", "test8")
+        for row in fact_table("cisco-2014", f"network_{test}.csv").rows
+        for column, cell in row.cells.items()
+        if column not in ("timestamp_local", "source") and cell
+    }
+    names = ("test", "graph_title", "series", "timestamp_local", "bits_per_s")
+    theirs = {
+        tuple(row[name] for name in names) for row in reference("cisco_network_timeseries.csv")
+    }
     assert ours == theirs

@@ -49,9 +49,9 @@ def predicted_errors(trials: Iterable[Trial]) -> dict[Place, PredictedError]:
 
 def log_contrast(estimate: float, terms: Sequence[tuple[float, PredictedError]]) -> Contrast:
     """A weighted sum of errors as a contrast; the weights are those of the logarithms."""
-    joined = _joined(terms)
-    variance = sum(value**2 for value in joined.loadings) + joined.own**2
-    return Contrast(estimate, math.sqrt(variance), joined.freedom)
+    error = joined(terms)
+    variance = sum(value**2 for value in error.loadings) + error.own**2
+    return Contrast(estimate, math.sqrt(variance), error.freedom)
 
 
 def _of_phase(phase: Phase) -> PredictedError | None:
@@ -67,10 +67,11 @@ def _of_total(phases: Sequence[Phase]) -> PredictedError | None:
     if not known or len(known) < len(errors) or whole <= 0:
         return None
     parts = [phase.elapsed_s / whole for phase in phases]
-    return _joined(list(zip(parts, known, strict=True)))
+    return joined(list(zip(parts, known, strict=True)))
 
 
-def _joined(terms: Sequence[tuple[float, PredictedError]]) -> PredictedError:
+def joined(terms: Sequence[tuple[float, PredictedError]]) -> PredictedError:
+    """The error of a weighted sum of logarithms; common directions add up with their signs."""
     loadings = np.sum([weight * np.array(error.loadings) for weight, error in terms], axis=0)
     own = math.sqrt(sum((weight * error.own) ** 2 for weight, error in terms))
     freedom = min(error.freedom for _, error in terms)

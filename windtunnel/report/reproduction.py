@@ -1,0 +1,337 @@
+"""The report of a reproduction: claims with verdicts as table, text, JSON and page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from windtunnel.analysis.subjects.claims import GRADES, Row, counts
+from windtunnel.report.charts.forest import Change
+from windtunnel.report.columns import print_table
+from windtunnel.report.export import finite
+from windtunnel.report.page import Chart, Part, Remark, forest_chart, page
+from windtunnel.report.sections.base import Column, Table, column
+
+SCHEMA = "windtunnel.reproduction/1"
+ROWS_SHOWN = 30
+DRAWN = 16
+RULE = (
+    "A ratio is the amount of the treatment divided by that of its baseline. Same size: within the "
+    "tolerance of the claim; same direction: the interval excludes 1 on the published side; "
+    "contradicted: it is on the other side, or outside the tolerance of a published zero. A "
+    "measurement decides before a prediction. Intervals have 95 %. Predictions of treatments to "
+    "which the model was fitted come from a fit to the other study."
+)
+_CAPTION = (
+    "Point: ratio of treatment to baseline, minus 1. Bar: 95 % interval; published values have "
+    "none."
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A contradiction inside the published study: its severity, subject and meaning."""
+
+    severity: str
+    text: str
+    means: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that the page of one study shows.
+
+    ``runs`` are (name, valid trials, answer of its report); ``similarity`` are the lines of the
+    groups that do not match; ``failed`` are runs that did not end, with the reason.
+    """
+
+    name: str
+    question: str
+    found: str
+    rows: Sequence[Row]
+    points: Sequence[Point] = ()
+    runs: Sequence[tuple[str, int, str]] = ()
+    similarity: Sequence[str] = ()
+    deviations: Sequence[str] = ()
+    fits: Sequence[str] = ()
+    failed: Sequence[str] = field(default=())
+
+
+def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True) -> Table:
+    """One row for each claim: published, measured, predicted, verdict with or without reasons."""
+    cells = [
+        (
+            row.id,
+            row.says,
+            _ratio(row.published),
+            row.measured.words if row.measured else "",
+            row.predicted.words if row.predicted else "",
+            grade_words(row) if reasons else _short(row),
+        )
+        for row in rows
+    ]
+    heads = (
+        Column("claim", weight=3),
+        Column("what it says", weight=1),
+        Column("published", numeric=True, weight=3),
+        Column("measured here", numeric=True, weight=3),
+        Column("predicted", numeric=True, weight=2),
+        Column("verdict", weight=3),
+    )
+    if reasons:
+        return Table(caption, heads, cells)
+    place = [column.name for column in heads].index("what it says")
+    return Table(
+        caption,
+        [*heads[:place], *heads[place + 1 :]],
+        [(*row[:place], *row[place + 1 :]) for row in cells],
+        hint="What each claim says and the reasons: --claim NAME, or the page.",
+    )
+
+
+def grade_words(row: Row) -> str:
+    """``same size (predicted)``, or the grade with its reason."""
+    if row.based_on:
+        later = "; not measured yet" if row.command and row.measured is None else ""
+        return f"{row.grade} ({row.based_on}{later})"
+    return f"{row.grade}: {row.reason}" if row.reason else row.grade
+
+
+def _short(row: Row) -> str:
+    return f"{row.grade} ({row.based_on})" if row.based_on else row.grade
+
+
+def _ratio(value: float | None) -> str:
+    return "not in catalogue" if value is None else f"x{value:.3g}"
+
+
+def lines(row: Row) -> Iterator[str]:
+    """One claim with its evidence, its command and what it needs."""
+    yield f"{row.id} ({row.topic}): {row.says}"
+    yield f"  source:    {row.source}"
+    yield f"  published: {_ratio(row.published)}, tolerance {row.tolerance * 100:.0f} %"
+    for name, found in (("measured", row.measured), ("predicted", row.predicted)):
+        if found is None:
+            continue
+        trials = f", n = {found.n} and {found.n_baseline}" if found.n else ""
+        binds = f"; bottleneck: {found.bottleneck}" if found.bottleneck else ""
+        note = f"; {found.note}" if found.note else ""
+        yield f"  {name + ':':10} {found.words}{trials}{binds}{note}"
+    yield f"  verdict:   {grade_words(row)}"
+    for line in row.deviations:
+        yield f"  deviation: {line}"
+
+
+def print_study(study: Study, console: Console, *, full: bool) -> None:
+    """The counts, the table of the rows with evidence first, and the rule."""
+    console.print(Text(f"{study.name}: {counts(study.rows)}.", style="bold"))
+    rows = ordered(study.rows)
+    print_table(table(rows, reasons=False), console, len(rows) if full else ROWS_SHOWN)
+    for line in (*(f"failed: {text}" for text in study.failed), RULE):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def ordered(rows: Sequence[Row]) -> list[Row]:
+    """Measured rows first, then predicted ones, then the others."""
+    return sorted(
+        rows, key=lambda r: (r.measured is None, r.predicted is None, r.published is None)
+    )
+
+
+def to_json(study: Study) -> dict[str, Any]:
+    """The reproduction as plain data."""
+    made: dict[str, Any] = finite(
+        {
+            "schema": SCHEMA,
+            "study": study.name,
+            "question": study.question,
+            "answer": counts(study.rows),
+            "rule": RULE,
+            "claims": [asdict(row) for row in study.rows],
+            "review": [asdict(point) for point in study.points],
+            "runs": [{"run": r, "trials": n, "answer": a} for r, n, a in study.runs],
+            "similarity": list(study.similarity),
+            "deviations": list(study.deviations),
+            "fits": list(study.fits),
+            "failed": list(study.failed),
+        }
+    )
+    return made
+
+
+def study_page(study: Study) -> str:
+    """The page of one study as HTML text."""
+    topics = dict.fromkeys(row.topic for row in study.rows)
+    parts = [
+        Part("What the study found", study.found, chart=_chart(study.rows)),
+        *(
+            Part(
+                topic[0].upper() + topic[1:],
+                f"{counts([row for row in study.rows if row.topic == topic])}.",
+                tables=[table([row for row in study.rows if row.topic == topic])],
+            )
+            for topic in topics
+        ),
+        _reviewed(study),
+        Part(
+            "What decides",
+            "The resource that binds at full size, by the physics model: at the treatment, and at "
+            "the baseline if it is another one.",
+            tables=[_bottlenecks(study.rows)],
+        ),
+        Part(
+            "What was measured here",
+            "" if study.runs else "Nothing was measured yet.",
+            [Remark("caution", "failed", text) for text in study.failed],
+            tables=[_runs(study)] if study.runs else [],
+            listed=study.similarity,
+            listed_title="Similarity of the scale models",
+        ),
+        Part("Deviations", listed=study.deviations, listed_title="Published, and here"),
+        Part("The rule of the verdicts", RULE, listed=study.fits, listed_title="Fits of the model"),
+    ]
+    return page(
+        eyebrow="Windtunnel reproduction",
+        title=study.name,
+        question=study.question,
+        answer=f"{counts(study.rows)}.",
+        parts=[part for part in parts if part is not None],
+    )
+
+
+def _reviewed(study: Study) -> Part:
+    remarks = [
+        Remark(
+            "serious" if point.severity == "serious" else "caution",
+            point.severity,
+            point.text,
+            point.means,
+        )
+        for point in study.points
+    ]
+    lead = f"{len(remarks)} points of the review." if remarks else "The review has no point."
+    return Part("Where the published numbers contradict themselves", lead, remarks)
+
+
+def _bottlenecks(rows: Sequence[Row]) -> Table:
+    cells = [
+        (row.id, row.predicted.words, row.predicted.bottleneck, row.predicted.note)
+        for row in rows
+        if row.predicted is not None
+    ]
+    return Table("Predicted ratios and bottlenecks", column(*_BINDS, text=4), cells)
+
+
+_BINDS = ("claim", "predicted", "bottleneck", "note")
+
+
+def _runs(study: Study) -> Table:
+    cells = [(name, str(trials), said) for name, trials, said in study.runs]
+    heads = (Column("run"), Column("valid trials", numeric=True), Column("its answer"))
+    return Table("Runs on this machine", heads, cells)
+
+
+def _chart(rows: Sequence[Row]) -> Chart | None:
+    """Published, measured and predicted changes of the claims with evidence; the largest first."""
+    known = [r for r in rows if r.published is not None and (r.measured or r.predicted)]
+    known.sort(key=lambda r: (r.measured is None, -abs(r.published - 1) if r.published else 0))
+    drawn: list[tuple[str, Change]] = []
+    said = []
+    for row in known[:DRAWN]:
+        assert row.published is not None
+        drawn.append((f"{row.id}: published", Change(row.published - 1, None, None)))
+        said.append(f"{row.id}: published x{row.published:.3g}")
+        for name, found in (("measured", row.measured), ("predicted", row.predicted)):
+            if found is not None:
+                low = None if found.low is None else found.low - 1
+                high = None if found.high is None else found.high - 1
+                drawn.append((f"{row.id}: {name}", Change(found.ratio - 1, low, high)))
+                said.append(f"{name} {found.words}")
+    if not drawn:
+        return None
+    return forest_chart(drawn, title="change of the treatment", words=said, caption=_CAPTION)
+
+
+# --- over all studies ------------------------------------------------------------------------
+
+
+def overview(studies: Sequence[Study]) -> Table:
+    """One row for each topic: how large the published effects are, and how certain they are."""
+    rows = [(study.name, row) for study in studies for row in study.rows]
+    topics: dict[str, list[tuple[str, Row]]] = {}
+    for name, row in rows:
+        if row.published is not None and (row.measured or row.predicted):
+            topics.setdefault(row.topic, []).append((name, row))
+    cells = []
+    for topic, group in sorted(topics.items(), key=lambda item: -_largest(item[1])):
+        own = [row for _, row in group]
+        name, top = max(group, key=lambda pair: abs(_log(pair[1].published)))
+        decided = sum(row.grade in GRADES[:3] for row in own)
+        confirmed = sum(row.grade in GRADES[:2] for row in own)
+        cells.append(
+            (
+                topic,
+                f"{top.says} ({name})",
+                top.measured.words if top.measured else "",
+                top.predicted.words if top.predicted else "",
+                f"{confirmed} of {decided} decided claims confirmed; {len(own)} with evidence",
+            )
+        )
+    heads = (
+        Column("factor", weight=3),
+        Column("largest published effect", weight=2),
+        Column("measured here", numeric=True, weight=2),
+        Column("predicted", numeric=True, weight=2),
+        Column("certainty", weight=3),
+    )
+    return Table("What matters in a Hadoop cluster", heads, cells)
+
+
+def _log(ratio: float | None) -> float:
+    return math.log(ratio) if ratio else 0.0
+
+
+def _largest(group: Sequence[tuple[str, Row]]) -> float:
+    return max(abs(_log(row.published)) for _, row in group)
+
+
+def all_page(studies: Sequence[Study]) -> str:
+    """The page over all studies as HTML text."""
+    rows = [row for study in studies for row in study.rows]
+    return page(
+        eyebrow="Windtunnel reproduction",
+        title="What matters in a Hadoop cluster",
+        question="By how much does each factor change the time, and with what certainty?",
+        answer=f"{counts(rows)}.",
+        parts=[
+            Part(
+                "By factor, the largest effect first",
+                "Only claims with a published number and with a measurement or a prediction.",
+                tables=[overview(studies)],
+            ),
+            *(
+                Part(
+                    study.name,
+                    f"{study.question} {counts(study.rows)}.",
+                    chart=_chart(study.rows),
+                    tables=[_grades(study)],
+                )
+                for study in studies
+            ),
+            Part("The rule of the verdicts", RULE),
+        ],
+    )
+
+
+def _grades(study: Study) -> Table:
+    topics = dict.fromkeys(row.topic for row in study.rows)
+    cells = [
+        (topic, *(str(sum(r.topic == topic and r.grade == g for r in study.rows)) for g in GRADES))
+        for topic in topics
+    ]
+    return Table(f"Verdicts of {study.name}", column("topic", *GRADES), cells)
