@@ -27,6 +27,7 @@ from windtunnel.cli import (
     predict,
     published,
     size,
+    storage_checks,
     studies,
     validate,
 )
@@ -65,6 +66,7 @@ for module in (
     size,
     published,
     interactive,
+    storage_checks,
     about,
 ):
     module.register(app)
