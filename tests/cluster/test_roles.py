@@ -34,7 +34,7 @@ def roles() -> Roles:
 
 def test_every_role_that_is_started_says_how() -> None:
     assert ROLES.steps(HADOOP) == [
-        ("namenode", "resourcemanager"),
+        ("namenode", "journalnode", "resourcemanager"),
         ("datanode", "nodemanager"),
         ("historyserver",),
     ]

@@ -57,7 +57,9 @@ def host(tmp_path: Path) -> Host:
 
 def transfers(host: Host) -> Transfer:
     layout = SimpleNamespace(
-        software=SOFTWARE, host_of=lambda role: host, binding=lambda address: None
+        software=SOFTWARE,
+        placements=[SimpleNamespace(host=host, roles=["namenode"])],
+        binding=lambda address: None,
     )
     daemons: Any = SimpleNamespace(
         layout=layout, hosts_file=Path("/h"), client_conf=Path("/c"), check_alive=lambda: None

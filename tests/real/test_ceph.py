@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.real.ceph_contract import runner
-from tests.real.conftest import by_hand
+from tests.real.conftest import Cli, by_hand, remains, wait_for
 from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
-from windtunnel.engines.ceph import programs
+from windtunnel.engines.ceph import mounted, programs
+from windtunnel.engines.storage_checks.run import run_checks
+from windtunnel.errors import SetupError
+from windtunnel.hosts.leftovers import registered
 from windtunnel.results.folder import read_results
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
@@ -95,3 +98,42 @@ def test_hadoop_s_contract_of_file_systems_holds(ceph: LocalDeployment, tmp_path
     assert outcome.unexplained() == []
     assert sum(outcome.passed.values()) > 150
     assert len(outcome.passed) == 13
+
+
+def test_what_cephfs_promises_through_hadoop_and_mounted(ceph: LocalDeployment) -> None:
+    hadoop, posix = run_checks(ceph, "CephFS", ceph.registration.folder)
+    assert hadoop.answers["append"].word == "yes"
+    assert hadoop.answers["data-after-hflush"].word == "yes"
+    assert hadoop.answers["unlink-while-read"].word == "yes", "as POSIX states"
+    assert hadoop.answers["hard-link"].word == "no"
+    try:
+        mounted.check()
+    except SetupError as error:
+        assert error.message in posix.missing
+        return
+    assert posix.missing == ""
+    for name in ("hard-link", "lock", "random-overwrite", "rename-over-file", "snapshot"):
+        assert posix.answers[name].word == "yes", f"{name}: {posix.answers[name].note}"
+
+
+def test_nothing_is_left_after_the_program_was_killed_with_ceph_running(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGKILL while the OSDs create their data: neither processes nor files nor mounts remain."""
+    state = tmp_path / "own-state"
+    state.mkdir()
+    monkeypatch.setenv("WINDTUNNEL_STATE", str(state))
+    (tmp_path / "study.yaml").write_text(STUDY)
+    running = cli.start("storage-checks", "study.yaml", "--level", "none")
+    wait_for(lambda: any("ceph-osd" in words for words in remains(state)), "the OSDs", 120)
+    running.kill()
+    running.communicate(timeout=30)
+
+    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 20)
+    data = [entry.scratch for entry in registered()]
+    assert data, "the entry remains for 'clean'"
+    wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 20)
+    assert str(state) not in Path("/proc/self/mountinfo").read_text()
+    assert cli("clean").returncode == 0
+    assert registered() == []
+    assert list((state / "deployments").iterdir()) == []

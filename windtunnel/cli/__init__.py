@@ -30,6 +30,7 @@ from windtunnel.cli import (
     published,
     reproduce,
     size,
+    storage_checks,
     studies,
     validate,
 )
@@ -72,6 +73,7 @@ for module in (
     reproduce,
     bundle,
     interactive,
+    storage_checks,
     about,
 ):
     module.register(app)

@@ -110,9 +110,10 @@ class Storage(Part):
     """The storage of the workloads' data.
 
     ``external`` names the host classes of a separate storage cluster (empty: the data is on the
-    compute hosts); ``erasure_code`` such as ``RS-3-2`` replaces the replication of the workloads'
-    files. ``topology`` is the rule by which the file system separates replicas: none, by rack, or
-    by host (for VMs).
+    compute hosts); ``ha`` is high availability: an active and a standby NameNode with automatic
+    failover. ``erasure_code`` such as ``RS-3-2`` replaces the replication of the workloads' files.
+    ``topology`` is the rule by which the file system separates replicas: none, by rack, or by host
+    (for VMs).
     ``file_system`` is the file system of the data disks.
     """
 
@@ -121,6 +122,7 @@ class Storage(Part):
     erasure_code: CodeName | None = None
     block_size: ByteSize | None = None
     external: tuple[str, ...] = ()
+    ha: Annotated[bool, Field(strict=True)] | None = None
     short_circuit: Annotated[bool, Field(strict=True)] | None = None
     topology: Literal["flat", "rack", "host"] | None = None
     file_system: Literal["ext4", "xfs"] | None = None
@@ -132,6 +134,12 @@ class Storage(Part):
 
     @model_validator(mode="after")
     def _known_code(self) -> Storage:
+        if self.ha and self.kind != "hdfs":
+            raise blame(
+                "'ha' is the high availability of HDFS's NameNode",
+                "ha",
+                remedy="remove 'ha', or use 'kind: hdfs'.",
+            )
         if self.kind == "hdfs" and self.erasure_code not in (None, *HDFS_CODES):
             raise blame(
                 f"HDFS has no erasure code {self.erasure_code}",
@@ -139,6 +147,14 @@ class Storage(Part):
                 remedy=f"its codes are: {', '.join(HDFS_CODES)}.",
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Plain data; existing fingerprints do not contain ``ha``."""
+        found: dict[str, Any] = serialise(self)
+        if self.ha is None:
+            found.pop("ha", None)
+        return found
 
 
 class Software(Part):

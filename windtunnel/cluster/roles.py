@@ -38,7 +38,14 @@ ROLES.add(
             loss="HDFS does not respond",
         ),
         RoleEntry("secondarynamenode", family="hdfs"),
-        RoleEntry("journalnode", family="hdfs"),
+        RoleEntry(
+            "journalnode",
+            main="org.apache.hadoop.hdfs.qjournal.server.JournalNode",
+            family="hdfs",
+            settings=("dfs.journalnode.",),
+            returns="restart",
+            loss="without a majority of the JournalNodes, the active NameNode ends",
+        ),
         RoleEntry(
             "datanode",
             main=f"{_HDFS}.datanode.DataNode",

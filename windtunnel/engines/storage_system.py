@@ -77,6 +77,19 @@ class State:
     missing: Sequence[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Mounted:
+    """How a program uses the storage as a mounted file system.
+
+    ``command`` runs the program with a new folder; ``through`` names the mount in words. With
+    ``as_root`` it runs as root in the network of the deployment, else on the client host.
+    """
+
+    through: str
+    command: Sequence[str]
+    as_root: bool = False
+
+
 class StorageSystem(Running):
     """The file system below a Hadoop cluster, with its daemons.
 
@@ -156,9 +169,17 @@ class StorageSystem(Running):
         """What it reports about the files of a trial."""
         return {}
 
+    def mounted(self, program: Sequence[str]) -> Mounted | str:
+        """How a program uses it as a mounted file system; else the reason why none can."""
+        return f"Windtunnel has no mount of {self.name}"
+
     def facts(self) -> dict[str, Any]:
         """Versions and settings for the provenance."""
         return {}
+
+    def active_host(self) -> str | None:
+        """The name of the host of its active master; None if there is none, or only one master."""
+        return None
 
     def plays(self, name: str) -> bool:
         """Whether ``ROLE@HOST`` is a daemon that it starts itself."""

@@ -47,10 +47,11 @@ def unsupported_engines(cluster: Cluster, engines: Iterable[str]) -> list[str]:
 def needs_new_storage(old: Cluster, new: Cluster) -> bool:
     """Whether a running storage system cannot become that of another description.
 
-    HDFS changes while it runs; the testbed decides about its settings.
+    HDFS changes while it runs, but not the number of its NameNodes; the testbed decides about its
+    settings.
     """
     if old.storage.kind == new.storage.kind == HDFS:
-        return False
+        return bool(old.storage.ha) != bool(new.storage.ha)
     return old.storage != new.storage or _own_settings(old) != _own_settings(new)
 
 

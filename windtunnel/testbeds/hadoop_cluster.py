@@ -51,6 +51,7 @@ from windtunnel.testbeds.web_proxy import WebServer
 
 _READY_LIMIT_S = 120.0
 _FILL_LIMIT_S = 900.0
+_FAILOVER_S = 30.0
 
 
 class HadoopDeployment(HadoopCluster):
@@ -188,7 +189,12 @@ class HadoopDeployment(HadoopCluster):
         self.daemons.wait_ready(_READY_LIMIT_S, self.notify)
         self.took_s["daemons"] = time.monotonic() - began - self.took_s["hosts"]
         addresses = {host.name: host.address for host in self.hosts}
-        self.files = WebHdfs(self.storage.web_server(), addresses, self.hosts[0])
+        self.files = WebHdfs(
+            self.storage.web_server,
+            addresses,
+            self.hosts[0],
+            _FAILOVER_S if self.cluster.storage.ha else 0.0,
+        )
         self.storage.prepare(self.files)
         history = self.layout.address("mapreduce.jobhistory.webapp.address")
         host = self.hosts[0]

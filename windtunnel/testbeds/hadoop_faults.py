@@ -60,6 +60,8 @@ class HadoopFaults(Faulty):
 
     def kill_daemon(self, role: str, host: str) -> Undo:
         """SIGKILL only the daemon: the containers of a NodeManager continue to run."""
+        if host == "active":
+            host = self.deployment.storage.active_host() or "no host"
         name = f"{ROLES.canonical(role)}@{host}"
         for process in self._release([name]):
             with contextlib.suppress(ProcessLookupError):

@@ -164,12 +164,14 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
             f"{_working_nodes(cluster)} workers need about {needed / 2**30:.1f} GiB only for "
             f"their daemons; {free / 2**30:.1f} GiB are free"
         )
+    several = {"journalnode", *(["namenode"] if cluster.storage.ha else [])}
     impossible += [
         f"exactly one host must have the role {role.name}"
         for role in ROLES.started(HADOOP)
         if not role.worker
         and role.storage in (None, cluster.storage.kind)
         and roles.get(role.name, 0) != 1
+        and role.name not in several
     ]
     impossible += _odd_addresses(cluster)
     try:

@@ -63,10 +63,7 @@ class Transfer(Workload[TransferParameters]):
         return ("put", "get")
 
     def check(self, cluster: Cluster) -> list[str]:
-        """The NameNode times the phases; replication cannot exceed the number of DataNodes."""
-        kind = cluster.storage.kind
-        if kind != "hdfs":
-            return [f"workloads.{self.name} needs the log of a NameNode, and {kind} has none"]
+        """Replication cannot exceed the number of hosts that hold data."""
         wanted = {"replication": self.parameters.replication}
         return impossible_copies(self.name, cluster, wanted)
 

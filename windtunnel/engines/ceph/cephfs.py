@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import engine_of, text_of
-from windtunnel.engines.ceph import programs
+from windtunnel.engines.ceph import mounted, programs
 from windtunnel.engines.ceph.admin import Admin
 from windtunnel.engines.ceph.site import (
     CLIENT,
@@ -41,8 +41,8 @@ from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop.file_server import FileServer
 from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
 from windtunnel.engines.running import tail
-from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
-from windtunnel.errors import DeploymentError
+from windtunnel.engines.storage_system import Ground, Jvms, Mounted, State, StorageSystem
+from windtunnel.errors import DeploymentError, SetupError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
@@ -185,6 +185,16 @@ class CephFs(StorageSystem):
         """The version of Ceph, and its configuration without keys and addresses."""
         jar = {"jar": OWN_JAR.name, "sha256": sha256_of(OWN_JAR)}
         return {"ceph": programs.version(), "options": self._given(), "hadoop": jar}
+
+    def mounted(self, program: Sequence[str]) -> Mounted | str:
+        """Mounts of ceph-fuse; a reason if this machine cannot mount it."""
+        try:
+            mounted.check()
+        except SetupError as error:
+            return f"{error.message}: {error.remedy}"
+        work = self.ground.shared / "mounts"
+        command = mounted.command(self.conf, work, program)
+        return Mounted("ceph-fuse", command, as_root=True)
 
     def plays(self, name: str) -> bool:
         """Whether it starts a daemon of this name."""

@@ -22,6 +22,7 @@ HEAP_MB = {
     "namenode": 256,
     "resourcemanager": 256,
     "historyserver": 192,
+    "journalnode": 128,
     "datanode": 160,
     "nodemanager": 160,
 }

@@ -6,9 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
+from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import SHARED, TRIALS, copies_text
 from windtunnel.engines.faults import Copies
+from windtunnel.engines.hadoop import ha
 from windtunnel.engines.hadoop.formatted import keep, kept_file, restore
+from windtunnel.engines.hadoop.ha_steps import Steps
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES
 from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
 from windtunnel.engines.running import tail
@@ -30,9 +33,27 @@ class Hdfs(StorageSystem):
 
     name: ClassVar[str] = "hdfs"
 
+    _ha: Steps | None = None
+
+    @classmethod
+    def problems(cls, cluster: Cluster) -> list[str]:
+        """With high availability, two NameNodes and three JournalNodes are needed."""
+        if not cluster.storage.ha and cluster.role_counts()["journalnode"]:
+            return ["JournalNodes need storage.ha: true"]
+        return ha.problems(cluster) if cluster.storage.ha else []
+
+    @classmethod
+    def daemons_bytes(cls, cluster: Cluster) -> int:
+        """Memory of the daemons for high availability."""
+        return ha.memory_bytes(cluster) if cluster.storage.ha else 0
+
     def begin(self, jvms: Jvms) -> None:
         """Format the file system, or start the NameNode with files of an earlier format."""
         self._jvms = jvms
+        if self.cluster.storage.ha:
+            self._ha = Steps(jvms, self.running)
+            self._ha.begin()
+            return
         namenode = jvms.layout.host_of("namenode")
         settings = jvms.layout.properties(namenode)
         self._kept = kept_file(namenode, settings, jvms.layout.software.version)
@@ -44,7 +65,7 @@ class Hdfs(StorageSystem):
 
     def start(self, jvms: Jvms) -> None:
         """Start the NameNode after the format; raises DeploymentError if that failed."""
-        if self._restored:
+        if self._ha or self._restored:
             return
         name = next(key for key in jvms.running if key.endswith("-format"))
         process = jvms.running.pop(name)
@@ -61,6 +82,8 @@ class Hdfs(StorageSystem):
 
     def state(self) -> State:
         """Whether HDFS has left safe mode, and the DataNodes that are missing."""
+        if self._ha and (wanted := self._ha.advance()):
+            return State(serving=False, missing=[wanted])
         live, safe_mode = self._jvms.masters.live_datanodes()
         missing = self._datanodes() - live
         return State(
@@ -72,8 +95,24 @@ class Hdfs(StorageSystem):
         )
 
     def web_server(self) -> tuple[str, int]:
-        """The web server of the NameNode."""
-        return self._jvms.layout.address(WEB_ADDRESSES["namenode"])
+        """The web server of the NameNode, with high availability of the active one."""
+        layout = self._jvms.layout
+        host = self._jvms.masters.active_namenode() if self._ha else None
+        return layout.address(WEB_ADDRESSES["namenode"], host or layout.host_of("namenode"))
+
+    def active_host(self) -> str | None:
+        """The name of the host of the active NameNode; None if there is none now."""
+        host = self._jvms.masters.active_namenode() if self._ha else None
+        return host.name if host else None
+
+    def plays(self, name: str) -> bool:
+        """Whether a daemon is one for high availability that is no role."""
+        return self._ha is not None and self._ha.plays(name)
+
+    def restart(self, name: str) -> None:
+        """Restart such a daemon."""
+        assert self._ha is not None
+        self._ha.restart(name)
 
     def prepare(self, files: WebHdfs) -> None:
         """Set the erasure code of the workloads' folders, but not of those of HBase (hsync)."""

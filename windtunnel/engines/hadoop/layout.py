@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.cluster.settings import engine_of, site_of
+from windtunnel.engines.hadoop import ha
 from windtunnel.engines.hadoop.history import HISTORY_FOLDER
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
@@ -32,6 +33,7 @@ WEB_ADDRESSES = {
     "resourcemanager": "yarn.resourcemanager.webapp.address",
     "nodemanager": "yarn.nodemanager.webapp.address",
     "historyserver": "mapreduce.jobhistory.webapp.address",
+    "journalnode": "dfs.journalnode.http-address",
 }
 _SHUFFLE = "mapreduce.shuffle.port"
 MAX_DISK_UTILISATION = (
@@ -42,6 +44,8 @@ DISK_UTILISATION = "99.5"
 _USUAL_PORTS = {
     "dfs.namenode.rpc-address": 8020,
     "dfs.namenode.http-address": 9870,
+    "dfs.journalnode.rpc-address": 8485,
+    "dfs.journalnode.http-address": 8480,
     "dfs.datanode.address": 9866,
     "dfs.datanode.http.address": 9864,
     "dfs.datanode.ipc.address": 9867,
@@ -103,7 +107,8 @@ class Layout:
     ``settings`` are the deployment-wide properties, ``per_host`` those of one host.
     ``loopback`` is the jar that makes each host's JVMs listen only on the host's address; None
     if hosts have networks of their own. With ``only_user``, a user id, the JVMs refuse other
-    users. ``shared`` is the folder of files that the settings refer to.
+    users. ``shared`` is the folder of files that the settings refer to. ``ha_ports`` are the ports
+    of the daemons for high availability, by host and purpose.
     """
 
     cluster: Cluster
@@ -114,6 +119,12 @@ class Layout:
     per_host: dict[str, dict[str, str]] = field(default_factory=dict)
     shared: Path | None = None
     only_user: int | None = None
+    ha_ports: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def hosts(self) -> list[Host]:
+        """All hosts, in the order of the placements."""
+        return [placement.host for placement in self.placements]
 
     def host_of(self, role: str) -> Host:
         """The first host with a role."""
@@ -159,7 +170,7 @@ class Layout:
         words |= {p.host.root: f"<{p.host.name}>" for p in self.placements}
         found = {}
         for name, value in self.properties().items():
-            if name in ADDRESSES or name == "fs.defaultFS":
+            if name in ADDRESSES or name == "fs.defaultFS" or name.startswith(ha.ADDRESS_NAMES):
                 continue
             lasting = _NAMES_OPTION.sub(r"\1<names>", value)
             for path, word in words.items():
@@ -349,6 +360,8 @@ def _host_settings(placement: Placement) -> dict[str, str]:
     if placement.data_folders:
         folders = [f"{folder}/hdfs" for folder in placement.data_folders]
         local = [f"{folder}/yarn" for folder in placement.data_folders]
+    if "journalnode" in placement.roles:
+        own["dfs.journalnode.edits.dir"] = str(host.root / "journal")
     if "datanode" in placement.roles:
         own["dfs.datanode.data.dir"] = ",".join(f"file://{folder}" for folder in folders)
         own["dfs.datanode.hostname"] = host.name
@@ -366,18 +379,31 @@ def _host_settings(placement: Placement) -> dict[str, str]:
 def _assign_addresses(layout: Layout, usual: Mapping[str, int] | None) -> None:
     """Give every address property its host and its default port, or a free port."""
     hosts = [placement.host for placement in layout.placements]
-    count = 0 if usual else (len(ADDRESSES) + 1) * len(hosts)
+    available = layout.cluster.storage.ha
+    each = len(ADDRESSES) + 1 + (len(ha.USUAL_PORTS) if available else 0)
+    count = 0 if usual else each * len(hosts)
     ports = iter(free_ports(count, hosts[0].open_socket) if count else [])
     for placement in layout.placements:
         own = layout.per_host[placement.host.name]
         for prop, role in ADDRESSES.items():
             if role in placement.roles:
-                target = own if ROLES[role].worker else layout.settings
+                per_host = ROLES[role].worker or (available and role in ha.HOST_ROLES)
+                target = own if per_host else layout.settings
                 port = next(ports) if usual is None else usual[prop]
                 target[prop] = f"{placement.host.name}:{port}"
         if "nodemanager" in placement.roles:
             port = next(ports) if usual is None else usual[_SHUFFLE]
             own[_SHUFFLE] = str(port)
+    if available:
+        for host in hosts:
+            for purpose, port in ha.USUAL_PORTS.items():
+                layout.ha_ports[host.name, purpose] = next(ports) if usual is None else port
+        masters, journals = (
+            [p.host for p in layout.placements if role in p.roles]
+            for role in ("namenode", "journalnode")
+        )
+        found = ha.nameservice(layout.per_host, masters, journals, layout.ha_ports)
+        layout.settings |= found
     namenode = layout.settings.get("dfs.namenode.rpc-address")
     if namenode:
         layout.settings["fs.defaultFS"] = f"hdfs://{namenode}"

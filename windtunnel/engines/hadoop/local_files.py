@@ -6,13 +6,13 @@ ViewFileSystem shows its folders below the root of the file system.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop.file_server import FileServer
-from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
+from windtunnel.engines.storage_system import Ground, Jvms, Mounted, State, StorageSystem
 
 _FOLDER = "files"
 _TABLE = "windtunnel"
@@ -68,6 +68,10 @@ class LocalFiles(StorageSystem):
     def web_server(self) -> tuple[str, int]:
         """That of Windtunnel's own server."""
         return self.server.address
+
+    def mounted(self, program: Sequence[str]) -> Mounted:
+        """The folder itself."""
+        return Mounted("the folder itself", [*program, str(self._folder / "tmp" / "checks")])
 
     def plays(self, name: str) -> bool:
         """Only the server is its own."""

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from windtunnel.engines.hadoop import ha
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES
 from windtunnel.engines.web import WebPages
 from windtunnel.hosts.base import Host
@@ -27,7 +28,14 @@ class Masters(WebPages):
     ----------
     layout:
         Returns the present layout: it changes when settings change.
+
+    Attributes
+    ----------
+    two_namenodes:
+        The cluster has an active NameNode and a standby.
     """
+
+    two_namenodes = False
 
     def __init__(self, layout: Callable[[], Layout]) -> None:
         super().__init__(self._open)
@@ -38,7 +46,20 @@ class Masters(WebPages):
 
     def namenode_bean(self, name: str) -> dict[str, Any]:
         """A bean of the NameNode (JMX); empty if it does not answer."""
-        return self._bean("namenode", name)
+        host = self.active_namenode() if self.two_namenodes else None
+        if self.two_namenodes and host is None:
+            return {}
+        return self._bean("namenode", name, host)
+
+    def active_namenode(self) -> Host | None:
+        """The host of the active one of two NameNodes; None while there is none."""
+        return ha.active(self.namenode_states(), self._layout().hosts)
+
+    def namenode_states(self) -> dict[str, str]:
+        """Host -> ``active`` or ``standby``, of the NameNodes that answer."""
+        hosts = [p.host for p in self._layout().placements if "namenode" in p.roles]
+        found = {host.name: self._bean("namenode", "NameNodeStatus", host) for host in hosts}
+        return {name: str(bean["State"]) for name, bean in found.items() if "State" in bean}
 
     def pending_deletions(self) -> int:
         """Blocks of deleted files whose removal the NameNode has not requested yet."""
@@ -57,7 +78,10 @@ class Masters(WebPages):
         """Output of the NameNode's check of all files (fsck); empty if it does not answer."""
         account = self._layout().placements[0].host.account
         path = f"/fsck?ugi={account}&path=/"
-        answer = self._get(f"http://{self._address('namenode')}{path}")
+        host = self.active_namenode() if self.two_namenodes else None
+        if self.two_namenodes and host is None:
+            return ""
+        answer = self._get(f"http://{self._address('namenode', host)}{path}")
         return answer.text if answer is not None else ""
 
     def active_nodemanagers(self) -> int:

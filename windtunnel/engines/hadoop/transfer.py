@@ -107,16 +107,20 @@ class Transfer:
         command = client_command(self._daemons, self.host, _SHELL, words)
         return self.run(name, command, deadline_s, reads)
 
-    def _log(self) -> Path:
-        return self._daemons.layout.host_of("namenode").logs / "namenode.log"
+    def _logs(self) -> list[Path]:
+        placed = self._daemons.layout.placements
+        return [p.host.logs / "namenode.log" for p in placed if "namenode" in p.roles]
 
-    def _log_size(self) -> int:
-        return self._log().stat().st_size
+    def _log_size(self) -> list[int]:
+        return [log.stat().st_size for log in self._logs()]
 
-    def _log_since(self, offset: int) -> str:
-        with self._log().open("rb") as file:
-            file.seek(offset)
-            return file.read(_LARGEST_LOG_BYTES).decode(errors="replace")
+    def _log_since(self, offsets: Sequence[int]) -> str:
+        texts = []
+        for log, offset in zip(self._logs(), offsets, strict=True):
+            with log.open("rb") as file:
+                file.seek(offset)
+                texts.append(file.read(_LARGEST_LOG_BYTES).decode(errors="replace"))
+        return "".join(texts)
 
 
 def _moments(log: str, command: str, path: str) -> list[float]:
@@ -135,7 +139,8 @@ def _closed(log: str, folder: str) -> list[float]:
 def _times(line: str, log: str) -> list[float]:
     found = re.findall(line, log, re.MULTILINE)
     # the log and a naive datetime both use the machine's time zone
-    return [datetime.fromisoformat(stamp.replace(",", ".")).timestamp() for stamp in found]
+    stamps = sorted(found)  # several NameNodes have a log each
+    return [datetime.fromisoformat(stamp.replace(",", ".")).timestamp() for stamp in stamps]
 
 
 def _phase(

@@ -6,7 +6,8 @@ resolver does not know; this module maps them to addresses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # the remaining content of the DataNode's buffer.
 _MD5 = slice(24, 56)
 _TIMEOUT_S = 30.0
+_STEP_S = 0.5
+_STANDBY = "StandbyException"
 
 STORED_PER_BYTE = MetricInfo(
     "stored_per_byte",
@@ -41,15 +44,24 @@ class WebHdfs:
     Parameters
     ----------
     address:
-        IP address and port of its web server.
+        Returns the IP address and port of its web server.
+    failover_s:
+        How long a request is repeated while no web server answers it, or only that of a standby.
     names:
         Host name in the deployment -> IP address.
     host:
         A host of the deployment: requests use its network and its account.
     """
 
-    def __init__(self, address: tuple[str, int], names: Mapping[str, str], host: Host) -> None:
-        self._base = f"http://{address[0]}:{address[1]}/webhdfs/v1"
+    def __init__(
+        self,
+        address: Callable[[], tuple[str, int]],
+        names: Mapping[str, str],
+        host: Host,
+        failover_s: float = 0.0,
+    ) -> None:
+        self._address = address
+        self._failover_s = failover_s
         self._names = names
         self._http = http_client(host.open_socket, _TIMEOUT_S)
         self._account = host.account
@@ -178,13 +190,24 @@ class WebHdfs:
         import httpx
 
         parameters: dict[str, Any] = {"user.name": self._account, **query}
-        try:
-            answer = self._http.request(method, self._base + quote(path), params=parameters)
-        except httpx.HTTPError as error:
-            raise DeploymentError(
-                f"the file system's web server does not answer at {self._base}: {error}",
-                remedy="see the log of the NameNode or of the file server in the results folder.",
-            ) from error
+        limit = time.monotonic() + self._failover_s
+        while True:
+            ip, port = self._address()
+            base = f"http://{ip}:{port}/webhdfs/v1"
+            again = time.monotonic() < limit
+            try:
+                answer = self._http.request(method, base + quote(path), params=parameters)
+            except httpx.HTTPError as error:
+                if not again:
+                    raise DeploymentError(
+                        f"the file system's web server does not answer at {base}: {error}",
+                        remedy="see the log of the NameNode or of the file server in the results "
+                        "folder.",
+                    ) from error
+            else:
+                if not again or not answer.is_error or _STANDBY not in answer.text:
+                    break
+            time.sleep(_STEP_S)
         if answer.status_code == httpx.codes.NOT_FOUND:
             return None
         if answer.is_error:

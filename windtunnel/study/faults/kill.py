@@ -8,11 +8,14 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from windtunnel.cluster import ROLES, Cluster, RoleEntry
-from windtunnel.cluster.roles import HADOOP, KillableRole
+from windtunnel.cluster.roles import KillableRole
 from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.engines.registry import ENGINES
 from windtunnel.study.faults.base import Options, holders, node_of, unknown_host
 from windtunnel.study.faults.detection import Detection, lost_daemons
+
+ACTIVE = "active"
+"""In place of a host: that of the active NameNode."""
 
 
 class KillDaemon(Options):
@@ -25,7 +28,9 @@ class KillDaemon(Options):
         description="The daemon; see [what can be killed](faults.md#what-can-be-killed)."
     )
     host: str | None = Field(
-        None, description="Host of the daemon; default: the last one with the role."
+        None,
+        description="Host of the daemon; default: the last one with the role. `active` is the host "
+        "of the active NameNode at the time of the fault (`storage.ha`).",
     )
 
     def on(self, cluster: Cluster) -> str:
@@ -45,9 +50,9 @@ class KillDaemon(Options):
         return holders(cluster, self.entry.name)
 
     def engine(self) -> str | None:
-        """The engine that has the role."""
+        """The engine that has the role; None for Hadoop and for storage systems."""
         engine = self.entry.engine
-        return None if engine == HADOOP else engine
+        return engine if engine in ENGINES else None
 
     def within_phase(self) -> bool:
         """Whether the daemon runs only in one phase, as Trino's servers do."""
@@ -55,6 +60,8 @@ class KillDaemon(Options):
 
     def target(self, cluster: Cluster) -> str:
         """The daemon and its host."""
+        if self.host == ACTIVE:
+            return f"the active {self.entry.name}"
         return f"the {self.entry.name} on {self.on(cluster)}"
 
     def does(self) -> str:
@@ -64,6 +71,10 @@ class KillDaemon(Options):
     def problems(self, cluster: Cluster) -> Iterator[str]:
         """The host must have the role."""
         host = self.on(cluster)
+        if host == ACTIVE:
+            if self.entry.name != "namenode" or not cluster.storage.ha:
+                yield "host: active is for the role namenode of a cluster with storage.ha"
+            return
         if self.host is not None and node_of(cluster, host) is None:
             yield unknown_host(cluster, host)
         elif host not in (able := self._able(cluster)):
