@@ -165,19 +165,24 @@ def _rest(metrics: dict[str, Metric]) -> tuple[float | None, bool]:
 
 
 def chosen(points: Sequence[Point], treatments: Iterable[str]) -> list[Point]:
-    """The points of these treatments.
+    """The points of these treatments; spaces around commas do not matter.
 
     Raises
     ------
     ResultsError
         If a treatment has no point.
     """
-    wanted = dict.fromkeys(treatments)
-    known = {point.treatment for point in points}
-    for name in wanted:
-        if name not in known:
+    known = {_plain(point.treatment): point.treatment for point in points}
+    wanted = set()
+    for name in treatments:
+        if _plain(name) not in known:
             raise ResultsError(
                 f"no treatment '{name}' has a time that the model can use",
-                remedy=f"its treatments are: {', '.join(sorted(known)[:8])} ...",
+                remedy=f"write one id in each line; ids are: {'; '.join(sorted(known)[:8])} ...",
             )
+        wanted.add(known[_plain(name)])
     return [point for point in points if point.treatment in wanted]
+
+
+def _plain(name: str) -> str:
+    return ", ".join(part.strip() for part in name.split(","))
