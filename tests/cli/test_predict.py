@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import cloud
+from windtunnel.analysis.prediction.points import chosen
 from windtunnel.cli import run
-from windtunnel.errors import UsageError
+from windtunnel.cli.predict import _lines
+from windtunnel.errors import ResultsError, UsageError
 from windtunnel.published.clusters import cluster_names, find_cluster, parameters_for
 
 MAP = """
@@ -117,6 +120,19 @@ def test_eight_of_an_imported_spreadsheet_predict_the_others(
     assert found["errors"]["not_fitted"]["mean_absolute_error"] < 0.15
     row = found["predictions"][0]
     assert {"treatment", "measured_s", "fitted", "elapsed_s", "low_s", "high_s"} <= set(row)
+
+
+def test_a_list_of_treatments_as_a_spreadsheet_writes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = [
+        replace(point, treatment=point.treatment.replace(" x", ", ")) for point in cloud.points()
+    ]
+    file = tmp_path / "only.csv"
+    file.write_bytes(b'\xef\xbb\xbf# eight\r\n"c.large, 6"\r\nc.large,8\r\n\r\n')
+    assert {one.treatment for one in chosen(points, _lines(file))} == {"c.large, 6", "c.large, 8"}
+    with pytest.raises(ResultsError, match=r"no treatment 'c\.large'"):
+        chosen(points, ["c.large"])
 
 
 def test_a_sample_of_treatments(

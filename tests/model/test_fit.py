@@ -13,6 +13,7 @@ from tests.support import cloud
 from windtunnel.errors import ResultsError
 from windtunnel.model.constants import CONSTANTS, INDEX, bounds, priors
 from windtunnel.model.fit import Batch, Fit, Point, Prior, fit
+from windtunnel.model.jobs import software_of
 from windtunnel.model.predict import predict
 from windtunnel.model.store import read_fit, shipped_fit, write_fit
 
@@ -56,6 +57,59 @@ def test_eight_configurations_predict_the_other_sixty_one() -> None:
             inside.append(one.low_s <= point.elapsed_s <= one.high_s)
     assert np.mean(errors) < 0.13
     assert 0.85 < np.mean(inside) <= 1.0
+
+
+def test_other_software_has_a_time_of_its_own() -> None:
+    """Spark takes 0.5 of the time of MapReduce; both are fitted together."""
+    points = [point for point in cloud.points() if point.workload == "terasort"]
+    spark = [
+        replace(
+            p, workload="spark", elapsed_s=p.elapsed_s * 0.5, job=replace(p.job, software="spark")
+        )
+        for p in points
+    ]
+    given = set(cloud.eight(3))
+    found = fit(
+        [point for point in points + spark if point.treatment in given],
+        Prior.of_new_cluster(shipped_fit()),
+    )
+    value, deviation = found.offsets["sort/spark"]
+    assert value == pytest.approx(np.log(0.5), abs=0.1)
+    assert 0 < deviation < 0.2
+    others = [point for point in points + spark if point.treatment not in given]
+    made = predict(found, [(point.hardware, point.job) for point in others])
+    errors = [abs(one.elapsed_s / p.elapsed_s - 1.0) for one, p in zip(made, others, strict=True)]
+    assert np.mean(errors) < 0.13
+    # software that no fit has seen: the time of MapReduce, with a wider interval
+    row = (points[0].hardware, replace(points[0].job, software="flink"))
+    known, unknown = predict(found, [(points[0].hardware, points[0].job), row])
+    assert unknown.high_s / unknown.low_s > 2.0 * known.high_s / known.low_s
+    assert not unknown.inside
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["", "terasort/Spark"], "spark"),
+        (["flink", "terasort"], "flink"),
+        (["pig", "wordcount", "Hadoop"], ""),
+        (["", "sparkle"], ""),
+        (["", "wordcount", "Spark 2.4"], "spark"),
+    ],
+)
+def test_software_is_found_in_names(words: list[str], name: str) -> None:
+    assert software_of(words) == name
+
+
+def test_intervals_of_constants_stay_within_their_prior() -> None:
+    """Points that contradict each other leave the prior: they do not widen it."""
+    points = cloud.points()
+    noisy = [
+        replace(p, elapsed_s=p.elapsed_s * (3.0 if i % 2 else 0.3)) for i, p in enumerate(points)
+    ]
+    prior = Prior.of_new_cluster(shipped_fit())
+    found = fit(noisy, prior)
+    assert np.all(np.sqrt(np.diag(found.covariance)) <= prior.spread * 1.001)
 
 
 def test_a_timeout_pulls_up_only() -> None:
@@ -105,7 +159,7 @@ def test_points_inside_and_outside_of_the_fitted_range() -> None:
 def same(one: Fit, other: Fit) -> None:
     for name in ("log", "covariance", "features", "residuals", "centre"):
         assert np.allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
-    for name in ("error", "freedom", "correction", "misfit", "kinds", "names", "origin"):
+    for name in ("error", "freedom", "correction", "misfit", "kinds", "names", "offsets", "origin"):
         assert getattr(one, name) == getattr(other, name)
 
 

@@ -282,9 +282,11 @@ def _notes(folders: list[Found]) -> None:
 
 def _lines(path: Path) -> list[str]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"--only {path} cannot be read: {error}", remedy="specify a text file of treatments."
         ) from error
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    # a list that a spreadsheet wrote has quotes around names with commas
+    lines = [line.strip().strip('"') for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]

@@ -11,7 +11,7 @@ prediction, far from them it does nothing but widen the interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -36,6 +36,9 @@ ERROR_PRIOR = 0.08
 ERROR_PRIOR_POINTS = 6.0
 # A new cluster differs from the fitted ones: its constants spread more than those of the studies.
 NEW_CLUSTER = 1.5
+# Other software than MapReduce: the spread of the logarithm of its time relative to MapReduce.
+OFFSET = 0.5
+OFFSET_BOUND = 2.5
 STEP = 1e-5
 FEATURES = (
     "hosts",
@@ -125,8 +128,10 @@ class Fit:
     ``log`` are logarithms of the constants, shape (20,); ``covariance`` theirs. ``error`` is the
     standard deviation of the logarithm of measured by predicted time, with ``freedom`` degrees of
     freedom. ``misfit`` scales the variance of the correction; it results from predicting each
-    point from the others. ``names`` (study, treatment, workload, phase), ``kinds``, ``features``
-    (points, 12) and ``residuals`` are those of the fitted points.
+    point from the others. ``names`` (study, treatment, workload, phase), ``kinds`` (labels of the
+    jobs), ``features`` (points, 12) and ``residuals`` are those of the fitted points. ``offsets``
+    has, for each label that shares its equations with another software, the logarithm of its time
+    relative to the other one and the standard deviation.
     """
 
     log: Vector
@@ -140,7 +145,13 @@ class Fit:
     features: Matrix = field(default_factory=lambda: np.zeros((0, len(FEATURES))))
     residuals: Vector = field(default_factory=lambda: np.zeros(0))
     names: tuple[tuple[str, str, str, str], ...] = ()
+    offsets: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     origin: str = ""
+
+    def offset(self, job: Job) -> tuple[float, float]:
+        """The offset of a job and its standard deviation; 0 and 0 without other software."""
+        unknown = bool(job.software) and job.label not in self.kinds
+        return self.offsets.get(job.label, (0.0, OFFSET if unknown else 0.0))
 
     @cached_property
     def precision(self) -> Matrix:
@@ -255,28 +266,39 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
     late = np.array([point.timeout for point in points])
     cpu = np.log([point.cpu_s or math.nan for point in points])
     known = ~np.isnan(cpu)
+    labels, belongs = _offsets(points)
+    count = len(start)
 
-    def residuals(log: Vector) -> Vector:
-        found = batch.times(log)
-        ahead = np.log(found.elapsed_s) - measured
+    def residuals(values: Vector) -> Vector:
+        found = batch.times(values[:count])
+        shift = belongs @ values[count:]
+        ahead = np.log(found.elapsed_s) + shift - measured
         ahead = np.where(late, np.minimum(ahead, 0.0), ahead) / ELAPSED_SPREAD
-        apart = (np.log(np.maximum(found.cpu_s, 1e-9)) - cpu)[known] / CPU_SPREAD
-        data = _robust(np.concatenate([ahead, apart]))
-        return np.concatenate([data, (log - prior.log) / prior.spread])
+        apart = (np.log(np.maximum(found.cpu_s, 1e-9)) + shift - cpu)[known] / CPU_SPREAD
+        return np.concatenate([_robust(np.concatenate([ahead, apart])), (values - mean) / spread])
 
-    best = least_squares(residuals, start, bounds=constants.bounds(), x_scale=0.1, max_nfev=200)
-    covariance = np.linalg.inv(best.jac.T @ best.jac)
-    gone = measured - np.log(batch.times(best.x).elapsed_s)
+    mean = np.concatenate([prior.log, np.zeros(len(labels))])
+    spread = np.concatenate([prior.spread, np.full(len(labels), OFFSET)])
+    limits = [np.pad(one, (0, len(labels)), constant_values=end) for one, end in _limits()]
+    first = np.concatenate([start, np.zeros(len(labels))])
+    best = least_squares(residuals, first, bounds=limits, x_scale=0.1, max_nfev=200)
+    gone = measured - np.log(batch.times(best.x[:count]).elapsed_s) - belongs @ best.x[count:]
     gone = np.where(late, np.maximum(gone, 0.0), gone)
-    error, freedom = _error(gone, best.jac, prior)
-    kinds = tuple(point.kind for point in points)
+    error, freedom = _error(gone, best.jac, spread)
+    # the data count less if the model errs more; the priors stay
+    weight = np.ones(len(best.jac))
+    weight[: -len(spread)] = ELAPSED_SPREAD / max(error, ELAPSED_SPREAD)
+    scaled = best.jac * weight[:, None]
+    covariance = np.linalg.inv(scaled.T @ scaled)
+    deviations = np.sqrt(np.diag(covariance))[count:]
+    kinds = tuple(point.job.label for point in points)
     places = np.array([features(point.hardware, point.job) for point in points])
     centre = places.mean(axis=0)
     rows = places - centre
     correction = _correction(kinds, rows, gone, prior.trend)
     return Fit(
-        log=best.x,
-        covariance=covariance * max(1.0, (error / ELAPSED_SPREAD) ** 2),
+        log=best.x[:count],
+        covariance=covariance[:count, :count],
         error=error,
         freedom=freedom,
         correction=correction,
@@ -286,8 +308,35 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
         features=places,
         residuals=gone,
         names=tuple((p.study, p.treatment, p.workload, p.phase) for p in points),
+        offsets={
+            label: (float(value), float(deviation))
+            for label, value, deviation in zip(labels, best.x[count:], deviations, strict=True)
+        },
         origin=origin,
     )
+
+
+def _limits() -> Iterator[tuple[Vector, float]]:
+    """Bounds of the logarithms of the constants, and of the offsets."""
+    low, high = constants.bounds()
+    yield low, -OFFSET_BOUND
+    yield high, OFFSET_BOUND
+
+
+def _offsets(points: Sequence[Point]) -> tuple[list[str], Matrix]:
+    """The labels with an offset, and which points have which: shape (points, labels).
+
+    Of several kinds of software with the same equations, the first has none.
+    """
+    by_kind: dict[str, dict[str, None]] = {}
+    for point in sorted(points, key=lambda one: one.job.software):
+        by_kind.setdefault(point.kind, {})[point.job.label] = None
+    labels = [label for known in by_kind.values() for label in list(known)[1:]]
+    belongs = np.zeros((len(points), len(labels)))
+    for row, point in enumerate(points):
+        if point.job.label in labels:
+            belongs[row, labels.index(point.job.label)] = 1.0
+    return labels, belongs
 
 
 def _robust(scaled: Vector) -> Vector:
@@ -296,14 +345,14 @@ def _robust(scaled: Vector) -> Vector:
     return found
 
 
-def _error(gone: Vector, jacobian: Matrix, prior: Prior) -> tuple[float, float]:
+def _error(gone: Vector, jacobian: Matrix, spread: Vector) -> tuple[float, float]:
     """Size of the model's error and its degrees of freedom, from residuals and a prior.
 
     Large residuals count up to 3 times the median one, so that single outliers do not decide.
     """
     data = jacobian[: len(gone)]
     own = data.T @ data
-    used = float(np.trace(np.linalg.solve(own + np.diag(prior.spread**-2.0), own)))
+    used = float(np.trace(np.linalg.solve(own + np.diag(spread**-2.0), own)))
     left = max(len(gone) - used, 0.25 * len(gone))
     limit = 3.0 * 1.4826 * float(np.median(np.abs(gone))) + 1e-6
     total = float(np.sum(np.minimum(np.abs(gone), limit) ** 2)) * len(gone) / left

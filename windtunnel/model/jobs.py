@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,9 @@ PHASE_KINDS: Mapping[str, str] = {
 # Engines of a workload whose phases the equations describe, in addition to MapReduce alone.
 PREDICTED_ENGINES: Mapping[str, tuple[str, ...]] = {"wordcount": ("mapreduce", "pig")}
 
+# Engines with the same data and equations, but with times of their own: a fit determines them.
+OTHER_SOFTWARE = ("spark", "flink", "tez", "dask")
+
 
 @dataclass(frozen=True)
 class Job:
@@ -71,6 +74,8 @@ class Job:
         Streams of one merge, and what a reduce task holds before it merges to disk.
     streams:
         Clients that copy at the same time (PUT and GET).
+    software:
+        Another engine than MapReduce that runs the work, such as ``spark``; empty without.
     """
 
     kind: str
@@ -84,6 +89,21 @@ class Job:
     merge_factor: float
     shuffle_bytes: float
     streams: float
+    software: str = ""
+
+    @property
+    def label(self) -> str:
+        """The kind and the software: points with the same label have their errors in common."""
+        return f"{self.kind}/{self.software}" if self.software else self.kind
+
+
+def software_of(words: Iterable[str]) -> str:
+    """The engine, other than MapReduce, that a workload, a parameter or a level names."""
+    for text in words:
+        for word in re.split(r"[^a-z]+", text.lower()):
+            if word in OTHER_SOFTWARE:
+                return word
+    return ""
 
 
 def kind_of(workload: str, phase: str) -> str | None:

@@ -59,7 +59,7 @@ def _covariance(fit: Fit, rows: Sequence[tuple[Hardware, Job]]) -> Matrix:
     batch = Batch(rows)
     slopes = batch.slopes(fit.log)
     found: Matrix = np.einsum("ij,jk,lk->il", slopes, fit.covariance, slopes, optimize=True)
-    kinds = [job.kind for _, job in rows]
+    kinds = [job.label for _, job in rows]
     places = np.array([features(*row) for row in rows])
     if not fit.kinds:
         return found + fit.error**2 * fit.correction.likeness(kinds, places, kinds, places)

@@ -55,7 +55,7 @@ class Columns:
 
 
 _HARDWARE = tuple(one.name for one in fields(Hardware) if one.name != "assumed")
-_JOB = tuple(one.name for one in fields(Job) if one.name != "kind")
+_JOB = tuple(one.name for one in fields(Job) if one.name not in ("kind", "software"))
 
 
 def columns(kind: str, rows: Sequence[tuple[Hardware, Job]]) -> Columns:

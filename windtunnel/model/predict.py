@@ -57,14 +57,16 @@ def predict(
     batch = Batch(rows)
     times = batch.times(fit.log)
     places = np.array([features(*row) for row in rows])
-    kinds = [job.kind for _, job in rows]
+    kinds = [job.label for _, job in rows]
+    shifts = np.array([fit.offset(job) for _, job in rows])
     spread = _spread(fit, batch, times, kinds, places)
-    middles = spread.log if corrected else np.log(times.elapsed_s)
+    middles = (spread.log if corrected else np.log(times.elapsed_s)) + shifts[:, 0]
+    deviations = np.hypot(spread.deviation, shifts[:, 1])
     reach = float(student.ppf(0.5 + LEVEL / 2.0, fit.freedom))
     start_s = float(np.exp(fit.log[INDEX["start"]]))
     found = []
     for place in range(len(rows)):
-        middle, wide = middles[place], reach * spread.deviation[place]
+        middle, wide = middles[place], reach * deviations[place]
         parts = {name: float(times.resources_s[i, place]) for i, name in enumerate(RESOURCES)}
         parts[START_UP] = start_s
         order = sorted(parts, key=lambda name: parts[name], reverse=True)

@@ -53,6 +53,14 @@ class StoredCorrection(BaseModel):
     slope: float
 
 
+class StoredOffset(BaseModel):
+    """Logarithm of the time of other software relative to MapReduce, and its deviation."""
+
+    model_config = ConfigDict(extra="forbid")
+    log: float
+    deviation: float
+
+
 class FitRecord(BaseModel):
     """The content of a fit file. ``error`` is the standard deviation of the logarithm."""
 
@@ -67,6 +75,7 @@ class FitRecord(BaseModel):
     misfit: float
     centre: list[float]
     points: list[StoredPoint]
+    offsets: dict[str, StoredOffset] = Field(default_factory=dict)
 
 
 def record(fit: Fit) -> FitRecord:
@@ -91,6 +100,10 @@ def record(fit: Fit) -> FitRecord:
         correction=StoredCorrection(**asdict(fit.correction)),
         misfit=fit.misfit,
         centre=[float(value) for value in fit.centre],
+        offsets={
+            label: StoredOffset(log=value, deviation=deviation)
+            for label, (value, deviation) in fit.offsets.items()
+        },
         points=[
             StoredPoint(
                 study=names[0],
@@ -163,5 +176,6 @@ def _fit(text: str) -> Fit:
         features=np.array(rows, dtype=float).reshape(-1, len(FEATURES)),
         residuals=np.array([point.residual for point in found.points]),
         names=tuple((p.study, p.treatment, p.workload, p.phase) for p in found.points),
+        offsets={label: (one.log, one.deviation) for label, one in found.offsets.items()},
         origin=found.origin,
     )

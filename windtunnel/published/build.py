@@ -219,13 +219,17 @@ def _overrides(mapped: Map, levels: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, level in levels.items():
         factor = mapped.factors.get(name)
-        found.update(factor.levels.get(level, {}) if factor else {})
+        found.update(factor.values_of(level) if factor else {})
     return found
 
 
 def _check_overrides(cluster: Cluster, treatments: Mapping[str, Treatment]) -> None:
     for treatment in treatments.values():
-        apply_overrides(cluster, _of_cluster(treatment.overrides))
+        try:
+            apply_overrides(cluster, _of_cluster(treatment.overrides))
+        except DescriptionError as error:
+            error.message += f" (treatment '{treatment.id}')"
+            raise
 
 
 def _of_cluster(overrides: Mapping[str, Any]) -> dict[str, Any]:

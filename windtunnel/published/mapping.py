@@ -5,6 +5,7 @@ The same type of file (``study.yaml``) describes the published studies of the ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any
@@ -29,6 +30,22 @@ class Closed(BaseModel):
 def _column(value: object) -> object:
     """Convert a plain text into the name of a column."""
     return {"column": value} if isinstance(value, str) else value
+
+
+def _alone(value: object) -> object:
+    """Convert one path into a list of paths."""
+    return (value,) if isinstance(value, str) else value
+
+
+def scalar(text: str) -> int | float | str:
+    """A cell as a whole number, a decimal number, or a text."""
+    for kind in (int, float):
+        try:
+            found = kind(text)
+        except ValueError:
+            continue
+        return found if math.isfinite(found) else text
+    return text
 
 
 class _Cell(Closed):
@@ -86,12 +103,32 @@ class Factor(Closed):
     """A factor: the column with its levels, the values that each level sets, and the baseline.
 
     ``levels`` maps a level to paths into the cluster description or ``workloads.NAME.`` and
-    their values.
+    their values. With ``path``, the cell itself is the value of one path, or of several; ``unit``
+    is that of a number without one ("100" in GB).
     """
 
     column: str | None = None
     levels: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    path: Annotated[tuple[str, ...], BeforeValidator(_alone)] = ()
+    unit: str | None = None
     baseline: str | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Factor:
+        if self.levels and self.path:
+            raise blame("'levels' and 'path' exclude each other", "path")
+        if self.unit is not None and not self.path:
+            raise blame("a unit requires the path of the value", "unit")
+        return self
+
+    def values_of(self, level: str) -> dict[str, Any]:
+        """Path -> value of a level."""
+        if not self.path:
+            return self.levels.get(level, {})
+        value: Any = scalar(level)
+        if self.unit is not None and not isinstance(value, str):
+            value = f"{level} {self.unit}"
+        return dict.fromkeys(self.path, value)
 
 
 class PowerSeries(Closed):

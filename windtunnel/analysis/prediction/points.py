@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from windtunnel.analysis.observations import ELAPSED, TOTAL, counts
@@ -13,7 +13,7 @@ from windtunnel.cluster import Cluster, QuantityError
 from windtunnel.errors import ResultsError
 from windtunnel.model.fit import Point
 from windtunnel.model.hardware import Hardware, hardware, on_one_machine, with_quota
-from windtunnel.model.jobs import job, kind_of
+from windtunnel.model.jobs import job, kind_of, software_of
 from windtunnel.results.folder import Results
 from windtunnel.results.record import Metric, Trial
 
@@ -94,6 +94,9 @@ def points_of(results: Results, as_run: AsRun | None = None) -> Found:
         if work.data_bytes <= 0 and work.samples <= 0:
             skipped[f"{workload}: the size of the data is unknown"] = None
             continue
+        levels = trial.treatment.levels.values()
+        engine = str(trial.parameters.get("engine") or "")
+        work = replace(work, software=software_of([engine, workload, *levels]))
         cpu = [number.cpu_s for number in numbers if number.cpu_s]
         points.append(
             Point(
@@ -162,19 +165,24 @@ def _rest(metrics: dict[str, Metric]) -> tuple[float | None, bool]:
 
 
 def chosen(points: Sequence[Point], treatments: Iterable[str]) -> list[Point]:
-    """The points of these treatments.
+    """The points of these treatments; spaces around commas do not matter.
 
     Raises
     ------
     ResultsError
         If a treatment has no point.
     """
-    wanted = dict.fromkeys(treatments)
-    known = {point.treatment for point in points}
-    for name in wanted:
-        if name not in known:
+    known = {_plain(point.treatment): point.treatment for point in points}
+    wanted = set()
+    for name in treatments:
+        if _plain(name) not in known:
             raise ResultsError(
                 f"no treatment '{name}' has a time that the model can use",
-                remedy=f"its treatments are: {', '.join(sorted(known)[:8])} ...",
+                remedy=f"write one id in each line; ids are: {'; '.join(sorted(known)[:8])} ...",
             )
+        wanted.add(known[_plain(name)])
     return [point for point in points if point.treatment in wanted]
+
+
+def _plain(name: str) -> str:
+    return ", ".join(part.strip() for part in name.split(","))

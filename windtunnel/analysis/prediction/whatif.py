@@ -105,7 +105,7 @@ def _ratios(made: Fit, before: list[Point], after: list[Point]) -> tuple[list[fl
     slopes = new.slopes(made.log) - old.slopes(made.log)
     variance = np.einsum("ij,jk,ik->i", slopes, made.covariance, slopes)
     one = made.correction
-    kinds = [point.kind for point in before]
+    kinds = [point.job.label for point in before]
     places = [_places(made, points) for points in (before, after)]
     near = one.covariance(kinds, places[0], kinds, places[1]).diagonal()
     own = [one.spread**2 + one.slope**2 * (place**2).sum(axis=1) for place in places]
