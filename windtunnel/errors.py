@@ -148,6 +148,20 @@ class WorseError(WindtunnelError):
     title = "worse"
 
 
+class ClusterAccessError(WindtunnelError):
+    """A service of an existing cluster did not answer, refused access, or answered wrongly.
+
+    ``reason`` is a short name of the cause, such as ``unreachable`` or ``ticket expired``.
+    """
+
+    exit_code = 12
+    title = "cluster access"
+
+    def __init__(self, message: str, *, remedy: str = "", reason: str = "refused") -> None:
+        super().__init__(message, remedy=remedy)
+        self.reason = reason
+
+
 class InterruptedStudyError(StudyStoppedError):
     """The user pressed Ctrl-C, or the process received a signal to terminate."""
 

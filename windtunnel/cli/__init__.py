@@ -47,7 +47,8 @@ app = typer.Typer(
     help="Measure which hardware and settings change the performance of a Hadoop cluster.",
     epilog="Exit codes: 0 success, 2 wrong usage, 3 invalid description, 4 not supported here, "
     "5 set-up failed, 6 unusable results folder, 7 deployment failed, 8 study stopped, "
-    "9 no space left, 10 not comparable, 11 worse, 70 internal error, 130 interrupted.",
+    "9 no space left, 10 not comparable, 11 worse, 12 no access to the cluster, "
+    "70 internal error, 130 interrupted.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
