@@ -21,6 +21,8 @@ from windtunnel.cli import (
     about,
     calibrate,
     compare,
+    import_history,
+    inspect,
     interactive,
     planning,
     power,
@@ -65,6 +67,8 @@ for module in (
     predict,
     size,
     published,
+    import_history,
+    inspect,
     interactive,
     about,
 ):

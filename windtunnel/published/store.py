@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from windtunnel import durable
@@ -11,8 +12,10 @@ from windtunnel.errors import ResultsError
 from windtunnel.published.build import Built
 
 
-def write_results(built: Built, folder: Path) -> None:
+def write_results(built: Built, folder: Path, files: Mapping[str, bytes] | None = None) -> None:
     """Write the folder under a temporary name and rename it.
+
+    ``files`` are more files by their path in the folder: task attempts, provenance.
 
     Raises
     ------
@@ -31,7 +34,7 @@ def write_results(built: Built, folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         try:
-            _fill(built, new)
+            _fill(built, new, files or {})
             new.chmod(0o755)
             durable.move_into_place(new, folder)
         except BaseException:
@@ -39,9 +42,11 @@ def write_results(built: Built, folder: Path) -> None:
             raise
 
 
-def _fill(built: Built, folder: Path) -> None:
+def _fill(built: Built, folder: Path, files: Mapping[str, bytes]) -> None:
     for name in ("trials", "samples", "tasks", "provenance", "logs"):
         (folder / name).mkdir()
+    for name, content in files.items():
+        durable.write_flushed(folder / name, content)
     for trial in built.trials:
         text = trial.model_dump_json(indent=1, by_alias=True)
         durable.write_flushed(folder / "trials" / f"{trial.id}.json", text.encode())
