@@ -85,6 +85,7 @@ def describe(name: str, conf: ClientConfiguration | None, facts: ClusterFacts) -
             remedy="make the NameNode's web address reachable, or specify it with --namenode.",
             reason="no workers",
         )
+    _whole_yarn(facts)
     groups = list(_groups(facts))
     version = _text(facts, "hadoop")
     settings = _settings(facts, None if version == UNKNOWN else version)
@@ -124,6 +125,15 @@ def _from_files(conf: ClientConfiguration | None, facts: ClusterFacts) -> None:
         rack = conf.racks.get(host.name)
         if rack and "rack" not in host.facts:
             host.add("rack", rack, "topology file")
+
+
+def _whole_yarn(facts: ClusterFacts) -> None:
+    """Leave YARN out where its masters or its workers are unknown: a description needs both."""
+    for known, needed in (("nodemanager", "resourcemanager"), ("resourcemanager", "nodemanager")):
+        if any(facts.with_role(known)) and not any(facts.with_role(needed)):
+            for host in list(facts.with_role(known)):
+                del host.roles[known]
+            facts.notes.append(f"no {needed} is known, so the description has no {known}")
 
 
 def _text(facts: ClusterFacts, name: str) -> str:
@@ -179,16 +189,17 @@ def _letters(number: int) -> str:
 
 
 def _racks(groups: list[HostGroup]) -> dict[str, list[str]]:
-    """Rack -> names of hosts in the description; empty if all hosts are in the same rack."""
+    """Rack -> names of hosts in the description; empty if all known ones are in the same rack.
+
+    Hosts whose rack nothing reported are in a rack of their own: a description has all or none.
+    """
     found: dict[str, list[str]] = {}
     for group in groups:
         for index, host in enumerate(group.hosts):
-            rack = host.value("rack")
-            if rack is None:
-                continue
+            rack = host.value("rack") or UNKNOWN
             name = group.name if len(group.hosts) == 1 else f"{group.name}-{index + 1}"
             found.setdefault(str(rack), []).append(name)
-    return found if len(found) > 1 else {}
+    return found if len(found.keys() - {UNKNOWN}) > 1 else {}
 
 
 def rack_name(rack: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from windtunnel.inspection.site_files import ClientConfiguration
 
-_ANY = ("0.0.0.0", "", "localhost", "127.0.0.1")
+_ANY = ("0.0.0.0", "")
 
 
 @dataclass
@@ -29,14 +29,9 @@ def endpoints(conf: ClientConfiguration) -> Endpoints:
 
 
 def default_file_system_host(conf: ClientConfiguration) -> str | None:
-    """The host of ``fs.defaultFS``, or the name of its pair."""
-    uri = conf.given("fs.defaultFS") or ""
-    return (
-        uri.split("://", 1)[1].split("/")[0].rpartition(":")[0]
-        or uri.split("://", 1)[1].split("/")[0]
-        if "://" in uri
-        else None
-    )
+    """The host of ``fs.defaultFS``, or the name of its pair; None without one."""
+    place = (conf.given("fs.defaultFS") or "").partition("://")[2].split("/")[0]
+    return place.rpartition(":")[0] or place or None
 
 
 def _url(address: str, secure: bool, host: str | None) -> str | None:
@@ -44,8 +39,8 @@ def _url(address: str, secure: bool, host: str | None) -> str | None:
     name, _, port = address.strip().rpartition(":")
     if not port.isdigit() or port == "0" or "${" in name:
         return None
-    if name in _ANY and host:
-        name = host
+    if name in _ANY:
+        name = host or ""
     return f"{'https' if secure else 'http'}://{name}:{port}" if name else None
 
 

@@ -40,9 +40,17 @@ def read_services(client: RestClient, where: Endpoints, into: ClusterFacts) -> N
     )
     if rm:
         _each(into, rm, _read_resourcemanager, client)
+    elif where.resourcemanagers:
+        _configured(into, where, "resourcemanager", where.resourcemanagers[0])
     for url in where.history:
         _each(into, url, _read_history, client)
     _read_workers(client, into)
+
+
+def _configured(into: ClusterFacts, where: Endpoints, role: str, url: str) -> None:
+    """A role of a host that did not answer, as the configuration states it."""
+    source = where.source.get(url, "command line")
+    into.host(str(urlsplit(url).hostname)).roles[role] = f"{source}; it did not answer"
 
 
 def _tried(into: ClusterFacts, action: Callable[[], str | None], urls: Iterable[str]) -> str | None:
@@ -149,7 +157,7 @@ def _datanode(into: ClusterFacts, name: str, node: Mapping[str, Any], source: st
     secure = node.get("infoSecureAddr") or ""
     address = secure if not str(secure).endswith(":0") and secure else node.get("infoAddr") or ""
     port = str(address).rpartition(":")[2]
-    if port.isdigit():
+    if port.isdigit() and port != "0":
         scheme = "https" if address == secure else "http"
         host.add("datanode_url", f"{scheme}://{host.name}:{port}", source)
 

@@ -77,7 +77,8 @@ def _change_sentence(change: Change) -> str:
             for one in change.settings[:3]
         )
         more = len(change.settings) - 3
-        text += f"; settings that changed then: {names}{f' and {more} more' if more > 0 else ''}"
+        text += f"; settings that changed then: {names}{f' and {more} more' if more > 0 else ''} "
+        text += "(an association)"
     elif change.at is not None:
         text += "; no setting of the job changed then"
     return text + _input(change.input_ratio)
