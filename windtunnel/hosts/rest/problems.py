@@ -211,7 +211,7 @@ def status(
     if code == 403:
         return ClusterAccessError(
             f"{where} refuses access: {said}",
-            remedy="use another user, or ask the administrator for the access right; "
+            remedy="use another user, or request the access right; "
             "the web user must be in the service's ACL.",
             reason="forbidden",
         )
