@@ -24,7 +24,7 @@ LAYERS = (
     {"plugins"},
     {"cluster", "durable"},
     {"hosts", "results"},
-    {"engines", "probes", "model", "audit"},
+    {"engines", "probes", "model", "audit", "inspection"},
     {"analysis", "workloads", "testbeds"},
     {"report", "study", "published"},
     {"bundle"},

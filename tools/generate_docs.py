@@ -47,7 +47,7 @@ from windtunnel.model import store  # noqa: E402
 from windtunnel.model.constants import CONSTANTS  # noqa: E402
 from windtunnel.probes import sampler  # noqa: E402
 from windtunnel.results import decision, record  # noqa: E402
-from windtunnel.study import journal  # noqa: E402
+from windtunnel.results.tasks import TASKS_SCHEMA  # noqa: E402
 from windtunnel.study.file import StudyFile  # noqa: E402
 from windtunnel.testbeds import TESTBEDS  # noqa: E402
 from windtunnel.workloads import WORKLOADS  # noqa: E402
@@ -324,7 +324,7 @@ def trial_json() -> str:
 def parquet() -> str:
     """The columns of the Parquet files."""
     parts = []
-    for title, schema in (("samples", sampler.SCHEMA), ("tasks", journal.TASKS_SCHEMA)):
+    for title, schema in (("samples", sampler.SCHEMA), ("tasks", TASKS_SCHEMA)):
         rows = [[f"`{field.name}`", str(field.type), COLUMNS[field.name]] for field in schema]
         parts.append(f"### {title}/ID.parquet\n\n" + table(["column", "type", "meaning"], rows))
     return "\n\n".join(parts)

@@ -148,10 +148,24 @@ class WorseError(WindtunnelError):
     title = "worse"
 
 
+class ClusterAccessError(WindtunnelError):
+    """A service of an existing cluster did not answer, refused access, or answered wrongly.
+
+    ``reason`` is a short name of the cause, such as ``unreachable`` or ``ticket expired``.
+    """
+
+    exit_code = 12
+    title = "cluster access"
+
+    def __init__(self, message: str, *, remedy: str = "", reason: str = "refused") -> None:
+        super().__init__(message, remedy=remedy)
+        self.reason = reason
+
+
 class BundleError(WindtunnelError):
     """A bundle that cannot be read, or whose numbers or files differ from what it states."""
 
-    exit_code = 12
+    exit_code = 15
     title = "bundle"
 
 

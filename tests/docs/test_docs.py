@@ -20,6 +20,7 @@ import pytest
 import typer.main
 from ruamel.yaml import YAML
 
+from tests.support.history_files import DAY_MS, spark_lines, write_job
 from tests.support.pairs import folder as compared_folder
 from tests.support.powered import dcm_csv
 from tests.support.synthetic import START, Plan, study_folder
@@ -49,7 +50,17 @@ SPLITS = "takes a minute; tests/analysis/prediction runs some folds of each spli
 LONG = "the make target must exist; continuous integration runs it"
 FRESH = "test_generated_parts_are_fresh runs it without writing"
 
+CLUSTER = "needs a cluster: tests/inspection and tests/published/history do so; it must parse"
+
 COMMANDS: dict[str, str] = {
+    "windtunnel inspect /etc/hadoop/conf --output mine.yaml": CLUSTER,
+    "windtunnel inspect --namenode http://nn.example:9870 --resourcemanager http://rm.example:8088 --output mine.yaml": CLUSTER,  # noqa: E501
+    "windtunnel import history https://jh.example:19890 --ca-file ca.pem --results jobs": CLUSTER,
+    "windtunnel import history --conf /etc/hadoop/conf --since 2026-03-01 --results jobs": CLUSTER,
+    "windtunnel import history http://nn.example:9870/webhdfs/v1/mr-history/done --user ann --results jobs": CLUSTER,  # noqa: E501
+    "windtunnel import history ./history-files ./spark-events --results jobs": HERE,
+    "windtunnel report jobs": HERE,
+    "windtunnel plan jobs/proposed-study.yaml": HERE,
     "make demo": LONG,
     "make test": LONG,
     "make setup": LONG,
@@ -211,6 +222,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(published_folder("published:cisco-2014"), path / "my-runs")
     for example in ("runs.csv", "map.yaml"):
         shutil.copy(ROOT / "docs/examples" / example, path)
+    (path / "history-files").mkdir()
+    for day in range(16):
+        size = {"mapreduce.task.io.sort.mb": "50" if day > 8 else "100"}
+        length = 30_000 + 300 * (day * 7 % 5) + 9_000 * (day > 8)
+        write_job(path / "history-files", day, day * DAY_MS, length, size)
+    (path / "spark-events").mkdir()
+    log = path / "spark-events" / "application_1792000000000_0009"
+    log.write_text("\n".join(spark_lines()))
     programs = path / "programs"
     programs.mkdir()
     for name, words in (("windtunnel", "-m windtunnel"), ("python", "")):
@@ -253,7 +272,7 @@ def test_a_command_does_what_the_document_says(command: str, folder: Path) -> No
     assert written is None or (folder / written[1]).stat().st_size > 0
 
 
-@pytest.mark.parametrize("command", [*listed(REAL), *listed(SPLITS)])
+@pytest.mark.parametrize("command", [*listed(REAL), *listed(CLUSTER), *listed(SPLITS)])
 def test_a_command_for_a_real_cluster_parses(command: str) -> None:
     words = shlex.split(command)[1:]
     group: Any = typer.main.get_command(app)

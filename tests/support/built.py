@@ -22,7 +22,7 @@ from windtunnel.results.record import (
     Trial,
     Verdict,
 )
-from windtunnel.study.journal import TASKS_SCHEMA
+from windtunnel.results.tasks import TASKS_SCHEMA
 
 BEGAN = 1_700_000_000.0
 MACHINE = {"cpu_threads": 2, "memory_bytes": 16e9}

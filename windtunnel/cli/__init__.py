@@ -23,6 +23,8 @@ from windtunnel.cli import (
     bundle,
     calibrate,
     compare,
+    import_history,
+    inspect,
     interactive,
     planning,
     power,
@@ -51,7 +53,8 @@ app = typer.Typer(
     help="Measure which hardware and settings change the performance of a Hadoop cluster.",
     epilog="Exit codes: 0 success, 2 wrong usage, 3 invalid description, 4 not supported here, "
     "5 set-up failed, 6 unusable results folder, 7 deployment failed, 8 study stopped, "
-    "9 no space left, 10 not comparable, 11 worse, 12 bundle not verified, 14 audit failed, "
+    "9 no space left, 10 not comparable, 11 worse, 12 no access to the cluster, 13 not allowed, "
+    "14 audit failed, 15 bundle not verified, "
     "70 internal error, 130 interrupted.",
     no_args_is_help=True,
     add_completion=True,
@@ -72,6 +75,8 @@ for module in (
     audit,
     reproduce,
     bundle,
+    import_history,
+    inspect,
     interactive,
     storage_checks,
     about,

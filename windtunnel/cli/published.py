@@ -1,4 +1,4 @@
-"""``review`` and ``import``: checks of published results, and import of spreadsheets."""
+"""``review`` and ``import table``: checks of published results, import of spreadsheets."""
 
 from __future__ import annotations
 
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command(epilog="Example: windtunnel review published:cisco-2014")(review)
-    app.command(
-        name="import",
-        epilog="Example: windtunnel import runs.csv --map map.yaml --results my-results",
-    )(import_)
 
 
 def review(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from windtunnel import durable
@@ -14,8 +15,10 @@ FACTS = "facts"
 """Folder with the map, the tables and the relations of an imported study, as they were given."""
 
 
-def write_results(built: Built, folder: Path) -> None:
+def write_results(built: Built, folder: Path, files: Mapping[str, bytes] | None = None) -> None:
     """Write the folder under a temporary name and rename it.
+
+    ``files`` are more files by their path in the folder: task attempts, provenance.
 
     Raises
     ------
@@ -34,7 +37,7 @@ def write_results(built: Built, folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         try:
-            _fill(built, new)
+            _fill(built, new, files or {})
             new.chmod(0o755)
             durable.move_into_place(new, folder)
         except BaseException:
@@ -42,9 +45,11 @@ def write_results(built: Built, folder: Path) -> None:
             raise
 
 
-def _fill(built: Built, folder: Path) -> None:
+def _fill(built: Built, folder: Path, files: Mapping[str, bytes]) -> None:
     for name in ("trials", "samples", "tasks", "provenance", "logs"):
         (folder / name).mkdir()
+    for name, content in files.items():
+        durable.write_flushed(folder / name, content)
     for trial in built.trials:
         text = trial.model_dump_json(indent=1, by_alias=True)
         durable.write_flushed(folder / "trials" / f"{trial.id}.json", text.encode())

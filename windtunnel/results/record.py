@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 TRIAL_SCHEMA = "windtunnel.trial/1"
 STUDY_SCHEMA = "windtunnel.study/1"
 
-Kind = Literal["measured", "predicted", "published"]
+Kind = Literal["measured", "predicted", "published", "observed"]
 CacheState = Literal["warm", "dropped", "larger than memory", "unknown"]
 
 

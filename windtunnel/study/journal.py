@@ -9,7 +9,6 @@ has one id, so no trial can count twice.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -17,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import filelock
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from windtunnel import durable
 from windtunnel.errors import ResultsError
@@ -26,40 +23,13 @@ from windtunnel.results.calibration import CALIBRATION_FOLDER, CalibrationRecord
 from windtunnel.results.decision import DECISION_FILE, DecisionRecord, read_decision
 from windtunnel.results.folder import read_results, read_study
 from windtunnel.results.record import StudyRecord, Trial
+from windtunnel.results.tasks import task_table
 from windtunnel.study.plan import Slot
 
 # Files of a run that was killed before it wrote study.json.
 _UNFINISHED = {".lock", "study.yaml"}
 
 FIT_FILE = "fit.json"
-
-TASKS_SCHEMA = pa.schema(
-    [
-        ("trial", pa.string()),
-        ("phase", pa.string()),
-        ("task", pa.string()),
-        ("attempt", pa.string()),
-        ("type", pa.string()),
-        ("status", pa.string()),
-        ("host", pa.string()),
-        ("started_at", pa.float64()),
-        ("work_started_at", pa.float64()),
-        ("finished_at", pa.float64()),
-        ("map_finished_at", pa.float64()),
-        ("shuffle_finished_at", pa.float64()),
-        ("sort_finished_at", pa.float64()),
-        ("locality", pa.string()),
-        ("speculative", pa.bool_()),
-        ("input_records", pa.float64()),
-        ("input_bytes", pa.float64()),
-        ("output_records", pa.float64()),
-        ("output_bytes", pa.float64()),
-        ("spilled_records", pa.float64()),
-        ("cpu_time", pa.float64()),
-        ("gc_time", pa.float64()),
-    ],
-    metadata={"schema": "windtunnel.tasks/1"},
-)
 
 
 def storage_errors(folder: Path) -> AbstractContextManager[None]:
@@ -123,10 +93,7 @@ class Journal:
         with storage_errors(self.path):
             if tasks:
                 file = self.path / "tasks" / f"{trial.id}.parquet"
-                rows = [{"trial": trial.id, **row} for row in tasks]
-                data = io.BytesIO()
-                pq.write_table(pa.Table.from_pylist(rows, TASKS_SCHEMA), data, compression="zstd")
-                durable.write_bytes(file, data.getvalue())
+                durable.write_bytes(file, task_table(trial.id, tasks))
                 trial = trial.model_copy(update={"tasks_file": f"tasks/{file.name}"})
             samples = self.sample_file(trial.id)
             if samples.is_file():

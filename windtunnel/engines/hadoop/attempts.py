@@ -7,7 +7,7 @@ has two events: one when it starts, one when it finishes, fails or is killed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _FINISHED = {"MAP_ATTEMPT_FINISHED": "MAP", "REDUCE_ATTEMPT_FINISHED": "REDUCE"}
@@ -41,7 +41,11 @@ def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
     ``container``, the id of the container (None if unknown). Events of unknown kinds and a
     truncated last line are ignored.
     """
-    started: dict[str, dict[str, Any]] = {}
+    yield from attempts_of(json_events(text), phase)
+
+
+def json_events(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Kind and fields of each event of a ``.jhist`` text; lines that hold none are ignored."""
     for line in text.splitlines():
         try:
             entry = json.loads(line)
@@ -50,8 +54,16 @@ def parse_attempts(text: str, phase: str) -> Iterator[dict[str, Any]]:
         if not isinstance(entry, dict) or not isinstance(entry.get("event"), dict):
             continue
         kind, event = entry.get("type"), next(iter(entry["event"].values()), None)
-        if not isinstance(kind, str) or not isinstance(event, dict):
-            continue
+        if isinstance(kind, str) and isinstance(event, dict):
+            yield kind, event
+
+
+def attempts_of(
+    events: Iterable[tuple[str, dict[str, Any]]], phase: str
+) -> Iterator[dict[str, Any]]:
+    """Task attempts of events; rows as of :func:`parse_attempts`."""
+    started: dict[str, dict[str, Any]] = {}
+    for kind, event in events:
         try:
             if kind in ("MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED"):
                 started[event["attemptId"]] = event

@@ -27,6 +27,7 @@ SECTIONS: Registry[Maker] = Registry(
     {
         "findings": f"{_HERE}.findings:section",
         "effects": f"{_HERE}.effects:section",
+        "observed": f"{_HERE}.observed:section",
         "faults": f"{_HERE}.faults:section",
         "copies": f"{_HERE}.replicas:section",
         "formats": f"{_HERE}.formats:section",

@@ -1,0 +1,83 @@
+"""Secrets in settings are masked, other values are not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windtunnel.cluster.secrets import MASK, is_secret, masked, masked_text
+
+PLANTED = "planted-secret"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ssl.server.keystore.password",
+        "ssl.server.keystore.keypassword",
+        "fs.s3a.secret.key",
+        "fs.s3a.access.key",
+        "fs.azure.account.key.mine.blob.core.windows.net",
+        "javax.jdo.option.ConnectionPassword",
+        "hadoop.security.credential.provider.path",
+        "dfs.client.oauth2.refresh.token",
+        "hadoop.http.authentication.signature.secret",
+        "my.api-key",
+        "db.passwd",
+        "db_pwd",
+        "yarn.client.private-key",
+        "spark.hadoop.fs.s3a.session.token",
+        "spark.ssl.keyPassword",
+        "fs.azure.sas.container.account",
+    ],
+)
+def test_secret_names(name: str) -> None:
+    assert masked(name, PLANTED) == MASK
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("dfs.block.access.token.enable", "true"),
+        ("dfs.block.access.token.lifetime", "600"),
+        ("dfs.namenode.delegation.token.renew-interval", "86400000"),
+        ("mapreduce.task.io.sort.mb", "512"),
+        ("mapreduce.map.java.opts", "-Xmx2g -XX:+UseG1GC"),
+        ("fs.defaultFS", "hdfs://nn:8020"),
+        ("mapreduce.partition.keypartitioner.options", "-k1"),
+        ("map.sort.class", "org.apache.hadoop.util.QuickSort"),
+    ],
+)
+def test_other_values_stay(name: str, value: str) -> None:
+    assert masked(name, value) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"-Xmx1g -Dkey.password={PLANTED} -Da=b",
+        f"jdbc:postgresql://db/x?user=a&password={PLANTED}&ssl=true",
+        f"http://ann:{PLANTED}@proxy:3128",
+        f"AccountName=a;AccountKey={PLANTED};",
+        f"password: '{PLANTED}'",
+        f"-----BEGIN RSA PRIVATE KEY-----\n{PLANTED}\n-----END RSA PRIVATE KEY-----",
+        f"Authorization: Negotiate {PLANTED}",
+        f"https://store/x?sig={PLANTED}",
+    ],
+)
+def test_secrets_inside_a_text(text: str) -> None:
+    assert PLANTED not in masked_text(text)
+    assert MASK in masked_text(text)
+
+
+def test_an_access_key_of_aws() -> None:
+    assert masked_text("id AKIAABCDEFGHIJKLMNOP x") == f"id {MASK} x"
+
+
+@given(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=6, max_size=40))
+def test_no_password_of_any_form_stays(value: str) -> None:
+    assert not is_secret("a.password", "true")
+    if value.lower() not in ("true", "false"):
+        assert masked("a.password", value) == MASK
+    assert f"password={value}" not in masked_text(f"-Dmy.password={value} -Xmx1g")

@@ -1,0 +1,162 @@
+"""``import history``: from files to a results folder with findings, and its report."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.history_files import DAY_MS, spark_lines, write_job
+from tests.support.jhist import BEGAN
+from windtunnel.analysis.subjects.observed import associations, changes
+from windtunnel.cli import run
+from windtunnel.results.folder import read_results
+from windtunnel.study.file import load_study
+from windtunnel.study.plan import make_plan
+
+PLANTED = "planted-history-secret"
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Path:
+    """Twenty daily runs; from the twelfth on another buffer size, and half as long again."""
+    folder = tmp_path / "jobs"
+    (folder / "2026" / "11").mkdir(parents=True)
+    for day in range(20):
+        late = day >= 12
+        settings = {
+            "mapreduce.task.io.sort.mb": "50" if late else "100",
+            "mapreduce.job.name": f"etl {day}",
+            "fs.s3a.secret.key": PLANTED,
+            "mapreduce.map.java.opts": f"-Xmx1g -Dkey.password={PLANTED}",
+            "jdbc.url": f"jdbc:mysql://db/x?user=a&password={PLANTED}",
+        }
+        length = 30_000 + 300 * (day * 7 % 5) + 15_000 * late
+        write_job(folder / "2026" / "11", day, day * DAY_MS, length, settings)
+    return folder
+
+
+def test_a_step_is_found_with_its_setting(
+    jobs: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good = next((jobs / "2026" / "11").glob("*_0000-*.jhist"))
+    (jobs / "job_1_0001-truncated.jhist").write_bytes(good.read_bytes()[:900])
+    (jobs / "job_1_0002-old.jhist").write_text('Meta VERSION="1" .\n')
+    (jobs / "job_1_0003-empty.jhist").touch()
+    (jobs / "notes.txt").write_text("not history")
+    (jobs / "application_1792000000000_0009").write_text("\n".join(spark_lines()))
+    (jobs / "broken-link").symlink_to("nowhere")
+    folder = tmp_path / "results"
+    assert run(["import", "history", str(jobs), "--results", str(folder)]) == 0
+    out = capfd.readouterr().out
+    lines = out.splitlines()
+    assert sum(line.startswith("read: ") for line in lines) == 21
+    assert sum(line.startswith("not read: ") for line in lines) == 4
+    assert "per second" in out and "21 jobs, 4 not read" in out
+
+    results = read_results(folder)
+    assert results.study.kind == "observed"
+    assert {trial.kind for trial in results.trials} == {"observed"}
+    first = next(t for t in results.trials if t.workload == "etl # (ann, etl)")
+    assert [phase.name for phase in first.phases] == ["start-up", "map", "reduce"]
+    assert sum(phase.elapsed_s for phase in first.phases) == pytest.approx(30.0)
+    assert first.metrics["spill_ratio"].value == 2.0
+    assert first.metrics["queue_wait"].value == 0.5
+    assert first.metrics["local_share"].value == 1.0
+    assert first.phases[1].metrics["waves"].value == 1.0
+    assert results.tasks_path(first) is not None
+
+    (step,) = changes(results)
+    assert step.kind == "step" and 1.4 < step.ratio < 1.55 and step.low < step.ratio < step.high
+    assert step.at == (BEGAN + 12 * DAY_MS) / 1e3
+    assert [(s.name, s.before, s.after) for s in step.settings] == [
+        ("mapreduce.task.io.sort.mb", "100", "50")
+    ]
+    (found,) = associations(results)
+    assert (found.setting, found.reference, found.value) == (
+        "mapreduce.task.io.sort.mb",
+        "100",
+        "50",
+    )
+    assert found.p < 0.05
+
+    plan = make_plan(*load_study(folder / "proposed-study.yaml"), {})
+    overrides = [treatment.overrides for treatment in plan.treatments]
+    assert overrides == [
+        {"settings.mapreduce.task.io.sort.mb": "100"},
+        {"settings.mapreduce.task.io.sort.mb": "50"},
+    ]
+
+    assert run(["report", str(folder)]) == 0
+    report = capfd.readouterr().out
+    assert run(["report", str(folder), "--full"]) == 0
+    full = capfd.readouterr().out
+    assert "a step on" in report and "mapreduce.task.io.sort.mb from 100 to 50" in " ".join(
+        report.split()
+    )
+    assert "association, never an effect" in " ".join(full.split())
+    stored = "".join(
+        file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()
+    )
+    assert PLANTED not in stored + out + report + full
+
+
+def test_without_a_change_nothing_is_found(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    jobs = tmp_path / "jobs"
+    jobs.mkdir()
+    for day in range(12):
+        settings = {"mapreduce.task.io.sort.mb": str(100 + day % 2)}
+        write_job(jobs, day, day * DAY_MS, 30_000 + 300 * (day * 7 % 5), settings)
+    assert run(["import", "history", str(jobs), "--results", str(tmp_path / "r")]) == 0
+    assert not (tmp_path / "r" / "proposed-study.yaml").exists()
+    assert run(["report", str(tmp_path / "r")]) == 0
+    assert "No drift, step or setting" in capfd.readouterr().out
+
+
+def test_a_drift_is_found(tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs"
+    jobs.mkdir()
+    for day in range(10):
+        write_job(jobs, day, day * DAY_MS, 30_000 + 600 * day)
+    assert run(["import", "history", str(jobs), "--results", str(tmp_path / "r")]) == 0
+    (found,) = changes(read_results(tmp_path / "r"))
+    assert found.ratio > 1.05
+
+
+def test_a_job_in_two_sources_counts_once(jobs: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(jobs, tmp_path / "other")
+    assert run(["import", "history", str(jobs), str(other), "--results", str(tmp_path / "r")]) == 0
+    assert len(read_results(tmp_path / "r").trials) == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--results", "r"], 2, "no source of jobs"),
+        (["absent", "--results", "r"], 2, "absent does not exist"),
+        (["."], 2, "--results is missing"),
+        ([".", "--results", "."], 6, "exists already"),
+        ([".", "--results", "r", "--since", "March"], 2, "is not a day"),
+        (["notes.txt", "--results", "r"], 2, "no finished job"),
+        (["http://localhost:1", "--results", "r"], 12, "cannot be reached"),
+        ([".", "--results", "r", "--keytab", "absent"], 2, "keytab absent does not exist"),
+        ([".", "--results", "r", "--conf", "absent"], 2, "absent does not exist"),
+    ],
+)
+def test_wrong_commands(
+    words: list[str],
+    code: int,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("x")
+    assert run(["import", "history", *words]) == code
+    error = capfd.readouterr().err
+    assert message in error and "what to do" in error
+    assert not (tmp_path / "r").exists()

@@ -1,0 +1,96 @@
+"""Spark event logs: plain, compressed, rolling, in progress, truncated."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.history_files import lz4_blocks, snappy_blocks, spark_lines
+from windtunnel.published.history.job import UnreadableJobError
+from windtunnel.published.history.spark import is_event_log, parse_event_log
+
+TEXT = ("\n".join(spark_lines()) + "\n").encode()
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".lz4": lz4_blocks,
+    ".snappy": snappy_blocks,
+    ".zstd": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
+    ".gz": gzip.compress,
+}
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_every_compression(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"application_1792000000000_0009{suffix}"
+    file.write_bytes(FORMS[suffix](TEXT))
+    assert is_event_log(file)
+    job = parse_event_log(file)
+    assert (job.id, job.name, job.user, job.queue) == (
+        "application_1792000000000_0009",
+        "daily 12",
+        "ann",
+        "etl",
+    )
+    assert (job.version, job.status, job.elapsed_s) == ("4.0.1", "SUCCEEDED", 3.0)
+    assert len(job.tasks) == 4 and job.tasks[0]["cpu_time"] == 0.5
+    assert job.counters["input_bytes"] == 4000
+    assert "planted-s3-secret" not in str(job)
+    assert job.notes == []
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_truncated_logs_keep_their_events_or_are_a_status(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"application_1792000000000_0009{suffix}"
+    data = FORMS[suffix](TEXT)
+    for size in range(0, len(data), 41):
+        file.write_bytes(data[:size])
+        try:
+            job = parse_event_log(file)
+        except UnreadableJobError as error:
+            assert str(error)
+        else:
+            assert job.notes and job.status in ("UNFINISHED", "SUCCEEDED")
+
+
+def test_a_rolling_log_in_progress(tmp_path: Path) -> None:
+    folder = tmp_path / "eventlog_v2_application_1792000000000_0009"
+    folder.mkdir()
+    lines = spark_lines(ended=False)
+    name = "application_1792000000000_0009"
+    (folder / f"events_10_{name}").write_text("\n".join(lines[6:]) + "\n")
+    (folder / f"events_2_{name}").write_text("\n".join(lines[:6]) + "\n")
+    (folder / f"appstatus_{name}.inprogress").touch()
+    job = parse_event_log(folder)
+    assert len(job.tasks) == 4
+    assert job.status == "UNFINISHED"
+    assert "in progress" in job.notes[0]
+
+
+def test_what_is_no_application(tmp_path: Path) -> None:
+    file = tmp_path / "application_1_1"
+    for text in ("", "{}\n", '{"Event": "SparkListenerLogStart", "Spark Version": "1"}\n', "\n\n"):
+        file.write_text(text)
+        with pytest.raises(UnreadableJobError):
+            parse_event_log(file)
+    (tmp_path / "eventlog_v2_x").mkdir()
+    with pytest.raises(UnreadableJobError, match="without events"):
+        parse_event_log(tmp_path / "eventlog_v2_x")
+
+
+MAGIC = [b"", b"LZ4Block", b"\x82SNAPPY\x00", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"]
+
+
+@given(st.binary(max_size=300), st.sampled_from(MAGIC))
+def test_any_bytes_are_a_status(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, magic: bytes
+) -> None:
+    file = tmp_path_factory.mktemp("log") / "application_1_1"
+    file.write_bytes(magic + data)
+    with pytest.raises(UnreadableJobError):
+        parse_event_log(file)

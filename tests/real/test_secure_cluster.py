@@ -1,0 +1,113 @@
+"""A secure cluster that Windtunnel did not start: Kerberos, TLS, SPNEGO; only its files known."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import secure_cluster as support
+from tests.support.secure_cluster import SecureCluster
+from windtunnel.analysis.analyse import analyse
+from windtunnel.cluster.loading import load_cluster
+from windtunnel.report.sections import headline
+from windtunnel.results.folder import read_results
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureCluster]:
+    if why := support.missing():
+        pytest.skip(why)
+    folder = tmp_path_factory.mktemp("secure")
+    with support.secure_cluster(folder) as running:
+        yield running
+
+
+def access(cluster: SecureCluster) -> list[str]:
+    return ["--ca-file", str(cluster.ca_file), "--keytab", str(cluster.keytab)]
+
+
+def planted_in(texts: list[str]) -> list[str]:
+    return [secret for secret in support.SECRETS for text in texts if secret in text]
+
+
+def test_the_description_is_the_truth(cluster: SecureCluster) -> None:
+    words = ["inspect", str(cluster.conf), *access(cluster), "--output", "secure.yaml"]
+    done = cluster.client(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    file = cluster.folder / "secure.yaml"
+    made = load_cluster(file)
+    assert {name: (host.count, host.roles) for name, host in made.hosts.items()} == {
+        "master": (1, ("namenode", "resourcemanager", "historyserver")),
+        "worker": (1, ("datanode", "nodemanager")),
+    }
+    cores = len(os.sched_getaffinity(0))
+    for host in made.hosts.values():
+        assert host.cpu is not None and host.cpu.threads == cores
+        assert host.memory is not None
+    assert made.hosts["worker"].disks is not None and len(made.hosts["worker"].disks) == 1
+    assert made.software.hadoop == "3.5.0"
+    assert (made.storage.replication, int(made.storage.block_size or 0)) == (1, 64 << 20)
+    assert made.settings["io.file.buffer.size"] == "65536"
+    assert made.settings["yarn.nodemanager.resource.memory-mb"] == "4096"
+    assert not [name for name in made.settings if "principal" in name or "address" in name]
+    sources = json.loads((cluster.folder / "secure.sources.json").read_text())
+    assert {queue["name"] for queue in sources["queues"]} >= {"root.default", "root.etl"}
+    assert sources["unread"] == []
+    texts = [file.read_text(), json.dumps(sources), done.stdout, done.stderr]
+    assert planted_in(texts) == []
+
+
+def test_its_history_is_imported(cluster: SecureCluster) -> None:
+    for number, size in enumerate(("64", "80")):
+        option = f"-Dmapreduce.task.io.sort.mb={size}"
+        cluster.job("teragen", "-Dmapreduce.job.maps=1", option, "100", f"/user/ann/out{number}")
+    words = ["import", "history", "--conf", str(cluster.conf), *access(cluster)]
+    deadline = time.monotonic() + 60
+    while True:  # the history server lists a job some time after its end
+        done = cluster.client(*words, "--results", f"jobs-{time.time_ns()}")
+        if "2 jobs, 0 not read" in done.stdout or time.monotonic() > deadline:
+            break
+        time.sleep(1)
+    assert done.returncode == 0 and "2 jobs, 0 not read" in done.stdout, done.stdout + done.stderr
+    (folder, *_) = sorted(cluster.folder.glob("jobs-*"), reverse=True)
+    results = read_results(folder)
+    assert [trial.verdict.valid for trial in results.trials] == [True, True]
+    first = results.trials[0]
+    assert first.parameters["user"] == "ann" and first.workload.startswith("TeraGen")
+    assert first.metrics["maps"].value == 1 and first.metrics["hdfs_bytes_written"].value == 10_000
+    settings = [results.provenance(trial)["settings"] for trial in results.trials]
+    assert [s["mapreduce.task.io.sort.mb"] for s in settings] == ["64", "80"]  # type: ignore[index]
+    assert headline(analyse(results))
+    stored = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
+    assert planted_in([*stored, done.stdout, done.stderr]) == []
+
+    url = "https://master.wt:9871/webhdfs/v1/history/done"
+    keytab = ["--keytab", f"{cluster.folder}/master.keytab", "--principal", "mapred/master.wt"]
+    trust = ["--ca-file", str(cluster.ca_file)]
+    done = cluster.client("import", "history", url, *keytab, *trust, "--results", "files")
+    assert done.returncode == 0, done.stdout + done.stderr
+    by_file = read_results(cluster.folder / "files").trials
+    assert [t.parameters["job"] for t in by_file] == [t.parameters["job"] for t in results.trials]
+    for a, b in zip(by_file, results.trials, strict=True):
+        assert a.phases[-1].finished_at == b.phases[-1].finished_at
+        assert a.metrics["cpu_time"] == b.metrics["cpu_time"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "its certificate is not trusted"),
+        (["--ca-file", "tls.crt"], "there is no Kerberos ticket"),
+        (["--ca-file", "tls.crt", "--keytab", "ann.keytab", "--principal", "bob"], "keytab"),
+    ],
+)
+def test_access_that_is_refused(words: list[str], message: str, cluster: SecureCluster) -> None:
+    done = cluster.client("inspect", str(cluster.conf), *words, "--output", "none.yaml")
+    assert done.returncode == 12
+    assert message in done.stderr and "what to do" in done.stderr
+    assert not (cluster.folder / "none.yaml").exists()

@@ -1,0 +1,296 @@
+"""A folder of client configuration: its site files, as Hadoop reads them.
+
+Source of the rules: API documentation of ``org.apache.hadoop.conf.Configuration``. A later file
+replaces a value unless an earlier one declared it final; ``${name}`` is replaced up to 20 times;
+``xi:include`` includes another file, here only one of the same folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from windtunnel.cluster.settings import default_of
+from windtunnel.errors import DescriptionError, UsageError
+
+SITES = (
+    "core-site.xml",
+    "hdfs-site.xml",
+    "yarn-site.xml",
+    "mapred-site.xml",
+    "capacity-scheduler.xml",
+)
+_MAX_FILE_BYTES = 16 << 20
+_MAX_INCLUDES = 20
+_MAX_EXPANSIONS = 20
+_DEPTH = 4
+_VARIABLE = re.compile(r"\$\{([^{}$\s]+)\}")
+
+# Names of Hadoop 1 that old configurations still use (DeprecatedProperties, Hadoop documentation)
+_RENAMED = {
+    "fs.default.name": "fs.defaultFS",
+    "dfs.block.size": "dfs.blocksize",
+    "dfs.name.dir": "dfs.namenode.name.dir",
+    "dfs.data.dir": "dfs.datanode.data.dir",
+    "dfs.http.address": "dfs.namenode.http-address",
+    "dfs.https.address": "dfs.namenode.https-address",
+    "topology.script.file.name": "net.topology.script.file.name",
+    "io.sort.mb": "mapreduce.task.io.sort.mb",
+    "io.sort.factor": "mapreduce.task.io.sort.factor",
+    "mapred.reduce.tasks": "mapreduce.job.reduces",
+    "mapred.compress.map.output": "mapreduce.map.output.compress",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One property: its value, its file and line, and whether it is final."""
+
+    name: str
+    value: str
+    source: str
+    final: bool = False
+
+
+@dataclass
+class ClientConfiguration:
+    """The properties of a folder.
+
+    ``layout`` is the product that wrote it; ``read`` are the files that were read; ``racks`` maps
+    hosts to racks; ``workers`` are hosts of a file ``workers``; ``notes`` states what was ignored.
+    """
+
+    folder: Path
+    layout: str
+    entries: dict[str, Entry] = field(default_factory=dict)
+    read: list[str] = field(default_factory=list)
+    racks: dict[str, str] = field(default_factory=dict)
+    workers: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """The expanded value of a property: as given, else Hadoop's default."""
+        entry = self.entries.get(name)
+        raw = entry.value if entry is not None else default_of(name)
+        return default if raw is None else self.expand(raw)
+
+    def given(self, name: str) -> str | None:
+        """The expanded value of a property that a file contains."""
+        return self.expand(self.entries[name].value) if name in self.entries else None
+
+    def expand(self, text: str) -> str:
+        """The text with other properties in place of ``${name}``.
+
+        Variables of the environment and of Java, such as ``${user.name}``, are those of the
+        process that reads the value, so they stay.
+        """
+        for _ in range(_MAX_EXPANSIONS):
+            for found in _VARIABLE.finditer(text):
+                name = found[1]
+                entry = self.entries.get(name)
+                value = entry.value if entry is not None else default_of(name)
+                if value is not None and found[0] not in value:
+                    text = text[: found.start()] + value + text[found.end() :]
+                    break
+            else:
+                break
+        return text
+
+
+def read_configuration(folder: Path) -> ClientConfiguration:
+    """Read a folder, or the folders of configuration below it.
+
+    Raises
+    ------
+    UsageError
+        There is no such folder, or no site file in it.
+    DescriptionError
+        A file is no XML, or not in the form of Hadoop (file, line).
+    """
+    if not folder.is_dir():
+        raise UsageError(
+            f"{folder} does not exist or is not a folder",
+            remedy="specify the folder with the client configuration, such as /etc/hadoop/conf.",
+        )
+    files = dict(_site_files(folder))
+    if not {"core-site.xml", "hdfs-site.xml", "yarn-site.xml"} & files.keys():
+        raise UsageError(
+            f"{folder} contains no core-site.xml, hdfs-site.xml or yarn-site.xml",
+            remedy="specify the folder with the client configuration, such as /etc/hadoop/conf.",
+        )
+    found = ClientConfiguration(folder, "unknown")
+    for name in SITES:
+        if name in files:
+            _merge(found, files[name])
+    found.layout = _layout(folder, files, found)
+    _topology(found, {file.parent for file in files.values()})
+    return found
+
+
+def _site_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Site file -> its path: of the folder itself, else of the nearest folder below it."""
+    for name in SITES:
+        paths = [p for p in folder.glob(name) if p.is_file()]
+        for depth in range(1, _DEPTH):
+            paths = paths or sorted(p for p in folder.glob("*/" * depth + name) if p.is_file())
+        if paths:
+            yield name, paths[0]
+
+
+def _merge(found: ClientConfiguration, file: Path) -> None:
+    for entry in _Parser(file, found).parse():
+        name = _RENAMED.get(entry.name, entry.name)
+        if name != entry.name:
+            found.notes.append(f"{entry.source}: {entry.name} is the old name of {name}")
+        earlier = found.entries.get(name)
+        if earlier is not None and earlier.final:
+            if earlier.value != entry.value:
+                found.notes.append(
+                    f"{entry.source}: {name} is ignored: it is final in {earlier.source}"
+                )
+            continue
+        found.entries[name] = Entry(name, entry.value, entry.source, entry.final)
+
+
+class _Parser:
+    """Parses one site file, and the files that it includes."""
+
+    def __init__(self, file: Path, into: ClientConfiguration) -> None:
+        self._into = into
+        self._root = file.resolve().parent
+        self._first = file
+        self._included = 0
+
+    def parse(self) -> list[Entry]:
+        return self._file(self._first, ())
+
+    def _file(self, file: Path, above: tuple[Path, ...]) -> list[Entry]:
+        if file.stat().st_size > _MAX_FILE_BYTES:
+            raise _bad(file, 1, "it is larger than 16 MiB")
+        raw = file.read_bytes()
+        self._into.read.append(str(file))
+        found: list[Entry] = []
+        fields: dict[str, str] = {}
+        text: list[str] = []
+        open_tags: list[str] = []
+        line_of_property = [1]
+        parser = expat.ParserCreate(namespace_separator=" ")
+
+        def start(tag: str, attributes: Mapping[str, str]) -> None:
+            tag = tag.split(" ")[-1]
+            open_tags.append(tag)
+            text.clear()
+            if tag == "include":
+                found.extend(self._include(file, attributes.get("href", ""), parser, above))
+            elif tag == "property":
+                fields.clear()
+                fields.update(attributes)  # the short form: <property name="..." value="..."/>
+                line_of_property[0] = parser.CurrentLineNumber
+
+        def end(tag: str) -> None:
+            tag = tag.split(" ")[-1]
+            open_tags.pop()
+            content = "".join(text)
+            text.clear()
+            if tag in ("name", "value", "final") and open_tags[-1:] == ["property"]:
+                fields[tag] = content if tag == "value" else content.strip()
+            elif tag == "property" and fields.get("name"):
+                found.append(
+                    Entry(
+                        fields["name"].strip(),
+                        fields.get("value", "").strip(),
+                        f"{file.name}:{line_of_property[0]}",
+                        fields.get("final", "").lower() == "true",
+                    )
+                )
+
+        def no_entity(*_: object) -> None:
+            raise _bad(file, parser.CurrentLineNumber, "it declares entities, which are not read")
+
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+        parser.CharacterDataHandler = text.append
+        parser.EntityDeclHandler = no_entity
+        try:
+            parser.Parse(raw, True)
+        except expat.ExpatError as error:
+            raise _bad(
+                file, error.lineno, f"it is not XML: {expat.ErrorString(error.code)}"
+            ) from None
+        return found
+
+    def _include(
+        self, file: Path, href: str, parser: expat.XMLParserType, above: tuple[Path, ...]
+    ) -> list[Entry]:
+        """The entries of an included file; one outside the folder is not read."""
+        line = parser.CurrentLineNumber
+        where = f"{file.name}:{line}"
+        if "://" in href:
+            self._into.notes.append(f"{where}: the included {href} is not read: it is not a file")
+            return []
+        target = (file.parent / href).resolve()
+        if self._root not in target.parents:
+            self._into.notes.append(
+                f"{where}: the included {href} is not read: it is outside the folder"
+            )
+            return []
+        self._included += 1
+        if target in above or target == file.resolve() or self._included > _MAX_INCLUDES:
+            raise _bad(file, line, f"the file {href} is included in a circle or too often")
+        if not target.is_file():
+            self._into.notes.append(f"{where}: the included {href} does not exist")
+            return []
+        return self._file(target, (*above, file.resolve()))
+
+
+def _bad(file: Path, line: int, problem: str) -> DescriptionError:
+    return DescriptionError(
+        problem,
+        file=file,
+        line=line,
+        remedy="correct the file, or export the client configuration again.",
+    )
+
+
+def _layout(folder: Path, files: Mapping[str, Path], found: ClientConfiguration) -> str:
+    """The product that wrote the folder, by its own files and names."""
+    folders = {folder, *(file.parent for file in files.values())}
+    env = "".join(
+        file.read_text(encoding="utf-8", errors="replace")[:200_000]
+        for one in folders
+        for file in [one / "hadoop-env.sh"]
+        if file.is_file()
+    )
+    if any(list(one.glob("__cloudera_*")) for one in folders) or "cloudera" in env.lower():
+        return "Cloudera Manager"
+    values = " ".join(entry.value for entry in found.entries.values())
+    if any((one / "topology_mappings.data").is_file() for one in folders) or (
+        "hdp.version" in values + env or "/usr/hdp/" in values + env
+    ):
+        return "Ambari"
+    if "bigtop" in env.lower() or "/usr/lib/hadoop" in env + values:
+        return "Bigtop"
+    return "Apache"
+
+
+def _topology(found: ClientConfiguration, folders: set[Path]) -> None:
+    """Racks of hosts (Cloudera's and Ambari's files) and the list of workers."""
+    for folder in sorted(folders):
+        for name in ("topology.map", "topology_mappings.data", "workers", "slaves"):
+            file = folder / name
+            if not file.is_file() or file.stat().st_size > _MAX_FILE_BYTES:
+                continue
+            text = file.read_text(encoding="utf-8", errors="replace")
+            found.read.append(str(file))
+            if name == "topology.map":
+                pairs = re.findall(r'<node\s+name="([^"]+)"\s+rack="([^"]+)"', text)
+                found.racks.update(pairs)
+            elif name == "topology_mappings.data":
+                found.racks.update(re.findall(r"^\s*([^#\[\s=]+)\s*=\s*(/\S+)", text, re.MULTILINE))
+            else:
+                hosts = [line.split("#")[0].strip() for line in text.splitlines()]
+                hosts = [host for host in hosts if host and host != "localhost"]
+                found.workers = found.workers or hosts

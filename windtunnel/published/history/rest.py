@@ -1,0 +1,157 @@
+"""Finished jobs from a history server, or from history files in HDFS, by REST.
+
+Source: MapReduce History Server REST API's, WebHDFS REST API (Apache Hadoop documentation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from windtunnel.errors import ClusterAccessError
+from windtunnel.hosts.rest import RestClient
+from windtunnel.published.history.job import ObservedJob, UnreadableJobError, lasting_settings
+
+MOST_TASKS = 200
+"""Jobs with more tasks are read without their attempts: each task is a request."""
+
+_GONE = ("not found",)
+
+
+def listed_jobs(
+    client: RestClient, url: str, limit: int, begin_ms: int = 0
+) -> list[dict[str, Any]]:
+    """The jobs that a history server lists, the newest first. Raises ClusterAccessError."""
+    params: dict[str, str | int | float] = {"limit": limit}
+    if begin_ms:
+        params["startedTimeBegin"] = begin_ms
+    found = client.get_json(f"{_base(url)}/jobs", params).get("jobs") or {}
+    jobs = [job for job in _many(found.get("job")) if job.get("id")]
+    return sorted(jobs, key=lambda job: -int(job.get("startTime") or 0))
+
+
+def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> ObservedJob:
+    """One finished job.
+
+    Raises
+    ------
+    UnreadableJobError
+        The history server no longer has the job, or the job has no end.
+    ClusterAccessError
+        The server does not answer.
+    """
+    base = f"{_base(url)}/jobs/{listed['id']}"
+    try:
+        job = client.get_json(base).get("job") or {}
+        counters = _counters(client.get_json(f"{base}/counters").get("jobCounters") or {})
+        settings = _settings(client.get_json(f"{base}/conf").get("conf") or {})
+    except ClusterAccessError as error:
+        if error.reason in _GONE:
+            raise UnreadableJobError("the history server no longer has the job") from None
+        if error.reason == "forbidden":
+            raise UnreadableJobError(f"no access right: {error.message}") from None
+        raise
+    if not job.get("finishTime"):
+        raise UnreadableJobError("the job has no end")
+    notes: list[str] = []
+    total = int(job.get("mapsTotal") or 0) + int(job.get("reducesTotal") or 0)
+    tasks = list(_attempts(client, base)) if total <= MOST_TASKS else []
+    if total > MOST_TASKS:
+        notes.append(f"{total} tasks are not read one by one; its .jhist file has them")
+    begun, ended = float(job["startTime"]) / 1e3, float(job["finishTime"]) / 1e3
+    submitted = job.get("submitTime") or listed.get("submitTime")
+    return ObservedJob(
+        id=str(job["id"]),
+        engine="mapreduce",
+        name=str(job.get("name") or "unnamed"),
+        user=str(job.get("user") or "unknown"),
+        queue=str(job.get("queue") or "unknown"),
+        status=str(job.get("state") or "unknown"),
+        submitted_at=float(submitted) / 1e3 if submitted else None,
+        started_at=min(begun, ended),
+        finished_at=ended,
+        source=base,
+        maps=int(job.get("mapsTotal") or 0),
+        reduces=int(job.get("reducesTotal") or 0),
+        counters=counters,
+        tasks=tasks,
+        settings=lasting_settings(settings),
+        notes=notes,
+    )
+
+
+def _base(url: str) -> str:
+    return f"{url.rstrip('/')}/ws/v1/history/mapreduce"
+
+
+def _many(value: Any) -> list[dict[str, Any]]:
+    """The value as a list; the server writes a list of one item as the item."""
+    found = value if isinstance(value, list) else [] if value is None else [value]
+    return [one for one in found if isinstance(one, dict)]
+
+
+def _counters(found: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        f"{group.get('counterGroupName')}:{one.get('name')}": float(one["totalCounterValue"])
+        for group in _many(found.get("counterGroup"))
+        for one in _many(group.get("counter"))
+        if isinstance(one.get("totalCounterValue"), (int, float))
+    }
+
+
+def _settings(found: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        str(one["name"]): str(one.get("value", ""))
+        for one in _many(found.get("property"))
+        if "name" in one
+    }
+
+
+def _attempts(client: RestClient, base: str) -> Iterator[dict[str, Any]]:
+    tasks = client.get_json(f"{base}/tasks").get("tasks") or {}
+    for task in _many(tasks.get("task")):
+        answer = client.get_json(f"{base}/tasks/{task.get('id')}/attempts")
+        for one in _many((answer.get("taskAttempts") or {}).get("taskAttempt")):
+            yield _row(task, one)
+
+
+def _row(task: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    kind = str(one.get("type") or task.get("type") or "MAP")
+    shuffled = _seconds(one.get("shuffleFinishTime"))
+    merged = _seconds(one.get("mergeFinishTime"))
+    host = str(one.get("nodeHttpAddress") or "").rpartition(":")[0]
+    return {
+        "phase": "job",
+        "task": str(task.get("id")),
+        "attempt": str(one.get("id")),
+        "type": kind,
+        "status": str(one.get("state") or task.get("state")),
+        "host": host,
+        "started_at": _seconds(one.get("startTime")),
+        "finished_at": _seconds(one.get("finishTime")),
+        "shuffle_finished_at": shuffled,
+        "sort_finished_at": merged,
+    }
+
+
+def _seconds(value: object) -> float | None:
+    return value / 1e3 if isinstance(value, (int, float)) and value > 0 else None
+
+
+def hdfs_files(client: RestClient, url: str, most: int) -> Iterator[tuple[str, int]]:
+    """URL and size of each file below a folder of WebHDFS or HttpFS.
+
+    ``url`` is ``http[s]://HOST:PORT/webhdfs/v1/FOLDER``. Raises ClusterAccessError.
+    """
+    folders = [url.rstrip("/")]
+    count = 0
+    while folders and count < most:
+        folder = folders.pop()
+        answer = client.get_json(folder, {"op": "LISTSTATUS"})
+        for one in _many((answer.get("FileStatuses") or {}).get("FileStatus")):
+            path = f"{folder}/{one.get('pathSuffix')}"
+            if one.get("type") == "DIRECTORY":
+                folders.append(path)
+            else:
+                count += 1
+                yield path, int(one.get("length") or 0)
