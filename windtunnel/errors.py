@@ -162,6 +162,13 @@ class ClusterAccessError(WindtunnelError):
         self.reason = reason
 
 
+class NotAllowedError(WindtunnelError):
+    """The allow list does not permit the study on an existing cluster."""
+
+    exit_code = 13
+    title = "not allowed"
+
+
 class InterruptedStudyError(StudyStoppedError):
     """The user pressed Ctrl-C, or the process received a signal to terminate."""
 

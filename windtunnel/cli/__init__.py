@@ -19,6 +19,7 @@ import typer
 from windtunnel import durable
 from windtunnel.cli import (
     about,
+    allow,
     calibrate,
     compare,
     interactive,
@@ -48,7 +49,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 success, 2 wrong usage, 3 invalid description, 4 not supported here, "
     "5 set-up failed, 6 unusable results folder, 7 deployment failed, 8 study stopped, "
     "9 no space left, 10 not comparable, 11 worse, 12 no access to the cluster, "
-    "70 internal error, 130 interrupted.",
+    "13 not allowed, 70 internal error, 130 interrupted.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -66,6 +67,7 @@ for module in (
     size,
     published,
     interactive,
+    allow,
     about,
 ):
     module.register(app)

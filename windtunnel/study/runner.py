@@ -98,6 +98,7 @@ class Runner:
         InterruptedStudyError
             If a stop was requested.
         """
+        self.testbed.begin_study(self.journal.study.id, self.listener.note)
         self._deployments = max((t.deployment or 0 for t in self.journal.trials()), default=0)
         rounds = self._rounds_known()
         measured = [self.plan.round_slots(i + 1) for i in range(rounds)]
@@ -217,6 +218,7 @@ class Runner:
                 self.plan, slot, attempt, self.journal, reason, started_at, self._deployments
             )
         self._pause()
+        deployment.settle(self.listener.note, self._stop_if_requested)
         self.listener.trial_started(slot, attempt)
         provenance = {"machine": machine_facts(), "software": deployment.provenance()}
         if versions := plugins.versions():
@@ -228,6 +230,7 @@ class Runner:
             after_phase=self.after_phase,
             judge=self.testbed.judge,
             study=self._study,
+            judge_surroundings=self.testbed.judge_surroundings,
         )
         trial, broken = run_trial(self.plan, slot, attempt, deployment, self.journal, conditions)
         if broken:

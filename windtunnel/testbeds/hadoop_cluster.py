@@ -23,7 +23,7 @@ from windtunnel.engines.artifacts import cache_root
 from windtunnel.engines.deployment import JobRun, R
 from windtunnel.engines.engine import Engine, HadoopCluster, load_engine
 from windtunnel.engines.faults import Faulty
-from windtunnel.engines.hadoop.client import JobClient
+from windtunnel.engines.hadoop.client import DaemonClients, JobClient
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES, Layout, Placement
@@ -194,8 +194,9 @@ class HadoopDeployment(HadoopCluster):
         host = self.hosts[0]
         logs = ContainerLogs(lambda: [p.container_logs for p in self.layout.placements])
         self.history = History(history, self.files, host, check_alive=self.check_alive, logs=logs)
-        self.jobs = JobClient(self.daemons, self.client)
-        self.transfers = Transfer(self.daemons, self.client)
+        clients = DaemonClients(self.daemons, self.client)
+        self.jobs = JobClient(clients, self.client)
+        self.transfers = Transfer(clients, self.client, self._namenode_log())
         binding = self.layout.binding(self.hosts[0].address)
         self.registration.update(
             web_servers=[asdict(server) for server in self.web_servers()],
@@ -209,6 +210,11 @@ class HadoopDeployment(HadoopCluster):
             },
             place=self.entrance and self.entrance.to_json(),
         )
+
+    def _namenode_log(self) -> Path | None:
+        """The log of the NameNode; None if the storage system has none."""
+        placed = (p.host for p in self.layout.placements if "namenode" in p.roles)
+        return next((host.logs / "namenode.log" for host in placed), None)
 
     def _write_names(self) -> None:
         table = [f"{host.address} {host.name}" for host in self.hosts]

@@ -15,8 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.hadoop.client import client_command, numbered, watch, why
-from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.client import Submitter, numbered, watch, why
 from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
@@ -48,11 +47,15 @@ class ClientRun:
 
 
 class Transfer:
-    """Puts and gets files on one host of a deployment."""
+    """Puts and gets files on one host of a deployment.
 
-    def __init__(self, daemons: Daemons, host: Host) -> None:
+    ``log`` is the log of the NameNode; without it, the times are those of the client.
+    """
+
+    def __init__(self, submitter: Submitter, host: Host, log: Path | None = None) -> None:
         self.host = host
-        self._daemons = daemons
+        self._submitter = submitter
+        self._log = log
 
     def put(
         self,
@@ -93,9 +96,10 @@ class Transfer:
         """
         label = numbered(f"transfer-{name}")
         log = self.host.logs / "clients" / f"{label}.log"
-        spec = ProcessSpec(label, argv, log, self.host.root, reads=reads)
+        env = self._submitter.env
+        spec = ProcessSpec(label, argv, log, self.host.root, env=env, reads=reads)
         began = time.time()
-        code = watch(self._daemons, self.host.spawn(spec), name, deadline_s)
+        code = watch(self._submitter, self.host.spawn(spec), name, deadline_s)
         ended = time.time()
         if code != 0:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
@@ -104,17 +108,16 @@ class Transfer:
     def _shell(
         self, name: str, words: Sequence[str], deadline_s: float, reads: Sequence[Path] = ()
     ) -> ClientRun:
-        command = client_command(self._daemons, self.host, _SHELL, words)
+        command = self._submitter.command(_SHELL, words)
         return self.run(name, command, deadline_s, reads)
 
-    def _log(self) -> Path:
-        return self._daemons.layout.host_of("namenode").logs / "namenode.log"
-
     def _log_size(self) -> int:
-        return self._log().stat().st_size
+        return 0 if self._log is None else self._log.stat().st_size
 
     def _log_since(self, offset: int) -> str:
-        with self._log().open("rb") as file:
+        if self._log is None:
+            return ""
+        with self._log.open("rb") as file:
             file.seek(offset)
             return file.read(_LARGEST_LOG_BYTES).decode(errors="replace")
 

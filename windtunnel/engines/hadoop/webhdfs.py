@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from windtunnel.engines.deployment import FileStatus
-from windtunnel.engines.web import http_client
+from windtunnel.engines.web import Through, http_client
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.results.metrics import MetricInfo, register
@@ -46,12 +46,24 @@ class WebHdfs:
         Host name in the deployment -> IP address.
     host:
         A host of the deployment: requests use its network and its account.
+    through:
+        The connections of the requests; None for those of the host. Address and connections are
+        those of a cluster that Windtunnel did not start.
     """
 
-    def __init__(self, address: tuple[str, int], names: Mapping[str, str], host: Host) -> None:
-        self._base = f"http://{address[0]}:{address[1]}/webhdfs/v1"
+    def __init__(
+        self,
+        address: tuple[str, int],
+        names: Mapping[str, str],
+        host: Host,
+        through: Through | None = None,
+    ) -> None:
+        server = through or Through(
+            f"http://{address[0]}:{address[1]}", http_client(host.open_socket, _TIMEOUT_S)
+        )
+        self._base = f"{server.url}/webhdfs/v1"
         self._names = names
-        self._http = http_client(host.open_socket, _TIMEOUT_S)
+        self._http = server.http
         self._account = host.account
 
     def close(self) -> None:
@@ -152,6 +164,36 @@ class WebHdfs:
     def make_folder(self, path: str) -> None:
         """Create a folder and its parents; one that exists is no error."""
         self._request("PUT", path, op="MKDIRS")
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        return self._request("GET", path, op="GETFILESTATUS") is not None
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a new small file; raises DeploymentError if it exists or cannot be written."""
+        import httpx
+
+        query = {"user.name": self._account, "op": "CREATE", "overwrite": "false"}
+        try:  # the connections follow the redirect to a DataNode
+            answer = self._http.request(
+                "PUT", self._base + quote(path), params=query, content=content
+            )
+        except httpx.HTTPError as error:
+            raise DeploymentError(f"{path} cannot be written: {error}") from error
+        if answer.is_error or answer.is_redirect:
+            raise DeploymentError(f"{path} cannot be written: {answer.text[:300]}")
+
+    def remove_empty(self, path: str) -> bool:
+        """Remove a folder without content; returns whether it was removed."""
+        try:
+            answer = self._request("DELETE", path, op="DELETE", recursive="false")
+        except DeploymentError:
+            return False
+        return answer is not None and bool(answer.json().get("boolean"))
+
+    def set_space_quota(self, path: str, size_bytes: int) -> None:
+        """Limit the bytes of all replicas below a folder; raises DeploymentError if refused."""
+        self._request("PUT", path, op="SETQUOTA", storagespacequota=str(size_bytes))
 
     def set_erasure_code(self, path: str, policy: str) -> None:
         """Enable a policy, and have new files below a folder use it."""
