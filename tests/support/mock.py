@@ -322,6 +322,8 @@ class MockTestbed:
         self.readied += 1
         return self.calibration
 
+    starts_clusters = True
+
     def begin_study(self, study: str, note: Notify) -> None:
         """Nothing."""
 

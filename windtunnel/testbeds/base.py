@@ -345,7 +345,10 @@ class PredictingTestbed(Testbed):
 
 
 class ClusterTestbed(Testbed):
-    """A testbed that starts clusters and measures on them."""
+    """A testbed that measures on clusters, which it starts."""
+
+    starts_clusters: ClassVar[bool] = True
+    """False: the clusters run already; a deployment is a part of one."""
 
     @abstractmethod
     def permit_open(self) -> None:

@@ -66,6 +66,13 @@ def test_pending_containers_of_others_count_only_after_a_time() -> None:
     assert rule.exceeded(replace(CALM, t=130.0, pending=3)) == []
 
 
+def test_pending_containers_of_others_delay_a_trial_at_once() -> None:
+    rule = Rule(limits(pending_for="10 s"), 8, CALM)
+
+    found = rule.exceeded(replace(CALM, pending=1), before_trial=True)
+    assert found == ["other tenants wait for 1 containers (limit: 0)"]
+
+
 class Script:
     """A cluster whose readings are given; after them it does not answer."""
 

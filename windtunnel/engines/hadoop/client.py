@@ -242,6 +242,11 @@ def watch(daemons: Watched, process: Process, name: str, deadline_s: float) -> i
 
 def why(log: Path) -> str:
     """The last exception or error in a client's log, else its last line."""
-    rows = [row for row in tail(log, 200).splitlines() if not row.lstrip().startswith("at ")]
+    return cause_in(tail(log, 200))
+
+
+def cause_in(text: str) -> str:
+    """The last exception or error in a client's output, else its last line."""
+    rows = [row for row in text.splitlines() if not row.lstrip().startswith("at ")]
     errors = [row for row in rows if re.search(r"Exception|Error|ERROR|failed", row)]
     return (errors or rows or ["no output"])[-1].strip()[:300]

@@ -194,14 +194,14 @@ class History:
 def _flatten(counters: Mapping[str, Any]) -> dict[str, int]:
     """``GROUP:NAME`` -> total, from the REST response."""
     flat = {}
-    for group in _many(counters.get("counterGroup")):
-        for counter in _many(group.get("counter")):
+    for group in many(counters.get("counterGroup")):
+        for counter in many(group.get("counter")):
             key = f"{group['counterGroupName']}:{counter['name']}"
             flat[key] = int(counter["totalCounterValue"])
     return flat
 
 
-def _many(value: Any) -> list[dict[str, Any]]:
+def many(value: Any) -> list[dict[str, Any]]:
     """The value as a list; the history server writes a list of one item as the item."""
     return value if isinstance(value, list) else [] if value is None else [value]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from windtunnel.engines.hadoop.client import cause_in
 from windtunnel.engines.hadoop.software import JVM_OPTIONS, Software
 from windtunnel.engines.java import Java
 from windtunnel.errors import DeploymentError, SetupError
@@ -62,8 +63,10 @@ class Client:
         return found
 
     def command(self, main: str, args: Sequence[str]) -> list[str]:
-        """Command line of a main class of Hadoop that accepts generic options."""
-        generic = [f"-D{name}={value}" for name, value in sorted(self.settings.items())]
+        """Command line of a main class of Hadoop, with the settings as generic options."""
+        return self._command(main, [f"-D{n}={v}" for n, v in sorted(self.settings.items())], args)
+
+    def _command(self, main: str, generic: Sequence[str], args: Sequence[str]) -> list[str]:
         if self.options.hadoop:
             return [find_program(self.options.hadoop), main, *generic, *args]
         software = self.software
@@ -101,10 +104,10 @@ class Client:
             self.run(_APPLICATIONS, ["application", "-kill", *applications])
 
     def run(self, main: str, args: Sequence[str]) -> str:
-        """Run a short client to its end; returns its output. Raises DeploymentError."""
+        """Run a short client without settings; returns its output. Raises DeploymentError."""
         try:
             done = subprocess.run(
-                self.command(main, args),
+                self._command(main, [], args),
                 env={**os.environ, **self.env},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -115,8 +118,7 @@ class Client:
             raise DeploymentError(f"the client {main} did not run: {error}") from error
         text = (done.stdout + done.stderr).decode(errors="replace")
         if done.returncode != 0:
-            last = (text.strip().splitlines() or ["no output"])[-1]
-            raise DeploymentError(f"the client {main} failed: {last[:300]}")
+            raise DeploymentError(f"the client {main} failed: {cause_in(text)}")
         return text
 
 

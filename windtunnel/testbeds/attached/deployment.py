@@ -257,7 +257,7 @@ class AttachedDeployment(Deployment):
         except WindtunnelError as error:
             raise StudyStoppedError(error.message, remedy=error.remedy) from error
         limits = self.access.options.limits
-        reason = self.guard.look()
+        reason = self.guard.look(before_trial=True)
         since = time.monotonic()
         if reason:
             note(f"paused: {reason}")
@@ -269,7 +269,7 @@ class AttachedDeployment(Deployment):
             while time.monotonic() < until:
                 stop_if_requested()
                 time.sleep(_WAIT_STEP_S)
-            reason = self.guard.look()
+            reason = self.guard.look(before_trial=True)
             if not reason:
                 note(f"resumed after a pause of {time.monotonic() - since:.0f} s")
         self.guard.begin()

@@ -14,48 +14,19 @@ from dataclasses import dataclass, field
 
 from windtunnel.cluster import format_duration, format_fraction
 from windtunnel.errors import ClusterAccessError
-from windtunnel.results.metrics import MetricInfo, numbers, register
+from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
+from windtunnel.results.trial_metrics import (
+    FREE_SPACE,
+    OTHER_APPLICATIONS,
+    OTHER_CONTAINERS,
+    OTHER_PENDING,
+)
 from windtunnel.testbeds.attached.options import Limits
 from windtunnel.testbeds.attached.status import Reading
 
-_SOURCE = "the ResourceManager and the NameNode, at the interval of the abort rule"
 _UNANSWERED_S = 30.0
 """Time without any answer after which the cluster counts as not watched."""
-
-OTHER_CONTAINERS = MetricInfo(
-    "other_containers",
-    "count",
-    "mean number of running containers of other tenants during the trial",
-    _SOURCE,
-    label="containers of other tenants",
-    level="trial",
-)
-OTHER_PENDING = MetricInfo(
-    "other_pending_containers",
-    "count",
-    "largest number of containers for which other tenants waited during the trial",
-    _SOURCE,
-    label="pending containers of other tenants",
-    level="trial",
-)
-OTHER_APPLICATIONS = MetricInfo(
-    "other_applications",
-    "count",
-    "applications of other tenants that were unfinished during the trial",
-    _SOURCE,
-    label="applications of other tenants",
-    level="trial",
-)
-FREE_SPACE = MetricInfo(
-    "hdfs_free_share",
-    "ratio",
-    "smallest free fraction of the capacity of HDFS during the trial",
-    _SOURCE,
-    label="free fraction of HDFS",
-    level="trial",
-)
-register(OTHER_CONTAINERS, OTHER_PENDING, OTHER_APPLICATIONS, FREE_SPACE)
 
 
 @dataclass
@@ -70,13 +41,16 @@ class Rule:
     start: Reading
     _waiting_since: float | None = None
 
-    def exceeded(self, now: Reading) -> list[str]:
-        """The limits that a reading exceeds, in words."""
-        return list(self._exceeded(now))
+    def exceeded(self, now: Reading, *, before_trial: bool = False) -> list[str]:
+        """The limits that a reading exceeds, in words.
 
-    def _exceeded(self, now: Reading) -> Iterator[str]:
+        Before a trial, pending containers of other tenants are not tolerated for any time.
+        """
+        return list(self._exceeded(now, 0.0 if before_trial else self.limits.pending_for))
+
+    def _exceeded(self, now: Reading, pending_for_s: float) -> Iterator[str]:
         limits, start = self.limits, self.start
-        yield from self._pending(now)
+        yield from self._pending(now, pending_for_s)
         if now.free_fraction < limits.free_space:
             yield (
                 f"{format_fraction(now.free_fraction, 3)} of HDFS is free "
@@ -100,7 +74,7 @@ class Rule:
                 f"'containers': {self.containers})"
             )
 
-    def _pending(self, now: Reading) -> Iterator[str]:
+    def _pending(self, now: Reading, pending_for_s: float) -> Iterator[str]:
         limits = self.limits
         if now.pending <= limits.pending_containers:
             self._waiting_since = None
@@ -108,11 +82,16 @@ class Rule:
         if self._waiting_since is None:
             self._waiting_since = now.t
         waited_s = now.t - self._waiting_since
-        if waited_s >= limits.pending_for:
+        if not pending_for_s:
+            yield (
+                f"other tenants wait for {now.pending} containers "
+                f"(limit: {limits.pending_containers})"
+            )
+        elif waited_s >= pending_for_s:
             yield (
                 f"other tenants have waited for {now.pending} containers for "
                 f"{format_duration(round(waited_s))} (limit: {limits.pending_containers} for "
-                f"{format_duration(limits.pending_for)})"
+                f"{format_duration(pending_for_s)})"
             )
 
 
@@ -154,7 +133,7 @@ class Guard:
         if self._thread is not None:
             self._thread.join(timeout=15)
 
-    def look(self) -> str:
+    def look(self, *, before_trial: bool = False) -> str:
         """Read the state now; returns what exceeds the limits, empty if nothing does."""
         assert self._rule is not None
         with self._lock:
@@ -166,7 +145,7 @@ class Guard:
                     self.reason = f"the cluster cannot be watched: {error.message}"
                 return self.reason
             self._answered = time.monotonic()
-            beyond = self._rule.exceeded(found)
+            beyond = self._rule.exceeded(found, before_trial=before_trial)
             self.readings.append(found)
             self.on_reading(found, beyond)
             self.reason = "; ".join(beyond)

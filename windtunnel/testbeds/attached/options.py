@@ -111,6 +111,17 @@ class AttachedOptions(TestbedOptions):
         description="The abort rule: limits beyond which the study pauses, or ends its own job.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_conf(cls, given: object) -> object:
+        if isinstance(given, dict) and not given.get("conf"):
+            raise blame(
+                "the testbed 'attached' requires the option 'conf', the folder with the client "
+                "configuration of the cluster",
+                remedy="write: testbed: {kind: attached, conf: /etc/hadoop/conf}",
+            )
+        return given
+
     @field_validator("folder")
     @classmethod
     def _absolute(cls, folder: str | None) -> str | None:

@@ -23,11 +23,11 @@ from windtunnel.engines.progress import progress_for
 from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionError
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.results.record import Check, Metric
+from windtunnel.results.trial_metrics import OTHER_CONTAINERS
 from windtunnel.testbeds.attached.access import ClusterAccess, open_access
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
 from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment, identify
-from windtunnel.testbeds.attached.guard import OTHER_CONTAINERS
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.status import REQUESTS, Identity
 from windtunnel.testbeds.base import (
@@ -56,6 +56,7 @@ class AttachedTestbed(ClusterTestbed):
     name: ClassVar[str] = TESTBED
     about: ClassVar[str] = "an existing cluster, by its client configuration; nothing is restarted"
     options_type = AttachedOptions
+    starts_clusters = False
     no_cache_drop = "the testbed attached drops no caches on hosts of others; use 'warm'"
 
     def __init__(self, logs: Path, notify: Notify, options: TestbedOptions | None = None) -> None:
