@@ -162,6 +162,13 @@ class ClusterAccessError(WindtunnelError):
         self.reason = reason
 
 
+class NotAllowedError(WindtunnelError):
+    """The allow list does not permit the study on an existing cluster."""
+
+    exit_code = 13
+    title = "not allowed"
+
+
 class BundleError(WindtunnelError):
     """A bundle that cannot be read, or whose numbers or files differ from what it states."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from windtunnel.engines.hadoop import client
-from windtunnel.engines.hadoop.client import COMMANDS, JobClient, user_command
+from windtunnel.engines.hadoop.client import COMMANDS, DaemonClients, JobClient, user_command
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.running import tail
@@ -70,7 +70,7 @@ class Stage:
         return self.process
 
     def run(self, deadline_s: float = 60) -> tuple[str, float, str]:
-        job = JobClient(self, self)  # type: ignore[arg-type]
+        job = JobClient(DaemonClients(self, self), self)  # type: ignore[arg-type]
         argv = ["org.apache.hadoop.examples.terasort.TeraSort", "/in", "/out"]
         settings = {"mapreduce.job.reduces": "2", "a": "b"}
         return job.run("terasort", argv, settings, time.monotonic() + deadline_s)
@@ -91,7 +91,7 @@ def test_a_job_is_run_with_its_settings_and_its_id_is_found(tmp_path: Path) -> N
 
 def test_what_the_client_said_last_is_kept(tmp_path: Path) -> None:
     stage = Stage(tmp_path, LOG + "Estimated value of Pi is 3.14\n")
-    job = JobClient(stage, stage)  # type: ignore[arg-type]
+    job = JobClient(DaemonClients(stage, stage), stage)  # type: ignore[arg-type]
     _, _, output = job.run("pi", ["Main"], {}, time.monotonic() + 60)
 
     assert output.endswith("Estimated value of Pi is 3.14")

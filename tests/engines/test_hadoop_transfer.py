@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from windtunnel.engines.hadoop.client import DaemonClients
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.hadoop.transfer import Transfer
 from windtunnel.errors import TrialInvalidError
@@ -64,7 +65,7 @@ def transfers(host: Host) -> Transfer:
     daemons: Any = SimpleNamespace(
         layout=layout, hosts_file=Path("/h"), client_conf=Path("/c"), check_alive=lambda: None
     )
-    return Transfer(daemons, host)  # type: ignore[arg-type]
+    return Transfer(DaemonClients(daemons, host), host, [host.logs / "namenode.log"])  # type: ignore[arg-type]
 
 
 def deadline_s() -> float:

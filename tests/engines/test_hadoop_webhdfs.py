@@ -26,7 +26,7 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 
 def client(answer: Answer) -> WebHdfs:
-    made = WebHdfs(lambda: NAMENODE, {"worker-1": "127.1.2.2"}, host())
+    made = WebHdfs(lambda: f"http://{NAMENODE[0]}:{NAMENODE[1]}", {"worker-1": "127.1.2.2"}, host())
     made.close()
     made._http = httpx.Client(transport=httpx.MockTransport(answer))
     return made

@@ -322,6 +322,15 @@ class MockTestbed:
         self.readied += 1
         return self.calibration
 
+    starts_clusters = True
+
+    def begin_study(self, study: str, note: Notify) -> None:
+        """Nothing."""
+
+    def judge_surroundings(self, metrics: Mapping[str, Metric]) -> Judgement:
+        """No judgement: nobody else uses the cluster."""
+        return Judgement()
+
     def judge(self, rows: Sequence[Sample], phases: Sequence[Phase]) -> Judgement:
         """Nothing against any trial."""
         return Judgement()

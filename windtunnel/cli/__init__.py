@@ -19,6 +19,7 @@ import typer
 from windtunnel import durable
 from windtunnel.cli import (
     about,
+    allow,
     audit,
     bundle,
     calibrate,
@@ -79,6 +80,7 @@ for module in (
     inspect,
     interactive,
     storage_checks,
+    allow,
     about,
 ):
     module.register(app)

@@ -10,7 +10,7 @@ import psutil
 import typer
 
 from windtunnel.cli.options import Open
-from windtunnel.errors import NotRealisableError, UsageError
+from windtunnel.errors import ClusterAccessError, NotRealisableError, UsageError
 from windtunnel.hosts.leftovers import Registration, registered
 from windtunnel.hosts.leftovers import clean as clean_remains
 
@@ -223,14 +223,21 @@ def clean(
         typer.Option(help="Also delete the downloaded jars."),
     ] = False,
 ) -> None:
-    """Remove the processes and files that crashed runs left on this machine, and nothing else."""
+    """Remove what crashed runs left on this machine and on attached clusters, and nothing else."""
     from windtunnel.engines.artifacts import clear_cache
     from windtunnel.testbeds import interactive
+    from windtunnel.testbeds.attached.remains import clean_entry
 
-    for line in clean_remains():
+    lines = clean_remains(clean_entry)
+    for line in lines:
         print(line)
     if ended := interactive.forget_ended():
         print(f"removed the logs of {ended} interactive clusters that are down")
     if cache:
         print(f"removed {clear_cache() / 1e6:.0f} MB of jars")
+    if any(line.startswith("NOT") for line in lines):
+        raise ClusterAccessError(
+            "something is left; see the lines above",
+            remedy="run 'windtunnel clean' again when the cluster can be reached.",
+        )
     print("clean")

@@ -70,8 +70,9 @@ def plan(
     """
     from rich.console import Console
 
-    from windtunnel.study.check import check_plan
+    from windtunnel.study.check import check_plan, study_request
     from windtunnel.study.history import forecast, past_of
+    from windtunnel.testbeds.base import ClusterTestbed
 
     if propose:
         from windtunnel.cli.scaling import print_proposal
@@ -83,7 +84,8 @@ def plan(
 
         raise UsageError("--within is the time of a proposal", remedy="use it with --propose.")
     found = load(study, set_, hadoop)
-    caveats = check_plan(found, testbed_of(found, Path("logs")), every=False)
+    testbed = testbed_of(found, Path("logs"))
+    caveats = check_plan(found, testbed, every=False)
     expected = forecast(found, past_of(found, history or [], DEFAULT_FOLDER))
     if as_json:
         json.dump(to_json(found, expected, caveats), sys.stdout, indent=1)
@@ -92,6 +94,9 @@ def plan(
     console = Console()
     for line in lines(found, expected, caveats, sys.maxsize if all_ else _LISTED):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if isinstance(testbed, ClusterTestbed):
+        for line in testbed.footprint(study_request(found), expected.seconds):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def check(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:

@@ -66,8 +66,21 @@ def run(
     retry_invalid: Retry = False,
     pilot: Pilot = False,
     open_: Open = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print what the study would run, and on the testbed 'attached' its jobs, bytes, "
+            "container-hours, paths and requests; run nothing.",
+        ),
+    ] = False,
 ) -> None:
     """Run a study, or resume a stopped one, and print its report."""
+    if dry_run:
+        from windtunnel.cli.planning import plan
+
+        plan(study, set_, hadoop)
+        return
     _run(
         study,
         results,

@@ -18,7 +18,8 @@ from windtunnel.hosts.base import Host
 from windtunnel.results.record import Metric, Phase
 from windtunnel.results.sample import Sample, Source
 
-TRIALS, SHARED = "/windtunnel/trials", "/windtunnel/shared"
+ROOT = "/windtunnel"
+TRIALS, SHARED = f"{ROOT}/trials", f"{ROOT}/shared"
 """The folders of the workloads' files: one folder per trial, and inputs of several trials."""
 
 T = TypeVar("T")
@@ -121,12 +122,44 @@ class Deployment(ABC):
         The cluster's file system.
     faulty:
         Makes faults in it; None: none can be made.
+    root:
+        The folder of all files of workloads.
+    here:
+        Whether its daemons run on this machine, so that samples of this machine are theirs.
     """
 
     id: str
     hosts: Sequence[Host]
     files: FileSystem
     faulty: Faulty | None = None
+    root: str = ROOT
+    here: bool = True
+
+    @property
+    def trials(self) -> str:
+        """The folder with one folder per trial."""
+        return f"{self.root}/trials"
+
+    @property
+    def shared_inputs(self) -> str:
+        """The folder with the inputs of several trials."""
+        return f"{self.root}/shared"
+
+    def settle(self, note: Callable[[str], None], stop_if_requested: Callable[[], None]) -> None:
+        """Wait until a trial may begin; raises StudyStoppedError if that takes too long.
+
+        Parameters
+        ----------
+        note:
+            Function that receives remarks for the user.
+        stop_if_requested:
+            Raises InterruptedStudyError if the user requested a stop.
+        """
+        return
+
+    def surroundings(self) -> tuple[Mapping[str, Metric], Sequence[str]]:
+        """What others did on the cluster since :meth:`settle`: metrics and remarks."""
+        return {}, ()
 
     @abstractmethod
     def run_job(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import urllib.request
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,14 @@ def url_opener(open_socket: OpenSocket) -> urllib.request.OpenerDirector:
             return self.do_open(Connection, req)
 
     return urllib.request.build_opener(urllib.request.ProxyHandler({}), Handler)
+
+
+@dataclass(frozen=True)
+class Through:
+    """Connections to one web server: its URL without a path, and the client of the requests."""
+
+    url: str
+    http: httpx.Client
 
 
 class WebPages:

@@ -176,8 +176,15 @@ def registered() -> list[Registration]:
     return [Registration(id=entry.name, folder=entry) for entry in sorted(folder.glob("wt-*"))]
 
 
-def clean() -> list[str]:
-    """End the processes and remove the folders of dead deployments; returns a line for each."""
+def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list[str]:
+    """End the processes and remove the folders of dead deployments; returns a line for each.
+
+    Parameters
+    ----------
+    elsewhere:
+        Removes what a deployment left on other machines, and returns what could not be removed:
+        the entry then stays for the next attempt.
+    """
     entries = {entry.id: entry for entry in registered()}
     living = {id_ for id_, entry in entries.items() if entry.owner_alive()}
     done = []
@@ -190,7 +197,7 @@ def clean() -> list[str]:
                 done.append(line)
     for id_, entry in entries.items():
         if id_ not in living:
-            problems = entry.forget()
+            problems = elsewhere(entry) or entry.forget()
             done += [f"NOT undone, of {id_}: {problem}" for problem in problems]
             if not problems:
                 done.append(f"removed the folder of {id_}")

@@ -50,6 +50,8 @@ class Sampler:
     network_bytes:
         Bytes sent and received in a separate network of the deployment; they are added to the
         machine's.
+    here:
+        Whether this machine is measured; otherwise only the sources give samples.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Sampler:
         host: str = THIS_MACHINE,
         sources: Sequence[Source] = (),
         network_bytes: Callable[[], tuple[int, int]] | None = None,
+        here: bool = True,
     ) -> None:
         self.rows: list[Sample] = []
         self.failures: list[str] = []
@@ -65,7 +68,8 @@ class Sampler:
         self.elapsed_s = 0.0
         self._host = host
         self._sources = sources
-        self._probes = list(self._begin(Watched(processes, host, network_bytes)))
+        watched = Watched(processes, host, network_bytes)
+        self._probes = list(self._begin(watched)) if here else []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="sampler", daemon=True)
 

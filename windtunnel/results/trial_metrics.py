@@ -6,6 +6,7 @@ from windtunnel.results.metrics import MetricInfo, register
 
 _HARNESS = "Windtunnel's clock"
 _SAMPLER = "samples of the machine"
+_ATTACHED = "the ResourceManager and the NameNode of an attached cluster, at an interval"
 _WATCH = "the NameNode's counts of blocks, watched after the fault"
 
 ELAPSED = MetricInfo(
@@ -84,6 +85,38 @@ REPLICATION_WHOLE = MetricInfo(
     level="trial",
 )
 
+OTHER_CONTAINERS = MetricInfo(
+    "other_containers",
+    "count",
+    "mean number of running containers of other tenants during the trial",
+    _ATTACHED,
+    label="containers of other tenants",
+    level="trial",
+)
+OTHER_PENDING = MetricInfo(
+    "other_pending_containers",
+    "count",
+    "largest number of containers for which other tenants waited during the trial",
+    _ATTACHED,
+    label="pending containers of other tenants",
+    level="trial",
+)
+OTHER_APPLICATIONS = MetricInfo(
+    "other_applications",
+    "count",
+    "applications of other tenants that were unfinished during the trial",
+    _ATTACHED,
+    label="applications of other tenants",
+    level="trial",
+)
+FREE_SPACE = MetricInfo(
+    "hdfs_free_share",
+    "ratio",
+    "smallest free fraction of the capacity of HDFS during the trial",
+    _ATTACHED,
+    label="free fraction of HDFS",
+    level="trial",
+)
 register(
     ELAPSED,
     TRIAL_WALL,
@@ -94,4 +127,8 @@ register(
     DATA_BYTES,
     FAULT_NOTICED,
     REPLICATION_WHOLE,
+    OTHER_CONTAINERS,
+    OTHER_PENDING,
+    OTHER_APPLICATIONS,
+    FREE_SPACE,
 )

@@ -12,8 +12,16 @@ from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
 from windtunnel.study.faults import faults_of
 from windtunnel.study.plan import Plan, cluster_changes, key_of
+from windtunnel.study.record import planned
 from windtunnel.testbeds import TESTBEDS
-from windtunnel.testbeds.base import PlannedWork, PredictingTestbed, Realisation, Testbed
+from windtunnel.testbeds.base import (
+    ClusterTestbed,
+    PlannedWork,
+    PredictingTestbed,
+    Realisation,
+    StudyRequest,
+    Testbed,
+)
 from windtunnel.workloads.base import Workload
 
 _NAMED = 3  # treatments of a note
@@ -40,12 +48,16 @@ def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]
     treatments = plan.treatments if every else plan.looked_at
     impossible: dict[str, None] = {}
     if plan.protocol.cache == "drop" and not testbed.can_drop_caches():
-        impossible["protocol.cache: drop needs root on this machine"] = None
+        impossible[f"protocol.cache: {testbed.no_cache_drop}"] = None
     caveats = dict.fromkeys(plan.notes)
     for treatment in treatments:
         lead = f"treatment {plan.names[treatment.id]}: " if len(plan.treatments) > 1 else ""
         impossible |= dict.fromkeys(lead + problem for problem in checker.problems(treatment))
     caveats |= dict.fromkeys(checker.caveats(treatments))
+    if isinstance(testbed, ClusterTestbed):
+        found = testbed.admit(study_request(plan))
+        impossible |= dict.fromkeys(found.impossible)
+        caveats |= dict.fromkeys(found.unrealised)
     if impossible:
         shown = list(impossible)[:_LISTED]
         if len(impossible) > _LISTED:
@@ -56,6 +68,26 @@ def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]
             remedy="change the study or the cluster; 'windtunnel doctor' checks this machine.",
         )
     return list(caveats)
+
+
+def study_request(plan: Plan) -> StudyRequest:
+    """What the study wants of its testbed."""
+    changes: dict[str, str] = {}
+    for treatment in plan.treatments:
+        for path in cluster_changes(treatment):
+            changes.setdefault(path, plan.names[treatment.id])
+    protocol = plan.protocol
+    rounds = protocol.max_rounds or protocol.rounds + protocol.extra_rounds
+    cells = len(plan.treatments) * len(plan.workloads)
+    return StudyRequest(
+        study=plan.name,
+        treatments=list(planned(plan)),
+        changes=changes,
+        engines=plan.engines(),
+        restart=protocol.restart,
+        trials=cells * (rounds + protocol.warmup) * (1 + protocol.retry_invalid),
+        trial_limit_s=protocol.trial_time_limit,
+    )
 
 
 class _Checker:

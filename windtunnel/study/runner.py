@@ -98,6 +98,7 @@ class Runner:
         InterruptedStudyError
             If a stop was requested.
         """
+        self.testbed.begin_study(self.journal.study.id, self.listener.note)
         self._deployments = max((t.deployment or 0 for t in self.journal.trials()), default=0)
         rounds = self._rounds_known()
         measured = [self.plan.round_slots(i + 1) for i in range(rounds)]
@@ -212,13 +213,16 @@ class Runner:
         except DeploymentError as error:
             self._drop_deployment(_NONE_RUNS)
             log = f"; log: {error.log}" if error.log else ""
-            reason = f"the cluster did not start: {error.message}{log}"
+            what = "did not start" if self.testbed.starts_clusters else "cannot be used"
+            reason = f"the cluster {what}: {error.message}{log}"
             return failed_trial(
                 self.plan, slot, attempt, self.journal, reason, started_at, self._deployments
             )
         self._pause()
+        deployment.settle(self.listener.note, self._stop_if_requested)
         self.listener.trial_started(slot, attempt)
-        provenance = {"machine": machine_facts(), "software": deployment.provenance()}
+        place = "machine" if deployment.here else "client_machine"
+        provenance = {place: machine_facts(), "software": deployment.provenance()}
         if versions := plugins.versions():
             provenance["plugins"] = versions
         conditions = Conditions(
@@ -228,6 +232,7 @@ class Runner:
             after_phase=self.after_phase,
             judge=self.testbed.judge,
             study=self._study,
+            judge_surroundings=self.testbed.judge_surroundings,
         )
         trial, broken = run_trial(self.plan, slot, attempt, deployment, self.journal, conditions)
         if broken:
@@ -271,7 +276,8 @@ class Runner:
                 return self._deployment
             except DeploymentError as error:
                 self._drop_deployment(error.message)
-        self.listener.deploying(cluster, self._why)
+        if self.testbed.starts_clusters:
+            self.listener.deploying(cluster, self._why)
         self._deployments += 1
         self._deployment = self._stack.enter_context(self.testbed.deploy(cluster))
         self._why = _NONE_RUNS

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.engines.deployment import SHARED, TRIALS, Deployment
+from windtunnel.engines.deployment import Deployment
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
 from windtunnel.probes.sampler import Sampler
-from windtunnel.results.record import Before, CacheState, Fate, Phase, Trial, Verdict
+from windtunnel.results.record import Before, CacheState, Fate, Metric, Phase, Trial, Verdict
 from windtunnel.results.sample import Sample
 from windtunnel.study.faults import faults_of
 from windtunnel.study.faults.injection import Injector
@@ -46,6 +46,8 @@ class Conditions:
         Called after each phase; tests use it to access the running cluster.
     judge:
         The testbed's judgement of the samples of the phases.
+    judge_surroundings:
+        The testbed's judgement of what others did during the trial.
     study:
         What the workloads of earlier trials of the study have noted for later ones.
     """
@@ -56,6 +58,7 @@ class Conditions:
     after_phase: PhaseHook | None = None
     judge: Callable[[Sequence[Sample], Sequence[Phase]], Judgement] = lambda *_: Judgement()
     study: dict[Hashable, Any] = field(default_factory=dict)
+    judge_surroundings: Callable[[Mapping[str, Metric]], Judgement] = lambda _: Judgement()
 
 
 def run_trial(
@@ -80,9 +83,9 @@ def run_trial(
     workload = plan.workload_of(slot.workload, slot.treatment)
     cluster = plan.cluster_of(slot.treatment)
     execution = Execution(
-        folder=f"{TRIALS}/{draft.id}",
+        folder=f"{deployment.trials}/{draft.id}",
         # only equal clusters share input, because the block size is a property of the input
-        shared=f"{SHARED}/{cluster.fingerprint()[:12]}",
+        shared=f"{deployment.shared_inputs}/{cluster.fingerprint()[:12]}",
         deadline_s=time.monotonic() + plan.protocol.trial_time_limit,
         study=around.study,
     )
@@ -92,6 +95,7 @@ def run_trial(
         deployment.processes,
         sources=deployment.sources(),
         network_bytes=deployment.network_bytes,
+        here=deployment.here,
     ) as sampler:
         outcome = _run(workload, deployment, execution, plan, around, injector)
     for run in outcome.runs.values():
@@ -100,10 +104,13 @@ def run_trial(
         sampler.write(journal.sample_file(draft.id), draft.id)
     draft.ended(outcome)
     draft.measured(sampler, workload.data_bytes())
-    draft.metrics |= {**injector.metrics(), **outcome.metrics}
+    others, remarks = deployment.surroundings()
+    draft.metrics |= {**injector.metrics(), **outcome.metrics, **others}
+    draft.flags += remarks
     draft.faults = injector.records
     draft.apply_rules()
     draft.judge(around.judge(sampler.rows, draft.phases))
+    draft.judge(around.judge_surroundings(others))
     trial = draft.record()
     tasks = [row for run in outcome.runs.values() for row in run.tasks]
     journal.append(trial, tasks)

@@ -120,7 +120,7 @@ class TrialDraft:
 
     def judge(self, judgement: Judgement) -> None:
         """Add the checks of the testbed, and the limits that they used."""
-        self.thresholds = judgement.thresholds
+        self.thresholds = {**self.thresholds, **judgement.thresholds}
         self.flags += judgement.flags
         self._judge(judgement.checks, [c.got for c in judgement.checks if not c.passed])
 

@@ -36,6 +36,7 @@ TESTBEDS: Registry[type[ClusterTestbed] | type[PredictingTestbed]] = Registry(
         "local": "windtunnel.testbeds.local:LocalTestbed",
         "scaled": "windtunnel.testbeds.scaled.testbed:ScaledTestbed",
         "modelled": "windtunnel.testbeds.modelled:ModelledTestbed",
+        "attached": "windtunnel.testbeds.attached.testbed:AttachedTestbed",
     },
     _admit,
 )

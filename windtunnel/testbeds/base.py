@@ -167,6 +167,38 @@ class PhasePrediction:
     prediction: PredictedPhase
 
 
+@dataclass(frozen=True)
+class StudyRequest:
+    """What a study wants of its testbed, before it starts.
+
+    Attributes
+    ----------
+    study:
+        Name of the study.
+    treatments:
+        The checked treatments, the baseline first.
+    changes:
+        The paths of the description that treatments change -> the names of the first such
+        treatment.
+    engines:
+        Names of the engines in addition to Hadoop.
+    restart:
+        When the protocol restarts the cluster: ``never``, ``round`` or ``trial``.
+    trials:
+        Number of trials, at most.
+    trial_limit_s:
+        Time limit of a trial.
+    """
+
+    study: str
+    treatments: Sequence[PlannedTreatment]
+    changes: Mapping[str, str]
+    engines: Sequence[str]
+    restart: str
+    trials: int
+    trial_limit_s: float
+
+
 class Testbed(ABC):
     """An environment in which a cluster description has times: measured or predicted ones.
 
@@ -193,6 +225,8 @@ class Testbed(ABC):
     calibration_study: ClassVar[str | None] = None
     """The study of the catalogue to which the physics model is fitted; None if the testbed limits
     resources, or predicts."""
+    no_cache_drop: ClassVar[str] = "drop needs root on this machine"
+    """The reason why page caches cannot be emptied, if :meth:`can_drop_caches` is false."""
 
     @abstractmethod
     def __init__(
@@ -319,7 +353,10 @@ class PredictingTestbed(Testbed):
 
 
 class ClusterTestbed(Testbed):
-    """A testbed that starts clusters and measures on them."""
+    """A testbed that measures on clusters, which it starts."""
+
+    starts_clusters: ClassVar[bool] = True
+    """False: the clusters run already; a deployment is a part of one."""
 
     @abstractmethod
     def permit_open(self) -> None:
@@ -344,6 +381,34 @@ class ClusterTestbed(Testbed):
         """
         return None
 
+    def admit(self, request: StudyRequest) -> Realisation:
+        """Check a whole study before it starts, in addition to :meth:`check`.
+
+        Raises
+        ------
+        NotAllowedError
+            If the user has not permitted it.
+        """
+        return Realisation()
+
+    def footprint(self, request: StudyRequest, expected_s: float | None) -> Sequence[str]:
+        """What a study does to a cluster of others, as lines; empty if it is Windtunnel's own.
+
+        Parameters
+        ----------
+        expected_s:
+            Expected time of the study; None if it is unknown.
+        """
+        return ()
+
+    def begin_study(self, study: str, note: Notify) -> None:
+        """A study with this id begins; ``note`` receives remarks for the user."""
+        return
+
     def judge(self, rows: Sequence[Sample], phases: Sequence[Phase]) -> Judgement:
         """Judge from the samples whether the testbed disturbed a trial."""
+        return Judgement()
+
+    def judge_surroundings(self, metrics: Mapping[str, Metric]) -> Judgement:
+        """Judge a trial by what others did during it (``Deployment.surroundings``)."""
         return Judgement()

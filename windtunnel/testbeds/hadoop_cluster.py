@@ -23,7 +23,7 @@ from windtunnel.engines.artifacts import cache_root
 from windtunnel.engines.deployment import JobRun, R
 from windtunnel.engines.engine import Engine, HadoopCluster, load_engine
 from windtunnel.engines.faults import Faulty
-from windtunnel.engines.hadoop.client import JobClient
+from windtunnel.engines.hadoop.client import DaemonClients, JobClient
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES, Layout, Placement
@@ -190,7 +190,7 @@ class HadoopDeployment(HadoopCluster):
         self.took_s["daemons"] = time.monotonic() - began - self.took_s["hosts"]
         addresses = {host.name: host.address for host in self.hosts}
         self.files = WebHdfs(
-            self.storage.web_server,
+            self._file_server,
             addresses,
             self.hosts[0],
             _FAILOVER_S if self.cluster.storage.ha else 0.0,
@@ -200,8 +200,9 @@ class HadoopDeployment(HadoopCluster):
         host = self.hosts[0]
         logs = ContainerLogs(lambda: [p.container_logs for p in self.layout.placements])
         self.history = History(history, self.files, host, check_alive=self.check_alive, logs=logs)
-        self.jobs = JobClient(self.daemons, self.client)
-        self.transfers = Transfer(self.daemons, self.client)
+        clients = DaemonClients(self.daemons, self.client)
+        self.jobs = JobClient(clients, self.client)
+        self.transfers = Transfer(clients, self.client, self._namenode_logs())
         binding = self.layout.binding(self.hosts[0].address)
         self.registration.update(
             web_servers=[asdict(server) for server in self.web_servers()],
@@ -215,6 +216,15 @@ class HadoopDeployment(HadoopCluster):
             },
             place=self.entrance and self.entrance.to_json(),
         )
+
+    def _namenode_logs(self) -> list[Path]:
+        """The log of each NameNode; empty if the storage system has none."""
+        placed = (p.host for p in self.layout.placements if "namenode" in p.roles)
+        return [host.logs / "namenode.log" for host in placed]
+
+    def _file_server(self) -> str:
+        ip, port = self.storage.web_server()
+        return f"http://{ip}:{port}"
 
     def _write_names(self) -> None:
         table = [f"{host.address} {host.name}" for host in self.hosts]

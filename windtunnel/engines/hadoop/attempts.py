@@ -76,6 +76,54 @@ def attempts_of(
         yield row
 
 
+def attempt_from_rest(
+    attempt: Mapping[str, Any], task: str, phase: str, counters: Mapping[str, float]
+) -> dict[str, Any]:
+    """A row as those of :func:`parse_attempts`, from the REST interface of the history server.
+
+    Parameters
+    ----------
+    attempt:
+        The object of the attempt.
+    task:
+        The id of its task.
+    counters:
+        Its counters by name.
+    """
+    is_map = attempt.get("type") == "MAP"
+    container = attempt.get("assignedContainerId") or None
+    began = attempt.get("startTime") if container else None
+    host = str(attempt.get("nodeHttpAddress") or "").partition(":")[0] if began else ""
+    row = dict.fromkeys(_COUNTED) | {
+        column: counters[name] * factor
+        for column, (name, factor) in (_MAP if is_map else _REDUCE).items()
+        if name in counters
+    }
+    return {
+        "phase": phase,
+        "task": task,
+        "attempt": attempt["id"],
+        "type": "MAP" if is_map else "REDUCE",
+        "status": attempt.get("state", "UNKNOWN"),
+        "host": host,
+        "container": container if began else None,
+        "started_at": began / 1e3 if began else None,
+        "work_started_at": None,
+        "finished_at": attempt["finishTime"] / 1e3,
+        "map_finished_at": None,
+        "shuffle_finished_at": _reached(attempt.get("shuffleFinishTime")),
+        "sort_finished_at": _reached(attempt.get("mergeFinishTime")),
+        "locality": None,
+        "speculative": None,
+        **row,
+    }
+
+
+def _reached(value: object) -> float | None:
+    """A time in epoch seconds; the REST interface has 0 for one that was not reached."""
+    return _seconds(value) if value else None
+
+
 def _attempt_row(
     kind: str, event: dict[str, Any], start: dict[str, Any], phase: str
 ) -> dict[str, Any]:

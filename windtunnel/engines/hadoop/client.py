@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from windtunnel.engines.hadoop.daemons import Daemons
@@ -132,11 +133,50 @@ def numbered(name: str) -> str:
     return f"{next(_NUMBERS):04d}-{name}"
 
 
-class JobClient:
-    """Runs MapReduce programs on one host of a deployment; several may run concurrently."""
+class Watched(Protocol):
+    """Daemons that a client needs."""
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError if one has died."""
+        ...
+
+
+class Submitter(Watched, Protocol):
+    """How clients run on one host of a deployment."""
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Environment variables of the clients."""
+        ...
+
+    def command(self, main: str, args: Sequence[str]) -> list[str]:
+        """Command line of a client."""
+        ...
+
+
+class DaemonClients:
+    """Clients of a deployment whose daemons Windtunnel started."""
+
+    env: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, daemons: Daemons, host: Host) -> None:
         self._daemons = daemons
+        self._host = host
+
+    def command(self, main: str, args: Sequence[str]) -> list[str]:
+        """Command line of a client."""
+        return client_command(self._daemons, self._host, main, args)
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError if a daemon has died."""
+        self._daemons.check_alive()
+
+
+class JobClient:
+    """Runs MapReduce programs on one host of a deployment; several may run concurrently."""
+
+    def __init__(self, submitter: Submitter, host: Host) -> None:
+        self._submitter = submitter
         self._host = host
 
     def run(
@@ -161,11 +201,13 @@ class JobClient:
         log = self._host.logs / "clients" / f"{label}.log"
         main, *rest = argv
         options = [f"-D{key}={value}" for key, value in sorted(settings.items())]
-        command = client_command(self._daemons, self._host, main, [*options, *rest])
+        command = self._submitter.command(main, [*options, *rest])
         began = time.monotonic()
-        spec = ProcessSpec(f"client-{label}", command, log, self._host.root)
+        spec = ProcessSpec(
+            f"client-{label}", command, log, self._host.root, env=self._submitter.env
+        )
         process = self._host.spawn(spec)
-        code = watch(self._daemons, process, name, deadline_s)
+        code = watch(self._submitter, process, name, deadline_s)
         wall_s = time.monotonic() - began
         ids = _JOB_ID.findall(log.read_text(errors="replace"))
         if code != 0:
@@ -173,14 +215,6 @@ class JobClient:
         if not ids:
             raise TrialInvalidError(f"{name} succeeded but submitted no job; log: {log}")
         return ids[-1], wall_s, tail(log, _OUTPUT_LINES)
-
-
-class Watched(Protocol):
-    """Daemons that a client needs."""
-
-    def check_alive(self) -> None:
-        """Raise DeploymentError if one has died."""
-        ...
 
 
 def watch(daemons: Watched, process: Process, name: str, deadline_s: float) -> int:
@@ -208,6 +242,11 @@ def watch(daemons: Watched, process: Process, name: str, deadline_s: float) -> i
 
 def why(log: Path) -> str:
     """The last exception or error in a client's log, else its last line."""
-    rows = [row for row in tail(log, 200).splitlines() if not row.lstrip().startswith("at ")]
+    return cause_in(tail(log, 200))
+
+
+def cause_in(text: str) -> str:
+    """The last exception or error in a client's output, else its last line."""
+    rows = [row for row in text.splitlines() if not row.lstrip().startswith("at ")]
     errors = [row for row in rows if re.search(r"Exception|Error|ERROR|failed", row)]
     return (errors or rows or ["no output"])[-1].strip()[:300]

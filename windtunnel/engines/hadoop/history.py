@@ -33,7 +33,7 @@ from windtunnel.engines.job_metrics import (
     MAP_TIME,
     REDUCE_TIME,
 )
-from windtunnel.engines.web import http_client
+from windtunnel.engines.web import Through, http_client
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host
 from windtunnel.results.metrics import MetricInfo, numbers
@@ -61,6 +61,8 @@ class History:
         Called while waiting; raises if a daemon has died.
     logs:
         The logs of the containers; without them, the start-up of tasks is unknown.
+    through:
+        The connections of the requests; None for those of the host.
     """
 
     def __init__(
@@ -71,13 +73,17 @@ class History:
         folder: str = HISTORY_FOLDER,
         check_alive: Callable[[], None] = lambda: None,
         logs: ContainerLogs | None = None,
+        through: Through | None = None,
     ) -> None:
         self._logs = logs
         self._folder = folder
         self._check_alive = check_alive
-        self._base = f"http://{address[0]}:{address[1]}/ws/v1/history/mapreduce/jobs"
+        server = through or Through(
+            f"http://{address[0]}:{address[1]}", http_client(host.open_socket, _TIMEOUT_S)
+        )
+        self._base = f"{server.url}/ws/v1/history/mapreduce/jobs"
         self._files = files
-        self._http = http_client(host.open_socket, _TIMEOUT_S)
+        self._http = server.http
 
     def close(self) -> None:
         """Close the connections."""
@@ -161,12 +167,16 @@ class History:
         """
         deadline = time.monotonic() + _WAIT_S
         while time.monotonic() < deadline:
-            found = self._find(job_id, self._folder, depth=6)
+            found = self._search(job_id)
             if found:
                 with contextlib.suppress(DeploymentError):
                     return self._files.read(found, limit_bytes=1 << 30).decode(errors="replace")
             self._pause()
         return ""
+
+    def _search(self, job_id: str) -> str | None:
+        """The path of the job's ``.jhist``; None if it is not there."""
+        return self._find(job_id, self._folder, depth=6)
 
     def _find(self, job_id: str, folder: str, depth: int) -> str | None:
         for file in self._files.list_files(folder):
@@ -184,14 +194,14 @@ class History:
 def _flatten(counters: Mapping[str, Any]) -> dict[str, int]:
     """``GROUP:NAME`` -> total, from the REST response."""
     flat = {}
-    for group in _many(counters.get("counterGroup")):
-        for counter in _many(group.get("counter")):
+    for group in many(counters.get("counterGroup")):
+        for counter in many(group.get("counter")):
             key = f"{group['counterGroupName']}:{counter['name']}"
             flat[key] = int(counter["totalCounterValue"])
     return flat
 
 
-def _many(value: Any) -> list[dict[str, Any]]:
+def many(value: Any) -> list[dict[str, Any]]:
     """The value as a list; the history server writes a list of one item as the item."""
     return value if isinstance(value, list) else [] if value is None else [value]
 

@@ -15,8 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from windtunnel.engines.deployment import JobRun
-from windtunnel.engines.hadoop.client import client_command, numbered, watch, why
-from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.client import Submitter, numbered, watch, why
 from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
@@ -48,11 +47,15 @@ class ClientRun:
 
 
 class Transfer:
-    """Puts and gets files on one host of a deployment."""
+    """Puts and gets files on one host of a deployment.
 
-    def __init__(self, daemons: Daemons, host: Host) -> None:
+    ``logs`` are those of the NameNodes; without any, the times are those of the client.
+    """
+
+    def __init__(self, submitter: Submitter, host: Host, logs: Sequence[Path] = ()) -> None:
         self.host = host
-        self._daemons = daemons
+        self._submitter = submitter
+        self._logs = logs
 
     def put(
         self,
@@ -66,7 +69,7 @@ class Transfer:
         self._shell("mkdir", ["-mkdir", "-p", folder], deadline_s)
         replicas = f"-Ddfs.replication={replication}"
         words = [replicas, "-put", "-t", str(streams), *map(str, sources), folder]
-        began = self._log_size()
+        began = self._log_sizes()
         run = self._shell("put", words, deadline_s, reads=sources)
         log = self._log_since(began)
         size = sum(source.stat().st_size for source in sources)
@@ -77,7 +80,7 @@ class Transfer:
         """Copy files of HDFS into a local folder, which is created; raises TrialInvalidError."""
         folder.mkdir(parents=True, exist_ok=True)
         words = ["-get", "-t", str(streams), *sources, str(folder)]
-        began = self._log_size()
+        began = self._log_sizes()
         run = self._shell("get", words, deadline_s)
         log = self._log_since(began)
         size = sum((folder / source.rpartition("/")[2]).stat().st_size for source in sources)
@@ -93,9 +96,10 @@ class Transfer:
         """
         label = numbered(f"transfer-{name}")
         log = self.host.logs / "clients" / f"{label}.log"
-        spec = ProcessSpec(label, argv, log, self.host.root, reads=reads)
+        env = self._submitter.env
+        spec = ProcessSpec(label, argv, log, self.host.root, env=env, reads=reads)
         began = time.time()
-        code = watch(self._daemons, self.host.spawn(spec), name, deadline_s)
+        code = watch(self._submitter, self.host.spawn(spec), name, deadline_s)
         ended = time.time()
         if code != 0:
             raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
@@ -104,19 +108,15 @@ class Transfer:
     def _shell(
         self, name: str, words: Sequence[str], deadline_s: float, reads: Sequence[Path] = ()
     ) -> ClientRun:
-        command = client_command(self._daemons, self.host, _SHELL, words)
+        command = self._submitter.command(_SHELL, words)
         return self.run(name, command, deadline_s, reads)
 
-    def _logs(self) -> list[Path]:
-        placed = self._daemons.layout.placements
-        return [p.host.logs / "namenode.log" for p in placed if "namenode" in p.roles]
-
-    def _log_size(self) -> list[int]:
-        return [log.stat().st_size for log in self._logs()]
+    def _log_sizes(self) -> list[int]:
+        return [log.stat().st_size for log in self._logs]
 
     def _log_since(self, offsets: Sequence[int]) -> str:
         texts = []
-        for log, offset in zip(self._logs(), offsets, strict=True):
+        for log, offset in zip(self._logs, offsets, strict=True):
             with log.open("rb") as file:
                 file.seek(offset)
                 texts.append(file.read(_LARGEST_LOG_BYTES).decode(errors="replace"))

@@ -43,27 +43,31 @@ class WebHdfs:
 
     Parameters
     ----------
-    address:
-        Returns the IP address and port of its web server.
+    server:
+        Returns the address of its web server, such as ``http://127.0.0.1:9870``.
     failover_s:
         How long a request is repeated while no web server answers it, or only that of a standby.
     names:
         Host name in the deployment -> IP address.
     host:
         A host of the deployment: requests use its network and its account.
+    http:
+        The connections of the requests, such as those to a cluster that Windtunnel did not start;
+        None for those of the host.
     """
 
     def __init__(
         self,
-        address: Callable[[], tuple[str, int]],
+        server: Callable[[], str],
         names: Mapping[str, str],
         host: Host,
         failover_s: float = 0.0,
+        http: httpx.Client | None = None,
     ) -> None:
-        self._address = address
+        self._server = server
         self._failover_s = failover_s
         self._names = names
-        self._http = http_client(host.open_socket, _TIMEOUT_S)
+        self._http = http or http_client(host.open_socket, _TIMEOUT_S)
         self._account = host.account
 
     def close(self) -> None:
@@ -165,6 +169,36 @@ class WebHdfs:
         """Create a folder and its parents; one that exists is no error."""
         self._request("PUT", path, op="MKDIRS")
 
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        return self._request("GET", path, op="GETFILESTATUS") is not None
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a new small file; raises DeploymentError if it exists or cannot be written."""
+        import httpx
+
+        query = {"user.name": self._account, "op": "CREATE", "overwrite": "false"}
+        try:  # the connections follow the redirect to a DataNode
+            answer = self._http.request(
+                "PUT", self._base() + quote(path), params=query, content=content
+            )
+        except httpx.HTTPError as error:
+            raise DeploymentError(f"{path} cannot be written: {error}") from error
+        if answer.is_error or answer.is_redirect:
+            raise DeploymentError(f"{path} cannot be written: {answer.text[:300]}")
+
+    def remove_empty(self, path: str) -> bool:
+        """Remove a folder without content; returns whether it was removed."""
+        try:
+            answer = self._request("DELETE", path, op="DELETE", recursive="false")
+        except DeploymentError:
+            return False
+        return answer is not None and bool(answer.json().get("boolean"))
+
+    def set_space_quota(self, path: str, size_bytes: int) -> None:
+        """Limit the bytes of all replicas below a folder; raises DeploymentError if refused."""
+        self._request("PUT", path, op="SETQUOTA", storagespacequota=str(size_bytes))
+
     def set_erasure_code(self, path: str, policy: str) -> None:
         """Enable a policy, and have new files below a folder use it."""
         self._request("PUT", "/", op="ENABLEECPOLICY", ecpolicy=policy)
@@ -186,14 +220,16 @@ class WebHdfs:
         """Request this number of replicas for a file; an absent path is not an error."""
         self._request("PUT", path, op="SETREPLICATION", replication=str(copies))
 
+    def _base(self) -> str:
+        return f"{self._server()}/webhdfs/v1"
+
     def _request(self, method: str, path: str, **query: str) -> httpx.Response | None:
         import httpx
 
         parameters: dict[str, Any] = {"user.name": self._account, **query}
         limit = time.monotonic() + self._failover_s
         while True:
-            ip, port = self._address()
-            base = f"http://{ip}:{port}/webhdfs/v1"
+            base = self._base()
             again = time.monotonic() < limit
             try:
                 answer = self._http.request(method, base + quote(path), params=parameters)

@@ -181,7 +181,7 @@ class RestClient:
                 method, target, content=body if content is None else content, headers=headers
             )
             response, answer = self._exchange(request, limit_bytes)
-            if response.next_request is None and "location" not in response.headers:
+            if not response.has_redirect_location:  # 201 of WebHDFS has a location, too
                 return answer
             target = _followed(target, response)
         raise problems.redirected(str(_bare(httpx.URL(url))), target)

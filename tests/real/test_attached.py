@@ -1,0 +1,198 @@
+"""The testbed ``attached`` on a cluster that it knows only by its configuration folder.
+
+The cluster is that of the other tests. The studies run in processes of their own, inside its
+network, as another user than the one of its daemons.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import LIMIT_S, by_hand, wait_for
+from windtunnel.hosts.leftovers import entering
+from windtunnel.hosts.supervisor import python_path
+from windtunnel.results.folder import read_results
+from windtunnel.testbeds.local import LocalDeployment
+
+USER = "guest"
+TINY = """\
+study: attached
+cluster: local-3
+testbed:
+  kind: attached
+  conf: conf
+  hosts_file: hosts
+  user: guest
+  containers: 4
+  limits: {{interval: 1 s, pending_for: 2 s, free_space: 0 %, patience: 2 min}}
+set:
+  hosts.worker.count: 2
+  settings.mapreduce.job.ubertask.enable: {uber}
+workloads:
+  {workload}
+protocol: {{rounds: 1, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}}
+"""
+SORT = "terasort: {rows: 20000, maps: 1, input_replication: 1, output_replication: 1}"
+LONG = "pi: {maps: 40, samples_per_map: 300000000}"
+
+
+@dataclass
+class Attached:
+    """A folder of a user with the configuration of a cluster, and nothing else of it."""
+
+    deployment: LocalDeployment
+    folder: Path
+
+    def command(self, *words: str) -> list[str]:
+        here = [sys.executable, "-m", "windtunnel", *words]
+        return entering(self.deployment.registration.folder, "network", here)
+
+    def env(self) -> dict[str, str]:
+        mine = {
+            "WINDTUNNEL_STATE": str(self.folder / "state"),
+            "WINDTUNNEL_ALLOWED": str(self.folder / "allowed.json"),
+            "PYTHONPATH": python_path(),
+        }
+        return os.environ | mine
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words),
+            cwd=self.folder,
+            env=self.env(),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+    def study(self, workload: str, *, uber: bool) -> str:
+        """The name of a study file with one workload."""
+        text = TINY.format(workload=workload, uber=str(uber).lower())
+        name = f"{workload.partition(':')[0]}.yaml"
+        (self.folder / name).write_text(text)
+        return name
+
+    def left(self) -> list[str]:
+        """What is on the cluster of the user: files, and unfinished applications."""
+        files = by_hand(self.deployment, "hdfs", "dfs", "-ls", "-R", f"/user/{USER}")
+        running = self.deployment.daemons.masters._json(
+            "resourcemanager",
+            "/ws/v1/cluster/apps?states=NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING&user=" + USER,
+        )
+        apps = (running.get("apps") or {}).get("app", [])
+        return [*files.splitlines(), *(app["id"] for app in apps)]
+
+
+@pytest.fixture(scope="module")
+def attached(
+    deployment: LocalDeployment, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Attached]:
+    """The user has what an administrator gives: a home folder, and access to ``/tmp``."""
+    folder = tmp_path_factory.mktemp("attached")
+    shutil.copytree(deployment.daemons.client_conf, folder / "conf")
+    shutil.copy(deployment.hosts_file, folder / "hosts")
+    history = "/tmp/hadoop-yarn/staging/history"
+    by_hand(deployment, "hdfs", "dfs", "-mkdir", "-p", f"/user/{USER}", history)
+    by_hand(deployment, "hdfs", "dfs", "-chown", USER, f"/user/{USER}")
+    by_hand(deployment, "hdfs", "dfs", "-chmod", "1777", "/tmp")
+    above = [history, *(str(p) for p in Path(history).parents if len(p.parts) > 2)]
+    by_hand(deployment, "hdfs", "dfs", "-chmod", "755", *above)
+    yield Attached(deployment, folder)
+
+
+def test_nothing_starts_without_an_entry_in_the_allow_list(attached: Attached) -> None:
+    refused = attached("run", attached.study(SORT, uber=True), "--results", "refused")
+
+    assert refused.returncode == 13, refused.stderr
+    assert not (attached.folder / "refused").exists()
+    assert attached.left() == []
+    found = re.search(r"windtunnel allow (CID-\S+)", refused.stderr)
+    assert found is not None
+    limits = ("--space", "2 GiB", "--containers", "4", "--until", "2099-12-31")
+    allowed = attached("allow", found[1], *limits)
+    assert allowed.returncode == 0, allowed.stderr
+
+
+def test_a_study_runs_and_leaves_nothing(attached: Attached) -> None:
+    study = attached.study(SORT, uber=True)
+    done = attached("run", study, "--results", "tiny")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nothing of this run is left" in done.stderr
+    results = read_results(attached.folder / "tiny")
+    (trial,) = results.trials
+    assert trial.verdict.valid, trial.verdict.reason
+    assert trial.testbed == "attached"
+    assert [phase.name for phase in trial.phases] == ["teragen", "terasort", "teravalidate"]
+    assert {"other_containers", "hdfs_free_share"} <= trial.metrics.keys()
+    facts = results.provenance(trial)
+    assert facts["software"]["attached"]["versions"]["namenode"].startswith("3.5")
+    assert "machine" not in facts
+    assert attached.left() == []
+
+
+def test_other_tenants_come_first_and_a_killed_runner_leaves_nothing(attached: Attached) -> None:
+    """The job of another user waits: the study ends its own job. Then its runner is killed."""
+    study = attached.study(LONG, uber=False)
+    log = attached.folder / "long.log"
+    with log.open("w") as output:
+        runner = subprocess.Popen(
+            attached.command("run", study, "--results", "long"),
+            cwd=attached.folder,
+            env=attached.env(),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    others: subprocess.Popen[bytes] | None = None
+    try:
+        clients = attached.folder / "long" / "logs"
+        wait_for(lambda: _maps(clients) >= 1, "a job of the study", 120)
+        others = _tenant(attached)
+        wait_for(lambda: "abort rule" in log.read_text(), "the abort rule", 120)
+        text = log.read_text()
+        assert "the study ended its own job: other tenants have waited for" in text, text
+        wait_for(lambda: _maps(clients) >= 2, "the next attempt", 180)
+        runner.send_signal(signal.SIGKILL)
+        runner.wait(30)
+        assert attached.left() != []
+    finally:
+        for process in filter(None, (runner, others)):
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            process.wait(30)
+    cleaned = attached("clean")
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+    assert attached.left() == []
+    first = json.loads(
+        next(iter(sorted((attached.folder / "long/trials").glob("*.json")))).read_text()
+    )
+    assert not first["verdict"]["valid"]
+    assert first["metrics"]["other_pending_containers"]["value"] >= 1
+
+
+def _maps(logs: Path) -> int:
+    """The number of jobs of the study that were submitted."""
+    found = logs.glob("*/clients/*-pi.log")
+    return sum("Running job" in log.read_text(errors="replace") for log in found)
+
+
+def _tenant(attached: Attached) -> subprocess.Popen[bytes]:
+    """A job of another user that needs more containers than are free."""
+    from windtunnel.engines.hadoop.client import user_process
+
+    words = ["hadoop", "jar", "examples", "pi", "16", "20000000"]
+    argv, env = user_process(attached.deployment.registration, words)
+    return subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,0 +1,1 @@
+"""The testbed ``attached``: studies on a cluster that Windtunnel did not start."""

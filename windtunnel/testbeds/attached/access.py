@@ -1,0 +1,80 @@
+"""Everything that reaches an existing cluster, built from the options of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from windtunnel.engines.artifacts import ArtifactSet
+from windtunnel.engines.hadoop import releases
+from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.engines.java import Java
+from windtunnel.hosts.base import Host
+from windtunnel.testbeds.attached.client import Client
+from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.own_folder import OwnFolder
+from windtunnel.testbeds.attached.site import Site, read_site
+from windtunnel.testbeds.attached.status import Identity, Status
+from windtunnel.testbeds.attached.tickets import Tickets, tickets_of
+from windtunnel.testbeds.attached.web import Web
+
+
+@dataclass
+class ClusterAccess:
+    """Configuration, requests, and clients of one cluster."""
+
+    options: AttachedOptions
+    site: Site
+    web: Web
+    status: Status
+    client: Client
+    tickets: Tickets | None
+
+    def webhdfs(self, identity: Identity, host: Host) -> WebHdfs:
+        """The file system of the cluster."""
+        return WebHdfs(lambda: identity.namenode, {}, host, http=self.web.http)
+
+    def own_folder(self, identity: Identity, host: Host, id_: str) -> OwnFolder:
+        """The folder of a run, which may not exist yet."""
+        return OwnFolder(self.webhdfs(identity, host), self.options.parent, id_)
+
+    def renew(self) -> None:
+        """Renew the tickets, if a keytab is given."""
+        if self.tickets is not None:
+            self.tickets.renew()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.web.close()
+
+
+def open_access(
+    options: AttachedOptions,
+    folder: Path,
+    software: tuple[Software, ArtifactSet, Java],
+) -> ClusterAccess:
+    """Access to the cluster of the options; ``folder`` is private, for tickets.
+
+    Raises
+    ------
+    DescriptionError
+        If the configuration cannot be used.
+    """
+    site = read_site(options.conf_folder)
+    tickets = tickets_of(options, folder)
+    if tickets is not None:
+        tickets.renew()
+    cache = None if tickets is None else tickets.file
+    web = Web(options, secure=site.secure, tickets=None if cache is None else f"FILE:{cache}")
+    jars, _, java = software
+    client = Client(options, jars, java, tickets=cache)
+    return ClusterAccess(options, site, web, Status(site, web), client, tickets)
+
+
+def access_from(facts: Mapping[str, Any], folder: Path) -> ClusterAccess:
+    """Access as registered by a run (``facts``), for its removal."""
+    options = AttachedOptions.model_validate(facts["options"])
+    return open_access(options, folder, releases.load(facts["hadoop"]))

@@ -1,0 +1,367 @@
+"""A deployment on an existing cluster: one folder, one tag, and nothing that outlives it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from windtunnel.cluster import Cluster
+from windtunnel.cluster.settings import affects, engine_of, non_defaults, text_of
+from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.hadoop.client import JobClient
+from windtunnel.engines.hadoop.transfer import Transfer
+from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE
+from windtunnel.engines.web import Through
+from windtunnel.errors import (
+    ClusterAccessError,
+    DeploymentError,
+    StudyStoppedError,
+    TrialInvalidError,
+    WindtunnelError,
+)
+from windtunnel.hosts.isolation.folders import make_private
+from windtunnel.hosts.isolation.policy import Isolation
+from windtunnel.hosts.leftovers import Registration
+from windtunnel.hosts.local import LocalHost, SupervisorClient
+from windtunnel.results.metrics import numbers
+from windtunnel.results.record import Metric
+from windtunnel.testbeds.attached.access import ClusterAccess
+from windtunnel.testbeds.attached.allowance import Need, check_allowed
+from windtunnel.testbeds.attached.guard import Guard
+from windtunnel.testbeds.attached.history import AttachedHistory
+from windtunnel.testbeds.attached.remains import end_and_remove
+from windtunnel.testbeds.attached.status import Identity, Reading
+from windtunnel.testbeds.hadoop_software import Installed
+from windtunnel.testbeds.hadoop_testbed import client_only
+
+TESTBED = "attached"
+_WAIT_STEP_S = 0.2
+_STAGING = "yarn.app.mapreduce.am.staging-dir"
+_INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
+
+
+class EdgeHost(LocalHost):
+    """This machine as the host of clients; its account is the user on the cluster."""
+
+    user = ""
+
+    @property
+    def account(self) -> str:
+        """The name of the user on the cluster."""
+        return self.user
+
+
+class AttachedDeployment(Deployment):
+    """The part of an existing cluster that one run of a study uses.
+
+    Parameters
+    ----------
+    need:
+        What the study needs, as the allow list permits it.
+    space_bytes:
+        The permitted space, which becomes the quota where that is possible.
+    """
+
+    here = False
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        access: ClusterAccess,
+        installed: Installed,
+        registration: Registration,
+        logs: Path,
+        need: Need,
+        space_bytes: int,
+    ) -> None:
+        self.cluster = cluster
+        self.access = access
+        self.installed = installed
+        self.logs = logs
+        self.need = need
+        self.space_bytes = space_bytes
+        self.registration = registration
+        self.id = self.registration.id
+        self.identity: Identity = access.status.identity()
+        options = access.options
+        self.guard = Guard(
+            options.limits, options.containers, self._read, on_reading=self._record_others
+        )
+
+    def open(self, study: str) -> None:
+        """Create the folder on the cluster, and start to watch; :meth:`close` undoes it.
+
+        Parameters
+        ----------
+        study:
+            The id of the study, which becomes a tag of its applications.
+        """
+        options, scratch = self.access.options, self.registration.scratch
+        make_private(self.logs)
+        self.supervisor = SupervisorClient(
+            self.id,
+            [scratch],
+            self.registration.folder / "supervisor.log",
+            Isolation("the machine's"),
+        )
+        host = EdgeHost("client", "127.0.0.1", scratch / "client", self.logs, self.supervisor)
+        host.user = options.account
+        self.hosts = [host]
+        self.folder = self.access.own_folder(self.identity, host, self.id)
+        self.root = self.folder.path
+        self.access.client.settings = self._settings(study)
+        # before the first change of the cluster: 'clean' finds everything from here
+        facts = {
+            "options": options.model_dump(mode="json"),
+            "hadoop": self.cluster.software.hadoop,
+            "cluster_id": self.identity.cluster,
+            "new_parent": not self.folder.has_parent(),
+        }
+        self.registration.update(
+            cluster=f"attached {self.identity.cluster}", supervisor=self.supervisor.pid
+        )
+        self.registration.update(attached=facts)
+        marks = {"study": study, "cluster": self.identity.cluster}
+        self.folder.create(self.space_bytes, marks)
+        self.files = self.folder
+        server = Through(self.access.site.history_server, self.access.web.http)
+        webhdfs = self.access.webhdfs(self.identity, host)
+        folders = self.access.site.history_folders
+        self.history = AttachedHistory(server, webhdfs, host, folders, options.account)
+        self.jobs = JobClient(self, host)
+        self.transfers = Transfer(self, host)
+        self.guard.start()
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Environment variables of the clients."""
+        return self.access.client.env
+
+    def command(self, main: str, args: Sequence[str]) -> list[str]:
+        """Command line of a client."""
+        return self.access.client.command(main, args)
+
+    @property
+    def client_folder(self) -> Path:
+        """A folder on this machine, for the files that are put and got."""
+        return self.hosts[0].root / "files"
+
+    def _settings(self, study: str) -> dict[str, str]:
+        """The properties of all clients: those of the study, the queue, tags, and bounds.
+
+        The files of submitted jobs are inside the folder of the run, so that nothing of a killed
+        job remains elsewhere.
+        """
+        options, new = self.access.options, self.access.site.history_folders[0]
+        own = {
+            name: text_of(value)
+            for name, value in self.cluster.settings.items()
+            if affects(name) == "client" and not engine_of(name)
+        }
+        return own | {
+            "mapreduce.job.queuename": options.queue,
+            "mapreduce.job.tags": f"windtunnel,{self.id},{study}",
+            _STAGING: f"{self.root}/staging",
+            _INTERMEDIATE: new,
+        }
+
+    def _bounds(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Limits of concurrent tasks, so that a job has no more containers than permitted."""
+        tasks = self.access.options.containers - 1  # the application master
+        written = {**self.access.client.settings, **settings}
+        name = "mapreduce.job.reduces"
+        wanted = int(written.get(name) or self.access.site.get(name, "1"))
+        reduces = min(max(1, wanted), max(1, tasks // 2))
+        return {
+            "mapreduce.job.running.reduce.limit": str(reduces),
+            "mapreduce.job.running.map.limit": str(tasks - reduces),
+        }
+
+    def run_job(
+        self,
+        phase: str,
+        argv: Sequence[str],
+        settings: Mapping[str, str],
+        *,
+        deadline_s: float,
+    ) -> JobRun:
+        """Run a main class as one timed phase; see ``engines.deployment.Deployment``."""
+        both = {**self._bounds(settings), **settings}
+        job_id, wall_s, output = self.jobs.run(phase, argv, both, deadline_s)
+        from dataclasses import replace
+
+        return replace(self.history.collect(phase, job_id, wall_s), output=output)
+
+    def put(
+        self,
+        sources: Sequence[Path],
+        folder: str,
+        *,
+        replication: int,
+        streams: int = 1,
+        deadline_s: float,
+    ) -> JobRun:
+        """Copy files of this machine into HDFS; see ``engines.deployment.Deployment``."""
+        return self.transfers.put(sources, folder, replication, streams, deadline_s)
+
+    def get(
+        self, sources: Sequence[str], folder: Path, *, streams: int = 1, deadline_s: float
+    ) -> JobRun:
+        """Copy files of HDFS to this machine; see ``engines.deployment.Deployment``."""
+        return self.transfers.get(sources, folder, streams, deadline_s)
+
+    def run_on_client(
+        self, name: str, argv: Sequence[str], *, deadline_s: float, reads: Sequence[Path] = ()
+    ) -> str:
+        """Run a program on this machine; see ``engines.deployment.Deployment``."""
+        return self.transfers.run(name, argv, deadline_s, reads).text
+
+    def engine(self, kind: type[Any]) -> Any:
+        """Refused: an engine would need daemons of its own."""
+        raise TrialInvalidError(
+            f"the testbed attached starts no daemons, so that {kind.name} cannot run"
+        )
+
+    def reconfigure(self, cluster: Cluster) -> list[str]:
+        """Use the settings of another treatment for the next jobs.
+
+        Raises
+        ------
+        DeploymentError
+            If more than settings of clients differs.
+        """
+        if not client_only(self.cluster, cluster):
+            raise DeploymentError("the difference requires other daemons")
+        if self.cluster == cluster:
+            return []
+        self.cluster = cluster
+        study = self.access.client.settings["mapreduce.job.tags"].rpartition(",")[2]
+        self.access.client.settings = self._settings(study)
+        return ["job settings changed"]
+
+    def settle(self, note: Callable[[str], None], stop_if_requested: Callable[[], None]) -> None:
+        """Wait until no limit of the abort rule is exceeded.
+
+        Raises
+        ------
+        StudyStoppedError
+            If that takes longer than the patience of the limits, or the allowance has expired.
+        """
+        self.access.renew()
+        try:
+            check_allowed(self.need)
+        except WindtunnelError as error:
+            raise StudyStoppedError(error.message, remedy=error.remedy) from error
+        limits = self.access.options.limits
+        reason = self.guard.look(before_trial=True)
+        since = time.monotonic()
+        if reason:
+            note(f"paused: {reason}")
+        while reason:
+            stop_if_requested()
+            if time.monotonic() - since > limits.patience:
+                raise StudyStoppedError(f"the abort rule paused the study too long: {reason}")
+            until = time.monotonic() + limits.interval
+            while time.monotonic() < until:
+                stop_if_requested()
+                time.sleep(_WAIT_STEP_S)
+            reason = self.guard.look(before_trial=True)
+            if not reason:
+                note(f"resumed after a pause of {time.monotonic() - since:.0f} s")
+        self.guard.begin()
+
+    def check_alive(self) -> None:
+        """Raise DeploymentError if the abort rule requires that the job ends."""
+        if not self.supervisor.alive:
+            raise DeploymentError("the supervisor of the clients has died")
+        if reason := self.guard.reason:
+            raise DeploymentError(f"abort rule: the study ended its own job: {reason}")
+
+    def surroundings(self) -> tuple[Mapping[str, Metric], list[str]]:
+        """What other tenants did during the trial: metrics, and a remark if they did anything."""
+        seen = self.guard.metrics()
+        count = int(seen["other_applications"].value) if seen else 0
+        if not count:
+            return seen, []
+        containers, waited = seen["other_containers"], seen["other_pending_containers"]
+        return seen, [
+            f"other tenants: {count} applications, {containers.value:.1f} containers in the mean, "
+            f"at most {waited.value:.0f} pending"
+        ]
+
+    def storage_metrics(self, folder: str) -> Mapping[str, Metric]:
+        """Bytes of all replicas for each byte of a trial's files."""
+        length, stored = self.folder.stored(folder)
+        return numbers({STORED_PER_BYTE: stored / length}) if length else {}
+
+    def processes(self) -> Mapping[str, int]:
+        """None: the daemons are on other machines."""
+        return {}
+
+    def provenance(self) -> dict[str, Any]:
+        """What the cluster reports, the clients, and the settings that are not defaults."""
+        site, settings = self.access.site, dict(self.access.site.public())
+        settings |= self.cluster.settings
+        facts = self.installed.facts()
+        facts.pop("daemon_jvm")
+        rows = non_defaults(settings, self.identity.versions["namenode"])
+        return {
+            **facts,
+            "attached": {
+                "cluster_id": self.identity.cluster,
+                "versions": self.identity.versions,
+                "queue": self.access.options.queue,
+                "secure": site.secure,
+                "client": self.access.options.hadoop or "Windtunnel's jars",
+                "containers": self.access.options.containers,
+                "quota": self.folder.quota,
+            },
+            "hadoop": self.identity.versions["namenode"],
+            "start": self.cluster.software.task_start,
+            "settings": [asdict(setting) for setting in rows],
+        }
+
+    def close(self) -> list[str]:
+        """End everything of this run on the cluster; returns what is left, in words."""
+        self.guard.close()
+        left: list[str] = []
+        if hasattr(self, "supervisor"):
+            self.supervisor.close()
+        if "attached" in self.registration.facts():
+            left = end_and_remove(self.access, self.registration)
+        self.access.close()
+        if not left:
+            self.registration.forget()
+        return left
+
+    def _read(self) -> Reading:
+        return self.access.status.read(self.id, time.time())
+
+    def _record_others(self, found: Reading, beyond: Sequence[str]) -> None:
+        """Add a line to the record of what other tenants ran, without names and users."""
+        if not found.others and not beyond:
+            return
+        row = {
+            "t": found.t,
+            "others": [asdict(app) for app in found.others],
+            "pending": found.pending,
+            "beyond": list(beyond),
+        }
+        with (self.logs / "others.jsonl").open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def identify(access: ClusterAccess) -> Identity:
+    """The identity of a cluster; raises ClusterAccessError with the remedy."""
+    try:
+        return access.status.identity()
+    except ClusterAccessError as error:
+        raise ClusterAccessError(
+            f"the cluster of {access.site.folder}: {error.message}",
+            remedy=error.remedy,
+            reason=error.reason,
+        ) from error

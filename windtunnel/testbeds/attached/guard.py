@@ -1,0 +1,176 @@
+"""The abort rule: it watches a cluster, and states when a study must give way.
+
+A thread reads the state of the cluster at an interval. A limit that is exceeded ends the running
+job; between trials the study waits until no limit is exceeded.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from windtunnel.cluster import format_duration, format_fraction
+from windtunnel.errors import ClusterAccessError
+from windtunnel.results.metrics import numbers
+from windtunnel.results.record import Metric
+from windtunnel.results.trial_metrics import (
+    FREE_SPACE,
+    OTHER_APPLICATIONS,
+    OTHER_CONTAINERS,
+    OTHER_PENDING,
+)
+from windtunnel.testbeds.attached.options import Limits
+from windtunnel.testbeds.attached.status import Reading
+
+_UNANSWERED_S = 30.0
+"""Time without any answer after which the cluster counts as not watched."""
+
+
+@dataclass
+class Rule:
+    """The abort rule, applied to one reading after the other.
+
+    ``start`` is the first reading: the limits of blocks and nodes are relative to it.
+    """
+
+    limits: Limits
+    containers: int
+    start: Reading
+    _waiting_since: float | None = None
+
+    def exceeded(self, now: Reading, *, before_trial: bool = False) -> list[str]:
+        """The limits that a reading exceeds, in words.
+
+        Before a trial, pending containers of other tenants are not tolerated for any time.
+        """
+        return list(self._exceeded(now, 0.0 if before_trial else self.limits.pending_for))
+
+    def _exceeded(self, now: Reading, pending_for_s: float) -> Iterator[str]:
+        limits, start = self.limits, self.start
+        yield from self._pending(now, pending_for_s)
+        if now.free_fraction < limits.free_space:
+            yield (
+                f"{format_fraction(now.free_fraction, 3)} of HDFS is free "
+                f"(limit: {format_fraction(limits.free_space)})"
+            )
+        grown = {
+            "missing blocks": (now.missing_blocks - start.missing_blocks, limits.missing_blocks),
+            "under-replicated blocks": (
+                now.under_replicated - start.under_replicated,
+                limits.under_replicated,
+            ),
+            "lost DataNodes": (start.datanodes - now.datanodes, limits.lost_nodes),
+            "lost NodeManagers": (start.nodemanagers - now.nodemanagers, limits.lost_nodes),
+        }
+        for what, (number, limit) in grown.items():
+            if number > limit:
+                yield f"{number} {what} since the start (limit: {limit})"
+        if now.own_containers > self.containers:
+            yield (
+                f"the study has {now.own_containers} containers (allowed by its option "
+                f"'containers': {self.containers})"
+            )
+
+    def _pending(self, now: Reading, pending_for_s: float) -> Iterator[str]:
+        limits = self.limits
+        if now.pending <= limits.pending_containers:
+            self._waiting_since = None
+            return
+        if self._waiting_since is None:
+            self._waiting_since = now.t
+        waited_s = now.t - self._waiting_since
+        if not pending_for_s:
+            yield (
+                f"other tenants wait for {now.pending} containers "
+                f"(limit: {limits.pending_containers})"
+            )
+        elif waited_s >= pending_for_s:
+            yield (
+                f"other tenants have waited for {now.pending} containers for "
+                f"{format_duration(round(waited_s))} (limit: {limits.pending_containers} for "
+                f"{format_duration(pending_for_s)})"
+            )
+
+
+@dataclass
+class Guard:
+    """Applies the rule in a thread.
+
+    Parameters
+    ----------
+    read:
+        Returns the present state of the cluster; raises ClusterAccessError.
+    """
+
+    limits: Limits
+    containers: int
+    read: Callable[[], Reading]
+    readings: list[Reading] = field(default_factory=list)
+    reason: str = ""
+    on_reading: Callable[[Reading, Sequence[str]], None] = lambda *_: None
+    _rule: Rule | None = None
+    _answered: float = field(default_factory=time.monotonic)
+    _ending: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(self) -> None:
+        """Read the state for the first time, and start the thread; raises ClusterAccessError."""
+        first = self.read()
+        self._rule = Rule(self.limits, self.containers, first)
+        self.reason = "; ".join(self._rule.exceeded(first))
+        self.readings.append(first)
+        self._answered = time.monotonic()
+        self._thread = threading.Thread(target=self._loop, name="abort rule", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join(timeout=15)
+
+    def look(self, *, before_trial: bool = False) -> str:
+        """Read the state now; returns what exceeds the limits, empty if nothing does."""
+        assert self._rule is not None
+        with self._lock:
+            try:
+                found = self.read()
+            except ClusterAccessError as error:
+                silent_s = time.monotonic() - self._answered
+                if silent_s > _UNANSWERED_S:
+                    self.reason = f"the cluster cannot be watched: {error.message}"
+                return self.reason
+            self._answered = time.monotonic()
+            beyond = self._rule.exceeded(found, before_trial=before_trial)
+            self.readings.append(found)
+            self.on_reading(found, beyond)
+            self.reason = "; ".join(beyond)
+            return self.reason
+
+    def begin(self) -> None:
+        """Forget the readings before a trial, except the last one."""
+        with self._lock:
+            del self.readings[:-1]
+
+    def metrics(self) -> Mapping[str, Metric]:
+        """What other tenants did since :meth:`begin`."""
+        with self._lock:
+            seen = list(self.readings)
+        if not seen:
+            return {}
+        return numbers(
+            {
+                OTHER_CONTAINERS: statistics.fmean(one.other_containers for one in seen),
+                OTHER_PENDING: max(one.pending for one in seen),
+                OTHER_APPLICATIONS: len({app.id for one in seen for app in one.others}),
+                FREE_SPACE: min(one.free_fraction for one in seen),
+            }
+        )
+
+    def _loop(self) -> None:
+        while not self._ending.wait(self.limits.interval):
+            self.look()

@@ -1,0 +1,172 @@
+"""The options of the testbed ``attached``."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_validator
+
+from windtunnel.cluster import Duration, Fraction, blame
+from windtunnel.cluster.hosts import Part as ClosedModel
+from windtunnel.testbeds.base import TestbedOptions
+
+_FEWEST_CONTAINERS = 3
+# Options that say where something is on this machine, and not what is measured.
+_PLACES = {"hosts_file", "keytab", "krb5_conf", "ca_file"}
+
+
+class Limits(ClosedModel):
+    """The abort rule: limits beyond which the study pauses, or ends its own job."""
+
+    pending_containers: NonNegativeInt = Field(
+        0, description="Largest number of containers for which other tenants may wait."
+    )
+    pending_for: Duration = Field(
+        "30 s",
+        description="Time for which more pending containers are tolerated.",
+        validate_default=True,
+    )
+    free_space: Fraction = Field(
+        "15 %",
+        description="Smallest free fraction of the capacity of HDFS.",
+        validate_default=True,
+    )
+    missing_blocks: NonNegativeInt = Field(
+        0, description="Largest increase of the missing blocks since the start."
+    )
+    under_replicated: NonNegativeInt = Field(
+        1000, description="Largest increase of the under-replicated blocks since the start."
+    )
+    lost_nodes: NonNegativeInt = Field(
+        0, description="Largest number of DataNodes or NodeManagers lost since the start."
+    )
+    interval: Duration = Field(
+        "5 s", description="Interval of the requests.", validate_default=True
+    )
+    patience: Duration = Field(
+        "30 min",
+        description="Longest pause; then the study stops, and can be resumed.",
+        validate_default=True,
+    )
+    other_containers: NonNegativeInt | None = Field(
+        None,
+        description="Largest mean number of containers of other tenants during a trial; with more, "
+        "the trial is invalid. Default: no limit.",
+    )
+
+    @model_validator(mode="after")
+    def _polite(self) -> Limits:
+        if self.interval < 1:
+            raise blame("must be at least 1 s", "interval", remedy="write 'interval: 5 s'.")
+        return self
+
+
+class AttachedOptions(TestbedOptions):
+    """Options of the testbed ``attached``."""
+
+    kind: Literal["attached"] = "attached"
+    conf: str = Field(
+        description="Folder with the client configuration of the cluster (core-site.xml, "
+        "hdfs-site.xml, yarn-site.xml, mapred-site.xml)."
+    )
+    queue: str = Field("default", description="Queue of all jobs.")
+    folder: str | None = Field(
+        None,
+        description="Folder of the cluster's file system in which the study creates a folder of "
+        "its own; default: /user/USER/windtunnel.",
+    )
+    containers: PositiveInt = Field(
+        20,
+        description="Largest number of concurrent containers of the study, with the application "
+        "master.",
+    )
+    user: str | None = Field(
+        None,
+        description="User name on a cluster without Kerberos; default: the user of this program.",
+    )
+    hadoop: str | None = Field(
+        None,
+        description="The cluster's own program 'hadoop', as a path or a name on PATH, as client; "
+        "default: the jars that Windtunnel fetched.",
+    )
+    hosts_file: str | None = Field(
+        None,
+        description="File with names and addresses of the cluster's hosts, in the format of "
+        "/etc/hosts, for names that this machine cannot resolve.",
+    )
+    principal: str | None = Field(None, description="Kerberos principal; needs a keytab.")
+    keytab: str | None = Field(
+        None, description="Keytab of the principal; default: the ticket cache of the user."
+    )
+    krb5_conf: str | None = Field(
+        None, description="Kerberos configuration; default: that of this machine."
+    )
+    ca_file: str | None = Field(
+        None, description="PEM file of the certificates that are trusted; default: the system's."
+    )
+    limits: Limits = Field(
+        default_factory=lambda: Limits.model_validate({}),
+        description="The abort rule: limits beyond which the study pauses, or ends its own job.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_conf(cls, given: object) -> object:
+        if isinstance(given, dict) and not given.get("conf"):
+            raise blame(
+                "the testbed 'attached' requires the option 'conf', the folder with the client "
+                "configuration of the cluster",
+                remedy="write: testbed: {kind: attached, conf: /etc/hadoop/conf}",
+            )
+        return given
+
+    @field_validator("folder")
+    @classmethod
+    def _absolute(cls, folder: str | None) -> str | None:
+        if folder is not None and (not folder.startswith("/") or not folder.strip("/")):
+            raise ValueError("must be an absolute path below the root, such as /user/me/windtunnel")
+        return folder and folder.rstrip("/")
+
+    @field_validator("containers")
+    @classmethod
+    def _enough(cls, containers: int) -> int:
+        if containers < _FEWEST_CONTAINERS:
+            raise ValueError("must be at least 3: the application master, one map, one reduce")
+        return containers
+
+    @model_validator(mode="after")
+    def _together(self) -> AttachedOptions:
+        if (self.principal is None) != (self.keytab is None):
+            missing, given = (
+                ("keytab", "principal") if self.keytab is None else ("principal", "keytab")
+            )
+            raise blame(f"'{given}' needs '{missing}'", given, remedy=f"add '{missing}'.")
+        return self
+
+    @property
+    def account(self) -> str:
+        """The name of the user on the cluster."""
+        if self.principal:
+            return self.principal.partition("@")[0].partition("/")[0]
+        return self.user or getpass.getuser()
+
+    @property
+    def parent(self) -> str:
+        """The folder of the cluster's file system in which each run creates its own folder."""
+        return self.folder or f"/user/{self.account}/windtunnel"
+
+    @property
+    def conf_folder(self) -> Path:
+        """The folder with the client configuration."""
+        return Path(self.conf).expanduser().absolute()
+
+    def words(self) -> str:
+        """The main options as text."""
+        return f"conf {self.conf}, queue {self.queue}, at most {self.containers} containers"
+
+    def to_record(self) -> dict[str, Any]:
+        """The options without the paths of this machine that do not affect what is measured."""
+        found = super().to_record()
+        return {name: value for name, value in found.items() if name not in _PLACES}

@@ -1,0 +1,215 @@
+"""The state of an existing cluster, by read-only requests to its daemons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel.errors import ClusterAccessError
+from windtunnel.testbeds.attached.site import Site
+from windtunnel.testbeds.attached.web import Web
+
+CLUSTER_APPS = "/ws/v1/cluster/apps"
+REQUESTS = (
+    "NameNode /jmx (NameNodeInfo, FSNamesystem, FSNamesystemState)",
+    "ResourceManager /ws/v1/cluster/info, /ws/v1/cluster/metrics, " + CLUSTER_APPS,
+    "history server /ws/v1/history/info",
+)
+"""The requests of :class:`Status`, for lists."""
+_UNFINISHED = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a cluster reports about itself: its id, and the versions of its daemons."""
+
+    cluster: str
+    versions: dict[str, str]
+    namenode: str
+    resourcemanager: str
+
+
+@dataclass(frozen=True)
+class Application:
+    """An unfinished application."""
+
+    id: str
+    queue: str
+    kind: str
+    state: str
+    containers: int
+    pending: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The state of a cluster at one time (``t``, epoch seconds).
+
+    ``own`` and ``others`` are the unfinished applications; ``pending`` are containers for which
+    other tenants wait. ``capacity_bytes`` and ``free_bytes`` are those of HDFS.
+    """
+
+    t: float
+    own: Sequence[Application]
+    others: Sequence[Application]
+    pending: int
+    capacity_bytes: int
+    free_bytes: int
+    missing_blocks: int
+    under_replicated: int
+    datanodes: int
+    nodemanagers: int
+
+    @property
+    def other_containers(self) -> int:
+        """Running containers of other tenants."""
+        return sum(one.containers for one in self.others)
+
+    @property
+    def own_containers(self) -> int:
+        """Running containers of the study."""
+        return sum(one.containers for one in self.own)
+
+    @property
+    def free_fraction(self) -> float:
+        """The free fraction of the capacity of HDFS."""
+        return self.free_bytes / self.capacity_bytes if self.capacity_bytes else 0.0
+
+
+class Status:
+    """Queries an existing cluster. All methods raise ClusterAccessError if it does not answer."""
+
+    def __init__(self, site: Site, web: Web) -> None:
+        self.site = site
+        self.web = web
+
+    def identity(self) -> Identity:
+        """The id of the cluster, and the versions that its daemons report."""
+        namenode, _ = self._namenode("NameNodeInfo")
+        info = self._bean(namenode, "NameNodeInfo")
+        rm, found = self.web.first(
+            self.site.resourcemanagers, "/ws/v1/cluster/info", active="clusterInfo"
+        )
+        versions = {
+            "namenode": str(info.get("SoftwareVersion", "UNKNOWN")),
+            "resourcemanager": str(found["clusterInfo"].get("hadoopVersion", "UNKNOWN")),
+            "historyserver": self._history_version(),
+        }
+        cluster = str(info.get("ClusterId", ""))
+        if not cluster:
+            raise ClusterAccessError(
+                f"the NameNode at {namenode} does not report the id of its cluster",
+                remedy="check that its page /jmx is accessible.",
+            )
+        return Identity(cluster, versions, namenode, rm)
+
+    def read(self, tag: str, now: float) -> Reading:
+        """The present state; applications with ``tag`` are the study's own."""
+        namenode, space = self._namenode("FSNamesystem")
+        state = self._bean(namenode, "FSNamesystemState")
+        rm, found = self.web.first(
+            self.site.resourcemanagers, "/ws/v1/cluster/metrics", active="clusterMetrics"
+        )
+        metrics = found["clusterMetrics"]
+        own, others = [], []
+        for row in self._applications(rm):
+            mine = tag in str(row.get("applicationTags", "")).split(",")
+            (own if mine else others).append(_application(row))
+        waiting = sum(one.state != "RUNNING" for one in others)
+        pending = int(metrics.get("containersPending", 0)) - sum(one.pending for one in own)
+        return Reading(
+            t=now,
+            own=own,
+            others=others,
+            pending=max(pending if others else 0, waiting),
+            capacity_bytes=int(space["CapacityTotal"]),
+            free_bytes=int(space["CapacityRemaining"]),
+            missing_blocks=int(space["MissingBlocks"]),
+            under_replicated=int(space["UnderReplicatedBlocks"]),
+            datanodes=int(state["NumLiveDataNodes"]),
+            nodemanagers=int(metrics["activeNodes"]),
+        )
+
+    def unfinished(self, tag: str) -> list[str]:
+        """The ids of the unfinished applications with a tag."""
+        rm, _ = self.web.first(
+            self.site.resourcemanagers, "/ws/v1/cluster/info", active="clusterInfo"
+        )
+        rows = self._applications(rm, applicationTags=tag)
+        return [str(row["id"]) for row in rows]
+
+    def queues(self) -> list[str]:
+        """The names of the queues to which applications can be submitted."""
+        _, found = self.web.first(
+            self.site.resourcemanagers, "/ws/v1/cluster/scheduler", active="scheduler"
+        )
+        return sorted(_leaves(found["scheduler"].get("schedulerInfo", {})))
+
+    def in_force(self, address: str, name: str) -> str | None:
+        """The value of a property in a running daemon; None if it does not report one."""
+        found = self.web.json(address, "/conf", name=name, format="json")
+        prop = found.get("property")
+        return str(prop["value"]) if isinstance(prop, dict) and "value" in prop else None
+
+    def _applications(self, rm: str, **query: str) -> list[dict[str, Any]]:
+        found = self.web.json(rm, CLUSTER_APPS, states=_UNFINISHED, **query).get("apps")
+        return list(found.get("app", [])) if isinstance(found, dict) else []
+
+    def _namenode(self, bean: str) -> tuple[str, dict[str, Any]]:
+        """The active NameNode and one of its beans."""
+        failure: ClusterAccessError | None = None
+        for address in self.site.namenodes:
+            try:
+                state = self._bean(address, "NameNodeStatus").get("State", "active")
+                if state == "active":
+                    return address, self._bean(address, bean)
+                failure = ClusterAccessError(
+                    f"the NameNode at {address} is in the state {state}",
+                    remedy="wait for the end of its failover.",
+                )
+            except ClusterAccessError as error:
+                failure = error
+        raise failure or ClusterAccessError("the configuration names no NameNode")
+
+    def _bean(self, address: str, name: str) -> dict[str, Any]:
+        found = self.web.json(address, "/jmx", qry=f"Hadoop:service=NameNode,name={name}")
+        beans = found.get("beans")
+        if not isinstance(beans, list) or not beans:
+            raise ClusterAccessError(
+                f"{address}/jmx has no bean {name}",
+                remedy="check that 'conf' has the address of the NameNode.",
+            )
+        return dict(beans[0])
+
+    def _history_version(self) -> str:
+        try:
+            found = self.web.json(self.site.history_server, "/ws/v1/history/info")
+        except ClusterAccessError as error:
+            raise ClusterAccessError(
+                f"the history server does not answer: {error.message}",
+                remedy=error.remedy,
+            ) from error
+        info = found.get("historyInfo")
+        return str(info.get("hadoopVersion", "UNKNOWN")) if isinstance(info, dict) else "UNKNOWN"
+
+
+def _application(row: dict[str, Any]) -> Application:
+    wanted = row.get("resourceRequests") or []
+    return Application(
+        id=str(row["id"]),
+        queue=str(row.get("queue", "")),
+        kind=str(row.get("applicationType", "")),
+        state=str(row.get("state", "")),
+        containers=max(0, int(row.get("runningContainers", 0))),
+        pending=sum(int(w["numContainers"]) for w in wanted if w.get("resourceName") == "*"),
+    )
+
+
+def _leaves(queue: dict[str, Any]) -> list[str]:
+    below = (queue.get("queues") or {}).get("queue") or queue.get("rootQueue")
+    if not below:
+        return [str(queue[key]) for key in ("queueName", "queuePath") if key in queue]
+    return [
+        name for one in (below if isinstance(below, list) else [below]) for name in _leaves(one)
+    ]

@@ -1,0 +1,324 @@
+"""The testbed ``attached``: a study on a cluster that Windtunnel did not start.
+
+It never changes a setting of a daemon, restarts or formats anything, drops a cache or limits a
+host; a study that needs it is refused before it starts.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from windtunnel.cluster import Cluster, format_bytes, format_duration
+from windtunnel.cluster.settings import affects, engine_of, text_of
+from windtunnel.engines.artifacts import ArtifactSet
+from windtunnel.engines.hadoop import releases
+from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.java import Java
+from windtunnel.engines.progress import progress_for
+from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionError
+from windtunnel.hosts.leftovers import Registration
+from windtunnel.results.record import Check, Metric
+from windtunnel.results.trial_metrics import OTHER_CONTAINERS
+from windtunnel.testbeds.attached.access import ClusterAccess, open_access
+from windtunnel.testbeds.attached.allowance import Need, check_allowed
+from windtunnel.testbeds.attached.client import find_program, unknown_files
+from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment, identify
+from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.status import REQUESTS, Identity
+from windtunnel.testbeds.base import (
+    ClusterTestbed,
+    Judgement,
+    Load,
+    Notify,
+    Realisation,
+    StudyRequest,
+    TestbedOptions,
+)
+from windtunnel.testbeds.hadoop_software import Installed
+
+_JOB_FILES_BYTES = 512 << 20  # jars of submitted jobs, in up to ten replicas
+_MOST_REPLICAS = 3  # of an input whose replication the loads do not state
+_DAEMONS = {"hdfs": "NameNode", "yarn": "ResourceManager", "all": "NameNode"}
+_UNREACHED = (
+    "hosts: this testbed does not reach the hosts of the cluster: their CPU, memory, disks and "
+    "network are UNKNOWN, so that the report cannot state what limited a phase, nor its energy"
+)
+
+
+class AttachedTestbed(ClusterTestbed):
+    """Studies on an existing cluster."""
+
+    name: ClassVar[str] = TESTBED
+    about: ClassVar[str] = "an existing cluster, by its client configuration; nothing is restarted"
+    options_type = AttachedOptions
+    starts_clusters = False
+    no_cache_drop = "the testbed attached drops no caches on hosts of others; use 'warm'"
+
+    def __init__(self, logs: Path, notify: Notify, options: TestbedOptions | None = None) -> None:
+        if not isinstance(options, AttachedOptions):
+            raise DescriptionError(
+                "the testbed 'attached' requires the option 'conf', the folder with the client "
+                "configuration of the cluster",
+                remedy="write: testbed: {kind: attached, conf: DIR}",
+                key="testbed",
+            )
+        self.options = options
+        self.logs = logs.absolute()
+        self._note: Notify = notify
+        self._study = "none"
+        self._software: dict[str, tuple[Software, ArtifactSet, Java]] = {}
+        self._deployments = 0
+        self._identity: Identity | None = None
+        self._need: Need | None = None
+        self._space_bytes = 0
+
+    def permit_open(self) -> None:
+        """Nothing: no daemon is started."""
+
+    def begin_study(self, study: str, note: Notify) -> None:
+        """Keep the id of the study, the tag of its applications."""
+        self._study, self._note = study, note
+
+    def check(self, cluster: Cluster) -> Realisation:
+        """Check which parts of a description this testbed does not support."""
+        impossible, unrealised = [], [_UNREACHED]
+        if cluster.storage.kind != "hdfs":
+            impossible.append(f"storage.kind: {cluster.storage.kind} is not supported here")
+        if cluster.software.task_start != "stock":
+            impossible.append("software.task_start: warm JVMs need NodeManagers of their own")
+        try:
+            releases.line_of(cluster.software.hadoop)
+        except DescriptionError as error:
+            impossible.append(f"software.hadoop: {error.message}")
+        return Realisation(impossible, unrealised)
+
+    def can_drop_caches(self) -> bool:
+        """Never: other tenants use the caches."""
+        return False
+
+    def cache_bytes(self) -> int:
+        """Unknown, so no data counts as larger than the memory."""
+        return 1 << 62
+
+    def prepare(self, cluster: Cluster, engines: Collection[str] = ()) -> None:
+        """Fetch the jars of the clients, without any change of the cluster."""
+        from rich.console import Console
+
+        version = cluster.software.hadoop
+        if version not in self._software:
+            progress = progress_for(Console(stderr=True))
+            self._software[version] = releases.load(version, progress)
+
+    def admit(self, request: StudyRequest) -> Realisation:
+        """Check a study against the cluster and the allow list.
+
+        Raises
+        ------
+        NotAllowedError
+            If the allow list does not permit it.
+        ClusterAccessError
+            If the cluster does not answer.
+        DescriptionError
+            If the configuration cannot be used.
+        """
+        options = self.options
+        for name, path in unknown_files(options).items():
+            raise DescriptionError(
+                f"there is no file {path}", key=f"testbed.{name}", remedy="correct the path."
+            )
+        if options.hadoop:
+            find_program(options.hadoop)
+        impossible = list(_refused(request))
+        with self._opened(request.treatments[0].cluster) as access:
+            identity = identify(access)
+            self._need = self._needed(request, identity)
+            self._space_bytes = check_allowed(self._need).space_bytes
+            impossible += self._different(access, identity, request.treatments[0].cluster)
+            unrealised = self._caveats(access, identity, request.treatments[0].cluster)
+        self._identity = identity
+        return Realisation(impossible, unrealised)
+
+    @contextmanager
+    def _opened(self, cluster: Cluster) -> Iterator[ClusterAccess]:
+        with ExitStack() as stack:
+            private = stack.enter_context(tempfile.TemporaryDirectory(prefix="windtunnel-"))
+            self.prepare(cluster)
+            software = self._software[cluster.software.hadoop]
+            access = open_access(self.options, Path(private), software)
+            stack.callback(access.close)
+            yield access
+
+    def _needed(self, request: StudyRequest, identity: Identity) -> Need:
+        return Need(
+            identity.cluster, self.options.queue, space_bytes(request), self.options.containers
+        )
+
+    def _different(
+        self, access: ClusterAccess, identity: Identity, cluster: Cluster
+    ) -> Iterator[str]:
+        """What the description states and the cluster does not have in force."""
+        queues = access.status.queues()
+        if queues and self.options.queue not in queues:
+            yield f"testbed.queue: there is no queue {self.options.queue}; {', '.join(queues)}"
+        daemons = {"NameNode": identity.namenode, "ResourceManager": identity.resourcemanager}
+        for name, value in cluster.settings.items():
+            who = affects(name)
+            if who == "client" or engine_of(name):
+                continue
+            daemon = _DAEMONS.get(who, "NameNode")
+            found = access.status.in_force(daemons[daemon], name)
+            if found != text_of(value):
+                state = f"the {daemon} has {found}" if found else f"the {daemon} reports no value"
+                yield f"settings.{name}: {text_of(value)} is described, {state}; {_NO_RESTART}"
+
+    def _caveats(self, access: ClusterAccess, identity: Identity, cluster: Cluster) -> list[str]:
+        found = access.status.read("no tag", time.time())
+        counts, versions = cluster.role_counts(), identity.versions
+        notes = []
+        for role, number in (
+            ("datanode", found.datanodes),
+            ("nodemanager", found.nodemanagers),
+        ):
+            if counts.get(role, 0) != number:
+                notes.append(
+                    f"hosts: {counts.get(role, 0)} hosts with the role {role} are described, and "
+                    f"the cluster has {number}"
+                )
+        line = ".".join(versions["namenode"].split(".")[:2])
+        if not self.options.hadoop and line != cluster.software.hadoop[: len(line)]:
+            notes.append(
+                f"software.hadoop: the clients have {cluster.software.hadoop}, the cluster has "
+                f"{versions['namenode']}; a difference of clients can affect times"
+            )
+        return notes
+
+    def footprint(self, request: StudyRequest, expected_s: float | None) -> Sequence[str]:
+        """Jobs, bytes, container-hours, paths and requests of a study."""
+        options = self.options
+        need = self._need
+        phases = [
+            (load.workload, [phase.name for phase in load.phases], load)
+            for treatment in request.treatments[:1]
+            for load in treatment.loads
+        ]
+        per_trial = ", ".join(f"{name}: {' + '.join(names)}" for name, names, _ in phases)
+        longest_s = request.trials * request.trial_limit_s
+        hours = options.containers * (expected_s or longest_s) / 3600
+        basis = "the expected time" if expected_s else "the time limits of all trials"
+        polls = round((expected_s or longest_s) / options.limits.interval)
+        return [
+            "on the cluster:",
+            f"  id {need.cluster if need else 'UNKNOWN'}, user {options.account}, "
+            f"queue {options.queue}",
+            f"  jobs: at most {request.trials} trials, each with the phases {per_trial}",
+            f"  space: at most {format_bytes(space_bytes(request), 3)} in HDFS at a time "
+            "(estimate, all replicas)",
+            f"  bytes written: at most {format_bytes(_written(request), 3)} (estimate)",
+            f"  container-hours: at most {hours:.3g} (upper bound: {options.containers} containers "
+            f"for {basis}, {format_duration(round(expected_s or longest_s))})",
+            f"  paths: {options.parent}/wt-XXXXXXXX (created and removed), the job history and, if "
+            "the cluster collects them, the logs of containers (kept by the cluster)",
+            f"  requests: about {5 * polls} (5 every {format_duration(options.limits.interval)}), "
+            "and a few for each job:",
+            *(f"    {one}" for one in REQUESTS),
+            "    WebHDFS below the path above; history of the study's own jobs",
+        ]
+
+    @contextmanager
+    def deploy(self, cluster: Cluster) -> Iterator[AttachedDeployment]:
+        """A folder on the cluster, ready for jobs; everything is removed at the end.
+
+        Raises
+        ------
+        DeploymentError
+            If the cluster does not answer, or the folder cannot be created.
+        """
+        assert self._need is not None, "a study is admitted before it is deployed"
+        self.prepare(cluster)
+        self._deployments += 1
+        stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{self._deployments}"
+        software = self._software[cluster.software.hadoop]
+        registration = Registration.create(self.name)
+        deployment: AttachedDeployment | None = None
+        try:
+            access = open_access(self.options, registration.folder, software)
+            deployment = AttachedDeployment(
+                cluster,
+                access,
+                Installed(*software),
+                registration,
+                self.logs / stamp,
+                self._need,
+                self._space_bytes,
+            )
+            deployment.open(self._study)
+            yield deployment
+        except ClusterAccessError as error:
+            raise DeploymentError(error.message, remedy=error.remedy) from error
+        finally:
+            left = deployment.close() if deployment is not None else []
+            if deployment is None:
+                registration.forget()
+            for one in left:
+                self._note(f"NOT removed from the cluster: {one}; 'windtunnel clean' tries again")
+            if not left:
+                self._note("leftover check: nothing of this run is left on the cluster")
+
+    def judge_surroundings(self, metrics: Mapping[str, Metric]) -> Judgement:
+        """A trial is invalid if other tenants used more containers than the stated limit."""
+        limit = self.options.limits.other_containers
+        found = metrics.get(OTHER_CONTAINERS.name)
+        if limit is None or found is None:
+            return Judgement()
+        got = f"other tenants had {found.value:.1f} containers in the mean (limit: {limit})"
+        passed = found.value <= limit
+        check = Check(
+            name="containers of other tenants", passed=passed, expected=f"at most {limit}", got=got
+        )
+        return Judgement([check], thresholds={"other_containers": OTHER_CONTAINERS.of(limit)})
+
+
+_NO_RESTART = "the testbed attached changes no daemons"
+
+
+def _refused(request: StudyRequest) -> Iterator[str]:
+    """The paths that need what this testbed never does."""
+    for path, treatment in request.changes.items():
+        name = path.removeprefix("settings.")
+        if path == name:
+            yield f"{path} (treatment {treatment}): the hosts and the software are not changed here"
+        elif affects(name) != "client":
+            yield f"{path} (treatment {treatment}): needs a restart of daemons; {_NO_RESTART}"
+    if request.restart != "never":
+        yield f"protocol.restart: {request.restart}: {_NO_RESTART}"
+    if request.engines:
+        yield f"workloads: need the engines {', '.join(request.engines)}; no daemons are started"
+
+
+def space_bytes(request: StudyRequest) -> int:
+    """The largest space that a study has in HDFS at a time, in bytes of all replicas.
+
+    It is an estimate from above: a trial removes its files, shared inputs stay.
+    """
+    trials = [_trial_bytes(load) for one in request.treatments for load in one.loads]
+    shared = [
+        load.data_bytes * _MOST_REPLICAS
+        for one in request.treatments
+        for load in one.loads
+        if load.phases and load.phases[0].read_bytes
+    ]
+    return round(max(trials, default=0.0) + sum(shared)) + _JOB_FILES_BYTES
+
+
+def _written(request: StudyRequest) -> int:
+    each = [_trial_bytes(load) for one in request.treatments for load in one.loads]
+    return round(request.trials * max(each, default=0.0)) + _JOB_FILES_BYTES
+
+
+def _trial_bytes(load: Load) -> float:
+    return sum(phase.write_bytes for phase in load.phases)
