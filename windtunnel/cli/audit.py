@@ -27,7 +27,8 @@ Targets = Annotated[
     list[str] | None,
     typer.Argument(
         help="'this-machine' (default), 'running' (the local cluster that is up), a configuration "
-        "directory, files of collected facts (*.json), results of OpenSCAP (*.xml); or 'collect': "
+        "directory, files of collected facts (*.json), tables of facts (*.csv), results of OpenSCAP "
+        "(*.xml); or 'collect': "
         "write the facts of this host.",
         metavar="[TARGET]...",
         show_default=False,
@@ -210,8 +211,9 @@ def _audited(wanted: _Wanted) -> Audit:
 
 def _subject(wanted: _Wanted) -> Subject:
     """Read every target."""
+    from dataclasses import replace
+
     from windtunnel.audit.audit import Subject
-    from windtunnel.audit.configuration import combined
     from windtunnel.audit.facts import this_machine
     from windtunnel.audit.hardware import of_facts
 
@@ -227,10 +229,7 @@ def _subject(wanted: _Wanted) -> Subject:
         else:
             _path(Path(word), wanted)
     version = wanted.hadoop or _version(wanted.facts)
-    conf = None
-    if wanted.confs:
-        name = wanted.confs[0].name
-        conf = combined(wanted.confs, name, version)
+    confs = [replace(conf, version=conf.version or version) for conf in wanted.confs]
     hardware = of_facts(wanted.facts)
     if wanted.cluster is not None:
         from windtunnel.audit.hardware import of_cluster
@@ -238,7 +237,7 @@ def _subject(wanted: _Wanted) -> Subject:
 
         hardware = of_cluster(load_cluster(wanted.cluster))
     return Subject(
-        wanted.facts, conf, _shared(hardware, shared), _number(wanted.files), {"here": True}
+        wanted.facts, confs, _shared(hardware, shared), _number(wanted.files), {"here": True}
     )
 
 
@@ -257,6 +256,12 @@ def _path(path: Path, wanted: _Wanted) -> None:
 
     if path.is_dir():
         wanted.confs.append(read_configuration(path))
+    elif path.suffix == ".csv":
+        from windtunnel.audit.tables import read_table
+
+        hosts, confs = read_table(path)
+        wanted.facts += hosts
+        wanted.confs += confs
     elif path.suffix == ".xml":
         wanted.scans.append(parse(path))
     elif path.suffix == ".json" or path.is_file():
@@ -271,7 +276,7 @@ def _path(path: Path, wanted: _Wanted) -> None:
 
 def _running(wanted: _Wanted) -> int:
     """Facts and settings of the local cluster that is up; the number of its workers."""
-    from windtunnel.audit.configuration import read_configuration
+    from windtunnel.audit.configuration import combined, read_configuration
     from windtunnel.audit.facts import this_machine
     from windtunnel.cli.interactive import chosen
 
@@ -279,7 +284,8 @@ def _running(wanted: _Wanted) -> int:
     facts = entry.facts()
     folder = Path(facts["client"]["conf"])
     own = sorted(folder.parent.parent.glob("*/conf"))
-    wanted.confs += [read_configuration(path) for path in (*own, folder)]
+    parts = [read_configuration(path) for path in (*own, folder)]
+    wanted.confs.append(combined(parts, f"{facts.get('cluster')} ({entry.id})"))
     if HERE not in wanted.words:
         wanted.facts.append(this_machine())
     if wanted.hadoop is None:
