@@ -114,7 +114,7 @@ def _results(check: Check, evidence: Evidence, name: str) -> Iterator[Result]:
     """The results of a check; one PASS stands for several outcomes that are as expected."""
     found = list(_outcomes(check, evidence))
     if not check.on_hosts:
-        found = [_stated(one, evidence.conf) for one in found]
+        found = [_stated(check, one, evidence.conf) for one in found]
     bad = [one for one in found if one.status in (Status.FAIL, Status.UNKNOWN)]
     good = [one for one in found if one.status is Status.PASS]
     rest = [one for one in found if one.status is Status.NOT_APPLICABLE]
@@ -145,10 +145,14 @@ def _results(check: Check, evidence: Evidence, name: str) -> Iterator[Result]:
         )
 
 
-def _stated(one: Outcome, conf: Configuration) -> Outcome:
-    """The outcome; of a configuration that is partly known, no FAIL follows from a default."""
-    if conf.partial and one.status is Status.FAIL and not one.place:
+def _stated(check: Check, one: Outcome, conf: Configuration) -> Outcome:
+    """The outcome; of a configuration that is partly known, nothing follows from a default."""
+    if not conf.partial:
+        return one
+    if one.status is Status.FAIL and not one.place:
         return unknown(f"not stated: {one.observed} is Hadoop's default", one.about)
+    if one.status is Status.PASS and check.area == "security" and not conf.is_set(one.about):
+        return unknown("only some settings are known", one.about)
     return one
 
 
