@@ -96,6 +96,14 @@ def audit(
         Path | None,
         typer.Option(metavar="DIR", help="Write settings that correct the FAILs, with reasons."),
     ] = None,
+    balance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLUSTER",
+            help="Instead: predict utilisation by phase on a cluster, and what one step of each "
+            "part brings; targets are workloads.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, _file("--out", "With 'collect': the file; default: standard output.")
     ] = None,
@@ -119,6 +127,9 @@ def audit(
         return
     if out is not None or script:
         raise UsageError("--out and --script belong to 'audit collect'", remedy="add 'collect'.")
+    if balance is not None:
+        _balance(balance, words, as_json=as_json)
+        return
     if dry_run and not probe:
         raise UsageError("--dry-run without --probe", remedy="add --probe HOST.")
     if dry_run:
@@ -160,6 +171,24 @@ def _collect(words: Sequence[str], out: Path | None, *, script: bool) -> None:
     else:
         write_bytes(out, text.encode())
         print(f"wrote {out}", file=sys.stderr)
+
+
+def _balance(source: str, workloads: Sequence[str], *, as_json: bool) -> None:
+    from rich.console import Console
+
+    from windtunnel.analysis.prediction.balance import balance
+    from windtunnel.model.store import shipped_fit
+    from windtunnel.published.clusters import find_cluster
+    from windtunnel.report.balance import print_balance
+
+    described = find_cluster(source)
+    chosen = list(workloads) or ["terasort", "wordcount", "dfsio"]
+    found = balance(described.name, described.cluster, chosen, shipped_fit())
+    if as_json:
+        json.dump(found, sys.stdout, indent=1)
+        print()
+    else:
+        print_balance(found, Console())
 
 
 @dataclass
