@@ -6,6 +6,7 @@ is missing there fails, and so does an entry that no document contains any more.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -20,6 +21,8 @@ import pytest
 import typer.main
 from ruamel.yaml import YAML
 
+from tests.support.audited import CLEAN
+from tests.support.audited import write as write_configuration
 from tests.support.history_files import DAY_MS, spark_lines, write_job
 from tests.support.pairs import folder as compared_folder
 from tests.support.powered import dcm_csv
@@ -27,6 +30,9 @@ from tests.support.synthetic import START, Plan, study_folder
 from tools import generate_docs
 from windtunnel import cli as command_line
 from windtunnel.analysis.analyse import analyse
+from windtunnel.audit import collect_facts
+from windtunnel.audit.audit import Subject
+from windtunnel.audit.audit import run as run_audit
 from windtunnel.cli import app
 from windtunnel.engines.hadoop.client import COMMANDS as HADOOP_COMMANDS
 from windtunnel.published.sources import published_folder
@@ -145,6 +151,21 @@ COMMANDS: dict[str, str] = {
     "windtunnel import runs.csv --map config=factor --map run=round --map job=phase"
     " --map seconds=metric:elapsed:s --results imported-again": HERE,
     "windtunnel status": HERE,
+    "windtunnel audit": HERE,
+    "windtunnel audit running": REAL,
+    "windtunnel audit my-conf --cluster cisco-2014 --hadoop 3.5": HERE,
+    "windtunnel audit my-conf facts.json --html audit.html": HERE,
+    "windtunnel audit collect --script > collect_facts.py": HERE,
+    "windtunnel audit collect --out facts.json": HERE,
+    "windtunnel audit my-conf --exceptions exceptions.yaml": HERE,
+    "windtunnel audit my-conf --json > audit.json": HERE,
+    "windtunnel audit my-conf --compare audit.json --sarif audit.sarif": HERE,
+    "windtunnel audit my-conf --fail-on critical": HERE,
+    "windtunnel audit --openscap --profile standard": HERE,
+    "windtunnel audit --probe worker-1 --dry-run": HERE,
+    "windtunnel audit --probe worker-1": REAL,
+    "windtunnel audit my-conf --cluster cisco-2014 --hadoop 3.5 --advise advice": HERE,
+    "windtunnel audit --balance cisco-2014": HERE,
     "python -m pip install ./examples/plugin": PLUGIN,
     "windtunnel version": HERE,
     "windtunnel catalogue workloads small-files": PLUGIN,
@@ -168,6 +189,8 @@ MAY_END_WITH = {
     "windtunnel doctor": {0, 4},
     "windtunnel plan faults": {0, 4},
     "windtunnel plan hdfs-external": {0, 4},
+    "windtunnel audit my-conf --fail-on critical": {14},
+    "windtunnel audit --openscap --profile standard": {0, 5},
 }
 
 
@@ -230,6 +253,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "spark-events").mkdir()
     log = path / "spark-events" / "application_1792000000000_0009"
     log.write_text("\n".join(spark_lines()))
+    write_configuration(path / "my-conf", CLEAN)
+    (path / "facts.json").write_text(json.dumps(collect_facts.collect()))
+    (path / "audit.json").write_text(json.dumps(run_audit(Subject()).plain()))
+    guide = (ROOT / "docs/audit.md").read_text(encoding="utf-8")
+    (path / "exceptions.yaml").write_text(guide.split("```yaml\n")[1].split("```")[0])
     programs = path / "programs"
     programs.mkdir()
     for name, words in (("windtunnel", "-m windtunnel"), ("python", "")):

@@ -35,10 +35,10 @@ _CHECKS_SHOWN = 4
 
 @dataclass(frozen=True)
 class Subject:
-    """What is audited: hosts by their facts, a configuration, both, and the hardware."""
+    """What is audited: hosts by their facts, configurations, both, and the hardware."""
 
     hosts: Sequence[HostFacts] = ()
-    conf: Configuration | None = None
+    confs: Sequence[Configuration] = ()
     hardware: Hardware = field(default_factory=Hardware)
     files: float | None = None
     live: Mapping[str, Any] = field(default_factory=dict)
@@ -87,29 +87,34 @@ class Audit:
 def run(subject: Subject, exceptions: Sequence[Exceptional] = ()) -> Audit:
     """Every check of the catalogue on the subject."""
     made = list(_all(subject))
-    secrets = subject.conf.secrets() if subject.conf else frozenset()
+    secrets = frozenset(text for conf in subject.confs for text in conf.secrets())
     cleaned = [_without(one, secrets) for one in made]
     results, notes = applied(cleaned, exceptions, dt.datetime.now(dt.UTC).date())
     names = [host.host for host in subject.hosts]
-    names += [subject.conf.name] if subject.conf else []
+    names += [conf.name for conf in subject.confs]
     table = tuple(row for host in subject.hosts for row in attack_surface(host))
     return Audit(tuple(results), tuple(names), tuple(notes), table)
 
 
 def _all(subject: Subject) -> Iterator[Result]:
-    conf = subject.conf or Configuration("no configuration")
-    around = Evidence(subject.hosts, conf, subject.hardware, None, subject.files, subject.live)
+    empty = Configuration("no configuration")
+    around = Evidence(subject.hosts, empty, subject.hardware, None, subject.files, subject.live)
+    if subject.confs:
+        around = replace(around, conf=subject.confs[0])
     for check in checks():
         if check.on_hosts:
             for host in subject.hosts:
                 yield from _results(check, replace(around, host=host), host.host)
-        elif subject.conf is not None:
-            yield from _results(check, around, subject.conf.name)
+        else:
+            for conf in subject.confs:
+                yield from _results(check, replace(around, conf=conf), conf.name)
 
 
 def _results(check: Check, evidence: Evidence, name: str) -> Iterator[Result]:
     """The results of a check; one PASS stands for several outcomes that are as expected."""
     found = list(_outcomes(check, evidence))
+    if not check.on_hosts:
+        found = [_stated(check, one, evidence.conf) for one in found]
     bad = [one for one in found if one.status in (Status.FAIL, Status.UNKNOWN)]
     good = [one for one in found if one.status is Status.PASS]
     rest = [one for one in found if one.status is Status.NOT_APPLICABLE]
@@ -125,7 +130,7 @@ def _results(check: Check, evidence: Evidence, name: str) -> Iterator[Result]:
         yield Result(
             check=check.id,
             area=check.area,
-            severity=check.severity,
+            severity=one.severity or check.severity,
             subject=name,
             about=one.about,
             status=one.status,
@@ -138,6 +143,17 @@ def _results(check: Check, evidence: Evidence, name: str) -> Iterator[Result]:
             gains=check.gains,
             place=one.place,
         )
+
+
+def _stated(check: Check, one: Outcome, conf: Configuration) -> Outcome:
+    """The outcome; of a configuration that is partly known, nothing follows from a default."""
+    if not conf.partial:
+        return one
+    if one.status is Status.FAIL and not one.place:
+        return unknown(f"not stated: {one.observed} is Hadoop's default", one.about)
+    if one.status is Status.PASS and check.area == "security" and not conf.is_set(one.about):
+        return unknown("only some settings are known", one.about)
+    return one
 
 
 def _outcomes(check: Check, evidence: Evidence) -> Iterable[Outcome]:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from windtunnel.audit.result import Severity
 from windtunnel.cluster.yamlfile import load_text
 
 
@@ -68,7 +69,7 @@ class Port:
     since: str
     until: str
     open: str
-    severity: str
+    severity: Severity
     remedy: str
     probe: str
     tls: bool

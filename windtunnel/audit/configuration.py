@@ -74,6 +74,10 @@ class Configuration:
         ``-Xmx`` of daemons in ``hadoop-env.sh`` and ``yarn-env.sh``: role -> bytes.
     version:
         Hadoop's version, or an empty text if it is unknown.
+    modes:
+        Permissions of the files: name -> mode.
+    partial:
+        Only some settings are known: what is not set can have another value than the default.
     """
 
     name: str
@@ -83,6 +87,7 @@ class Configuration:
     heaps_bytes: Mapping[str, int] = field(default_factory=dict)
     version: str = ""
     modes: Mapping[str, int] = field(default_factory=dict)
+    partial: bool = False
 
     def entry(self, name: str) -> Property | None:
         """The entry that is in force: the last one, unless an earlier one is final.

@@ -17,19 +17,13 @@ from typing import Any
 import httpx
 
 from windtunnel.audit.catalogue import Port, ports
-from windtunnel.audit.result import Result, Severity, Status
+from windtunnel.audit.result import Result, Status
 from windtunnel.errors import UsageError
 
 RATE_S = 5.0
 TIMEOUT_S = 3.0
 MOST_HOSTS = 100
 _ZOOKEEPER = 2181
-_SEVERITY: dict[str, Severity] = {
-    "critical": "critical",
-    "high": "high",
-    "medium": "medium",
-    "low": "low",
-}
 
 
 @dataclass(frozen=True)
@@ -162,7 +156,7 @@ def _result(one: Probe, answer: dict[str, Any]) -> Result:
     return Result(
         check="probe-open",
         area="surface",
-        severity=_SEVERITY.get(one.entry.severity, "medium"),
+        severity=one.entry.severity,
         subject=one.host,
         about=f"{one.port} {one.entry.probe or one.kind}".strip(),
         status=status,

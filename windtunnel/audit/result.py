@@ -37,6 +37,7 @@ class Outcome:
     about: str = ""
     remedy: str = ""
     place: str = ""
+    severity: Severity | None = None
 
 
 def passed(observed: str, about: str = "") -> Outcome:
@@ -44,9 +45,16 @@ def passed(observed: str, about: str = "") -> Outcome:
     return Outcome(Status.PASS, observed, about)
 
 
-def failed(observed: str, remedy: str = "", *, about: str = "", place: str = "") -> Outcome:
-    """An outcome that is not as expected; without ``remedy``, that of the check applies."""
-    return Outcome(Status.FAIL, observed, about, remedy, place)
+def failed(
+    observed: str,
+    remedy: str = "",
+    *,
+    about: str = "",
+    place: str = "",
+    severity: Severity | None = None,
+) -> Outcome:
+    """An outcome that is not as expected; what is not given is taken from the check."""
+    return Outcome(Status.FAIL, observed, about, remedy, place, severity)
 
 
 def unknown(why: str, about: str = "") -> Outcome:

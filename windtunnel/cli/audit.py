@@ -27,8 +27,8 @@ Targets = Annotated[
     list[str] | None,
     typer.Argument(
         help="'this-machine' (default), 'running' (the local cluster that is up), a configuration "
-        "directory, files of collected facts (*.json), results of OpenSCAP (*.xml); or 'collect': "
-        "write the facts of this host.",
+        "directory, files of collected facts (*.json), tables of facts (*.csv), results of "
+        "OpenSCAP (*.xml); or 'collect': write the facts of this host.",
         metavar="[TARGET]...",
         show_default=False,
     ),
@@ -96,6 +96,14 @@ def audit(
         Path | None,
         typer.Option(metavar="DIR", help="Write settings that correct the FAILs, with reasons."),
     ] = None,
+    balance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLUSTER",
+            help="Instead: predict utilisation by phase on a cluster, and what one step of each "
+            "part brings; targets are workloads.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, _file("--out", "With 'collect': the file; default: standard output.")
     ] = None,
@@ -119,6 +127,9 @@ def audit(
         return
     if out is not None or script:
         raise UsageError("--out and --script belong to 'audit collect'", remedy="add 'collect'.")
+    if balance is not None:
+        _balance(balance, words, as_json=as_json)
+        return
     if dry_run and not probe:
         raise UsageError("--dry-run without --probe", remedy="add --probe HOST.")
     if dry_run:
@@ -160,6 +171,24 @@ def _collect(words: Sequence[str], out: Path | None, *, script: bool) -> None:
     else:
         write_bytes(out, text.encode())
         print(f"wrote {out}", file=sys.stderr)
+
+
+def _balance(source: str, workloads: Sequence[str], *, as_json: bool) -> None:
+    from rich.console import Console
+
+    from windtunnel.analysis.prediction.balance import balance
+    from windtunnel.model.store import shipped_fit
+    from windtunnel.published.clusters import find_cluster
+    from windtunnel.report.balance import print_balance
+
+    described = find_cluster(source)
+    chosen = list(workloads) or ["terasort", "wordcount", "dfsio"]
+    found = balance(described.name, described.cluster, chosen, shipped_fit())
+    if as_json:
+        json.dump(found, sys.stdout, indent=1)
+        print()
+    else:
+        print_balance(found, Console())
 
 
 @dataclass
@@ -210,8 +239,9 @@ def _audited(wanted: _Wanted) -> Audit:
 
 def _subject(wanted: _Wanted) -> Subject:
     """Read every target."""
+    from dataclasses import replace
+
     from windtunnel.audit.audit import Subject
-    from windtunnel.audit.configuration import combined
     from windtunnel.audit.facts import this_machine
     from windtunnel.audit.hardware import of_facts
 
@@ -227,10 +257,7 @@ def _subject(wanted: _Wanted) -> Subject:
         else:
             _path(Path(word), wanted)
     version = wanted.hadoop or _version(wanted.facts)
-    conf = None
-    if wanted.confs:
-        name = wanted.confs[0].name
-        conf = combined(wanted.confs, name, version)
+    confs = [replace(conf, version=conf.version or version) for conf in wanted.confs]
     hardware = of_facts(wanted.facts)
     if wanted.cluster is not None:
         from windtunnel.audit.hardware import of_cluster
@@ -238,7 +265,7 @@ def _subject(wanted: _Wanted) -> Subject:
 
         hardware = of_cluster(load_cluster(wanted.cluster))
     return Subject(
-        wanted.facts, conf, _shared(hardware, shared), _number(wanted.files), {"here": True}
+        wanted.facts, confs, _shared(hardware, shared), _number(wanted.files), {"here": True}
     )
 
 
@@ -257,6 +284,12 @@ def _path(path: Path, wanted: _Wanted) -> None:
 
     if path.is_dir():
         wanted.confs.append(read_configuration(path))
+    elif path.suffix == ".csv":
+        from windtunnel.audit.tables import read_table
+
+        hosts, confs = read_table(path)
+        wanted.facts += hosts
+        wanted.confs += confs
     elif path.suffix == ".xml":
         wanted.scans.append(parse(path))
     elif path.suffix == ".json" or path.is_file():
@@ -271,7 +304,7 @@ def _path(path: Path, wanted: _Wanted) -> None:
 
 def _running(wanted: _Wanted) -> int:
     """Facts and settings of the local cluster that is up; the number of its workers."""
-    from windtunnel.audit.configuration import read_configuration
+    from windtunnel.audit.configuration import combined, read_configuration
     from windtunnel.audit.facts import this_machine
     from windtunnel.cli.interactive import chosen
 
@@ -279,7 +312,8 @@ def _running(wanted: _Wanted) -> int:
     facts = entry.facts()
     folder = Path(facts["client"]["conf"])
     own = sorted(folder.parent.parent.glob("*/conf"))
-    wanted.confs += [read_configuration(path) for path in (*own, folder)]
+    parts = [read_configuration(path) for path in (*own, folder)]
+    wanted.confs.append(combined(parts, f"{facts.get('cluster')} ({entry.id})"))
     if HERE not in wanted.words:
         wanted.facts.append(this_machine())
     if wanted.hadoop is None:

@@ -176,6 +176,17 @@ def _storage() -> list[Finding]:
     return found
 
 
+def _openscap() -> list[Finding]:
+    """What 'audit --openscap' needs; it is optional."""
+    from windtunnel.audit import openscap
+
+    missing = openscap.lacks()
+    if not missing:
+        return [Finding("audit --openscap", True, "its packages are installed")]
+    remedy = f"apt-get install {' '.join(missing)}"
+    return [Finding("audit --openscap", None, f"lacks {', '.join(missing)}", remedy)]
+
+
 def _plugins() -> list[Finding]:
     """Every plug-in, all of its parts loaded."""
     from windtunnel.analysis.warnings import RULES
@@ -215,6 +226,7 @@ CHECKS: Registry[Check] = Registry(
         "caches": _caches,
         "load": _load,
         "storage": _storage,
+        "openscap": _openscap,
         "remains": _remains,
         "isolation": _isolation,
         "testbeds": _testbeds,

@@ -20,6 +20,7 @@ from windtunnel.report.sections.base import Column, Table
 
 SHOWN = 12
 FIRST = 5
+GROUP_SHOWN = 6
 STYLE = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan"}
 
 
@@ -52,19 +53,33 @@ def _score_row(one: Score) -> list[str]:
     return [AREAS[one.area], percent, *map(str, counts)]
 
 
-def result_table(caption: str, results: Iterable[Result]) -> Table:
-    """Results with what was observed and the remedy."""
-    columns = [
-        Column("severity", weight=2),
-        Column("check", weight=4),
-        Column("subject", weight=1),
-        Column("observed", weight=5),
-        Column("what to do", weight=3),
+def grouped(results: Iterable[Result]) -> list[list[Result]]:
+    """Results of one check, severity and remedy together, in the order of their first."""
+    found: dict[tuple[str, str, str], list[Result]] = {}
+    for one in results:
+        found.setdefault((one.check, one.severity, one.remedy), []).append(one)
+    return list(found.values())
+
+
+def observed(group: Sequence[Result], most: int = GROUP_SHOWN) -> str:
+    """What was observed on each subject of a group."""
+    texts: dict[str, list[str]] = {}
+    for one in group:
+        place = f" [{one.place}]" if one.place and one.place not in one.observed else ""
+        texts.setdefault(f"{one.observed}{place}", []).append(_short(one.subject))
+    several = len({one.subject for one in group}) > 1
+    said = [
+        f"{text} ({_listed(names)})" if several else text for text, names in list(texts.items())
     ]
-    rows = [
-        [one.severity, one.check, _short(one.subject), one.observed, one.remedy] for one in results
-    ]
-    return Table(caption, columns, rows)
+    more = len(said) - most
+    return "; ".join(said[:most]) + (f"; {more} more" if more > 0 else "")
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    """Some names and the number of the others."""
+    unique = list(dict.fromkeys(names))
+    more = len(unique) - most
+    return ", ".join(unique[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _short(subject: str) -> str:
@@ -95,7 +110,9 @@ def benchmark_table(host: str, rows: Sequence[Mapping[str, Any]]) -> Table:
         "max",
         "percent",
     )
-    columns = [Column(name, place > 1) for place, name in enumerate(names)]
+    # without room, the counts that are mostly 0 are omitted first
+    weights = {"section": 4, "percent": 4, "description": 3, "fail": 3, "pass": 3, "error": 0}
+    columns = [Column(name, at > 1, weights.get(name, 1)) for at, name in enumerate(names)]
     shown = [
         [
             str(row["section"]),
@@ -124,26 +141,25 @@ def difference_table(found: Differences) -> Table:
 def print_audit(audit: Audit, console: Console, compared: Differences | None, full: bool) -> None:
     """Print the answer, the scores, what to do first, and what is not known."""
     console.print(text_block(f"{answer(audit)}.", console.width, "bold"))
-    console.print(text_block(f"Audited: {', '.join(audit.subjects)}", console.width, "dim"))
+    console.print(text_block(f"Audited: {_listed(audit.subjects, 6)}", console.width, "dim"))
     if compared is not None:
         said = f"{len(compared.fixed)} fixed, {len(compared.new)} new, {compared.remaining} remain"
         console.print(text_block(f"Against the earlier audit: {said}.", console.width))
         print_table(difference_table(compared), console)
     if audit.scores:
         print_table(score_table(audit), console)
-    worst = audit.worst
-    shown = worst if full else worst[:SHOWN]
-    for one in shown:
-        console.print(
-            Text(f"{one.severity} {one.check} ({_short(one.subject)})", STYLE[one.severity])
-        )
-        place = f" [{one.place}]" if one.place and one.place not in one.observed else ""
-        console.print(text_block(f"  {one.observed}{place}", console.width))
+    groups = grouped(audit.worst)
+    shown = groups if full else groups[:SHOWN]
+    for group in shown:
+        one = group[0]
+        subjects = _listed([_short(result.subject) for result in group])
+        console.print(Text(f"{one.severity} {one.check} ({subjects})", STYLE[one.severity]))
+        console.print(text_block(f"  {observed(group)}", console.width))
         console.print(text_block(f"  what to do: {one.remedy}", console.width))
         if full:
             console.print(text_block(f"  why: {one.reason} ({one.source})", console.width, "dim"))
-    if len(worst) > len(shown):
-        left = len(worst) - len(shown)
+    if len(groups) > len(shown):
+        left = len(groups) - len(shown)
         console.print(
             text_block(f"{left} more: see --full, --html or --json", console.width, "dim")
         )
@@ -179,7 +195,7 @@ def render(audit: Audit, compared: Differences | None = None) -> str:
         parts.append(Part("Notes", listed=audit.notes, listed_title="Exceptions and reads"))
     return page(
         eyebrow="Windtunnel audit",
-        title=", ".join(map(_short, audit.subjects)) or "Audit",
+        title=_listed(list(map(_short, audit.subjects))) or "Audit",
         question="",
         answer=f"{answer(audit)}.",
         parts=parts,
@@ -187,17 +203,24 @@ def render(audit: Audit, compared: Differences | None = None) -> str:
 
 
 def _first(audit: Audit) -> Part:
-    remarks = [
-        Remark(
-            "serious" if one.severity in ("critical", "high") else "caution",
-            one.severity,
-            f"{one.observed}. {one.reason}",
-            f"{one.remedy}{_gain(one)}",
-        )
-        for one in audit.worst[:FIRST]
-    ]
+    first: dict[str, list[Result]] = {}
+    for group in grouped(audit.worst):
+        first.setdefault(group[0].check, group)
     tables = [score_table(audit)] if audit.scores else []
-    return Part("What to do first", remarks=remarks, tables=tables)
+    return Part("What to do first", remarks=_remarks(list(first.values())[:FIRST]), tables=tables)
+
+
+def _remarks(groups: Iterable[Sequence[Result]]) -> list[Remark]:
+    """Each group with what was observed, why it matters, and the remedy."""
+    return [
+        Remark(
+            "serious" if group[0].severity in ("critical", "high") else "caution",
+            group[0].severity,
+            f"{observed(group)}. {group[0].reason}",
+            f"{group[0].remedy}{_gain(group[0])}",
+        )
+        for group in groups
+    ]
 
 
 def _gain(one: Result) -> str:
@@ -228,7 +251,7 @@ def _percent(value: float | None) -> str:
 def _area(audit: Audit, one: Score) -> Part:
     own = [result for result in audit.results if result.area == one.area]
     failing = [result for result in audit.worst if result.area == one.area]
-    tables = [result_table("FAIL, the worst first", failing)] if failing else []
+    tables = []
     excepted = [result for result in own if result.exception]
     if excepted:
         columns = [Column("check"), Column("observed"), Column("reason")]
@@ -245,4 +268,5 @@ def _area(audit: Audit, one: Score) -> Part:
             rows = [[r.check, _short(r.subject), r.question, r.observed] for r in some]
             tables.append(Table(caption, columns, rows, folded=status is not Status.UNKNOWN))
     percent = "no result could be judged" if one.percent is None else f"score {one.percent:.0f} %"
-    return Part(AREAS[one.area], lead=f"{percent[0].upper()}{percent[1:]}.", tables=tables)
+    lead = f"{percent[0].upper()}{percent[1:]}."
+    return Part(AREAS[one.area], lead=lead, remarks=_remarks(grouped(failing)), tables=tables)

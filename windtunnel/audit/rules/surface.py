@@ -61,7 +61,7 @@ def open_services(evidence: Evidence) -> Iterator[Outcome]:
         found += 1
         where = row.get("address") or "interface not stated"
         text = f"port {row['port']} ({entry.purpose}, {where}): {entry.open}"
-        yield failed(text, entry.remedy, about=str(row["port"]))
+        yield failed(text, entry.remedy, about=str(row["port"]), severity=entry.severity)
     if not seen:
         yield passed("no port of a service that is open by default")
 

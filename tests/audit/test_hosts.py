@@ -1,0 +1,262 @@
+"""Facts of hosts: the collector, what is found in them, hosts that answer nothing or half."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.audited import failing, host
+from windtunnel.audit import collect_facts
+from windtunnel.audit.audit import Audit, Subject, run
+from windtunnel.audit.facts import HostFacts, this_machine
+from windtunnel.audit.result import Status
+from windtunnel.errors import DescriptionError
+
+
+def of(*hosts: HostFacts) -> Audit:
+    return run(Subject(hosts=hosts))
+
+
+def statuses(audit: Audit) -> dict[str, set[Status]]:
+    found: dict[str, set[Status]] = {}
+    for result in audit.results:
+        found.setdefault(result.check, set()).add(result.status)
+    return found
+
+
+def lines(**values: str) -> dict[str, Any]:
+    rows = [
+        {"file": "/etc/sysctl.conf", "line": number, "key": key, "value": value}
+        for number, (key, value) in enumerate(values.items(), 1)
+    ]
+    return {"settings": rows, "unreadable": []}
+
+
+def test_this_machine_is_audited_and_every_fail_has_a_remedy() -> None:
+    audit = of(this_machine())
+    assert len(audit.results) > 30
+    assert all(result.remedy for result in audit.worst)
+    assert all(result.area in ("host", "surface") for result in audit.results)
+
+
+def test_the_script_runs_by_itself(tmp_path: Path) -> None:
+    copy = tmp_path / "collect.py"
+    copy.write_bytes(Path(collect_facts.__file__).read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(copy)], capture_output=True, text=True, check=True
+    )
+    document = json.loads(done.stdout)
+    assert document["kind"] == "windtunnel-facts"
+    assert set(document["facts"]) == set(collect_facts.FACTS)
+    assert "value" in document["facts"]["cpu"]
+
+
+def test_a_host_of_which_nothing_can_be_read_is_unknown(tmp_path: Path) -> None:
+    document = collect_facts.collect(str(tmp_path))
+    facts = document["facts"]
+    assert "unreadable" in facts["cpu"]
+    audit = of(HostFacts("silent", facts))
+    assert failing(audit) == set()
+    assert Status.UNKNOWN in statuses(audit)["host-tcp-sack"]
+
+
+def test_half_the_files_unreadable_is_unknown_for_these_only(tmp_path: Path) -> None:
+    proc = tmp_path / "proc"
+    (proc / "sys/vm").mkdir(parents=True)
+    (proc / "sys/vm/overcommit_memory").write_text("2\n")
+    (proc / "meminfo").mkdir()  # cannot be read as a file
+    (proc / "cpuinfo").write_text("processor : 0\nmodel name : x\n\n")
+    (proc / "mounts").mkdir()
+    found = collect_facts.collect(str(tmp_path))["facts"]
+    assert "unreadable" in found["memory"]
+    assert found["cpu"]["value"]["threads"] == 1
+    audit = of(HostFacts("half", found))
+    kinds = statuses(audit)
+    assert kinds["host-overcommit"] == {Status.FAIL}
+    assert kinds["host-swap-used"] == {Status.UNKNOWN}
+    assert kinds["host-mount-atime"] == {Status.UNKNOWN}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(sorted(collect_facts.FACTS)),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(["name", "mtu", "port", "main", "key", "settings", "rings"]),
+                    inner,
+                    max_size=3,
+                )
+            ),
+            max_leaves=8,
+        ),
+        max_size=6,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_facts_of_any_form_end_in_results(facts: dict[str, Any]) -> None:
+    audit = of(HostFacts("odd", {name: {"value": value} for name, value in facts.items()}))
+    assert audit.results
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("net.core.optme_max", "net.core.optmem_max"),
+        ("vm.swapiness", "vm.swappiness"),
+        ("net.ipv4.tcp_rmen", "net.ipv4.tcp_rmem"),
+    ],
+)
+def test_an_unknown_kernel_parameter_is_found_with_the_nearest(key: str, near: str) -> None:
+    audit = of(host(sysctl={}, sysctl_files=lines(**{key: "1"})))
+    found = [r for r in audit.worst if r.check == "host-sysctl-unknown"]
+    assert [r.about for r in found] == [key]
+    assert f"'{near}'" in found[0].observed
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "net.bridge.bridge-nf-call-iptables",
+        "net.ipv4.conf.eth0.rp_filter",
+        "net.ipv4.conf.default.rp_filter",
+        "kernel.shmmax",
+        "net.ipv4.tcp_congestion_control",
+    ],
+)
+def test_known_kernel_parameters_raise_no_alarm(key: str) -> None:
+    audit = of(host(sysctl={}, sysctl_files=lines(**{key: "1"})))
+    assert "host-sysctl-unknown" not in {r.check for r in audit.worst}
+
+
+def test_set_and_in_force_are_compared() -> None:
+    facts = host(
+        sysctl={"vm.swappiness": "60", "net.ipv4.tcp_rmem": "4096 131072 6291456"},
+        sysctl_files=lines(**{"vm.swappiness": "1", "net.ipv4.tcp_rmem": "4096  131072 6291456"}),
+    )
+    found = [r for r in of(facts).worst if r.check == "host-sysctl-in-force"]
+    assert [r.about for r in found] == ["vm.swappiness"]
+    assert found[0].observed == "vm.swappiness: 1 in /etc/sysctl.conf:1, 60 in force"
+
+
+BAD: dict[str, tuple[str, dict[str, Any]]] = {
+    "governor": ("host-governor", {"governors": {"powersave": 4}}),
+    "huge pages": ("host-thp", {"thp_enabled": "always"}),
+    "defrag": ("host-thp-defrag", {"thp_defrag": "always"}),
+    "read-ahead": (
+        "host-read-ahead",
+        {"disks": [{"name": "sda", "rotational": True, "read_ahead_kb": 128}]},
+    ),
+    "scheduler": (
+        "host-scheduler",
+        {"disks": [{"name": "sda", "rotational": True, "virtual": False, "scheduler": "none"}]},
+    ),
+    "atime": (
+        "host-mount-atime",
+        {"mounts": [{"point": "/data/1", "type": "ext4", "options": ["rw", "strictatime"]}]},
+    ),
+    "sync": (
+        "host-mount-sync",
+        {"mounts": [{"point": "/data/1", "type": "ext4", "options": ["rw", "sync"]}]},
+    ),
+    "mtu": (
+        "host-mtu",
+        {
+            "nics": [
+                {"name": "e", "physical": True, "state": "up", "speed_mbit_s": 10000, "mtu": 1500}
+            ]
+        },
+    ),
+    "ring": (
+        "host-rings",
+        {
+            "nics": [
+                {"name": "e", "physical": True, "state": "up", "rings": {"rx": 512, "rx_max": 4096}}
+            ]
+        },
+    ),
+    "clock": ("host-clock", {"clock": {"synchronised": False, "daemons": [], "source": "tsc"}}),
+    "loopback name": (
+        "host-names",
+        {"names": {"name": "w", "addresses": ["127.0.1.1"], "reverse": {}, "error": None}},
+    ),
+    "reverse name": (
+        "host-names",
+        {"names": {"name": "w", "addresses": ["10.0.0.1"], "reverse": {"10.0.0.1": "x"}}},
+    ),
+    "smt": ("host-smt", {"smt": "off"}),
+    "open files": (
+        "host-open-files",
+        {"jvms": [{"main": "org.apache.hadoop.hdfs.DataNode", "user": "hdfs", "open_files": 1024}]},
+    ),
+    "as root": (
+        "surface-root",
+        {"jvms": [{"main": "org.apache.hadoop.hdfs.DataNode", "user": "root", "open_files": -1}]},
+    ),
+    "key table": (
+        "surface-keytabs",
+        {"keytabs": [{"path": "/etc/hadoop/nn.keytab", "mode": "0644", "owner": "hdfs"}]},
+    ),
+    "export": ("surface-exports", {"exports": ["/data *(rw,no_root_squash)"]}),
+    "JMX": (
+        "surface-jmx",
+        {"listening": [{"protocol": "TCP", "port": 9010, "address": "0.0.0.0"}]},
+    ),
+    "ResourceManager": (
+        "surface-open-services",
+        {"listening": [{"protocol": "TCP", "port": 8088, "address": "::"}]},
+    ),
+    "old Hadoop": (
+        "surface-end-of-life",
+        {"jvms": [{"main": "x.Y", "jars": {"hadoop-common": "2.3.0-cdh5.0.1"}}]},
+    ),
+    "old system": ("surface-end-of-life", {"os": {"id": "centos", "version": "6.5"}}),
+    "start-up file": (
+        "host-boot-files",
+        {
+            "boot": [
+                {
+                    "file": "/etc/rc.local",
+                    "line": 3,
+                    "text": "echo never > /sys/kernel/mm/transparent_hugepage/defrag",
+                }
+            ],
+            "thp_defrag": "always",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_fault_of_a_host_is_found(name: str) -> None:
+    check, facts = BAD[name]
+    assert check in {r.check for r in of(host(**facts)).worst}
+
+
+def test_a_port_on_loopback_is_not_reachable() -> None:
+    rows = [{"protocol": "TCP", "port": 8088, "address": "127.0.0.1", "process": "x"}]
+    assert failing(of(host(listening=rows))) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("{}", "kind"), ('{"kind": "windtunnel-facts", "schema": 99}', "schema"), ("[", None)],
+)
+def test_a_file_without_facts_is_one_message(text: str, key: str | None, tmp_path: Path) -> None:
+    from windtunnel.audit.facts import read_facts
+
+    path = tmp_path / "facts.json"
+    path.write_text(text)
+    with pytest.raises(DescriptionError) as caught:
+        read_facts(path)
+    assert caught.value.key == key
+    assert str(path) in caught.value.render()

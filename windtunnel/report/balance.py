@@ -1,0 +1,73 @@
+"""The balance of a cluster as tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from windtunnel.report.columns import print_table, text_block
+from windtunnel.report.sections.base import Column, Table
+
+_LEAST = 0.0005  # smaller changes are printed as none
+
+
+def print_balance(found: Mapping[str, Any], console: Console) -> None:
+    """Print the parts of a host, the utilisation by phase, and the steps."""
+    one = found["per_host"]
+    said = (
+        f"Each worker of {found['cluster']}: {one['cores']:.0f} cores, "
+        f"{one['memory_bytes'] / 2**30:.0f} GiB, {one['disks']:.0f} data disks, "
+        f"{one['nic_bytes_s'] * 8e-9:.3g} Gb/s"
+    )
+    if one["oversubscription"] is not None:
+        said += f"; racks oversubscribed {one['oversubscription']:.2g} to 1"
+    console.print(text_block(f"{said}.", console.width, "bold"))
+    unused = found["never_used"]
+    text = f"Below 30 % in every phase: {', '.join(unused) or 'no resource'}."
+    console.print(text_block(text, console.width))
+    print_table(_phases(found), console, rows_shown=40)
+    print_table(_steps(found), console, rows_shown=60)
+    for line in found["assumed"]:
+        console.print(text_block(f"assumed: {line}", console.width, "dim"))
+    console.print(text_block(f"constants: {found['fit']}", console.width, "dim"))
+
+
+def _phases(found: Mapping[str, Any]) -> Table:
+    names = ("workload", "phase", "time", "cpu", "disk", "network", "bottleneck")
+    columns = [Column(name, name in ("time", "cpu", "disk", "network")) for name in names]
+    rows = [
+        [
+            row["workload"],
+            row["phase"],
+            f"{row['elapsed_s']:,.0f} s",
+            *(f"{row['utilisation'][part]:.0%}" for part in ("cpu", "disk", "network")),
+            row["bottleneck"],
+        ]
+        for row in found["phases"]
+    ]
+    hint = "Predicted: the time that the resource alone would take, in the time of the phase."
+    return Table("Utilisation by phase", columns, rows, hint=hint)
+
+
+def _steps(found: Mapping[str, Any]) -> Table:
+    columns = [Column("step", group=True), Column("workload"), Column("change of time", True)]
+    columns += [Column("90 % interval", True), Column("price", True), Column("% per 1000", True)]
+    rows = []
+    for row in found["steps"]:
+        price, gain = row["price"], ""
+        if price and abs(row["change"]) >= _LEAST:
+            gain = f"{-100.0 * row['change'] / price * 1000.0:.2g}"
+        rows.append(
+            [
+                row["step"],
+                row["workload"],
+                f"{row['change']:+.1%}" if abs(row["change"]) >= _LEAST else "none",
+                f"[{row['low']:+.1%}, {row['high']:+.1%}]",
+                f"{price:,.0f} {row['currency']}" if price else "not stated",
+                gain or "-",
+            ]
+        )
+    hint = "Predicted; the interval has the uncertainty of the model's constants only."
+    return Table("What one step of each part brings", columns, rows, hint=hint)
