@@ -274,7 +274,7 @@ def _study(name: str, folder: Path, failed: Sequence[str]) -> Study:
     return Study(
         name,
         found.question,
-        f"{said}.",
+        f"{said.rstrip('.')}.",
         found.rows,
         points,
         runs,
