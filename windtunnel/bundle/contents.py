@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel import __version__
-from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.analyse import analyse
 from windtunnel.bundle.archive import MANIFEST, SCHEMA, Manifest, entries
 from windtunnel.bundle.crate import METADATA, crate
+from windtunnel.bundle.described import Described
 from windtunnel.bundle.documents import appendix, disclosure
 from windtunnel.bundle.verify import CLAIMS, REPORTS, RESULTS, claims_of
 from windtunnel.errors import ResultsError
@@ -38,18 +39,6 @@ class Content:
 
     files: dict[str, bytes]
     manifest: Manifest
-
-
-@dataclass(frozen=True)
-class Described:
-    """One results folder of a bundle, analysed: ``name`` is its path below ``results``."""
-
-    name: str
-    results: Results
-    analysis: Analysis
-    settings: Sequence[Mapping[str, Any]]
-    machine: Mapping[str, Any]
-    software: Mapping[str, Any]
 
 
 def collect(folders: Sequence[Path], *, redact: bool) -> Content:

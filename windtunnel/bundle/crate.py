@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from windtunnel import __version__
-
-if TYPE_CHECKING:
-    from windtunnel.bundle.contents import Described
+from windtunnel.bundle.described import Described
 
 METADATA = "ro-crate-metadata.json"
 CONTEXT = [

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from windtunnel.analysis.cost.energy import ENERGY
 from windtunnel.analysis.subjects.similarity import consequences, counts
+from windtunnel.bundle.described import Described
 from windtunnel.report.sections import headline
-
-if TYPE_CHECKING:
-    from windtunnel.bundle.contents import Described
 
 _UNKNOWN = "not recorded"
 Claims = Mapping[str, Sequence[Mapping[str, Any]]]

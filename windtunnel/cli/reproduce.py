@@ -149,7 +149,7 @@ def _cheapest(jobs: Sequence[tuple[Claims, str]]) -> list[tuple[Claims, str]]:
     best: dict[str, tuple[Claims, str]] = {}
     for claims, run in sorted(jobs, key=lambda job: job[0].runs[job[1]].minutes):
         best.setdefault(claims.study, (claims, run))
-    found = []
+    found: list[tuple[Claims, str]] = []
     minutes = 0.0
     for claims, run in best.values():
         minutes += claims.runs[run].minutes
@@ -274,7 +274,7 @@ def _study(name: str, folder: Path, failed: Sequence[str]) -> Study:
     return Study(
         name,
         found.question,
-        f"{said}.",
+        f"{said.rstrip('.')}.",
         found.rows,
         points,
         runs,

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from windtunnel.analysis.subjects.claims import GRADES, Row, counts
+from windtunnel.analysis.subjects.claims import GRADES, Evidence, Row, counts
 from windtunnel.report.charts.forest import Change
 from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
@@ -19,7 +19,7 @@ from windtunnel.report.sections.base import Column, Table, column
 
 SCHEMA = "windtunnel.reproduction/1"
 ROWS_SHOWN = 30
-DRAWN = 16
+DRAWN = 10
 RULE = (
     "A ratio is the amount of the treatment divided by that of its baseline. Same size: within the "
     "tolerance of the claim; same direction: the interval excludes 1 on the published side; "
@@ -28,8 +28,8 @@ RULE = (
     "which the model was fitted come from a fit to the other study."
 )
 _CAPTION = (
-    "Point: ratio of treatment to baseline, minus 1. Bar: 95 % interval; published values have "
-    "none."
+    "Row with the name of a claim: published, without an interval. Below it: measured here or "
+    "predicted, with the 95 % interval. Measured claims first, then the largest published effects."
 )
 
 
@@ -67,29 +67,30 @@ def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True)
     cells = [
         (
             row.id,
-            row.says,
             _ratio(row.published),
             row.measured.words if row.measured else "",
             row.predicted.words if row.predicted else "",
-            grade_words(row) if reasons else _short(row),
+            _short(row),
+            row.says,
+            row.reason,
         )
         for row in rows
     ]
     heads = (
         Column("claim", weight=3),
-        Column("what it says", weight=1),
         Column("published", numeric=True, weight=3),
         Column("measured here", numeric=True, weight=3),
         Column("predicted", numeric=True, weight=2),
         Column("verdict", weight=3),
+        Column("what it says", weight=1, wraps=True),
+        Column("reason", weight=1, wraps=True),
     )
     if reasons:
         return Table(caption, heads, cells)
-    place = [column.name for column in heads].index("what it says")
     return Table(
         caption,
-        [*heads[:place], *heads[place + 1 :]],
-        [(*row[:place], *row[place + 1 :]) for row in cells],
+        heads[:-2],
+        [row[:-2] for row in cells],
         hint="What each claim says and the reasons: --claim NAME, or the page.",
     )
 
@@ -171,7 +172,7 @@ def study_page(study: Study) -> str:
         Part("What the study found", study.found, chart=_chart(study.rows)),
         *(
             Part(
-                topic[0].upper() + topic[1:],
+                _title(topic),
                 f"{counts([row for row in study.rows if row.topic == topic])}.",
                 tables=[table([row for row in study.rows if row.topic == topic])],
             )
@@ -204,6 +205,10 @@ def study_page(study: Study) -> str:
     )
 
 
+def _title(topic: str) -> str:
+    return {"cpu": "CPU"}.get(topic, topic[0].upper() + topic[1:])
+
+
 def _reviewed(study: Study) -> Part:
     remarks = [
         Remark(
@@ -232,29 +237,35 @@ _BINDS = ("claim", "predicted", "bottleneck", "note")
 
 def _runs(study: Study) -> Table:
     cells = [(name, str(trials), said) for name, trials, said in study.runs]
-    heads = (Column("run"), Column("valid trials", numeric=True), Column("its answer"))
+    heads = (Column("run"), Column("valid trials", numeric=True), Column("its answer", wraps=True))
     return Table("Runs on this machine", heads, cells)
 
 
 def _chart(rows: Sequence[Row]) -> Chart | None:
-    """Published, measured and predicted changes of the claims with evidence; the largest first."""
-    known = [r for r in rows if r.published is not None and (r.measured or r.predicted)]
-    known.sort(key=lambda r: (r.measured is None, -abs(r.published - 1) if r.published else 0))
+    """Published, measured and predicted changes of the claims with an interval."""
+    known = [r for r in rows if r.published is not None and _intervals(r)]
+    known.sort(key=lambda r: (r.measured is None, -abs(_log(r.published))))
     drawn: list[tuple[str, Change]] = []
     said = []
-    for row in known[:DRAWN]:
+    for place, row in enumerate(known[:DRAWN]):
         assert row.published is not None
-        drawn.append((f"{row.id}: published", Change(row.published - 1, None, None)))
+        drawn.append((row.id, Change(row.published - 1, None, None)))
         said.append(f"{row.id}: published x{row.published:.3g}")
-        for name, found in (("measured", row.measured), ("predicted", row.predicted)):
-            if found is not None:
-                low = None if found.low is None else found.low - 1
-                high = None if found.high is None else found.high - 1
-                drawn.append((f"{row.id}: {name}", Change(found.ratio - 1, low, high)))
-                said.append(f"{name} {found.words}")
+        for name, found in _intervals(row):
+            assert found.low is not None and found.high is not None
+            # Labels are keys of the chart: zero-width spaces make equal words different.
+            label = f"{name} here" if name == "measured" else name
+            change = Change(found.ratio - 1, found.low - 1, found.high - 1)
+            drawn.append((label + "\N{ZERO WIDTH SPACE}" * (place + 1), change))
+            said.append(f"{name} {found.words}")
     if not drawn:
         return None
     return forest_chart(drawn, title="change of the treatment", words=said, caption=_CAPTION)
+
+
+def _intervals(row: Row) -> list[tuple[str, Evidence]]:
+    both = (("measured", row.measured), ("predicted", row.predicted))
+    return [(name, found) for name, found in both if found is not None and found.low is not None]
 
 
 # --- over all studies ------------------------------------------------------------------------
@@ -262,42 +273,58 @@ def _chart(rows: Sequence[Row]) -> Chart | None:
 
 def overview(studies: Sequence[Study]) -> Table:
     """One row for each topic: how large the published effects are, and how certain they are."""
-    rows = [(study.name, row) for study in studies for row in study.rows]
-    topics: dict[str, list[tuple[str, Row]]] = {}
-    for name, row in rows:
-        if row.published is not None and (row.measured or row.predicted):
-            topics.setdefault(row.topic, []).append((name, row))
     cells = []
-    for topic, group in sorted(topics.items(), key=lambda item: -_largest(item[1])):
+    for topic, group in _by_topic(studies).items():
         own = [row for _, row in group]
-        name, top = max(group, key=lambda pair: abs(_log(pair[1].published)))
+        name, top = group[0]
         decided = sum(row.grade in GRADES[:3] for row in own)
         confirmed = sum(row.grade in GRADES[:2] for row in own)
         cells.append(
             (
-                topic,
-                f"{top.says} ({name})",
+                _title(topic),
+                _ratio(top.published),
                 top.measured.words if top.measured else "",
                 top.predicted.words if top.predicted else "",
-                f"{confirmed} of {decided} decided claims confirmed; {len(own)} with evidence",
+                f"{confirmed} of {decided}",
+                f"{len(own)}",
+                f"{name}: {top.says}",
             )
         )
     heads = (
         Column("factor", weight=3),
-        Column("largest published effect", weight=2),
+        Column("largest published", numeric=True, weight=3),
         Column("measured here", numeric=True, weight=2),
         Column("predicted", numeric=True, weight=2),
-        Column("certainty", weight=3),
+        Column("confirmed of decided", numeric=True, weight=3),
+        Column("claims with evidence", numeric=True, weight=3),
+        Column("what it is", weight=1, wraps=True),
     )
     return Table("What matters in a Hadoop cluster", heads, cells)
 
 
+def _by_topic(studies: Sequence[Study]) -> dict[str, list[tuple[str, Row]]]:
+    """The claims about times and sizes with evidence, the largest effects first."""
+    found: dict[str, list[tuple[str, Row]]] = {}
+    for study in studies:
+        for row in study.rows:
+            if row.published is not None and (_intervals(row) or row.measured):
+                found.setdefault(row.topic, []).append((study.name, row))
+    for group in found.values():
+        group.sort(key=lambda pair: -abs(_log(pair[1].published)))
+    return dict(sorted(found.items(), key=lambda item: -abs(_log(item[1][0][1].published))))
+
+
+def _ranking(studies: Sequence[Study]) -> str:
+    """The factors by their largest effect, in one sentence."""
+    said = [
+        f"{_title(topic)} {_ratio(group[0][1].published)}"
+        for topic, group in _by_topic(studies).items()
+    ]
+    return f"The largest published effects: {', '.join(said)}. " if said else ""
+
+
 def _log(ratio: float | None) -> float:
     return math.log(ratio) if ratio else 0.0
-
-
-def _largest(group: Sequence[tuple[str, Row]]) -> float:
-    return max(abs(_log(row.published)) for _, row in group)
 
 
 def all_page(studies: Sequence[Study]) -> str:
@@ -307,7 +334,7 @@ def all_page(studies: Sequence[Study]) -> str:
         eyebrow="Windtunnel reproduction",
         title="What matters in a Hadoop cluster",
         question="By how much does each factor change the time, and with what certainty?",
-        answer=f"{counts(rows)}.",
+        answer=f"{_ranking(studies)}{counts(rows)}.",
         parts=[
             Part(
                 "By factor, the largest effect first",

@@ -105,6 +105,8 @@ def grade(published: float, tolerance: float, found: Evidence) -> Grade:
     if side and here == -side:
         return "contradicted"
     inside = bottom <= found.low and found.high <= top
+    if side and (found.ratio - 1) * side <= 0:
+        inside = False  # an effect in the other direction is not of the same size
     if inside or (bottom <= found.ratio <= top and here and here == side):
         return "same size"
     if side and here == side:

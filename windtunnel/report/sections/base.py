@@ -28,13 +28,15 @@ class Column:
 
     If a table is too wide, the columns of the lowest ``weight`` are omitted first, the last
     of them before the others. Consecutive rows with the same text in a ``group`` column form one
-    group; a renderer may show that text once.
+    group; a renderer may show that text once. The texts of a column that ``wraps`` may take several
+    lines.
     """
 
     name: str
     numeric: bool = False
     weight: int = 1
     group: bool = False
+    wraps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

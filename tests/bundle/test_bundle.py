@@ -1,0 +1,242 @@
+"""A bundle checks itself: changed numbers, changed files, unsafe and damaged zips are named."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.synthetic import Plan, study_folder
+from windtunnel.bundle.archive import MANIFEST, digest, read_zip, write_zip
+from windtunnel.bundle.contents import collect
+from windtunnel.bundle.verify import differences, verify
+from windtunnel.cli import run
+from windtunnel.errors import BundleError
+
+REPORT = "reports/mine.json"
+Files = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    folder = tmp_path_factory.mktemp("bundle") / "mine"
+    study_folder(folder, Plan(trials=4, write_samples=False))
+    return collect([folder], redact=False).files
+
+
+def written(folder: Path, files: Files) -> Path:
+    out = folder / "bundle.zip"
+    write_zip(files, out)
+    return out
+
+
+def with_hash(files: Files, path: str, content: bytes) -> Files:
+    """The files with one changed, and the manifest changed with it."""
+    manifest = json.loads(files[MANIFEST])
+    for entry in manifest["files"]:
+        if entry["path"] == path:
+            entry |= {"sha256": digest(content), "bytes": len(content)}
+    return {**files, path: content, MANIFEST: json.dumps(manifest).encode()}
+
+
+def test_a_bundle_is_verified(files: Files, tmp_path: Path) -> None:
+    found = verify(written(tmp_path, files))
+    assert found.problems == []
+    assert found.numbers > 500
+    assert found.manifest.results == ["mine"]
+
+
+def test_the_parts_are_there(files: Files) -> None:
+    assert {"APPENDIX.md", "DISCLOSURE.md", "ro-crate-metadata.json", MANIFEST, REPORT} <= set(
+        files
+    )
+    assert "pages/mine.html" in files and "settings/mine.json" in files
+    assert "windtunnel run results/mine/study.yaml" in files["APPENDIX.md"].decode()
+    sheet = files["DISCLOSURE.md"].decode()
+    for part in ("Configuration", "Price", "Energy", "Deviations"):
+        assert f"### {part}" in sheet
+
+
+def test_a_changed_file_is_named(files: Files, tmp_path: Path) -> None:
+    changed = {**files, "DISCLOSURE.md": b"nothing"}
+    assert verify(written(tmp_path, changed)).problems == [
+        "DISCLOSURE.md was changed: its SHA-256 is not that of the manifest"
+    ]
+
+
+def test_missing_and_additional_files_are_named(files: Files, tmp_path: Path) -> None:
+    changed = {**files, "more.txt": b""}
+    del changed["APPENDIX.md"]
+    assert verify(written(tmp_path, changed)).problems == [
+        "APPENDIX.md is missing",
+        "more.txt is not in the manifest",
+    ]
+
+
+def test_a_changed_number_is_found_although_its_hash_is_right(files: Files, tmp_path: Path) -> None:
+    report = json.loads(files[REPORT])
+    cell = report["cells"][0]
+    stated = cell["mean"]
+    cell["mean"] = stated * 0.9
+    found = verify(written(tmp_path, with_hash(files, REPORT, json.dumps(report).encode())))
+    assert len(found.problems) == 1
+    assert REPORT in found.problems[0] and "mean" in found.problems[0]
+    assert f"recomputed {stated}" in found.problems[0]
+
+
+def test_a_changed_trial_is_found_by_the_report(files: Files, tmp_path: Path) -> None:
+    path = next(name for name in files if name.startswith("results/mine/trials/"))
+    trial = json.loads(files[path])
+    trial["phases"][0]["elapsed_s"] *= 2
+    found = verify(written(tmp_path, with_hash(files, path, json.dumps(trial).encode())))
+    assert any("cells" in line for line in found.problems)
+
+
+def test_a_damaged_trial_is_a_difference(files: Files, tmp_path: Path) -> None:
+    path = next(name for name in files if name.startswith("results/mine/trials/"))
+    found = verify(written(tmp_path, with_hash(files, path, b"{")))
+    assert len(found.problems) == 1 and "cannot be analysed" in found.problems[0]
+    assert "windtunnel-verify-" not in found.problems[0]
+
+
+def test_two_bundles_of_the_same_content_are_equal(files: Files, tmp_path: Path) -> None:
+    one, other = (write_zip(files, tmp_path / name) for name in ("a.zip", "b.zip"))
+    assert one == other
+
+
+def test_redaction_removes_the_machine(tmp_path: Path) -> None:
+    study_folder(tmp_path / "mine", Plan(trials=2, write_samples=False))
+    provenance = next((tmp_path / "mine/provenance").glob("*.json"))
+    data = json.loads(provenance.read_text())
+    data["machine"] = {**data.get("machine", {}), "cpu_model": "Secret 9000", "kernel": "9.9.9-own"}
+    provenance.write_text(json.dumps(data))
+    made = collect([tmp_path / "mine"], redact=True)
+    assert made.manifest.redacted
+    assert not any(b"Secret 9000" in text or b"9.9.9-own" in text for text in made.files.values())
+    assert verify(written(tmp_path, made.files)).problems == []
+
+
+# --- what is not a bundle -------------------------------------------------------------------
+
+
+def slip(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../outside.txt", "x")
+
+
+def absolute(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("/etc/outside.txt", "x")
+
+
+def link(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        info = zipfile.ZipInfo("results")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, "/etc")
+
+
+def no_manifest(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "x")
+
+
+def future(path: Path) -> None:
+    empty = {"schema": "windtunnel.bundle/9", "windtunnel": "9", "created": "", "redacted": False}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, json.dumps({**empty, "results": [], "files": []}))
+
+
+def huge(path: Path) -> None:
+    """A zip that states a size of 3 GiB for its file."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "x")
+    raw = bytearray(path.read_bytes())
+    place = raw.index(b"PK\x01\x02")
+    raw[place + 24 : place + 28] = struct.pack("<I", 3 << 30)
+    path.write_bytes(bytes(raw))
+
+
+def text(path: Path) -> None:
+    path.write_text("no zip")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (slip, "leaves the folder"),
+        (absolute, "leaves the folder"),
+        (link, "not a regular file"),
+        (no_manifest, f"has no {MANIFEST}"),
+        (future, "windtunnel.bundle/9"),
+        (huge, "too large"),
+        (text, "damaged or cut off"),
+        (Path.mkdir, "cannot be read"),
+    ],
+)
+def test_an_unsafe_or_damaged_zip_is_refused(
+    make: Callable[[Path], None], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.zip"
+    make(path)
+    with pytest.raises(BundleError, match=message) as caught:
+        read_zip(path)
+    assert caught.value.remedy
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_cut_or_changed_zip_never_ends_in_another_error(
+    data: st.DataObject, files: Files, tmp_path: Path
+) -> None:
+    small = {MANIFEST: files[MANIFEST], "study.yaml": b"study: x\n"}
+    path = written(tmp_path, small)
+    raw = bytearray(path.read_bytes())
+    if data.draw(st.booleans()):
+        raw = raw[: data.draw(st.integers(0, len(raw) - 1))]
+    else:
+        raw[data.draw(st.integers(0, len(raw) - 1))] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(bytes(raw))
+    try:
+        read_zip(path)
+    except BundleError:
+        return
+
+
+def test_differences_name_the_place() -> None:
+    stated = {"cells": [{"id": "a", "n": 3}, {"id": "b", "n": 4}], "more": 1}
+    found = {"cells": [{"id": "a", "n": 3}, {"id": "b", "n": 5}]}
+    assert list(differences(stated, found, "r.json")) == [
+        "r.json: cells [2 b]: n: stated 4, recomputed 5",
+        "r.json: more is stated but not recomputed",
+    ]
+
+
+# --- the command line -----------------------------------------------------------------------
+
+
+def test_the_commands(
+    files: Files,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study_folder(tmp_path / "mine", Plan(trials=2, write_samples=False))
+    assert run(["bundle", "mine", "--out", "b.zip"]) == 0
+    assert run(["verify", "b.zip"]) == 0
+    assert "verified: every file and every number" in capsys.readouterr().out
+    written(tmp_path, {**files, "APPENDIX.md": b""})
+    assert run(["verify", "bundle.zip"]) == 15
+    output = capsys.readouterr()
+    assert "different: APPENDIX.md was changed" in output.out
+    assert "not verified: 1 difference" in output.err
+    assert run(["verify", "none.zip"]) == 15
+    assert run(["bundle", "none", "--out", "c.zip"]) == 6
+    assert not Path("c.zip").exists()
