@@ -105,7 +105,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel plan hdfs-or-cephfs": HERE,
     "windtunnel plan storage-kills": HERE,
     "windtunnel storage-checks hdfs-or-cephfs --level 'local folder'": REAL,
-    "windtunnel storage-checks hdfs-or-cephfs --json > checks.json": REAL,
+    "windtunnel storage-checks hdfs-or-cephfs --markdown": REAL,
     "windtunnel catalogue show cluster local-3-ha": HERE,
     "windtunnel plan put-get-model --propose": HERE,
     "windtunnel calibrate scaled": REAL,

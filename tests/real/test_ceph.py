@@ -57,6 +57,29 @@ def ceph(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
         yield running
 
 
+def test_nothing_is_left_after_the_program_was_killed_with_ceph_running(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGKILL while the OSDs create their data: neither processes nor files nor mounts remain."""
+    state = tmp_path / "own-state"
+    state.mkdir()
+    monkeypatch.setenv("WINDTUNNEL_STATE", str(state))
+    (tmp_path / "study.yaml").write_text(STUDY)
+    running = cli.start("storage-checks", "study.yaml", "--level", "none")
+    wait_for(lambda: any("ceph-osd" in words for words in remains(state)), "the OSDs", 120)
+    running.kill()
+    running.communicate(timeout=30)
+
+    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 20)
+    data = [entry.scratch for entry in registered()]
+    assert data, "the entry remains for 'clean'"
+    wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 20)
+    assert str(state) not in Path("/proc/self/mountinfo").read_text()
+    assert cli("clean").returncode == 0
+    assert registered() == []
+    assert list((state / "deployments").iterdir()) == []
+
+
 def test_terasort_is_verified_although_an_osd_dies(ceph: LocalDeployment, tmp_path: Path) -> None:
     located = load_text(STUDY, "study.yaml")
     plan = make_plan(validate(StudyFile, located), located)
@@ -114,26 +137,3 @@ def test_what_cephfs_promises_through_hadoop_and_mounted(ceph: LocalDeployment) 
     assert posix.missing == ""
     for name in ("hard-link", "lock", "random-overwrite", "rename-over-file", "snapshot"):
         assert posix.answers[name].word == "yes", f"{name}: {posix.answers[name].note}"
-
-
-def test_nothing_is_left_after_the_program_was_killed_with_ceph_running(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SIGKILL while the OSDs create their data: neither processes nor files nor mounts remain."""
-    state = tmp_path / "own-state"
-    state.mkdir()
-    monkeypatch.setenv("WINDTUNNEL_STATE", str(state))
-    (tmp_path / "study.yaml").write_text(STUDY)
-    running = cli.start("storage-checks", "study.yaml", "--level", "none")
-    wait_for(lambda: any("ceph-osd" in words for words in remains(state)), "the OSDs", 120)
-    running.kill()
-    running.communicate(timeout=30)
-
-    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 20)
-    data = [entry.scratch for entry in registered()]
-    assert data, "the entry remains for 'clean'"
-    wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 20)
-    assert str(state) not in Path("/proc/self/mountinfo").read_text()
-    assert cli("clean").returncode == 0
-    assert registered() == []
-    assert list((state / "deployments").iterdir()) == []

@@ -18,7 +18,6 @@ def test_what_hdfs_promises(deployment: LocalDeployment) -> None:
         "concat": "yes",
         "data-without-flush": "no",
         "data-after-hflush": "yes",
-        "length-after-hflush": "differs",
         "two-appenders": "no",
         "permissions-enforced": "yes",
         "access-lists": "yes",

@@ -28,7 +28,7 @@ HEAP_MB = {
 }
 # roles that start together; the last ones need a serving file system
 _FIRST, _WORKERS, _LAST = ROLES.steps(HADOOP)
-_WEBAPPS = ("hdfs", "datanode", "secondary", "static")
+_WEBAPPS = ("hdfs", "datanode", "journal", "secondary", "static")
 LOG4J = """\
 log4j.rootLogger={level},console
 log4j.appender.console=org.apache.log4j.ConsoleAppender

@@ -38,7 +38,7 @@ BEHAVIOURS: Final[Mapping[str, str]] = {
     "read-at-end": "a read at or beyond the end returns no bytes",
     "empty-file": "empty files and folders",
     "memory-map": "memory map",
-    "checksum": "equal files have equal checksums, without reading them",
+    "checksum": "the file system returns checksums of files",
     "concat": "files are concatenated without a copy of data",
     "block-locations": "the hosts of a file's blocks are known",
     "exclusive-create": "of several clients that create a file, one succeeds",

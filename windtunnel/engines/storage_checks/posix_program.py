@@ -28,7 +28,6 @@ YES: Answer = ("yes", "")
 PAST_NS = 1_000_000_000_123_000_000
 VIEW: tuple[str, ...] = ()
 """A folder and its path in the other mount, if there is one."""
-_NOBODY = 65534
 _CREATORS = 8
 _READ_BYTES = 1 << 20
 _NO_CALL: Answer = ("no", "POSIX has no call for it")
@@ -37,7 +36,7 @@ _ACL = struct.pack("<I", 2) + b"".join(
     struct.pack("<HHI", tag, mode, who)
     for tag, mode, who in (
         (0x01, 6, 0xFFFFFFFF),
-        (0x02, 4, _NOBODY),
+        (0x02, 4, os.getuid()),
         (0x04, 4, 0xFFFFFFFF),
         (0x10, 4, 0xFFFFFFFF),
         (0x20, 0, 0xFFFFFFFF),
