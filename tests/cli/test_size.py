@@ -98,6 +98,8 @@ def test_a_part_without_a_price_leaves_the_price_unknown(
 
 
 def test_the_parts_of_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["catalogue", "show", "parts", "servers-2014"]) == 0
+    assert "E5-2690 v2: {price: 6500.86 USD" in capsys.readouterr().out
     words = ("--workload", "terasort", "--within", "30 min", "--budget", "250000")
     found = sized(capsys, *words)
     meeting = [row for row in found if row["meets"]]
