@@ -14,7 +14,7 @@ from windtunnel.errors import UsageError
 KINDS = {"study": "studies", "cluster": "clusters", "bundle": "bundles", "parts": "parts"}
 
 catalogue = typer.Typer(
-    help="Show the studies, clusters, bundles of settings, parts and workloads that Windtunnel includes.",
+    help="Show the studies, clusters, bundles, parts and workloads that Windtunnel includes.",
     epilog="Example: windtunnel catalogue show study demo",
     no_args_is_help=True,
 )
