@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import cloud
+from windtunnel.analysis.cost.tariff import Tariff
 from windtunnel.analysis.prediction.points import chosen
 from windtunnel.cli import run
 from windtunnel.cli.predict import _lines
@@ -74,6 +75,18 @@ def test_rows_and_size_replace_each_other(capsys: pytest.CaptureFixture[str]) ->
         for change in ("workloads.terasort.rows=20000000000", "workloads.terasort.size=2 TB")
     ]
     assert times[0] == times[1]
+
+
+def test_a_phase_costs_its_part_of_the_price(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = output(capsys, "predict", "cisco-2014", "terasort")["predictions"]
+    price = 6 * 29988.92 + 2 * (29988.92 - 6540.84)  # six hosts, and two with half of the disks
+    for row in rows:
+        assert row["currency"] == "USD"
+        hours = row["elapsed_s"] / 3600
+        assert row["cost"] == pytest.approx(price / Tariff().busy_hours * hours, rel=1e-3)
+    assert run(["predict", "cisco-2014", "terasort"]) == 0
+    assert f"{rows[0]['cost']:.2f} USD" in capsys.readouterr().out
+    assert output(capsys, "predict", "model-3", "terasort")["predictions"][0]["cost"] is None
 
 
 def test_the_text_names_interval_bottleneck_and_assumptions(

@@ -52,6 +52,7 @@ HERE = "run here"
 """In a folder with ``my-study.yaml`` (the demo's), ``my-results``, ``my-runs``, runs to compare."""
 REAL = "starts or needs daemons: tests/real runs similar commands; here it must parse"
 PLUGIN = "tests/examples/test_plugin.py does so, in folders of its own"
+CALIBRATED = "takes 10 to 20 minutes; tests/cli/test_calibrate.py runs it with mock trials"
 SPLITS = "takes a minute; tests/analysis/prediction runs some folds of each split"
 LONG = "the make target must exist; continuous integration runs it"
 FRESH = "test_generated_parts_are_fresh runs it without writing"
@@ -84,9 +85,10 @@ COMMANDS: dict[str, str] = {
     "windtunnel fit my-runs --out my-fit.json": HERE,
     "windtunnel predict --for my-runs --fit my-fit.json": HERE,
     "windtunnel whatif my-runs --set 'hosts.worker.count=6'": HERE,
-    "windtunnel catalogue show study sizing": HERE,
     "windtunnel run sizing --results my-predictions": HERE,
-    "windtunnel size sizing --within '30 min' --budget '250000 USD' --chart front.svg": HERE,
+    "windtunnel size --workload terasort --within '30 min' --budget '250000 USD' "
+    "--chart front.svg": HERE,
+    "windtunnel size sizing --within '30 min'": HERE,
     "windtunnel accuracy --chart predicted.svg": SPLITS,
     "windtunnel catalogue workloads": HERE,
     "windtunnel catalogue testbeds": HERE,
@@ -108,6 +110,9 @@ COMMANDS: dict[str, str] = {
     "windtunnel storage-checks hdfs-or-cephfs --markdown": REAL,
     "windtunnel catalogue show cluster local-3-ha": HERE,
     "windtunnel plan put-get-model --propose": HERE,
+    "windtunnel calibrate local": CALIBRATED,
+    "windtunnel predict local-3 terasort --this-machine "
+    "--fit windtunnel-results/calibration/fit.json": CALIBRATED,
     "windtunnel calibrate scaled": REAL,
     "windtunnel calibrate scaled put-get-model": REAL,
     "windtunnel calibrate scaled --json": REAL,

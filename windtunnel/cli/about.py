@@ -11,10 +11,10 @@ import typer
 from windtunnel import __version__
 from windtunnel.errors import UsageError
 
-KINDS = {"study": "studies", "cluster": "clusters", "bundle": "bundles"}
+KINDS = {"study": "studies", "cluster": "clusters", "bundle": "bundles", "parts": "parts"}
 
 catalogue = typer.Typer(
-    help="Show the studies, clusters, bundles of settings and workloads that Windtunnel includes.",
+    help="Show the studies, clusters, bundles, parts and workloads that Windtunnel includes.",
     epilog="Example: windtunnel catalogue show study demo",
     no_args_is_help=True,
 )
@@ -46,7 +46,7 @@ def list_entries() -> None:
 
 @catalogue.command()
 def show(
-    kind: Annotated[str, typer.Argument(help="Kind of entry: study, cluster or bundle.")],
+    kind: Annotated[str, typer.Argument(help="Kind of entry: study, cluster, bundle or parts.")],
     name: Annotated[str, typer.Argument(help="Name of the entry, from 'catalogue list'.")],
 ) -> None:
     """Print the YAML file of a catalogue entry."""

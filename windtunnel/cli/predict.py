@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -209,25 +210,38 @@ def _for_cluster(
     source: str, workloads: list[str], changes: list[str], fit: Fit, *, this_machine: bool
 ) -> dict[str, Any]:
     from windtunnel.analysis.prediction.described import predict_workloads
-    from windtunnel.cluster import apply_overrides, parse_assignment
+    from windtunnel.cluster import apply_overrides
     from windtunnel.published.clusters import find_cluster, parameters_for
 
     described = find_cluster(source)
-    pairs = [parse_assignment(change) for change in changes]
-    own = {path: value for path, value in pairs if not path.startswith(WORKLOAD_PATH)}
     given: dict[str, dict[str, Any]] = {name: parameters_for(described, name) for name in workloads}
+    own = split_changes(changes, given)
+    cluster = apply_overrides(described.cluster, own)
+    return predict_workloads(described.name, cluster, given, fit, this_machine=this_machine)
+
+
+def split_changes(changes: list[str], given: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """The changes of the cluster; those of ``workloads.NAME.`` are made in ``given``.
+
+    Raises
+    ------
+    UsageError
+        If a change is for a workload that is not in ``given``.
+    """
+    from windtunnel.cluster import parse_assignment
+
+    pairs = [parse_assignment(change) for change in changes]
     for path, value in pairs:
         if path.startswith(WORKLOAD_PATH):
             name, _, parameter = path.removeprefix(WORKLOAD_PATH).partition(".")
             if name not in given:
                 raise UsageError(
                     f"--set {path}: the workload '{name}' is not predicted",
-                    remedy=f"the workloads are: {', '.join(workloads)}.",
+                    remedy=f"the workloads are: {', '.join(given)}.",
                 )
             given[name][parameter] = _parameter(name, parameter, value)
             given[name].pop(_INSTEAD.get(parameter, ""), None)
-    cluster = apply_overrides(described.cluster, own)
-    return predict_workloads(described.name, cluster, given, fit, this_machine=this_machine)
+    return {path: value for path, value in pairs if not path.startswith(WORKLOAD_PATH)}
 
 
 def _parameter(workload: str, name: str, value: Any) -> Any:

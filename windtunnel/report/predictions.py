@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from windtunnel.analysis.cost.tariff import Tariff
 from windtunnel.model.constants import CONSTANTS
 from windtunnel.model.fit import Fit
 
@@ -29,6 +30,8 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
         line += f"  {row['bottleneck']}, then {row['next_bottleneck']}"
         if row.get("energy_wh"):
             line += f"  {row['energy_wh']:.0f} Wh (modelled)"
+        if row.get("cost"):
+            line += f"  {row['cost']:.2f} {row['currency']}"
         yield line if row["inside_fitted_range"] else f"{line}  ({OUTSIDE})"
     yield f"intervals: 90 %; constants: {found['fit']}"
     for key, title in (("fitted", "fitted"), ("not_fitted", "not fitted")):
@@ -39,6 +42,8 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
                 f"{errors['mean_absolute_error']:.1%}, largest {errors['largest']:+.1%}, "
                 f"{errors['covered']:.0%} within the interval"
             )
+    if any(row.get("cost") for row in rows):
+        yield f"costs: the price of the hosts over {Tariff().span} of use, and known electricity"
     for line in found["assumed"]:
         yield f"assumed: {line}"
 

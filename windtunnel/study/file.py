@@ -127,7 +127,7 @@ def deprecations(located: Located) -> list[str]:
 
 
 def catalogue_names(kind: str) -> list[str]:
-    """Names of the catalogue entries of a kind: ``studies``, ``clusters`` or ``bundles``."""
+    """Names of the entries of a kind: ``studies``, ``clusters``, ``bundles`` or ``parts``."""
     folder = resources.files("windtunnel.catalogue").joinpath(kind)
     return sorted(
         e.name.removesuffix(".yaml") for e in folder.iterdir() if e.name.endswith(".yaml")

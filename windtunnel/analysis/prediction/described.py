@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from windtunnel.analysis.cost.price import cluster_price
+from windtunnel.analysis.cost.tariff import Tariff
 from windtunnel.cluster import Cluster
 from windtunnel.errors import UsageError
 from windtunnel.model.energy import energy_j
@@ -67,7 +69,8 @@ def predict_workloads(
         "predictions": [
             as_data(one)
             | {"workload": workload, "phase": phase}
-            | {"energy_wh": energy_wh(cluster, one, capacity)}
+            | {"energy_wh": (wh := energy_wh(cluster, one, capacity))}
+            | cost(cluster, one.elapsed_s, wh)
             for (workload, phase), one in zip(keys, found, strict=True)
         ],
         "assumed": assumed,
@@ -100,6 +103,21 @@ def as_data(one: Prediction) -> dict[str, Any]:
         "inside_fitted_range": one.inside,
         "resources_s": one.resources_s,
     }
+
+
+def cost(cluster: Cluster, elapsed_s: float, energy: float | None) -> dict[str, Any]:
+    """``cost`` of a phase and its ``currency``; None unless all hosts have a price.
+
+    The hardware costs its price divided by the hours of the default tariff; electricity is added
+    if ``energy`` in Wh is known and its tariff has the same currency.
+    """
+    priced, tariff = cluster_price("", cluster), Tariff()
+    if priced.amount is None or priced.lacking:
+        return {"cost": None, "currency": None}
+    amount = priced.amount.amount / tariff.busy_hours * elapsed_s / 3600.0
+    if energy is not None and tariff.electricity.currency == priced.amount.currency:
+        amount += energy / 1000.0 * tariff.electricity.amount * tariff.pue
+    return {"cost": amount, "currency": priced.amount.currency}
 
 
 def energy_wh(cluster: Cluster, one: Prediction, capacity: Hardware) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy.stats import t as student
 
 from windtunnel.analysis.cost.price import cluster_price
@@ -31,7 +32,7 @@ class Goal:
 
     within_s: float
     probability: float
-    budget: Money | None = None
+    budget: Money | None = None  # without a currency: in that of the candidates
     power_w: float | None = None
 
 
@@ -42,15 +43,15 @@ def sized(candidates: Sequence[Candidate], goal: Goal, fit: Fit) -> dict[str, An
     better in one of both.
     """
     rows = [_row(one, goal, fit) for one in candidates]
-    for row in rows:
-        row["dominated"] = any(_dominates(other, row) for other in rows)
+    for row, dominated in zip(rows, _dominated(rows), strict=True):
+        row["dominated"] = dominated
     rows.sort(key=lambda row: (not row["meets"], row["price"] or math.inf, row["elapsed_s"]))
     return {
         "fit": fit.origin,
         "goal": {
             "within_s": goal.within_s,
             "probability": goal.probability,
-            "budget": None if goal.budget is None else str(goal.budget),
+            "budget": None if goal.budget is None else str(goal.budget).strip(),
             "power_w": goal.power_w,
         },
         "candidates": rows,
@@ -65,15 +66,18 @@ def _row(one: Candidate, goal: Goal, fit: Fit) -> dict[str, Any]:
     reach = float(student.ppf(0.5 + LEVEL / 2.0, fit.freedom))
     deviation = math.log(high / low) / 2.0 / reach
     chance = float(student.cdf(math.log(goal.within_s / total) / deviation, fit.freedom))
-    price = cluster_price(one.name, one.cluster).amount
+    priced = cluster_price(one.name, one.cluster)
+    # a class without a price would make its cluster the cheapest
+    price = None if priced.lacking else priced.amount
     watts = _peak_w(one.cluster)
     longest = max(phases, key=lambda row: float(row["elapsed_s"]))
     misses = []
     if chance < goal.probability:
         misses.append(f"time: {longest['phase']} is bound by {longest['bottleneck']}")
     if goal.budget is not None:
-        if price is None or price.currency != goal.budget.currency:
-            misses.append(f"price in {goal.budget.currency} unknown")
+        wanted = goal.budget.currency
+        if price is None or wanted not in ("", price.currency):
+            misses.append(f"price in {wanted} unknown" if wanted else "price unknown")
         elif price.amount > goal.budget.amount:
             misses.append("price")
     if goal.power_w is not None and (watts is None or watts > goal.power_w):
@@ -105,8 +109,15 @@ def _peak_w(cluster: Cluster) -> float | None:
     return total
 
 
-def _dominates(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if one is other or one["price"] is None or other["price"] is None:
-        return False
-    pairs = [(one[key], other[key]) for key in ("price", "elapsed_s")]
-    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+def _dominated(rows: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Whether another row is at most as expensive and as slow, and better in one of both."""
+    known = [row["price"] is not None for row in rows]
+    price = np.array(
+        [row["price"] if has else np.nan for row, has in zip(rows, known, strict=True)]
+    )
+    time = np.array([row["elapsed_s"] for row in rows])
+    found = []
+    for cost, elapsed in zip(price, time, strict=True):
+        better = (price <= cost) & (time <= elapsed) & ((price < cost) | (time < elapsed))
+        found.append(bool(better.any()))
+    return found
