@@ -106,7 +106,7 @@ class SecureCluster:
     def java(self, main: str, *words: str) -> list[str]:
         jars = ensure_shipped("hadoop-3.5")
         path = f"{self.conf}:{self.folder}/web:{jars.lib}/*:{jars.client_lib}/*"
-        return [str(find_java().binary), *_JVM.split(), "-cp", path, main, *words]
+        return [str(find_java(17).binary), *_JVM.split(), "-cp", path, main, *words]
 
     def job(self, *words: str) -> str:
         """Run a job of Hadoop's examples as the user ann."""
@@ -204,14 +204,6 @@ def _keys(cluster: SecureCluster) -> None:
         f"-passout pass:{PASSWORD}",
     ):
         subprocess.run(command.split(), check=True, capture_output=True, timeout=60)
-    trust = f"keytool -importcert -noprompt -alias tls -file {crt} -keystore {folder}/trust.p12 "
-    home = find_java().binary.parent
-    subprocess.run(
-        [str(home / "keytool"), *(trust + f"-storetype PKCS12 -storepass {PASSWORD}").split()[1:]],
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
 
 
 def _configuration(cluster: SecureCluster) -> None:
@@ -295,15 +287,16 @@ def _configuration(cluster: SecureCluster) -> None:
         "mapreduce.jobhistory.webapp.https.address": "master.wt:19890",
         "mapreduce.jobhistory.principal": f"mapred/_HOST@{REALM}",
         "mapreduce.jobhistory.keytab": keytab,
+        "mapreduce.jobhistory.move.interval-ms": "2000",
         "mapreduce.jobhistory.done-dir": "/history/done",
         "mapreduce.jobhistory.intermediate-done-dir": "/history/new",
     }
     stores = {
         f"ssl.{side}.{store}.{key}": value
         for side in ("server", "client")
-        for store, file in (("keystore", "tls"), ("truststore", "trust"))
+        for store in ("keystore", "truststore")  # one self-signed certificate is both
         for key, value in (
-            ("location", f"{folder}/{file}.p12"),
+            ("location", f"{folder}/tls.p12"),
             ("type", "PKCS12"),
             ("password", PASSWORD),
             ("keypassword", PASSWORD),

@@ -33,7 +33,7 @@ def read_services(client: RestClient, where: Endpoints, into: ClusterFacts) -> N
     if namenode:
         _each(into, namenode, _read_namenode, client)
     for url in where.namenodes:
-        if url != namenode:
+        if namenode and url != namenode:
             _tried(into, lambda url=url: _standby(client, url, into), [url])  # type: ignore[misc]
     rm = _tried(
         into, lambda: active_resourcemanager(client, where.resourcemanagers), where.resourcemanagers
