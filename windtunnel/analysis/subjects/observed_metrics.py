@@ -15,19 +15,17 @@ QUEUE_WAIT = MetricInfo(
     better="less",
 )
 TASKS = MetricInfo("observed_tasks", "count", "task attempts of the phase", _ATTEMPTS)
-WAVES = MetricInfo(
-    "waves", "ratio", "task attempts per largest number of concurrent ones", _ATTEMPTS
-)
+WAVES = MetricInfo("waves", "x", "task attempts per largest number of concurrent ones", _ATTEMPTS)
 STRAGGLER = MetricInfo(
     "straggler_ratio",
-    "ratio",
+    "x",
     "longest duration of a successful task, relative to the median",
     _ATTEMPTS,
     better="less",
 )
 SKEW = MetricInfo(
     "skew_ratio",
-    "ratio",
+    "x",
     "largest input of a successful task in bytes (records where bytes are unknown), relative to "
     "the median",
     _ATTEMPTS,
@@ -67,7 +65,7 @@ WASTED_TIME = MetricInfo(
 )
 SPILL_RATIO = MetricInfo(
     "spill_ratio",
-    "ratio",
+    "x",
     "records that map and reduce tasks wrote to local disks, per record of map output (MapReduce); "
     "1 to 2 is the minimum of a job with reduces",
     _COUNTERS,
