@@ -99,6 +99,7 @@ def test_a_step_is_found_with_its_setting(
     stored = "".join(
         file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()
     )
+    assert "their output was not verified" in " ".join(full.split())
     assert PLANTED not in stored + out + report + full
 
 
