@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import windtunnel.analysis  # noqa: F401: registers the metrics of energy
+import windtunnel.analysis.subjects.observed_metrics
 import windtunnel.probes.sampler
 import windtunnel.workloads  # noqa: F401
 from tools.doc_tables import table

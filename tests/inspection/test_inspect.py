@@ -104,7 +104,7 @@ class Daemons:
             }
             for n in range(1, self.workers + 1)
         }
-        beans = [
+        beans: list[dict[str, Any]] = [
             {"name": "Hadoop:service=NameNode,name=NameNodeStatus", "State": self.state},
             {
                 "name": "Hadoop:service=NameNode,name=NameNodeInfo",

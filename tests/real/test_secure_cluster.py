@@ -88,9 +88,14 @@ def test_its_history_is_imported(cluster: SecureCluster) -> None:
     url = "https://master.wt:9871/webhdfs/v1/history/done"
     keytab = ["--keytab", f"{cluster.folder}/master.keytab", "--principal", "mapred/master.wt"]
     trust = ["--ca-file", str(cluster.ca_file)]
-    done = cluster.client("import", "history", url, *keytab, *trust, "--results", "files")
+    while True:  # the history server moves files some time after the end of a job
+        name = f"files-{time.time_ns()}"
+        done = cluster.client("import", "history", url, *keytab, *trust, "--results", name)
+        if "2 jobs, 0 not read" in done.stdout or time.monotonic() > deadline:
+            break
+        time.sleep(1)
     assert done.returncode == 0, done.stdout + done.stderr
-    by_file = read_results(cluster.folder / "files").trials
+    by_file = read_results(cluster.folder / name).trials
     assert [t.parameters["job"] for t in by_file] == [t.parameters["job"] for t in results.trials]
     for a, b in zip(by_file, results.trials, strict=True):
         assert a.phases[-1].finished_at == b.phases[-1].finished_at

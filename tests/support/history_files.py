@@ -134,7 +134,7 @@ def binary_jhist(lines: Sequence[str]) -> bytes:
         name, fields = next(iter(entry["event"].items()))
         known = records.setdefault(name.removeprefix(f"{PACKAGE}."), {})
         known.update(fields)
-    union = []
+    union: list[dict[str, Any]] = []
     defined = False
     for name, fields in records.items():
         made = []

@@ -106,11 +106,12 @@ class SecureCluster:
     def java(self, main: str, *words: str) -> list[str]:
         jars = ensure_shipped("hadoop-3.5")
         path = f"{self.conf}:{self.folder}/web:{jars.lib}/*:{jars.client_lib}/*"
-        return [str(find_java().binary), *_JVM.split(), "-cp", path, main, *words]
+        return [str(find_java(17).binary), *_JVM.split(), "-cp", path, main, *words]
 
     def job(self, *words: str) -> str:
         """Run a job of Hadoop's examples as the user ann."""
-        cache = self.realm.ticket(self.keytab, "ann", self.folder / "ann.cache")
+        cache = f"FILE:{self.folder}/ann.cache"
+        self.run("edge", "kinit", "-kt", str(self.keytab), "-c", cache, "ann")
         main = "org.apache.hadoop.examples.ExampleDriver"
         return self.run("edge", *self.java(main, *words), KRB5CCNAME=cache)
 
@@ -142,7 +143,7 @@ def secure_cluster(folder: Path) -> Iterator[SecureCluster]:
         _keys(cluster)
         _configuration(cluster)
         stack.callback(_end, cluster)
-        cluster.run("master", *cluster.java(_SERVERS["namenode"][1], "-format", "-nonInteractive"))
+        cluster.run("master", *_command(cluster, "namenode", "-format", "-nonInteractive"))
         for name in ("namenode", "datanode", "resourcemanager"):
             _start(cluster, name)
         _wait(cluster, "namenode", "datanode")
@@ -204,14 +205,6 @@ def _keys(cluster: SecureCluster) -> None:
         f"-passout pass:{PASSWORD}",
     ):
         subprocess.run(command.split(), check=True, capture_output=True, timeout=60)
-    trust = f"keytool -importcert -noprompt -alias tls -file {crt} -keystore {folder}/trust.p12 "
-    home = find_java().binary.parent
-    subprocess.run(
-        [str(home / "keytool"), *(trust + f"-storetype PKCS12 -storepass {PASSWORD}").split()[1:]],
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
 
 
 def _configuration(cluster: SecureCluster) -> None:
@@ -295,15 +288,16 @@ def _configuration(cluster: SecureCluster) -> None:
         "mapreduce.jobhistory.webapp.https.address": "master.wt:19890",
         "mapreduce.jobhistory.principal": f"mapred/_HOST@{REALM}",
         "mapreduce.jobhistory.keytab": keytab,
+        "mapreduce.jobhistory.move.interval-ms": "2000",
         "mapreduce.jobhistory.done-dir": "/history/done",
         "mapreduce.jobhistory.intermediate-done-dir": "/history/new",
     }
     stores = {
         f"ssl.{side}.{store}.{key}": value
         for side in ("server", "client")
-        for store, file in (("keystore", "tls"), ("truststore", "trust"))
+        for store in ("keystore", "truststore")  # one self-signed certificate is both
         for key, value in (
-            ("location", f"{folder}/{file}.p12"),
+            ("location", f"{folder}/tls.p12"),
             ("type", "PKCS12"),
             ("password", PASSWORD),
             ("keypassword", PASSWORD),
@@ -332,13 +326,18 @@ def _configuration(cluster: SecureCluster) -> None:
     )
 
 
-def _start(cluster: SecureCluster, name: str) -> None:
+def _command(cluster: SecureCluster, name: str, *words: str) -> list[str]:
+    """The command of a daemon; the configuration refers to its host as ``${wt.host}``."""
     host, main, _ = _SERVERS[name]
-    command = cluster.java(main)
-    command.insert(1, f"-Dwt.host={host}")
+    java, *rest = cluster.java(main, *words)
+    return [java, f"-Dwt.host={host}", *rest]
+
+
+def _start(cluster: SecureCluster, name: str) -> None:
+    host = _SERVERS[name][0]
     with (cluster.folder / f"{name}.log").open("wb") as log:
         cluster.processes[name] = subprocess.Popen(
-            [*cluster.within(host), *command],
+            [*cluster.within(host), *_command(cluster, name)],
             env=cluster.realm.environment,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -367,15 +366,24 @@ import sys, time
 from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.rest import Access, RestClient
 from pathlib import Path
+def put(folder, **params):
+    for _ in range(300):
+        try:
+            return client.send("PUT", base + folder, params)
+        except ClusterAccessError as error:
+            if error.reason not in ("not ready", "safe mode"):
+                raise
+            time.sleep(0.2)
+    raise SystemExit("the NameNode is not ready")
 client = RestClient(Access(ca_file=Path(sys.argv[1]), keytab=Path(sys.argv[2]),
                            principal="hdfs/master.wt"))
 base = "https://master.wt:9871/webhdfs/v1"
 for folder, mode, owner in (("/", "755", "hdfs"), ("/tmp", "1777", "hdfs"),
     ("/user", "755", "hdfs"), ("/user/ann", "750", "ann"), ("/history", "755", "mapred"),
     ("/history/done", "770", "mapred"), ("/history/new", "1777", "mapred")):
-    client.send("PUT", base + folder, {"op": "MKDIRS"})
-    client.send("PUT", base + folder, {"op": "SETPERMISSION", "permission": mode})
-    client.send("PUT", base + folder, {"op": "SETOWNER", "owner": owner, "group": "hadoop"})
+    put(folder, op="MKDIRS")
+    put(folder, op="SETPERMISSION", permission=mode)
+    put(folder, op="SETOWNER", owner=owner, group="hadoop")
 """
 
 

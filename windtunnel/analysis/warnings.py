@@ -58,6 +58,7 @@ RULES: Registry[Rule] = Registry(
         "energy_scope": power.energy_scope,
         "energy_unnamed": power.energy_unnamed,
         "as_published": published.as_published,
+        "as_observed": published.as_observed,
     },
     _admit,
 )

@@ -22,7 +22,7 @@ from windtunnel.cli.inspect import (
     access_of,
 )
 from windtunnel.cli.published import import_
-from windtunnel.errors import ResultsError, UsageError
+from windtunnel.errors import ClusterAccessError, ResultsError, UsageError
 
 if TYPE_CHECKING:
     from windtunnel.hosts.rest import RestClient
@@ -135,13 +135,20 @@ def history(
         )
     begun = _begin(since)
     began, rate, jobs = time.monotonic(), Rate(), []
+    broken: ClusterAccessError | None = None
     with RestClient(access_of(ca_file, keytab, principal, user, password_file, proxy)) as client:
         for source in given:
-            for status in _statuses(source, client, limit, begun):
-                rate.add(status)
-                print(_line(status))
-                if status.job is not None:
-                    jobs.append(status.job)
+            try:
+                for status in _statuses(source, client, limit, begun):
+                    rate.add(status)
+                    print(_line(status))
+                    if status.job is not None:
+                        jobs.append(status.job)
+            except ClusterAccessError as error:
+                if not jobs:
+                    raise
+                broken = error  # what was read before is kept
+                print(f"not read: the rest of {source}: {error.message}")
     print(rate.line(began))
     if not jobs:
         raise UsageError(
@@ -156,6 +163,8 @@ def history(
         print(
             f"{proposed}: a study that measures the associated setting; windtunnel plan {proposed}"
         )
+    if broken is not None:
+        raise broken
 
 
 def _line(status: Status) -> str:

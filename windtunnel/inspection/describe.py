@@ -22,7 +22,8 @@ _OF_THE_PLACE = re.compile(
     r"https?[._-]|\.dirs?$|-dirs?$|\.dirs?\.|path|uri|url|quorum|zk|zookeeper|nameservice|\.ha\.|"
     r"ha\.(namenodes|rm-ids)|\bacl|acls|proxyuser|user|group|admin|topology|script|classpath|"
     r"-env|\.env|env\.|keystore|truststore|fs\.defaultfs|domain|socket|cluster-id|protection|"
-    r"encrypt|executor|cgroups|policy|provider|log-|\.log|logs|java\.home|interface|tmp|temp|"
+    r"encrypt|access\.token|executor|cgroups|policy|provider|log-|\.log|logs|java\.home|interface|"
+    r"tmp|temp|"
     r"webapp|web-proxy|registry|timeline|rm-ids|configuration\.store",
     re.IGNORECASE,
 )

@@ -20,6 +20,7 @@ from windtunnel.inspection.facts import ClusterFacts, HostFacts, Volume
 from windtunnel.inspection.site_files import Entry
 
 _PARALLEL = 8
+_REDACTED = "<redacted>"  # what daemons print instead of passwords
 _DAEMON_CONFIGURATION = {  # whose configuration is in force for a property
     "namenode": ("dfs.namenode.", "dfs.", "fs.", "hadoop.", "net.", "io.", "ipc."),
     "resourcemanager": ("yarn.resourcemanager.", "yarn.scheduler.", "yarn."),
@@ -33,7 +34,7 @@ def read_services(client: RestClient, where: Endpoints, into: ClusterFacts) -> N
     if namenode:
         _each(into, namenode, _read_namenode, client)
     for url in where.namenodes:
-        if url != namenode:
+        if namenode and url != namenode:
             _tried(into, lambda url=url: _standby(client, url, into), [url])  # type: ignore[misc]
     rm = _tried(
         into, lambda: active_resourcemanager(client, where.resourcemanagers), where.resourcemanagers
@@ -244,8 +245,8 @@ def _settings(client: RestClient, url: str, role: str, into: ClusterFacts) -> No
         if resource.endswith("-default.xml") or resource in ("", "programmatically"):
             continue
         name = str(one["key"])
-        if name.startswith(_DAEMON_CONFIGURATION[role]):
-            value = str(one["value"])
+        value = str(one["value"])
+        if name.startswith(_DAEMON_CONFIGURATION[role]) and value != _REDACTED:
             earlier = into.settings.get(name)
             if earlier is not None and earlier.value not in (value, "") and "://" in earlier.source:
                 continue  # the first daemon in the order of responsibility

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.history_files import DAY_MS, spark_lines, write_job
 from tests.support.jhist import BEGAN
+from tests.support.webserver import Reply, Request, serving
 from windtunnel.analysis.subjects.observed import associations, changes
 from windtunnel.cli import run
 from windtunnel.results.folder import read_results
@@ -99,6 +100,7 @@ def test_a_step_is_found_with_its_setting(
     stored = "".join(
         file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()
     )
+    assert "their output was not verified" in " ".join(full.split())
     assert PLANTED not in stored + out + report + full
 
 
@@ -160,3 +162,53 @@ def test_wrong_commands(
     error = capfd.readouterr().err
     assert message in error and "what to do" in error
     assert not (tmp_path / "r").exists()
+
+
+def test_a_server_that_dies_keeps_what_was_read(
+    jobs: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(jobs), "http://localhost:1", "--results", str(tmp_path / "r")]
+    assert run(["import", "history", *words]) == 12
+    found = capfd.readouterr()
+    assert "not read: the rest of http://localhost:1" in found.out
+    assert "cannot be reached" in found.err
+    assert len(read_results(tmp_path / "r").trials) == 20
+
+
+def job_server(request: Request) -> Reply:
+    """A history server with one job that it has, and one that it forgot."""
+    base = "/ws/v1/history/mapreduce/jobs"
+    job = {"id": "job_1_1", "name": "etl", "user": "ann", "queue": "q", "state": "SUCCEEDED"}
+    job |= {"submitTime": 1000, "startTime": 2000, "finishTime": 9000, "mapsTotal": 1}
+    task = {"id": "task_1", "type": "MAP", "state": "SUCCEEDED"}
+    attempt = {"id": "a", "type": "MAP", "state": "SUCCEEDED", "nodeHttpAddress": "w1:8042"}
+    attempt |= {"startTime": 3000, "finishTime": 8000}
+    counter = {"name": "CPU_MILLISECONDS", "totalCounterValue": 2500}
+    group = "org.apache.hadoop.mapreduce.TaskCounter"
+    secret = {"name": "a.password", "value": PLANTED}
+    answers = {
+        base: {"jobs": {"job": [job, {**job, "id": "job_1_2"}]}},
+        f"{base}/job_1_1": {"job": job},
+        f"{base}/job_1_1/counters": {
+            "jobCounters": {"counterGroup": [{"counterGroupName": group, "counter": counter}]}
+        },
+        f"{base}/job_1_1/conf": {"conf": {"property": [secret, {"name": "b", "value": "1"}]}},
+        f"{base}/job_1_1/tasks": {"tasks": {"task": task}},
+        f"{base}/job_1_1/tasks/task_1/attempts": {"taskAttempts": {"taskAttempt": [attempt]}},
+    }
+    found = answers.get(request.path)
+    return Reply(found) if found else Reply({"RemoteException": {"message": "not found"}}, 404)
+
+
+def test_a_history_server_that_forgot_a_job(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(job_server) as url:
+        assert run(["import", "history", url, "--results", str(tmp_path / "r")]) == 0
+    out = capfd.readouterr().out
+    assert "not read: job_1_2: the history server no longer has the job" in out
+    results = read_results(tmp_path / "r")
+    (trial,) = results.trials
+    assert [(p.name, p.elapsed_s) for p in trial.phases] == [("start-up", 1.0), ("map", 6.0)]
+    assert trial.metrics["cpu_time"].value == 2.5
+    assert results.provenance(trial)["settings"] == {"b": "1"}

@@ -1,4 +1,4 @@
-"""Rules on published results: their notes, and a warning that they were not verified."""
+"""Rules on published results and observed jobs: notes, and that nothing was verified."""
 
 from __future__ import annotations
 
@@ -37,4 +37,18 @@ def as_published(evidence: Evidence) -> Iterator[ReportWarning]:
             severity="note",
             text=note.rstrip("."),
             advice="consider this when you use these numbers.",
+        )
+
+
+def as_observed(evidence: Evidence) -> Iterator[ReportWarning]:
+    """Rules 1 and 5: observed jobs were neither planned in random order nor verified."""
+    if evidence.results.study.kind == "observed":
+        yield ReportWarning(
+            id="observed",
+            rule=5,
+            severity="caution",
+            text="the jobs were observed: nobody planned their order or settings, and their "
+            "output was not verified",
+            advice="measure an associated setting in a study with random order, such as "
+            "proposed-study.yaml in the results folder, if there is one.",
         )

@@ -24,6 +24,7 @@ from typing import Literal
 
 from windtunnel.analysis.observations import total_elapsed
 from windtunnel.analysis.statistics.correction import holm
+from windtunnel.analysis.subjects.observed_metrics import INPUT_BYTES
 from windtunnel.results.folder import Results
 from windtunnel.results.record import Trial
 
@@ -109,7 +110,7 @@ def runs_by_workload(results: Results) -> dict[str, list[Run]]:
         if trial.provenance not in known:
             settings = results.provenance(trial).get(SETTINGS)
             known[trial.provenance] = settings if isinstance(settings, dict) else {}
-        size = trial.metrics.get("observed_input_bytes")
+        size = trial.metrics.get(INPUT_BYTES.name)
         found.setdefault(trial.workload, []).append(
             Run(
                 trial,

@@ -13,21 +13,20 @@ QUEUE_WAIT = MetricInfo(
     "time from the submission of the job to its start",
     _ATTEMPTS,
     better="less",
+    level="trial",
 )
 TASKS = MetricInfo("observed_tasks", "count", "task attempts of the phase", _ATTEMPTS)
-WAVES = MetricInfo(
-    "waves", "ratio", "task attempts per largest number of concurrent ones", _ATTEMPTS
-)
+WAVES = MetricInfo("waves", "x", "task attempts per largest number of concurrent ones", _ATTEMPTS)
 STRAGGLER = MetricInfo(
     "straggler_ratio",
-    "ratio",
+    "x",
     "longest duration of a successful task, relative to the median",
     _ATTEMPTS,
     better="less",
 )
 SKEW = MetricInfo(
     "skew_ratio",
-    "ratio",
+    "x",
     "largest input of a successful task in bytes (records where bytes are unknown), relative to "
     "the median",
     _ATTEMPTS,
@@ -57,6 +56,7 @@ LOCAL_SHARE = MetricInfo(
     "place is known",
     _ATTEMPTS,
     better="more",
+    level="trial",
 )
 WASTED_TIME = MetricInfo(
     "wasted_time",
@@ -64,14 +64,16 @@ WASTED_TIME = MetricInfo(
     "elapsed time of failed and killed task attempts, summed over them",
     _ATTEMPTS,
     better="less",
+    level="trial",
 )
 SPILL_RATIO = MetricInfo(
     "spill_ratio",
-    "ratio",
+    "x",
     "records that map and reduce tasks wrote to local disks, per record of map output (MapReduce); "
     "1 to 2 is the minimum of a job with reduces",
     _COUNTERS,
     better="less",
+    level="trial",
 )
 MEMORY_SHARE = MetricInfo(
     "memory_share",
@@ -79,6 +81,7 @@ MEMORY_SHARE = MetricInfo(
     "memory that tasks used at their end, as a fraction of that of their containers",
     _COUNTERS,
     better="more",
+    level="trial",
 )
 IDLE_SHARE = MetricInfo(
     "idle_executor_share",
@@ -86,9 +89,14 @@ IDLE_SHARE = MetricInfo(
     "time of executors' cores without a task, as a fraction of the executors' time (Spark)",
     _COUNTERS,
     better="less",
+    level="trial",
 )
 INPUT_BYTES = MetricInfo(
-    "observed_input_bytes", "bytes", "bytes that the job read from file systems", _COUNTERS
+    "observed_input_bytes",
+    "bytes",
+    "bytes that the job read from file systems",
+    _COUNTERS,
+    level="trial",
 )
 
 ALL = (

@@ -80,6 +80,7 @@ _KERBEROS: tuple[tuple[str, str, str, str], ...] = (
 )
 _PROXY_HEADERS = ("proxy-authenticate", "x-squid-error", "proxy-connection", "x-bluecoat-via")
 _STANDBY = re.compile(r"standby RM|StandbyException|any active RM|state standby", re.IGNORECASE)
+_STARTING = re.compile(r"startup mode|RetriableException", re.IGNORECASE)
 _SAFE_MODE = re.compile(r"SafeModeException|in safe mode", re.IGNORECASE)
 
 
@@ -204,6 +205,12 @@ def status(
             remedy="wait until enough blocks are reported, or see 'hdfs dfsadmin -safemode get'.",
             reason="safe mode",
         )
+    if code in (502, 503, 504) or _STARTING.search(body):
+        return ClusterAccessError(
+            f"{where} is not ready (status {code}): {said}",
+            remedy="repeat the command when the daemon has started.",
+            reason="not ready",
+        )
     if code in (401, 403) and re.search(r"GSSException|Kerberos|Ticket|Clock|Checksum", body):
         return kerberos(said, where)
     if code == 401:
@@ -221,12 +228,6 @@ def status(
             remedy="check the address: it may be that of another daemon; or the server no longer "
             "has the object.",
             reason="not found",
-        )
-    if code in (502, 503, 504):
-        return ClusterAccessError(
-            f"{where} is not ready (status {code}): {said}",
-            remedy="repeat the command when the daemon has started.",
-            reason="not ready",
         )
     return ClusterAccessError(
         f"{where} answered with status {code}: {said}",
