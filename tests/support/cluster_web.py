@@ -66,7 +66,7 @@ class ClusterWeb:
             return {"beans": [self.beans[name]] if name in self.beans else []}
         if parts.path == "/conf":
             value = self.conf.get(query["name"])
-            return value and {"property": {"key": query["name"], "value": value}}
+            return {"property": {"key": query["name"], "value": value}} if value else None
         if parts.path == "/ws/v1/cluster/apps":
             tag = query.get("applicationTags")
             found = [
@@ -74,12 +74,13 @@ class ClusterWeb:
             ]
             return {"apps": {"app": found} if found else None}
         queues = {"queue": [{"queueName": "default"}, {"queueName": "bench"}]}
-        return {
+        others: dict[str, dict[str, Any]] = {
             "/ws/v1/cluster/info": {"clusterInfo": {"hadoopVersion": "3.5.0"}},
             "/ws/v1/cluster/metrics": {"clusterMetrics": self.metrics},
             "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": {"queues": queues}}},
             "/ws/v1/history/info": {"historyInfo": {"hadoopVersion": "3.5.0"}},
-        }.get(parts.path)
+        }
+        return others.get(parts.path)
 
 
 @contextmanager

@@ -112,7 +112,8 @@ class Status:
             self.site.resourcemanagers, "/ws/v1/cluster/metrics", active="clusterMetrics"
         )
         metrics = found["clusterMetrics"]
-        own, others = [], []
+        own: list[Application] = []
+        others: list[Application] = []
         for row in self._applications(rm):
             mine = tag in str(row.get("applicationTags", "")).split(",")
             (own if mine else others).append(_application(row))
