@@ -35,7 +35,7 @@ def test_an_entry_is_written_listed_and_removed(capsys: pytest.CaptureFixture[st
     assert allowances() == [Allowance("CID-1", "bench", 2 << 40, 40, "2099-12-31")]
     capsys.readouterr()
     assert run(["allow"]) == 0
-    text = "CID-1: queue bench, 2.2 TB, 40 containers, until 2099-12-31\n"
+    text = "CID-1: queue bench, 2.20 TB, 40 containers, until 2099-12-31\n"
     assert capsys.readouterr().out == text
     assert run(["allow", "CID-1", "--remove"]) == 0
     assert allowances() == []
