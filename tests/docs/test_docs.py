@@ -121,6 +121,11 @@ COMMANDS: dict[str, str] = {
     "windtunnel plan my-study.yaml --json > plan.json": HERE,
     "windtunnel run my-study.yaml --results my-results --pilot": REAL,
     "windtunnel check my-study.yaml": HERE,
+    "windtunnel run my-study.yaml --dry-run": HERE,
+    "windtunnel allow CID-fb083aa4-1fd3-4b3f-a609-764ac189d9cf --queue bench --space '2 TiB'"
+    " --containers 40 --until 2099-12-31": HERE,
+    "windtunnel allow": HERE,
+    "windtunnel allow CID-fb083aa4-1fd3-4b3f-a609-764ac189d9cf --remove": HERE,
     "windtunnel plan my-study.yaml --set hosts.worker.count=2 --set storage.replication=2": HERE,
     "windtunnel run my-study.yaml --results my-results": REAL,
     "windtunnel run my-study.yaml --results my-results --retry-invalid": REAL,
@@ -293,6 +298,7 @@ def test_every_command_is_accounted_for() -> None:
 def test_a_command_does_what_the_document_says(command: str, folder: Path) -> None:
     env = {
         **os.environ,
+        "WINDTUNNEL_ALLOWED": str(folder / "allowed.json"),
         "PATH": f"{folder / 'programs'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "WINDTUNNEL_STATE": str(folder / "state"),

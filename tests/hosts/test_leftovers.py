@@ -132,6 +132,18 @@ def test_clean_removes_processes_and_folders_of_the_dead_alone(state: Path) -> N
         assert clean() == [], "a second time there is nothing to do"
 
 
+def test_an_entry_stays_until_all_that_is_elsewhere_is_removed(state: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OWNER, "dead"], capture_output=True, text=True, check=True
+    )
+    id_ = done.stdout.strip()
+
+    assert clean(lambda entry: ["no answer"]) == [f"NOT undone, of {id_}: no answer"]
+    assert [entry.id for entry in registered()] == [id_]
+    assert clean(lambda entry: []) == [f"removed the folder of {id_}"]
+    assert registered() == []
+
+
 def test_clean_on_a_machine_without_any_run_does_nothing(state: Path) -> None:
     assert clean() == []
     assert not state.exists()

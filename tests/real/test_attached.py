@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,7 +139,7 @@ def test_a_study_runs_and_leaves_nothing(attached: Attached) -> None:
     assert trial.testbed == "attached"
     assert [phase.name for phase in trial.phases] == ["teragen", "terasort", "teravalidate"]
     assert {"other_containers", "hdfs_free_share"} <= trial.metrics.keys()
-    facts = results.provenance(trial)
+    facts: Any = results.provenance(trial)
     assert facts["software"]["attached"]["versions"]["namenode"].startswith("3.5")
     assert "machine" not in facts
     assert attached.left() == []

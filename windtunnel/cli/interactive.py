@@ -222,12 +222,23 @@ def clean(
         bool,
         typer.Option(help="Also delete the downloaded jars."),
     ] = False,
+    forget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Forget a crashed run on an attached cluster that no longer exists; its files "
+            "and applications there are not removed.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Remove what crashed runs left on this machine and on attached clusters, and nothing else."""
     from windtunnel.engines.artifacts import clear_cache
     from windtunnel.testbeds import interactive
     from windtunnel.testbeds.attached.remains import clean_entry
 
+    if forget is not None:
+        _forget(forget)
     lines = clean_remains(clean_entry)
     for line in lines:
         print(line)
@@ -238,6 +249,19 @@ def clean(
     if any(line.startswith("NOT") for line in lines):
         raise ClusterAccessError(
             "something is left; see the lines above",
-            remedy="run 'windtunnel clean' again when the cluster can be reached.",
+            remedy="run 'windtunnel clean' again when the cluster can be reached, or 'windtunnel "
+            "clean --forget ID' if it no longer exists.",
         )
     print("clean")
+
+
+def _forget(id_: str) -> None:
+    """Remove the entry of a dead run without a request to its cluster."""
+    found = next((e for e in registered() if e.id == id_ and not e.owner_alive()), None)
+    if found is None:
+        raise UsageError(
+            f"there is no crashed run {id_}", remedy="'windtunnel status' lists the runs."
+        )
+    for problem in found.forget():
+        print(f"NOT undone, of {id_}: {problem}")
+    print(f"forgot {id_}")

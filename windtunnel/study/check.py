@@ -71,7 +71,7 @@ def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]
 
 
 def study_request(plan: Plan) -> StudyRequest:
-    """What the study wants of its testbed."""
+    """What the study requires of its testbed."""
     changes: dict[str, str] = {}
     for treatment in plan.treatments:
         for path in cluster_changes(treatment):

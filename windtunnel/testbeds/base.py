@@ -169,7 +169,7 @@ class PhasePrediction:
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """What a study wants of its testbed, before it starts.
+    """What a study requires of its testbed, before it starts.
 
     Attributes
     ----------

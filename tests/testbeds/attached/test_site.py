@@ -22,6 +22,8 @@ SECURE = {
         "fs.defaultFS": "hdfs://prod",
         "hadoop.security.authentication": "kerberos",
         "fs.s3a.secret.key": "hunter2",
+        "fs.azure.account.key.mine.example": "hunter2",
+        "ssl.server.keystore.password": "hunter2",
     },
     "hdfs-site.xml": {
         "dfs.http.policy": "HTTPS_ONLY",

@@ -30,8 +30,14 @@ class ClusterAccess:
     site: Site
     web: Web
     status: Status
-    client: Client
     tickets: Tickets | None
+    clients: Client | None
+
+    @property
+    def client(self) -> Client:
+        """The clients; only where the access was opened with their software."""
+        assert self.clients is not None, "opened for requests only"
+        return self.clients
 
     def webhdfs(self, identity: Identity, host: Host) -> WebHdfs:
         """The file system of the cluster."""
@@ -54,9 +60,11 @@ class ClusterAccess:
 def open_access(
     options: AttachedOptions,
     folder: Path,
-    software: tuple[Software, ArtifactSet, Java],
+    software: tuple[Software, ArtifactSet, Java] | None,
 ) -> ClusterAccess:
     """Access to the cluster of the options; ``folder`` is private, for tickets.
+
+    Without ``software`` it can only send requests.
 
     Raises
     ------
@@ -69,9 +77,8 @@ def open_access(
         tickets.renew()
     cache = None if tickets is None else tickets.file
     web = Web(options, secure=site.secure, tickets=None if cache is None else f"FILE:{cache}")
-    jars, _, java = software
-    client = Client(options, jars, java, tickets=cache)
-    return ClusterAccess(options, site, web, Status(site, web), client, tickets)
+    clients = None if software is None else Client(options, software[0], tickets=cache)
+    return ClusterAccess(options, site, web, Status(site, web), tickets, clients)
 
 
 def access_from(facts: Mapping[str, Any], folder: Path) -> ClusterAccess:

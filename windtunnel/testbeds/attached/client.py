@@ -11,7 +11,6 @@ from pathlib import Path
 
 from windtunnel.engines.hadoop.client import cause_in
 from windtunnel.engines.hadoop.software import JVM_OPTIONS, Software
-from windtunnel.engines.java import Java
 from windtunnel.errors import DeploymentError, SetupError
 from windtunnel.testbeds.attached.options import AttachedOptions
 
@@ -36,7 +35,6 @@ class Client:
 
     options: AttachedOptions
     software: Software
-    java: Java
     tickets: Path | None = None
     settings: dict[str, str] = field(default_factory=dict)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -192,8 +192,6 @@ class AttachedDeployment(Deployment):
         """Run a main class as one timed phase; see ``engines.deployment.Deployment``."""
         both = {**self._bounds(settings), **settings}
         job_id, wall_s, output = self.jobs.run(phase, argv, both, deadline_s)
-        from dataclasses import replace
-
         return replace(self.history.collect(phase, job_id, wall_s), output=output)
 
     def put(
@@ -305,7 +303,7 @@ class AttachedDeployment(Deployment):
     def provenance(self) -> dict[str, Any]:
         """What the cluster reports, the clients, and the settings that are not defaults."""
         site, settings = self.access.site, dict(self.access.site.public())
-        settings |= self.cluster.settings
+        settings |= {name: text_of(value) for name, value in self.cluster.settings.items()}
         facts = self.installed.facts()
         facts.pop("daemon_jvm")
         rows = non_defaults(settings, self.identity.versions["namenode"])

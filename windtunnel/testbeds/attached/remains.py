@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from windtunnel.errors import ClusterAccessError, DeploymentError, WindtunnelError
+from windtunnel.errors import DeploymentError, WindtunnelError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.testbeds.attached.access import ClusterAccess, access_from
@@ -34,7 +34,7 @@ def end_and_remove(access: ClusterAccess, entry: Registration) -> list[str]:
         folder = access.own_folder(identity, host, entry.id)
         folder.remove(with_parent=bool(facts["new_parent"]))
         return _left(access, folder.path, entry.id, folder.owned())
-    except (ClusterAccessError, DeploymentError) as error:
+    except WindtunnelError as error:
         return [error.message]
 
 

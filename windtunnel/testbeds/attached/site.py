@@ -13,7 +13,10 @@ from windtunnel.errors import DescriptionError
 FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
 _DEPTH = 20  # nested variables, as in Hadoop's Configuration
-_SECRET = re.compile(r"password|passwd|secret|token|credential|access\.key|private", re.IGNORECASE)
+_SECRET = re.compile(
+    r"password|passwd|secret|token|credential|access\.key|account\.key|\.key$|private",
+    re.IGNORECASE,
+)
 _PORTS = {
     "dfs.namenode.http-address": 9870,
     "dfs.namenode.https-address": 9871,

@@ -112,7 +112,8 @@ class Status:
             self.site.resourcemanagers, "/ws/v1/cluster/metrics", active="clusterMetrics"
         )
         metrics = found["clusterMetrics"]
-        own, others = [], []
+        own: list[Application] = []
+        others: list[Application] = []
         for row in self._applications(rm):
             mine = tag in str(row.get("applicationTags", "")).split(",")
             (own if mine else others).append(_application(row))
@@ -148,7 +149,12 @@ class Status:
 
     def in_force(self, address: str, name: str) -> str | None:
         """The value of a property in a running daemon; None if it does not report one."""
-        found = self.web.json(address, "/conf", name=name, format="json")
+        try:
+            found = self.web.json(address, "/conf", name=name, format="json")
+        except ClusterAccessError as error:
+            if error.reason == "not found":
+                return None
+            raise
         prop = found.get("property")
         return str(prop["value"]) if isinstance(prop, dict) and "value" in prop else None
 

@@ -134,7 +134,7 @@ class AttachedTestbed(ClusterTestbed):
         if options.hadoop:
             find_program(options.hadoop)
         impossible = list(_refused(request))
-        with self._opened(request.treatments[0].cluster) as access:
+        with self._opened() as access:
             identity = identify(access)
             self._need = self._needed(request, identity)
             self._space_bytes = check_allowed(self._need).space_bytes
@@ -144,12 +144,10 @@ class AttachedTestbed(ClusterTestbed):
         return Realisation(impossible, unrealised)
 
     @contextmanager
-    def _opened(self, cluster: Cluster) -> Iterator[ClusterAccess]:
+    def _opened(self) -> Iterator[ClusterAccess]:
         with ExitStack() as stack:
             private = stack.enter_context(tempfile.TemporaryDirectory(prefix="windtunnel-"))
-            self.prepare(cluster)
-            software = self._software[cluster.software.hadoop]
-            access = open_access(self.options, Path(private), software)
+            access = open_access(self.options, Path(private), None)
             stack.callback(access.close)
             yield access
 

@@ -51,14 +51,20 @@ class Tickets:
         options = self._options
         config = options.krb5_conf
         words = [program, "-c", f"FILE:{self.file}", "-kt", str(options.keytab)]
-        done = subprocess.run(
-            [*words, str(options.principal)],
-            env=os.environ | ({"KRB5_CONFIG": config} if config else {}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_LIMIT_S,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [*words, str(options.principal)],
+                env=os.environ | ({"KRB5_CONFIG": config} if config else {}),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_LIMIT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise DeploymentError(
+                f"kinit did not end within {_LIMIT_S:.0f} s",
+                remedy="check the network to the KDC.",
+            ) from error
         if done.returncode != 0:
             raise DeploymentError(
                 f"no Kerberos ticket for {options.principal}: "

@@ -1,0 +1,193 @@
+"""What the testbed refuses, and what it prints, before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster_web import CLUSTER, ClusterWeb, application, serving
+from tests.support.mock import plan_from
+from windtunnel.errors import ClusterAccessError, NotAllowedError, NotRealisableError
+from windtunnel.results.metrics import numbers
+from windtunnel.results.trial_metrics import OTHER_CONTAINERS
+from windtunnel.study.check import check_plan, study_request
+from windtunnel.study.plan import Plan
+from windtunnel.testbeds.attached.access import open_access
+from windtunnel.testbeds.attached.allowance import VARIABLE, Allowance, allow
+from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.testbed import AttachedTestbed
+
+STUDY = """\
+study: toy
+cluster: local-1
+testbed: {{kind: attached, conf: {conf}{options}}}
+{more}
+workloads:
+  terasort: {{rows: 1000, input_replication: 1, output_replication: 1}}
+protocol: {{rounds: 2{protocol}}}
+"""
+FACTOR = "factors: {{f: {{a: {{}}, b: {{{path}: {value}}}}}}}\nbaseline: {{f: a}}"
+
+
+@pytest.fixture
+def web() -> ClusterWeb:
+    return ClusterWeb()
+
+
+@pytest.fixture
+def conf(web: ClusterWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "allowed.json"))
+    allow(Allowance(CLUSTER, "default", 1 << 40, 20, "2099-12-31"))
+    with serving(web, tmp_path) as folder:
+        yield folder
+
+
+def study(conf: Path, *, options: str = "", more: str = "", protocol: str = "") -> Plan:
+    return plan_from(STUDY.format(conf=conf, options=options, more=more, protocol=protocol))
+
+
+def bed_of(plan: Plan) -> AttachedTestbed:
+    return AttachedTestbed(Path("logs"), lambda text: None, plan.testbed_options)
+
+
+def test_a_study_that_fits_is_admitted_with_what_is_unknown(conf: Path) -> None:
+    plan = study(conf)
+
+    caveats = check_plan(plan, bed_of(plan))
+    assert len(caveats) == 1
+    assert "CPU, memory, disks and network are UNKNOWN" in caveats[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        ("settings.dfs.namenode.handler.count", "20", "needs a restart of daemons"),
+        ("settings.yarn.nodemanager.resource.memory-mb", "4096", "needs a restart of daemons"),
+        ("hosts.worker.count", "2", "the hosts and the software are not changed here"),
+        ("storage.block_size", "64 MiB", "the hosts and the software are not changed here"),
+    ],
+)
+def test_a_factor_that_needs_a_daemon_is_refused_by_its_path(
+    conf: Path, path: str, value: str, says: str
+) -> None:
+    plan = study(conf, more=FACTOR.format(path=path, value=value))
+
+    with pytest.raises(NotRealisableError, match=says) as caught:
+        check_plan(plan, bed_of(plan))
+    assert path in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"protocol": ", cache: drop"}, "protocol.cache: the testbed attached drops no caches"),
+        ({"protocol": ", restart: round"}, "protocol.restart: round"),
+        ({"more": "set: {storage.kind: local}"}, "storage.kind: local is not supported here"),
+        ({"more": "set: {software.task_start: warm}"}, "software.task_start"),
+    ],
+)
+def test_what_it_never_does_is_refused(conf: Path, given: dict[str, str], says: str) -> None:
+    plan = study(conf, **given)
+
+    with pytest.raises(NotRealisableError, match=says):
+        check_plan(plan, bed_of(plan))
+
+
+def test_a_factor_of_job_settings_is_admitted(conf: Path) -> None:
+    path = "settings.mapreduce.task.io.sort.mb"
+    plan = study(conf, more=FACTOR.format(path=path, value="256"))
+
+    assert check_plan(plan, bed_of(plan))
+
+
+def test_described_settings_of_daemons_must_be_in_force(conf: Path, web: ClusterWeb) -> None:
+    plan = study(conf, more="set: {settings.dfs.namenode.handler.count: 77}")
+
+    with pytest.raises(NotRealisableError, match="77 is described, the NameNode reports no value"):
+        check_plan(plan, bed_of(plan))
+    web.conf["dfs.namenode.handler.count"] = "10"
+    with pytest.raises(NotRealisableError, match="77 is described, the NameNode has 10"):
+        check_plan(plan, bed_of(plan))
+    web.conf["dfs.namenode.handler.count"] = "77"
+    check_plan(plan, bed_of(plan))
+
+
+def test_a_queue_that_does_not_exist_is_refused(conf: Path) -> None:
+    allow(Allowance(CLUSTER, "nope", 1 << 40, 20, "2099-12-31"))
+    plan = study(conf, options=", queue: nope")
+
+    with pytest.raises(NotRealisableError, match="there is no queue nope; bench, default"):
+        check_plan(plan, bed_of(plan))
+
+
+def test_the_allow_list_is_read_before_anything_else_is_sent(conf: Path, web: ClusterWeb) -> None:
+    plan = study(conf, options=", containers: 21")
+
+    with pytest.raises(NotAllowedError, match="21 containers, and 20 are allowed"):
+        check_plan(plan, bed_of(plan))
+    assert not [one for one in web.requests if "webhdfs" in one or "apps" in one]
+
+
+def test_hosts_that_are_described_and_not_there_are_a_caveat(conf: Path) -> None:
+    plan = study(conf, more="set: {hosts.worker.count: 3}")
+
+    caveats = check_plan(plan, bed_of(plan))
+    assert any("3 hosts with the role datanode are described" in one for one in caveats)
+
+
+def test_a_namenode_in_standby_is_an_error_with_a_remedy(conf: Path, web: ClusterWeb) -> None:
+    web.beans["NameNodeStatus"] = {"State": "standby"}
+    plan = study(conf)
+
+    with pytest.raises(ClusterAccessError, match="is in the state standby") as caught:
+        check_plan(plan, bed_of(plan))
+    assert caught.value.remedy
+
+
+def test_the_footprint_lists_jobs_space_time_paths_and_requests(conf: Path) -> None:
+    plan = study(conf)
+    bed = bed_of(plan)
+    check_plan(plan, bed)
+
+    text = "\n".join(bed.footprint(study_request(plan), 3600.0))
+    assert f"id {CLUSTER}" in text
+    assert "teragen + terasort + teravalidate" in text
+    assert "container-hours: at most 20 (upper bound: 20 containers for the expected time" in text
+    assert "/windtunnel/wt-XXXXXXXX (created and removed)" in text
+    assert "/ws/v1/cluster/apps" in text
+
+
+def test_a_trial_next_to_too_many_containers_of_others_is_invalid(conf: Path) -> None:
+    bed = bed_of(study(conf, options=", limits: {other_containers: 3}"))
+
+    few, many = (numbers({OTHER_CONTAINERS: number}) for number in (3.0, 3.5))
+    assert bed.judge_surroundings(few).checks[0].passed
+    check = bed.judge_surroundings(many).checks[0]
+    assert not check.passed
+    assert check.got == "other tenants had 3.5 containers in the mean (limit: 3)"
+    unlimited = bed_of(study(conf))
+    assert unlimited.judge_surroundings(many).checks == []
+
+
+def test_own_applications_and_those_of_others_are_separated_by_tag(
+    conf: Path, web: ClusterWeb
+) -> None:
+    wanted = [{"resourceName": "*", "numContainers": 4}, {"resourceName": "w", "numContainers": 4}]
+    web.applications = [
+        application("1", "windtunnel,wt-1,toy", resourceRequests=wanted),
+        application("2", "wt-11", runningContainers=5),
+        application("3", state="ACCEPTED", runningContainers=-1),
+    ]
+    web.metrics["containersPending"] = 10
+    access = open_access(AttachedOptions(conf=str(conf)), conf, None)
+    found = access.status.read("wt-1", 1.0)
+    unfinished = access.status.unfinished("wt-1")
+    access.close()
+
+    assert [app.id[-1] for app in found.own] == ["1"]
+    assert [app.id[-1] for app in found.others] == ["2", "3"]
+    assert (found.own_containers, found.other_containers, found.pending) == (2, 5, 6)
+    assert found.free_fraction == 0.6
+    assert unfinished == ["application_1795560214636_1"]
