@@ -233,7 +233,12 @@ def _audited(wanted: _Wanted) -> Audit:
         from windtunnel.audit.probes import probed
 
         found, rows = probed(wanted.probes)
-        made = replace(made, results=(*made.results, *found), probes=tuple(rows))
+        made = replace(
+            made,
+            results=(*made.results, *found),
+            probes=tuple(rows),
+            subjects=tuple(dict.fromkeys((*made.subjects, *wanted.probes))),
+        )
     return made
 
 
