@@ -28,6 +28,8 @@ from windtunnel.errors import DescriptionError, UsageError
 from windtunnel.report.advice import pairs, write_advice
 from windtunnel.report.audit import render
 from windtunnel.report.sarif import sarif
+from windtunnel.study.file import load_study
+from windtunnel.study.plan import make_plan
 
 DATA = Path(__file__).parent / "data"
 SECRETS = {
@@ -278,6 +280,11 @@ def test_advice_sets_each_property_with_its_reason(audit: Audit, tmp_path: Path)
     written = write_advice(spilling, tmp_path / "advice")
     names = {str(path.relative_to(tmp_path / "advice")) for path in written}
     assert {"mapred-site.xml", "secure-mode/core-site.xml"} <= names
+    plan = make_plan(*load_study(str(tmp_path / "advice/study.yaml")))
+    assert [one.levels for one in plan.treatments] == [
+        {"job-spills": "present"},
+        {"job-spills": "advised"},
+    ]
     text = (tmp_path / "advice/mapred-site.xml").read_text()
     assert "job-spills" in text
     again = {name: dict(values) for name, values in CLEAN.items()}

@@ -96,6 +96,13 @@ def audit(
         Path | None,
         typer.Option(metavar="DIR", help="Write settings that correct the FAILs, with reasons."),
     ] = None,
+    prove: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --advise: run its study on the testbed 'local'; the results folder.",
+        ),
+    ] = None,
     balance: Annotated[
         str | None,
         typer.Option(
@@ -130,19 +137,24 @@ def audit(
     if balance is not None:
         _balance(balance, words, as_json=as_json)
         return
+    if prove is not None and advise is None:
+        raise UsageError("--prove without --advise", remedy="add --advise DIR.")
     if dry_run and not probe:
         raise UsageError("--dry-run without --probe", remedy="add --probe HOST.")
     if dry_run:
         _list_probes(probe or [])
         return
     chosen = profile if openscap else None
-    made = _audited(_Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen))
+    wanted = _Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen)
+    made = _audited(wanted)
     compared = None
     if compare is not None:
         from windtunnel.audit.earlier import differences, read_audit
 
         compared = differences(read_audit(compare), made)
-    _write(made, compared, html=html, sarif=sarif, advise=advise)
+    _write(made, compared, html=html, sarif=sarif)
+    if advise is not None:
+        _advise(made, advise, {} if RUNNING in words else _present(wanted.confs))
     if as_json:
         json.dump(made.plain(), sys.stdout, indent=1)
         print()
@@ -153,6 +165,8 @@ def audit(
 
         print_audit(made, Console(), compared, full)
     sys.stdout.flush()
+    if prove is not None and advise is not None:
+        _prove(advise / "study.yaml", prove)
     _end(made, fail_on)
 
 
@@ -324,7 +338,8 @@ def _running(wanted: _Wanted) -> int:
     if wanted.hadoop is None:
         jars = facts["client"].get("software") or {}
         wanted.hadoop = str(jars.get("version") or "") or None
-    return max(1, sum(name.startswith("nodemanager@") for name in facts.get("pids") or {}))
+    names = [str(name) for name in facts.get("pids") or {}]
+    return max(1, sum(name.startswith("nodemanager@") for name in names))
 
 
 def _version(facts: Sequence[HostFacts]) -> str:
@@ -356,9 +371,7 @@ def _list_probes(hosts: Sequence[str]) -> None:
     print(f"at most {RATE_S:.0f} requests a second; nothing was sent")
 
 
-def _write(
-    made: Audit, compared: Any, *, html: Path | None, sarif: Path | None, advise: Path | None
-) -> None:
+def _write(made: Audit, compared: Any, *, html: Path | None, sarif: Path | None) -> None:
     if html is not None:
         from windtunnel.report.audit import write_page
 
@@ -370,11 +383,41 @@ def _write(
 
         write_bytes(sarif, (json.dumps(as_sarif(made), indent=1) + "\n").encode())
         print(f"wrote {sarif}", file=sys.stderr)
-    if advise is not None:
-        from windtunnel.report.advice import write_advice
 
-        for path in write_advice(made, advise):
-            print(f"wrote {path}", file=sys.stderr)
+
+def _advise(made: Audit, folder: Path, present: dict[str, str]) -> None:
+    from windtunnel.report.advice import write_advice
+
+    for path in write_advice(made, folder, present):
+        print(f"wrote {path}", file=sys.stderr)
+
+
+def _present(confs: Sequence[Configuration]) -> dict[str, str]:
+    """The settings of jobs in force, which a study on another machine can have as well."""
+    from windtunnel.audit.configuration import is_secret
+    from windtunnel.cluster.settings import affects, default_of
+
+    if not confs:
+        return {}
+    return {
+        one.name: confs[0].value(one.name)
+        for one in confs[0].entries
+        if one.name.startswith("mapreduce.")
+        and default_of(one.name) is not None
+        and affects(one.name) == "client"
+        and not is_secret(one.name)
+        and not one.name.startswith(("mapreduce.framework", "mapreduce.application"))
+    }
+
+
+def _prove(study: Path, results: Path) -> None:
+    """Run the study of the advice, which prints its report."""
+    from windtunnel.cli.studies import run
+
+    if not study.is_file():
+        print("no advice is about settings of jobs: there is nothing to measure", file=sys.stderr)
+        return
+    run(str(study), results)
 
 
 def _end(made: Audit, fail_on: Level | None) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from windtunnel.audit.audit import Audit
 from windtunnel.audit.result import Result
-from windtunnel.cluster.settings import default_of, site_of
+from windtunnel.cluster.settings import affects, default_of, site_of
 from windtunnel.errors import ResultsError
 from windtunnel.report.atomic import write_bytes
 
@@ -30,8 +31,12 @@ def pairs(results: Iterable[Result]) -> Iterator[tuple[str, str, Result]]:
             yield match["name"], match["value"].strip(), one
 
 
-def write_advice(audit: Audit, folder: Path) -> list[Path]:
-    """Write the fragments and host settings; the files that were written.
+def write_advice(
+    audit: Audit, folder: Path, present: Mapping[str, str] | None = None
+) -> list[Path]:
+    """Write the fragments, host settings and a study; the files that were written.
+
+    ``present`` are the settings of jobs in force, the baseline of the study.
 
     Raises
     ------
@@ -60,10 +65,50 @@ def write_advice(audit: Audit, folder: Path) -> list[Path]:
     if kernel:
         lines = [f"# {_why(one)}\n{name} = {value}" for name, (value, one) in kernel.items()]
         written.append(_put(folder / "90-hadoop-sysctl.conf", "\n".join(lines) + "\n"))
+    study = _study(audit, present or {})
+    if study:
+        written.append(_put(folder / "study.yaml", study))
     by_hand = [one for one in audit.worst if not _PAIR.search(one.remedy)]
     if by_hand:
         written.append(_put(folder / "by-hand.md", _by_hand(by_hand)))
     return written
+
+
+def _study(audit: Audit, present: Mapping[str, str]) -> str:
+    """A study of the advised settings of jobs, one factor for each check; empty without any.
+
+    Only settings that clients read are measured on another machine with the same meaning.
+    """
+    factors: dict[str, dict[str, str]] = {}
+    for name, value, one in pairs(audit.worst):
+        if one.area == "hadoop" and affects(name) == "client" and name.startswith("mapreduce."):
+            factors.setdefault(one.check, {}).setdefault(name, value)
+    if not factors:
+        return ""
+    lines = [
+        "# Does the advice of the audit change the time of TeraSort? What is not distinguishable",
+        "# there, leave as it is. On testbed local, all hosts share this machine: check the sizes.",
+        "study: advice",
+        "question: Which of the advised settings change the time of TeraSort?",
+        "cluster: local-3",
+        "testbed: local",
+        "workloads:",
+        "  terasort:",
+        "    {size: 128 MB, input_replication: 1, output_replication: 1, reuse_input: true}",
+    ]
+    if present:
+        lines.append("set:")
+        rows = sorted(present.items())
+        lines += [f"  settings.{name}: {json.dumps(value)}" for name, value in rows]
+    lines.append("factors:")
+    for check, values in factors.items():
+        advised = [f"settings.{name}: {json.dumps(value)}" for name, value in values.items()]
+        lines += [f"  {check}:", "    present: {}", "    advised:"]
+        lines += [f"      {row}" for row in advised]
+    lines.append("baseline:")
+    lines += [f"  {check}: present" for check in factors]
+    lines += ["design: one-factor-at-a-time", "protocol: {rounds: 3, trial_time_limit: 5 min}"]
+    return "\n".join(lines) + "\n"
 
 
 def _put(path: Path, text: str) -> Path:
