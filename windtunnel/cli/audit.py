@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from windtunnel.cli.audit_advice import print_balance, run_study, settings_of_jobs, write_advice
 from windtunnel.errors import AuditFailedError, UsageError
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def audit(
     if out is not None or script:
         raise UsageError("--out and --script belong to 'audit collect'", remedy="add 'collect'.")
     if balance is not None:
-        _balance(balance, words, as_json=as_json)
+        print_balance(balance, words, as_json=as_json)
         return
     if prove is not None and advise is None:
         raise UsageError("--prove without --advise", remedy="add --advise DIR.")
@@ -154,7 +155,7 @@ def audit(
         compared = differences(read_audit(compare), made)
     _write(made, compared, html=html, sarif=sarif)
     if advise is not None:
-        _advise(made, advise, {} if RUNNING in words else _present(wanted.confs))
+        write_advice(made, advise, {} if RUNNING in words else settings_of_jobs(wanted.confs))
     if as_json:
         json.dump(made.plain(), sys.stdout, indent=1)
         print()
@@ -166,7 +167,7 @@ def audit(
         print_audit(made, Console(), compared, full)
     sys.stdout.flush()
     if prove is not None and advise is not None:
-        _prove(advise / "study.yaml", prove)
+        run_study(advise / "study.yaml", prove)
     _end(made, fail_on)
 
 
@@ -185,24 +186,6 @@ def _collect(words: Sequence[str], out: Path | None, *, script: bool) -> None:
     else:
         write_bytes(out, text.encode())
         print(f"wrote {out}", file=sys.stderr)
-
-
-def _balance(source: str, workloads: Sequence[str], *, as_json: bool) -> None:
-    from rich.console import Console
-
-    from windtunnel.analysis.prediction.balance import balance
-    from windtunnel.model.store import shipped_fit
-    from windtunnel.published.clusters import find_cluster
-    from windtunnel.report.balance import print_balance
-
-    described = find_cluster(source)
-    chosen = list(workloads) or ["terasort", "wordcount", "dfsio"]
-    found = balance(described.name, described.cluster, chosen, shipped_fit())
-    if as_json:
-        json.dump(found, sys.stdout, indent=1)
-        print()
-    else:
-        print_balance(found, Console())
 
 
 @dataclass
@@ -383,41 +366,6 @@ def _write(made: Audit, compared: Any, *, html: Path | None, sarif: Path | None)
 
         write_bytes(sarif, (json.dumps(as_sarif(made), indent=1) + "\n").encode())
         print(f"wrote {sarif}", file=sys.stderr)
-
-
-def _advise(made: Audit, folder: Path, present: dict[str, str]) -> None:
-    from windtunnel.report.advice import write_advice
-
-    for path in write_advice(made, folder, present):
-        print(f"wrote {path}", file=sys.stderr)
-
-
-def _present(confs: Sequence[Configuration]) -> dict[str, str]:
-    """The settings of jobs in force, which a study on another machine can have as well."""
-    from windtunnel.audit.configuration import is_secret
-    from windtunnel.cluster.settings import affects, default_of
-
-    if not confs:
-        return {}
-    return {
-        one.name: confs[0].value(one.name)
-        for one in confs[0].entries
-        if one.name.startswith("mapreduce.")
-        and default_of(one.name) is not None
-        and affects(one.name) == "client"
-        and not is_secret(one.name)
-        and not one.name.startswith(("mapreduce.framework", "mapreduce.application"))
-    }
-
-
-def _prove(study: Path, results: Path) -> None:
-    """Run the study of the advice, which prints its report."""
-    from windtunnel.cli.studies import run
-
-    if not study.is_file():
-        print("no advice is about settings of jobs: there is nothing to measure", file=sys.stderr)
-        return
-    run(str(study), results)
 
 
 def _end(made: Audit, fail_on: Level | None) -> None:

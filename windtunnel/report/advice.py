@@ -81,6 +81,8 @@ def _study(audit: Audit, present: Mapping[str, str]) -> str:
     """
     factors: dict[str, dict[str, str]] = {}
     for name, value, one in pairs(audit.worst):
+        if one.check.startswith("setting-"):
+            continue  # a corrected name or form
         if one.area == "hadoop" and affects(name) == "client" and name.startswith("mapreduce."):
             factors.setdefault(one.check, {}).setdefault(name, value)
     if not factors:
