@@ -147,7 +147,8 @@ def audit(
         return
     chosen = profile if openscap else None
     wanted = _Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen)
-    made = _audited(wanted)
+    subject = _subject(wanted)
+    made = _audited(wanted, subject)
     compared = None
     if compare is not None:
         from windtunnel.audit.earlier import differences, read_audit
@@ -155,7 +156,9 @@ def audit(
         compared = differences(read_audit(compare), made)
     _write(made, compared, html=html, sarif=sarif)
     if advise is not None:
-        write_advice(made, advise, {} if RUNNING in words else settings_of_jobs(wanted.confs))
+        write_advice(
+            subject, made, advise, {} if RUNNING in words else settings_of_jobs(wanted.confs)
+        )
     if as_json:
         json.dump(made.plain(), sys.stdout, indent=1)
         print()
@@ -204,14 +207,13 @@ class _Wanted:
     scans: list[Any] = field(default_factory=list)
 
 
-def _audited(wanted: _Wanted) -> Audit:
+def _audited(wanted: _Wanted, subject: Subject) -> Audit:
     from dataclasses import replace
 
     from windtunnel.audit import openscap
     from windtunnel.audit.audit import run
     from windtunnel.audit.exceptions import read_exceptions
 
-    subject = _subject(wanted)
     exceptions = read_exceptions(wanted.exceptions) if wanted.exceptions else ()
     made = run(subject, exceptions)
     if wanted.profile is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from windtunnel.audit.audit import Audit
+    from windtunnel.audit.audit import Audit, Subject
     from windtunnel.audit.configuration import Configuration
 
 
@@ -33,11 +33,11 @@ def print_balance(source: str, workloads: Sequence[str], *, as_json: bool) -> No
         print_tables(found, Console())
 
 
-def write_advice(made: Audit, folder: Path, present: dict[str, str]) -> None:
+def write_advice(subject: Subject, made: Audit, folder: Path, present: dict[str, str]) -> None:
     """Write the advice and name the files."""
     from windtunnel.report import advice
 
-    for path in advice.write_advice(made, folder, present):
+    for path in advice.write_advice(advice.settled(subject, made), folder, present):
         print(f"wrote {path}", file=sys.stderr)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from windtunnel.audit.audit import Audit
+from windtunnel.audit.audit import Audit, Subject, run
 from windtunnel.audit.result import Result
 from windtunnel.cluster.settings import affects, default_of, site_of
 from windtunnel.errors import ResultsError
@@ -19,6 +20,7 @@ _PAIR = re.compile(
     r"(?:set |and |, |echo ')(?P<name>[a-z][a-z0-9_-]*(?:\.[\w*-]+)+) = (?P<value>[^;,'()]+?)"
     r"(?=$|[;,'(]| and | \(|, with| instead| with )"
 )
+_ROUNDS = 4
 _COMMAND = re.compile(
     r"^(cpupower|tuned-adm|blockdev|ethtool|ip link|echo|apt-get|chmod|systemctl|sysctl)\b"
 )
@@ -31,11 +33,31 @@ def pairs(results: Iterable[Result]) -> Iterator[tuple[str, str, Result]]:
             yield match["name"], match["value"].strip(), one
 
 
+def settled(subject: Subject, made: Audit) -> list[Audit]:
+    """The audit, and audits with its advice about settings applied, until it no longer changes.
+
+    A larger NodeManager changes the advice about its containers, and so on.
+    """
+    found = [made]
+    values: dict[str, str] = {}
+    for _ in range(_ROUNDS if len(subject.confs) == 1 else 0):
+        own = {n: v for n, v, one in pairs(found[-1].worst) if one.area == "hadoop"}
+        own = {name: value for name, value in own.items() if default_of(name) is not None}
+        if not own:
+            break
+        values |= own
+        after = replace(subject, hosts=(), confs=[subject.confs[0].changed(values)])
+        # the advice needs hosts only for their hardware, which the subject has
+        found.append(run(after))
+    return found
+
+
 def write_advice(
-    audit: Audit, folder: Path, present: Mapping[str, str] | None = None
+    audits: Sequence[Audit], folder: Path, present: Mapping[str, str] | None = None
 ) -> list[Path]:
     """Write the fragments, host settings and a study; the files that were written.
 
+    ``audits`` are those of :func:`settled`; a later one replaces the values of an earlier one.
     ``present`` are the settings of jobs in force, the baseline of the study.
 
     Raises
@@ -51,13 +73,15 @@ def write_advice(
         ) from None
     sites: dict[str, dict[str, tuple[str, Result]]] = {}
     kernel: dict[str, tuple[str, Result]] = {}
-    for name, value, one in pairs(audit.worst):
+    audit = audits[0]
+    later = [one for made in audits[1:] for one in made.worst if one.area == "hadoop"]
+    for name, value, one in pairs([*audit.worst, *later]):
         if one.area == "host":
             kernel.setdefault(name, (value, one))
         elif default_of(name) is not None or one.area == "hadoop":
             # secure mode needs a KDC, key tables and certificates: not to be merged with the rest
             place = f"secure-mode/{site_of(name)}" if one.area != "hadoop" else site_of(name)
-            sites.setdefault(place, {}).setdefault(name, (value, one))
+            sites.setdefault(place, {})[name] = (value, one)
     written = []
     for site, found in sorted(sites.items()):
         (folder / site).parent.mkdir(exist_ok=True)
@@ -65,7 +89,7 @@ def write_advice(
     if kernel:
         lines = [f"# {_why(one)}\n{name} = {value}" for name, (value, one) in kernel.items()]
         written.append(_put(folder / "90-hadoop-sysctl.conf", "\n".join(lines) + "\n"))
-    study = _study(audit, present or {})
+    study = _study([*audit.worst, *later], present or {})
     if study:
         written.append(_put(folder / "study.yaml", study))
     by_hand = [one for one in audit.worst if not _PAIR.search(one.remedy)]
@@ -74,17 +98,17 @@ def write_advice(
     return written
 
 
-def _study(audit: Audit, present: Mapping[str, str]) -> str:
+def _study(results: Iterable[Result], present: Mapping[str, str]) -> str:
     """A study of the advised settings of jobs, one factor for each check; empty without any.
 
     Only settings that clients read are measured on another machine with the same meaning.
     """
     factors: dict[str, dict[str, str]] = {}
-    for name, value, one in pairs(audit.worst):
+    for name, value, one in pairs(results):
         if one.check.startswith("setting-"):
             continue  # a corrected name or form
         if one.area == "hadoop" and affects(name) == "client" and name.startswith("mapreduce."):
-            factors.setdefault(one.check, {}).setdefault(name, value)
+            factors.setdefault(one.check, {})[name] = value
     if not factors:
         return ""
     lines = [
