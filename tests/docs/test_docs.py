@@ -183,6 +183,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel audit --probe worker-1 --dry-run": HERE,
     "windtunnel audit --probe worker-1": REAL,
     "windtunnel audit my-conf --cluster cisco-2014 --hadoop 3.5 --advise advice": HERE,
+    "windtunnel audit my-conf --advise advice --prove advice-results": REAL,
     "windtunnel audit --balance cisco-2014": HERE,
     "python -m pip install ./examples/plugin": PLUGIN,
     "windtunnel version": HERE,

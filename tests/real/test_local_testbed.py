@@ -6,6 +6,9 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
+from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
 from unittest.mock import Mock
@@ -15,6 +18,12 @@ import pytest
 
 from tests.real.conftest import Intruder, by_hand, remains, wait_for
 from tests.support import sockets
+from windtunnel.audit.audit import Subject
+from windtunnel.audit.audit import run as run_audit
+from windtunnel.audit.configuration import combined, read_configuration
+from windtunnel.audit.exceptions import applied, read_exceptions
+from windtunnel.audit.facts import this_machine
+from windtunnel.audit.hardware import of_facts
 from windtunnel.cluster import Cluster, Located, load_text, validate
 from windtunnel.engines.deployment import SHARED, TRIALS
 from windtunnel.engines.hadoop.client import COMMANDS
@@ -180,3 +189,20 @@ def test_two_testbeds_side_by_side_do_not_meet(
     assert not scratch.exists()
     wait_for(lambda: not any(str(scratch) in line for line in remains(state)), "the end", 10)
     deployment.check_alive()
+
+
+def test_the_audit_finds_nothing_undeclared_in_the_running_cluster(
+    deployment: LocalDeployment,
+) -> None:
+    """The files that its daemons read, and the facts of the machine while they run."""
+    folders = [placement.host.root / "conf" for placement in deployment.layout.placements]
+    conf = combined([read_configuration(folder) for folder in folders], "local", "3.5.0")
+    hardware = replace(of_facts([this_machine()]), shared_by=2, workers=2, datanodes=2, mixed=False)
+    made = run_audit(Subject([this_machine()], [conf], hardware))
+    file = resources.files("windtunnel.catalogue").joinpath("audit/exceptions/local.yaml")
+    found, _ = applied(made.results, read_exceptions(Path(str(file))), date(2027, 1, 1))
+    assert [(r.check, r.observed) for r in found if r.counts and r.area == "hadoop"] == []
+    assert [(r.check, r.observed) for r in found if r.counts and r.area == "security"] == []
+    main = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+    if os.geteuid() == 0:  # others do not see the sockets of each namespace
+        assert main in {row["process"] for row in made.surface}

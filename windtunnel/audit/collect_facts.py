@@ -566,7 +566,7 @@ def _limits(reader: Reader) -> Any:
                         "item": words[2],
                         "value": words[3],
                     }
-                    row.update(file="/" + name, line=number)
+                    row["file"], row["line"] = "/" + name, str(number)
                     lines.append(row)
     return lines
 
@@ -597,7 +597,7 @@ def _names(reader: Reader) -> Any:
         addresses = sorted({str(row[4][0]) for row in socket.getaddrinfo(name, None)})
     except OSError as error:
         return {"name": name, "full": name, "addresses": [], "reverse": {}, "error": str(error)}
-    reverse = {}
+    reverse = {}  # type: Dict[str, Optional[str]]
     for address in addresses[:8]:
         try:
             reverse[address] = socket.gethostbyaddr(address)[0]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from xml.parsers import expat
 
 from windtunnel.audit.catalogue import deprecated
-from windtunnel.cluster.settings import default_of
+from windtunnel.cluster.settings import default_of, site_of
 from windtunnel.errors import DescriptionError
 
 SITES = (
@@ -136,6 +136,13 @@ class Configuration:
     def items(self, name: str) -> list[str]:
         """The parts of a value that is separated by commas."""
         return [part.strip() for part in self.value(name).split(",") if part.strip()]
+
+    def changed(self, values: Mapping[str, str]) -> Configuration:
+        """The configuration with other values of some properties."""
+        names = set(values).union(*(old_names().get(name, frozenset()) for name in values))
+        kept = tuple(one for one in self.entries if one.name not in names)
+        new = (Property(n, v, site_of(n, self.version), 0) for n, v in values.items())
+        return replace(self, entries=(*kept, *new))
 
     def place(self, name: str) -> str:
         """File and line of the property in force; empty if it is not set."""

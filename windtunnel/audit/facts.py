@@ -64,8 +64,9 @@ class HostFacts:
             value = self.mapping(name).get(key)
         except (UnreadableError, AbsentFactError):
             return None
-        good = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return float(value) if good and math.isfinite(value) else None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        return float(value) if math.isfinite(value) else None
 
 
 def this_machine() -> HostFacts:

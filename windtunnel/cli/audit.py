@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from windtunnel.cli.audit_advice import print_balance, run_study, settings_of_jobs, write_advice
 from windtunnel.errors import AuditFailedError, UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +97,13 @@ def audit(
         Path | None,
         typer.Option(metavar="DIR", help="Write settings that correct the FAILs, with reasons."),
     ] = None,
+    prove: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --advise: run its study on the testbed 'local'; the results folder.",
+        ),
+    ] = None,
     balance: Annotated[
         str | None,
         typer.Option(
@@ -128,21 +136,29 @@ def audit(
     if out is not None or script:
         raise UsageError("--out and --script belong to 'audit collect'", remedy="add 'collect'.")
     if balance is not None:
-        _balance(balance, words, as_json=as_json)
+        print_balance(balance, words, as_json=as_json)
         return
+    if prove is not None and advise is None:
+        raise UsageError("--prove without --advise", remedy="add --advise DIR.")
     if dry_run and not probe:
         raise UsageError("--dry-run without --probe", remedy="add --probe HOST.")
     if dry_run:
         _list_probes(probe or [])
         return
     chosen = profile if openscap else None
-    made = _audited(_Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen))
+    wanted = _Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen)
+    subject = _subject(wanted)
+    made = _audited(wanted, subject)
     compared = None
     if compare is not None:
         from windtunnel.audit.earlier import differences, read_audit
 
         compared = differences(read_audit(compare), made)
-    _write(made, compared, html=html, sarif=sarif, advise=advise)
+    _write(made, compared, html=html, sarif=sarif)
+    if advise is not None:
+        write_advice(
+            subject, made, advise, {} if RUNNING in words else settings_of_jobs(wanted.confs)
+        )
     if as_json:
         json.dump(made.plain(), sys.stdout, indent=1)
         print()
@@ -153,6 +169,8 @@ def audit(
 
         print_audit(made, Console(), compared, full)
     sys.stdout.flush()
+    if prove is not None and advise is not None:
+        run_study(advise / "study.yaml", prove)
     _end(made, fail_on)
 
 
@@ -173,24 +191,6 @@ def _collect(words: Sequence[str], out: Path | None, *, script: bool) -> None:
         print(f"wrote {out}", file=sys.stderr)
 
 
-def _balance(source: str, workloads: Sequence[str], *, as_json: bool) -> None:
-    from rich.console import Console
-
-    from windtunnel.analysis.prediction.balance import balance
-    from windtunnel.model.store import shipped_fit
-    from windtunnel.published.clusters import find_cluster
-    from windtunnel.report.balance import print_balance
-
-    described = find_cluster(source)
-    chosen = list(workloads) or ["terasort", "wordcount", "dfsio"]
-    found = balance(described.name, described.cluster, chosen, shipped_fit())
-    if as_json:
-        json.dump(found, sys.stdout, indent=1)
-        print()
-    else:
-        print_balance(found, Console())
-
-
 @dataclass
 class _Wanted:
     """The words of the command line that decide what is audited."""
@@ -207,14 +207,13 @@ class _Wanted:
     scans: list[Any] = field(default_factory=list)
 
 
-def _audited(wanted: _Wanted) -> Audit:
+def _audited(wanted: _Wanted, subject: Subject) -> Audit:
     from dataclasses import replace
 
     from windtunnel.audit import openscap
     from windtunnel.audit.audit import run
     from windtunnel.audit.exceptions import read_exceptions
 
-    subject = _subject(wanted)
     exceptions = read_exceptions(wanted.exceptions) if wanted.exceptions else ()
     made = run(subject, exceptions)
     if wanted.profile is not None:
@@ -233,7 +232,12 @@ def _audited(wanted: _Wanted) -> Audit:
         from windtunnel.audit.probes import probed
 
         found, rows = probed(wanted.probes)
-        made = replace(made, results=(*made.results, *found), probes=tuple(rows))
+        made = replace(
+            made,
+            results=(*made.results, *found),
+            probes=tuple(rows),
+            subjects=tuple(dict.fromkeys((*made.subjects, *wanted.probes))),
+        )
     return made
 
 
@@ -319,7 +323,8 @@ def _running(wanted: _Wanted) -> int:
     if wanted.hadoop is None:
         jars = facts["client"].get("software") or {}
         wanted.hadoop = str(jars.get("version") or "") or None
-    return max(1, sum(name.startswith("nodemanager@") for name in facts.get("pids") or {}))
+    names = [str(name) for name in facts.get("pids") or {}]
+    return max(1, sum(name.startswith("nodemanager@") for name in names))
 
 
 def _version(facts: Sequence[HostFacts]) -> str:
@@ -351,9 +356,7 @@ def _list_probes(hosts: Sequence[str]) -> None:
     print(f"at most {RATE_S:.0f} requests a second; nothing was sent")
 
 
-def _write(
-    made: Audit, compared: Any, *, html: Path | None, sarif: Path | None, advise: Path | None
-) -> None:
+def _write(made: Audit, compared: Any, *, html: Path | None, sarif: Path | None) -> None:
     if html is not None:
         from windtunnel.report.audit import write_page
 
@@ -365,11 +368,6 @@ def _write(
 
         write_bytes(sarif, (json.dumps(as_sarif(made), indent=1) + "\n").encode())
         print(f"wrote {sarif}", file=sys.stderr)
-    if advise is not None:
-        from windtunnel.report.advice import write_advice
-
-        for path in write_advice(made, advise):
-            print(f"wrote {path}", file=sys.stderr)
 
 
 def _end(made: Audit, fail_on: Level | None) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from windtunnel.audit.audit import Audit
+from windtunnel.audit.audit import Audit, Subject, run
 from windtunnel.audit.result import Result
-from windtunnel.cluster.settings import default_of, site_of
+from windtunnel.cluster.settings import affects, default_of, site_of
 from windtunnel.errors import ResultsError
 from windtunnel.report.atomic import write_bytes
 
@@ -18,6 +20,7 @@ _PAIR = re.compile(
     r"(?:set |and |, |echo ')(?P<name>[a-z][a-z0-9_-]*(?:\.[\w*-]+)+) = (?P<value>[^;,'()]+?)"
     r"(?=$|[;,'(]| and | \(|, with| instead| with )"
 )
+_ROUNDS = 4
 _COMMAND = re.compile(
     r"^(cpupower|tuned-adm|blockdev|ethtool|ip link|echo|apt-get|chmod|systemctl|sysctl)\b"
 )
@@ -30,8 +33,32 @@ def pairs(results: Iterable[Result]) -> Iterator[tuple[str, str, Result]]:
             yield match["name"], match["value"].strip(), one
 
 
-def write_advice(audit: Audit, folder: Path) -> list[Path]:
-    """Write the fragments and host settings; the files that were written.
+def settled(subject: Subject, made: Audit) -> list[Audit]:
+    """The audit, and audits with its advice about settings applied, until it no longer changes.
+
+    A larger NodeManager changes the advice about its containers, and so on.
+    """
+    found = [made]
+    values: dict[str, str] = {}
+    for _ in range(_ROUNDS if len(subject.confs) == 1 else 0):
+        own = {n: v for n, v, one in pairs(found[-1].worst) if one.area == "hadoop"}
+        own = {name: value for name, value in own.items() if default_of(name) is not None}
+        if not own:
+            break
+        values |= own
+        after = replace(subject, hosts=(), confs=[subject.confs[0].changed(values)])
+        # the advice needs hosts only for their hardware, which the subject has
+        found.append(run(after))
+    return found
+
+
+def write_advice(
+    audits: Sequence[Audit], folder: Path, present: Mapping[str, str] | None = None
+) -> list[Path]:
+    """Write the fragments, host settings and a study; the files that were written.
+
+    ``audits`` are those of :func:`settled`; a later one replaces the values of an earlier one.
+    ``present`` are the settings of jobs in force, the baseline of the study.
 
     Raises
     ------
@@ -46,13 +73,15 @@ def write_advice(audit: Audit, folder: Path) -> list[Path]:
         ) from None
     sites: dict[str, dict[str, tuple[str, Result]]] = {}
     kernel: dict[str, tuple[str, Result]] = {}
-    for name, value, one in pairs(audit.worst):
+    audit = audits[0]
+    later = [one for made in audits[1:] for one in made.worst if one.area == "hadoop"]
+    for name, value, one in pairs([*audit.worst, *later]):
         if one.area == "host":
             kernel.setdefault(name, (value, one))
         elif default_of(name) is not None or one.area == "hadoop":
             # secure mode needs a KDC, key tables and certificates: not to be merged with the rest
             place = f"secure-mode/{site_of(name)}" if one.area != "hadoop" else site_of(name)
-            sites.setdefault(place, {}).setdefault(name, (value, one))
+            sites.setdefault(place, {})[name] = (value, one)
     written = []
     for site, found in sorted(sites.items()):
         (folder / site).parent.mkdir(exist_ok=True)
@@ -60,10 +89,52 @@ def write_advice(audit: Audit, folder: Path) -> list[Path]:
     if kernel:
         lines = [f"# {_why(one)}\n{name} = {value}" for name, (value, one) in kernel.items()]
         written.append(_put(folder / "90-hadoop-sysctl.conf", "\n".join(lines) + "\n"))
+    study = _study([*audit.worst, *later], present or {})
+    if study:
+        written.append(_put(folder / "study.yaml", study))
     by_hand = [one for one in audit.worst if not _PAIR.search(one.remedy)]
     if by_hand:
         written.append(_put(folder / "by-hand.md", _by_hand(by_hand)))
     return written
+
+
+def _study(results: Iterable[Result], present: Mapping[str, str]) -> str:
+    """A study of the advised settings of jobs, one factor for each check; empty without any.
+
+    Only settings that clients read are measured on another machine with the same meaning.
+    """
+    factors: dict[str, dict[str, str]] = {}
+    for name, value, one in pairs(results):
+        if one.check.startswith("setting-"):
+            continue  # a corrected name or form
+        if one.area == "hadoop" and affects(name) == "client" and name.startswith("mapreduce."):
+            factors.setdefault(one.check, {})[name] = value
+    if not factors:
+        return ""
+    lines = [
+        "# Does the advice of the audit change the time of TeraSort? What is not distinguishable",
+        "# there, leave as it is. On testbed local, all hosts share this machine: check the sizes.",
+        "study: advice",
+        "question: Which of the advised settings change the time of TeraSort?",
+        "cluster: local-3",
+        "testbed: local",
+        "workloads:",
+        "  terasort:",
+        "    {size: 128 MB, input_replication: 1, output_replication: 1, reuse_input: true}",
+    ]
+    if present:
+        lines.append("set:")
+        rows = sorted(present.items())
+        lines += [f"  settings.{name}: {json.dumps(value)}" for name, value in rows]
+    lines.append("factors:")
+    for check, values in factors.items():
+        advised = [f"settings.{name}: {json.dumps(value)}" for name, value in values.items()]
+        lines += [f"  {check}:", "    present: {}", "    advised:"]
+        lines += [f"      {row}" for row in advised]
+    lines.append("baseline:")
+    lines += [f"  {check}: present" for check in factors]
+    lines += ["design: one-factor-at-a-time", "protocol: {rounds: 3, trial_time_limit: 5 min}"]
+    return "\n".join(lines) + "\n"
 
 
 def _put(path: Path, text: str) -> Path:

@@ -32,8 +32,10 @@ def answer(audit: Audit) -> str:
     judged = sum(one.status in (Status.PASS, Status.FAIL) for one in audit.results)
     unknown = sum(one.status is Status.UNKNOWN for one in audit.results)
     end = f"; {unknown} could not be read" if unknown else ""
+    if not judged:
+        return f"Nothing could be judged{end}"
     if not worst:
-        return f"No check of {judged} fails{end}"
+        return f"None of {judged} results fails{end}"
     return f"{len(worst)} of {judged} results fail ({said}){end}"
 
 

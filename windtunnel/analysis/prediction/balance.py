@@ -41,7 +41,7 @@ def balance(name: str, cluster: Cluster, workloads: Sequence[str], fit: Fit) -> 
     capacity = hardware(cluster)
     keys = _keys(workloads)
     times = _times(keys, cluster, capacity, fit)
-    phases = []
+    phases: list[dict[str, Any]] = []
     for at, (workload, phase, _, _) in enumerate(keys):
         elapsed = float(times.elapsed_s[at])
         part = {r: float(times.resources_s[i, at]) / elapsed for i, r in enumerate(RESOURCES)}

@@ -6,7 +6,7 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterator
 
-from windtunnel.audit.catalogue import deprecated, removed
+from windtunnel.audit.catalogue import deprecated, in_code, removed
 from windtunnel.audit.configuration import KNOWN_LINES, Property, redacted
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
@@ -42,7 +42,7 @@ def misspelt(evidence: Evidence) -> Iterator[Outcome]:
     conf = evidence.conf
     bad = False
     for one in _own(evidence):
-        if one.name in deprecated() or one.name in removed():
+        if one.name in deprecated() or one.name in removed() or one.name in in_code():
             continue
         lines = [conf.version] if conf.line_known else list(KNOWN_LINES)
         if not all(unknown_settings({one.name: ""}, line) for line in lines):

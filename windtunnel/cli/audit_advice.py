@@ -1,0 +1,69 @@
+"""What follows from an audit: the balance of a cluster, advice and the study that measures it."""
+
+from __future__ import annotations
+
+# Imports inside functions: see windtunnel/cli/__init__.py.
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from windtunnel.audit.audit import Audit, Subject
+    from windtunnel.audit.configuration import Configuration
+
+
+def print_balance(source: str, workloads: Sequence[str], *, as_json: bool) -> None:
+    """Print the balance of a cluster for some workloads."""
+    from rich.console import Console
+
+    from windtunnel.analysis.prediction.balance import balance
+    from windtunnel.model.store import shipped_fit
+    from windtunnel.published.clusters import find_cluster
+    from windtunnel.report.balance import print_balance as print_tables
+
+    described = find_cluster(source)
+    chosen = list(workloads) or ["terasort", "wordcount", "dfsio"]
+    found = balance(described.name, described.cluster, chosen, shipped_fit())
+    if as_json:
+        json.dump(found, sys.stdout, indent=1)
+        print()
+    else:
+        print_tables(found, Console())
+
+
+def write_advice(subject: Subject, made: Audit, folder: Path, present: dict[str, str]) -> None:
+    """Write the advice and name the files."""
+    from windtunnel.report import advice
+
+    for path in advice.write_advice(advice.settled(subject, made), folder, present):
+        print(f"wrote {path}", file=sys.stderr)
+
+
+def settings_of_jobs(confs: Sequence[Configuration]) -> dict[str, str]:
+    """The settings of jobs in force, which a study on another machine can have as well."""
+    from windtunnel.audit.configuration import is_secret
+    from windtunnel.cluster.settings import affects, default_of
+
+    if not confs:
+        return {}
+    return {
+        one.name: confs[0].value(one.name)
+        for one in confs[0].entries
+        if one.name.startswith("mapreduce.")
+        and default_of(one.name) is not None
+        and affects(one.name) == "client"
+        and not is_secret(one.name)
+        and not one.name.startswith(("mapreduce.framework", "mapreduce.application"))
+    }
+
+
+def run_study(study: Path, results: Path) -> None:
+    """Run the study of the advice, which prints its report."""
+    from windtunnel.cli.studies import run
+
+    if not study.is_file():
+        print("no advice is about settings of jobs: there is nothing to measure", file=sys.stderr)
+        return
+    run(str(study), results)
