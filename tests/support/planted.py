@@ -215,20 +215,17 @@ def shifted(tables: Tables, draw: random.Random) -> Planted | None:
     start = draw.randrange(0, max(1, len(rows) - 4))
     block = rows[start : start + draw.randint(4, 8)]
     changed = {b.line: {column: a[column]} for a, b in itertools.pairwise(block)}
-    lines = frozenset(
-        b.line for a, b in itertools.pairwise(block) if a[column] != b[column]
-    )
+    lines = frozenset(b.line for a, b in itertools.pairwise(block) if a[column] != b[column])
     return (
-        (lines
+        lines
         and Planted(
             "shifted column",
             _with(tables, file, changed),
             file,
             lines,
             f"{file} {column} from line {block[0].line}",
-        ))
-        or None
-    )
+        )
+    ) or None
 
 
 @kind("filled-down value")

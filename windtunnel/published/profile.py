@@ -177,7 +177,9 @@ class Profile:
             text, factor = found[1], UNITS[found[2].casefold()][1]
         elif column.unit_column is not None:
             unit = _row_unit(row[column.unit_column])
-            if unit is None or unit[0] != column.dimension:
+            if column.dimension == "mixed":
+                unit = unit or ("", 1.0)
+            elif unit is None or unit[0] != column.dimension:
                 raise NumberError(f"the unit '{row[column.unit_column]}' is not known")
             factor = unit[1]
         own = len(text.partition(".")[2])

@@ -281,10 +281,8 @@ def _pairs(
             continue
         chosen = dict(zip(labels, zip(a, b, strict=True), strict=True))
         if all(_selected(chosen[n], hits, n in differ) for n, hits in mentioned.items()):
-            try:
+            if x.low > 0 and y.low > 0:
                 yield Reading(first[0], second[0], column, x / y)
-            except NumberError:
-                continue
 
 
 def _selected(values: tuple[str, str], hits: set[str], differ: bool) -> bool:

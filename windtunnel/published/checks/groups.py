@@ -120,7 +120,8 @@ def aggregates(case: Case) -> Iterator[Point]:
             for stated in own_numbers(summary):
                 for column, statistic, name in _possible(stated, detail):
                     trials = judged(_group_trials(join, stated, column, statistic))
-                    if trials.accepted or (name == "count" and trials.holds_for_some):
+                    named = _says(stated, name) and trials.holds_for_some
+                    if trials.accepted or named:
                         found[stated.name].append((name, column, trials, join))
         for name, readings in found.items():
             yield from _best(summary, summary.columns[name], readings)
@@ -166,6 +167,19 @@ def _possible(stated: Column, detail: Profile) -> Iterator[tuple[Column, Statist
         if column.dimension == stated.dimension:
             for name, statistic in statistics_.items():
                 yield column, statistic, name
+
+
+def _says(stated: Column, statistic: str) -> bool:
+    """Whether the name of a column states which statistic it is."""
+    if statistic in WRONG:
+        return False
+    return (
+        statistic == "count"
+        or statistic in SPREADS
+        or statistic in EDGES
+        or ("mean" in statistic and stated.has("mean", "avg", "average"))
+        or stated.has(statistic)
+    )
 
 
 def _join(summary: Profile, detail: Profile) -> Join | None:
@@ -363,6 +377,11 @@ RATIOS: Mapping[str, Callable[[Span, Span], Span]] = {
 
 def baselines(case: Case) -> Iterator[Point]:
     """Percentages and speed-ups against the row of the same group that is the baseline."""
+    declared = {
+        f.column or name: f.baseline
+        for name, f in (case.mapped.factors if case.mapped else {}).items()
+        if f.baseline is not None
+    }
     for profile in case.profiles.values():
         ratios = [c for c in profile.numbers if c.dimension == "ratio"]
         measured = [c for c in profile.numbers if c.dimension not in ("ratio", "mixed", "")]
@@ -373,12 +392,13 @@ def baselines(case: Case) -> Iterator[Point]:
             for x in measured:
                 for keys in _keys(profile):
                     for text, formula in RATIOS.items():
-                        found = judged(_ratio_trials(profile, ratio, x, keys, formula))
-                        enough = found.accepted or (
-                            len({t.stated.value for t in found.fitting}) >= 2
-                            and len(found.fitting) >= 3 * len(found.failing)
-                        )
-                        if enough and (best is None or len(found.fitting) > len(best[2].fitting)):
+                        base = next((i for i in declared.items() if i[0] in profile.columns), None)
+                        if base and base[0] in keys:
+                            continue
+                        found = judged(_ratio_trials(profile, ratio, x, keys, formula, base))
+                        if not _believable(ratio, text, found, base is not None):
+                            continue
+                        if best is None or len(found.fitting) > len(best[2].fitting):
                             best = text.format(x=x.name), x, found
             if best is None:
                 continue
@@ -399,6 +419,23 @@ def baselines(case: Case) -> Iterator[Point]:
                 )
 
 
+def _believable(ratio: Column, text: str, found: Judged, declared: bool) -> bool:
+    """Whether a formula is that of a column: most rows follow it, or its name states it."""
+    if found.accepted:
+        return True
+    named = (
+        (ratio.has("speedup", "speed") and text == "baseline / {x}")
+        or (ratio.has("change", "delta", "increase") and text == "{x} / baseline - 1")
+        or (ratio.has("relative", "ratio") and text == "{x} / baseline")
+    )
+    # The baseline itself fits by definition, so another row must fit, too.
+    others = [t for t in found.fitting if t.row not in t.others]
+    values = {t.stated.value for t in others}
+    if named and declared:
+        return len(values) >= 1 and len(others) >= len(found.failing) - 1
+    return len(values) >= 2 and len(others) >= (1 if named else 3) * len(found.failing)
+
+
 def _keys(profile: Profile) -> Iterator[tuple[str, ...]]:
     names = [c.name for c in profile.labels]
     for size in (0, 1, 2, 3):
@@ -411,8 +448,12 @@ def _ratio_trials(
     x: Column,
     keys: tuple[str, ...],
     formula: Callable[[Span, Span], Span],
+    declared: tuple[str, str] | None,
 ) -> Iterator[Trial]:
-    """Trials of the rows whose group has exactly one row with the ratio of a baseline."""
+    """Trials of the rows of each group that has one baseline.
+
+    The baseline is the row with the declared level, else the only row with a ratio of 1 (0 %).
+    """
     neutral = formula(Span.exact(1.0), Span.exact(1.0)).value
     groups: dict[tuple[str, ...], list[tuple[Row, Span, Span]]] = defaultdict(list)
     for row in profile.table.rows:
@@ -420,15 +461,21 @@ def _ratio_trials(
         if numbers is not None:
             groups[tuple(row[k] for k in keys)].append((row, *numbers))
     for members in groups.values():
-        base = [m for m in members if m[1].value == neutral]
+        if declared is not None:
+            base = [m for m in members if m[0][declared[0]] == declared[1]]
+        else:
+            base = [m for m in members if m[1].value == neutral]
         if len(base) != 1 or len(members) < 2:
             continue
         for row, stated, value in members:
-            if row is not base[0][0]:
-                try:
-                    yield Trial(row, stated, formula(value, base[0][2]), (base[0][0],))
-                except NumberError:
-                    continue
+            if row is base[0][0]:
+                if declared is not None:
+                    yield Trial(row, stated, Span.exact(neutral), (row,))
+                continue
+            try:
+                yield Trial(row, stated, formula(value, base[0][2]), (base[0][0],))
+            except NumberError:
+                continue
 
 
 # --- mean, spread, n and interval in one row ------------------------------------------------

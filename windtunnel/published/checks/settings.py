@@ -50,6 +50,16 @@ def _similar(name: str) -> str | None:
     return found[0] if found else None
 
 
+def _sibling(name: str, written: Mapping[str, object]) -> str | None:
+    """A known name of the same table that differs from an unknown one by a letter or a dot."""
+    known = property_names() | kernel_parameters()
+    if name in known:
+        return None
+    others = [n for n in written if n in known]
+    found = get_close_matches(name, others, n=1, cutoff=ALIKE)
+    return found[0] if found else None
+
+
 def misspelt(case: Case) -> Iterator[Point]:
     """Names of Hadoop's properties and kernel parameters that do not exist, but almost."""
     for profile in case.profiles.values():
@@ -59,7 +69,7 @@ def misspelt(case: Case) -> Iterator[Point]:
                 if _NAME.fullmatch(row[column.name]):
                     rows[row[column.name]].append(row)
             for name, found in rows.items():
-                near = _similar(name)
+                near = _similar(name) or _sibling(name, rows)
                 if near is None:
                     continue
                 written = rows.get(near, [])
