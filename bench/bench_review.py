@@ -62,10 +62,10 @@ def main() -> None:
             line += f" {cell:>{width}}"
         rates.append(hits / all_ if all_ else 0.0)
         print(line)
-    total = [sum(s[i] for s in sums.values()) for i in (0, 1)]
-    for group, (caught, all_) in sums.items():
-        print(f"{group}: {caught} of {all_} found ({caught / all_:.0%})")
-    print(f"all: {total[0]} of {total[1]} found ({total[0] / total[1]:.0%}); ", end="")
+    for group, (caught, every) in sums.items():
+        print(f"{group}: {caught} of {every} found ({caught / every:.0%})")
+    caught, every = (sum(s[i] for s in sums.values()) for i in (0, 1))
+    print(f"all: {caught} of {every} found ({caught / every:.0%}); ", end="")
     print(f"mean of the {len(rates)} kinds {sum(rates) / len(rates):.0%}")
     alarms = [len(clean[name]) for name in invented]
     print(f"points of clean random studies: {sum(alarms)} in {len(alarms)}, most {max(alarms)}")

@@ -127,6 +127,8 @@ COMMANDS: dict[str, str] = {
     "windtunnel review published:cisco-2014": HERE,
     "windtunnel review published:vmware-2011 --json > review.json": HERE,
     "windtunnel import runs.csv --map map.yaml --results imported": HERE,
+    "windtunnel import measured.csv --map review-map.yaml --results reviewed": HERE,
+    "windtunnel review reviewed": HERE,
     "windtunnel import runs.csv --map config=factor --map run=round --map job=phase"
     " --map seconds=metric:elapsed:s --results imported-again": HERE,
     "windtunnel status": HERE,
@@ -207,6 +209,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(published_folder("published:cisco-2014"), path / "my-runs")
     for example in ("runs.csv", "map.yaml"):
         shutil.copy(ROOT / "docs/examples" / example, path)
+    shutil.copytree(ROOT / "docs/examples/review", path, dirs_exist_ok=True)
     programs = path / "programs"
     programs.mkdir()
     for name, words in (("windtunnel", "-m windtunnel"), ("python", "")):

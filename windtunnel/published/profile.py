@@ -1,7 +1,7 @@
 """What the columns of a table are: words, moments, or numbers with a dimension and a scale.
 
-Declared units of a map count first, then a column of units next to the numbers, then the unit at the
-end of the name of a column (``elapsed_min``, ``energy (kWh)``).
+Declared units of a map count first, then a column of units next to the numbers, then the unit at
+the end of the name of a column (``elapsed_min``, ``energy (kWh)``).
 """
 
 from __future__ import annotations

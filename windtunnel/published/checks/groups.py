@@ -459,7 +459,7 @@ def _ratio_trials(
     for row in profile.table.rows:
         numbers = spans(profile, row, [ratio, x])
         if numbers is not None:
-            groups[tuple(row[k] for k in keys)].append((row, *numbers))
+            groups[tuple(row[k] for k in keys)].append((row, numbers[0], numbers[1]))
     for members in groups.values():
         if declared is not None:
             base = [m for m in members if m[0][declared[0]] == declared[1]]
