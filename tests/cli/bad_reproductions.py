@@ -35,7 +35,7 @@ REPRODUCTIONS = [
         ("not a results folder",),
         prepare=foreign_files,
     ),
-    Bad("bundle that does not exist", "verify b.zip", 12, ("does not exist",)),
+    Bad("bundle that does not exist", "verify b.zip", 15, ("does not exist",)),
     Bad(
         "bundle that leaves its folder",
         "verify b.zip",
@@ -43,5 +43,5 @@ REPRODUCTIONS = [
         ("leaves the folder", "do not extract"),
         prepare=slipping_zip,
     ),
-    Bad("bundle that is cut off", "verify b.zip", 12, ("damaged or cut off",), prepare=half_zip),
+    Bad("bundle that is cut off", "verify b.zip", 15, ("damaged or cut off",), prepare=half_zip),
 ]

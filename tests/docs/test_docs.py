@@ -166,6 +166,8 @@ COMMANDS: dict[str, str] = {
     "windtunnel bundle my-results --out public.zip --redact": HERE,
     "windtunnel verify my-results.zip": HERE,
     "windtunnel import runs.csv --map map.yaml --results imported": HERE,
+    "windtunnel import measured.csv --map review-map.yaml --results reviewed": HERE,
+    "windtunnel review reviewed": HERE,
     "windtunnel import runs.csv --map config=factor --map run=round --map job=phase"
     " --map seconds=metric:elapsed:s --results imported-again": HERE,
     "windtunnel status": HERE,
@@ -277,6 +279,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "audit.json").write_text(json.dumps(run_audit(Subject()).plain()))
     guide = (ROOT / "docs/audit.md").read_text(encoding="utf-8")
     (path / "exceptions.yaml").write_text(guide.split("```yaml\n")[1].split("```")[0])
+    shutil.copytree(ROOT / "docs/examples/review", path, dirs_exist_ok=True)
     programs = path / "programs"
     programs.mkdir()
     for name, words in (("windtunnel", "-m windtunnel"), ("python", "")):

@@ -104,6 +104,8 @@ def test_takes() -> None:
         "mean": 5.0,
         "geometric mean": pytest.approx(4.0),
         "sum": 10.0,
+        "harmonic mean": 3.2,
+        "median": 5.0,
         "least": 2.0,
         "most": 8.0,
         "count": 2.0,

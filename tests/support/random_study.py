@@ -10,7 +10,7 @@ import math
 import random
 import statistics
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from scipy.stats import t as student
@@ -79,7 +79,7 @@ def random_study(seed: int) -> RandomStudy:
     size = {job: draw.choice((100, 250, 500, 1000)) * 1e9 for job in jobs}
     gain = {level: 1.0 if i == 0 else draw.uniform(0.55, 1.5) for i, level in enumerate(levels)}
     watts = {level: draw.uniform(1800, 3600) for level in levels}
-    clock = datetime(2023, draw.randint(1, 11), draw.randint(1, 20), 8, 0)
+    clock = datetime(2023, draw.randint(1, 11), draw.randint(1, 20), 8, 0, tzinfo=UTC)
     spread = draw.uniform(0.005, 0.03)
     order = [
         (run, level, job)
@@ -222,9 +222,8 @@ def _prices(factor: str, levels: tuple[str, ...], draw: random.Random) -> str:
 
 def _settings(factor: str, levels: tuple[str, ...], draw: random.Random) -> str:
     chosen = draw.sample(SETTINGS, draw.randint(7, len(SETTINGS)))
-    return _csv([
-        {"setting": name, "value": value, factor: level} for level in levels for name, value in chosen
-    ])  # fmt: skip
+    rows = [{"setting": n, "value": v, factor: level} for level in levels for n, v in chosen]
+    return _csv(rows)
 
 
 def _claims(

@@ -1,7 +1,7 @@
 """Relations that a table mostly follows: the rows that do not follow them are points.
 
-A relation is tried on every row that has its numbers. It is taken as intended if most rows follow it
-within the printed digits and the digits are fine enough that chance cannot explain this.
+A relation is tried on every row that has its numbers. It is taken as intended if most rows follow
+it within the printed digits and the digits are fine enough that chance cannot explain this.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the columns of a table are: words, moments, or numbers with a dimension and a scale.
 
-Declared units of a map count first, then a column of units next to the numbers, then the unit at the
-end of the name of a column (``elapsed_min``, ``energy (kWh)``).
+Declared units of a map count first, then a column of units next to the numbers, then the unit at
+the end of the name of a column (``elapsed_min``, ``energy (kWh)``).
 """
 
 from __future__ import annotations
@@ -177,7 +177,9 @@ class Profile:
             text, factor = found[1], UNITS[found[2].casefold()][1]
         elif column.unit_column is not None:
             unit = _row_unit(row[column.unit_column])
-            if unit is None or unit[0] != column.dimension:
+            if column.dimension == "mixed":
+                unit = unit or ("", 1.0)
+            elif unit is None or unit[0] != column.dimension:
                 raise NumberError(f"the unit '{row[column.unit_column]}' is not known")
             factor = unit[1]
         own = len(text.partition(".")[2])

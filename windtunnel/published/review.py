@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from windtunnel.analysis.evidence import SEVERITIES
+from windtunnel.analysis.formatting import listed
 from windtunnel.cluster import load_text
 from windtunnel.published import PREFIX, open_results
 from windtunnel.published.case import Case, Point
@@ -80,19 +81,35 @@ def review(case: Case, checks: Sequence[Check] = CHECKS) -> Review:
 def once(points: Sequence[Point]) -> list[Point]:
     """The points without those about a cell, or a row, that an earlier point is about.
 
-    A wrong cell breaks several relations. The first point about it stays: the checks are in the
-    order from the most specific to the most general.
+    A wrong cell breaks several relations. The first point about it stays and names the others: the
+    checks are in the order from the most specific to the most general.
     """
     kept: list[Point] = []
-    taken: set[str] = set()
+    follow: dict[int, list[str]] = {}
+    taken: dict[str, int] = {}
+    mains: dict[str, int] = {}
     for point in points:
-        main = set(point.cells[:1])
-        listed = {place for source in (point.stated_source,) for place in _places(source)}
-        if point.cells and (main & taken or {cell.rpartition(":")[0] for cell in main} & taken):
+        rows = {cell.rpartition(":")[0] for cell in point.cells[:1]}
+        earlier = next((taken[c] for c in (*point.cells[:1], *sorted(rows)) if c in taken), None)
+        if earlier is None:
+            earlier = next((mains[cell] for cell in point.cells if cell in mains), None)
+        if earlier is not None and point.cells:
+            follow.setdefault(earlier, []).append(point.subject)
             continue
+        here = len(kept)
         kept.append(point)
-        taken |= set(point.cells) if point.cells else listed
-    return kept
+        if point.cells:
+            mains.setdefault(point.cells[0], here)
+        for place in point.cells or _places(point.stated_source):
+            taken.setdefault(place, here)
+    return [_with_others(point, follow.get(at, [])) for at, point in enumerate(kept)]
+
+
+def _with_others(point: Point, others: list[str]) -> Point:
+    """A point that names the relations which the same cell breaks."""
+    if not others:
+        return point
+    return replace(point, means=f"{point.means} The same cells also break: {listed(others, 3)}.")
 
 
 def _places(source: str) -> list[str]:

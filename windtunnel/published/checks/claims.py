@@ -1,7 +1,8 @@
 """Sentences with a number against every pair of results, every count and every place they can mean.
 
 A sentence is only compared if the tables explain each of its words: the review does not guess
-what a sentence means. "Up to" and "at most" are bounds. A rounded number has the tolerance of its digits.
+what a sentence means. "Up to" and "at most" are bounds. A rounded number has the tolerance of its
+digits.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import combinations
 
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
 from windtunnel.published.judged import place, spans
-from windtunnel.published.numbers import NumberError, Span, mean, printed
+from windtunnel.published.numbers import Digits, NumberError, Span, mean, printed
 from windtunnel.published.profile import UNITS, Column, Profile, tokens
 from windtunnel.published.table import Row
 
@@ -175,7 +176,7 @@ def pairs(case: Case) -> Iterator[Point]:
             if COMPARING.isdisjoint(said):
                 continue
             try:
-                digits = "about" if said & ABOUT else "printed"
+                digits: Digits = "about" if said & ABOUT else "printed"
                 stated = abs(printed(row[column.name], digits))
             except NumberError:
                 continue
@@ -280,11 +281,9 @@ def _pairs(
         if len(differ) > 2 or (len(differ) == 2 and not _tied(profile, *differ)):
             continue
         chosen = dict(zip(labels, zip(a, b, strict=True), strict=True))
-        if all(_selected(chosen[n], hits, n in differ) for n, hits in mentioned.items()):
-            try:
-                yield Reading(first[0], second[0], column, x / y)
-            except NumberError:
-                continue
+        selected = all(_selected(chosen[n], hits, n in differ) for n, hits in mentioned.items())
+        if selected and x.low > 0 and y.low > 0:
+            yield Reading(first[0], second[0], column, x / y)
 
 
 def _selected(values: tuple[str, str], hits: set[str], differ: bool) -> bool:

@@ -7,7 +7,6 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from scipy.stats import norm
 from scipy.stats import t as student
@@ -120,7 +119,8 @@ def aggregates(case: Case) -> Iterator[Point]:
             for stated in own_numbers(summary):
                 for column, statistic, name in _possible(stated, detail):
                     trials = judged(_group_trials(join, stated, column, statistic))
-                    if trials.accepted or (name == "count" and trials.holds_for_some):
+                    named = _says(stated, name) and trials.holds_for_some
+                    if trials.accepted or named:
                         found[stated.name].append((name, column, trials, join))
         for name, readings in found.items():
             yield from _best(summary, summary.columns[name], readings)
@@ -166,6 +166,19 @@ def _possible(stated: Column, detail: Profile) -> Iterator[tuple[Column, Statist
         if column.dimension == stated.dimension:
             for name, statistic in statistics_.items():
                 yield column, statistic, name
+
+
+def _says(stated: Column, statistic: str) -> bool:
+    """Whether the name of a column states which statistic it is."""
+    if statistic in WRONG:
+        return False
+    return (
+        statistic == "count"
+        or statistic in SPREADS
+        or statistic in EDGES
+        or ("mean" in statistic and stated.has("mean", "avg", "average"))
+        or stated.has(statistic)
+    )
 
 
 def _join(summary: Profile, detail: Profile) -> Join | None:
@@ -348,138 +361,3 @@ def _total_trials(
                 yield Trial(row, own[0], statistic(values), tuple(group))
             except NumberError:
                 continue
-
-
-# --- ratios to a baseline -------------------------------------------------------------------
-
-RATIOS: Mapping[str, Callable[[Span, Span], Span]] = {
-    "{x} / baseline": lambda x, base: x / base,
-    "baseline / {x}": lambda x, base: base / x,
-    "{x} / baseline - 1": lambda x, base: x / base - Span.exact(1),
-    "1 - {x} / baseline": lambda x, base: Span.exact(1) - x / base,
-    "baseline / {x} - 1": lambda x, base: base / x - Span.exact(1),
-}
-
-
-def baselines(case: Case) -> Iterator[Point]:
-    """Percentages and speed-ups against the row of the same group that is the baseline."""
-    for profile in case.profiles.values():
-        ratios = [c for c in profile.numbers if c.dimension == "ratio"]
-        measured = [c for c in profile.numbers if c.dimension not in ("ratio", "mixed", "")]
-        if len(profile.table.rows) > 500:
-            continue
-        for ratio in ratios:
-            best: tuple[str, Column, Judged] | None = None
-            for x in measured:
-                for keys in _keys(profile):
-                    for text, formula in RATIOS.items():
-                        found = judged(_ratio_trials(profile, ratio, x, keys, formula))
-                        enough = found.accepted or (
-                            len({t.stated.value for t in found.fitting}) >= 2
-                            and len(found.fitting) >= 3 * len(found.failing)
-                        )
-                        if enough and (best is None or len(found.fitting) > len(best[2].fitting)):
-                            best = text.format(x=x.name), x, found
-            if best is None:
-                continue
-            for trial in best[2].failing:
-                yield Point(
-                    check="summaries",
-                    severity="serious",
-                    subject=f"{ratio.name} = {best[0]}: {profile.label(trial.row)}",
-                    stated=f"{ratio.name} {trial.row[ratio.name]}",
-                    stated_source=source_of(trial.row),
-                    found=f"{shown(trial.found.value, ratio)} = {best[0]}",
-                    found_source=sources_in_words(source_of(r) for r in trial.others),
-                    means="the printed ratio does not follow from the printed results.",
-                    cells=(
-                        place(trial.row, ratio.name),
-                        *(place(r, best[1].name) for r in (trial.row, *trial.others)),
-                    ),
-                )
-
-
-def _keys(profile: Profile) -> Iterator[tuple[str, ...]]:
-    names = [c.name for c in profile.labels]
-    for size in (0, 1, 2, 3):
-        yield from combinations(names, size)
-
-
-def _ratio_trials(
-    profile: Profile,
-    ratio: Column,
-    x: Column,
-    keys: tuple[str, ...],
-    formula: Callable[[Span, Span], Span],
-) -> Iterator[Trial]:
-    """Trials of the rows whose group has exactly one row with the ratio of a baseline."""
-    neutral = formula(Span.exact(1.0), Span.exact(1.0)).value
-    groups: dict[tuple[str, ...], list[tuple[Row, Span, Span]]] = defaultdict(list)
-    for row in profile.table.rows:
-        numbers = spans(profile, row, [ratio, x])
-        if numbers is not None:
-            groups[tuple(row[k] for k in keys)].append((row, *numbers))
-    for members in groups.values():
-        base = [m for m in members if m[1].value == neutral]
-        if len(base) != 1 or len(members) < 2:
-            continue
-        for row, stated, value in members:
-            if row is not base[0][0]:
-                try:
-                    yield Trial(row, stated, formula(value, base[0][2]), (base[0][0],))
-                except NumberError:
-                    continue
-
-
-# --- mean, spread, n and interval in one row ------------------------------------------------
-
-
-def intervals(case: Case) -> Iterator[Point]:
-    """An interval against the mean, the standard deviation and n of its row."""
-    for profile in case.profiles.values():
-        count = [c for c in profile.numbers if c.has("n", "run") and not c.dimension]
-        for low, high, middle, sd in _described(profile):
-            if len(count) != 1:
-                continue
-            for row in profile.table.rows:
-                yield from _interval(profile, row, (low, high, middle, sd, count[0]))
-
-
-def _described(profile: Profile) -> Iterator[tuple[Column, Column, Column, Column]]:
-    numbers = [c for c in profile.numbers if c.dimension not in ("ratio", "mixed")]
-    lows = [c for c in numbers if c.has("ci", "interval", "lower") and c.has("low", "lower", "lo")]
-    highs = [
-        c for c in numbers if c.has("ci", "interval", "upper") and c.has("high", "upper", "hi")
-    ]
-    sds = [c for c in numbers if c.has("sd", "std", "stdev", "stddev")]
-    for low, high, sd in zip(lows, highs, sds, strict=False):
-        rest = [c for c in numbers if c.has("mean", "avg", "average") and c.factor == sd.factor]
-        rest = [c for c in rest if c.dimension == sd.dimension]
-        if len(rest) == 1:
-            yield low, high, rest[0], sd
-
-
-def _interval(profile: Profile, row: Row, columns: Sequence[Column]) -> Iterator[Point]:
-    numbers = spans(profile, row, columns)
-    if numbers is None or numbers[4].value < 2:
-        return
-    low, high, middle, sd, count = numbers
-    n = round(count.value)
-    factor = Span.exact(float(student.ppf(LEVEL, n - 1)) / math.sqrt(n))
-    for column, stated, found in (
-        (columns[0], low, middle - sd * factor),
-        (columns[1], high, middle + sd * factor),
-    ):
-        if not Trial(row, stated, found).fits:
-            yield Point(
-                check="summaries",
-                rule=2,
-                severity="serious",
-                subject=f"{column.name} from mean, standard deviation and n: {profile.label(row)}",
-                stated=f"{column.name} {row[column.name]}",
-                stated_source=source_of(row),
-                found=f"{shown(found.value, column)} (Student's t with {n - 1} degrees of freedom)",
-                found_source=source_of(row),
-                means="the printed 95 % interval does not follow from the numbers of its row.",
-                cells=tuple(place(row, c.name) for c in (column, *columns)),
-            )

@@ -20,9 +20,24 @@ def coarse(case: Case) -> Iterator[Point]:
         if any(c.has("setting", "item", "attribute") for c in profile.labels):
             continue
         for column in profile.numbers:
-            if column.dimension not in ("s", "J") or column.unit_column or column.in_cell:
+            if (
+                column.dimension not in ("s", "J", "W", "B/s")
+                or column.unit_column
+                or column.in_cell
+            ):
                 continue
-            if column.has("interval", "granularity", "sd", "std", "stdev", "period"):
+            if column.has(
+                "interval",
+                "granularity",
+                "tdp",
+                "line",
+                "nic",
+                "link",
+                "sd",
+                "std",
+                "stdev",
+                "period",
+            ):
                 continue
             yield from _coarse(profile, column.name)
 

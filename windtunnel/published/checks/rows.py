@@ -180,7 +180,9 @@ def _record_size(profile: Profile, count: Column, size: Column) -> Iterator[Poin
         for row in profile.table.rows:
             numbers = spans(profile, row, (size, count))
             if numbers and numbers[1].low > 0 and numbers[0].value > 0:
-                groups.setdefault(row[label] if label else "", []).append((row, *numbers))
+                groups.setdefault(row[label] if label else "", []).append(
+                    (row, numbers[0], numbers[1])
+                )
         trials = []
         for members in groups.values():
             ratios = sorted(b.value / n.value for _, b, n in members)
@@ -337,7 +339,7 @@ def _elapsed(profile: Profile) -> Iterator[Point]:
                 text = f"{shown(found, column, row)} from {pair[0].name} and {pair[1].name}"
                 means = "the elapsed time is not the difference of the time stamps."
                 yield _time_point(
-                    profile, row, pair, text, means, [*cells, place(row, column.name)], column
+                    profile, row, pair, text, means, [place(row, column.name), *cells], column
                 )
 
 
@@ -378,14 +380,16 @@ def _windows(profile: Profile) -> Iterator[Point]:
         if begin and end and count and count[0].value > 1:
             steps.append((row, count[0].value, end[0] - begin[0]))
     if intervals:
-        wanted = {id(r): s[0].value for r, _, _ in steps if (s := spans(profile, r, intervals[:1]))}
+        wanted = {
+            r.line: s[0].value for r, _, _ in steps if (s := spans(profile, r, intervals[:1]))
+        }
     else:
         each = sorted(length / (count - 1) for _, count, length in steps)
         usual = each[len(each) // 2] if len(each) >= 4 else None
-        wanted = {id(r): usual for r, _, _ in steps if usual}
-    for row, count, length in steps:
-        step = wanted.get(id(row))
-        if step and not (count - 2) * step - 1 <= length <= (count + 1) * step + 1:
+        wanted = {r.line: usual for r, _, _ in steps if usual}
+    for row, number, length in steps:
+        step = wanted.get(row.line)
+        if step and not (number - 2) * step - 1 <= length <= (number + 1) * step + 1:
             yield Point(
                 check="relations",
                 severity="serious",

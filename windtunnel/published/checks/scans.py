@@ -23,8 +23,10 @@ MEASURED = frozenset({"s", "J", "W"})
 SPREAD_NAMES = ("sd", "std", "stdev", "stddev", "deviation", "margin", "half", "tdp")
 OUTLIER = math.log(2.5)
 """An outlier differs from the others by a factor of 2.5 at least, and by 10 times their spread."""
+RESIDUAL = math.log(1.7)
+"""The same for what the labels do not explain."""
 SPREADS = 10.0
-FINE_DIGITS = 4
+FINE_DIGITS = 5
 """Equal values with this many digits are not equal by chance."""
 
 
@@ -38,8 +40,9 @@ def duplicates(case: Case) -> Iterator[Point]:
         twins = [rows for rows in groups.values() if len(rows) > 1]
         # Without a column that identifies the rows, equal results can be two runs.
         coarse = not any(c.kind in ("id", "moment") for c in profile.columns.values())
-        measured = [c for c in profile.numbers if c.dimension in POSITIVE]
-        if coarse and measured and len(twins) > 0.1 * len(profile.table.rows):
+        named = Counter(tuple(r[c.name] for c in profile.labels) for r in profile.table.rows)
+        repeated = sum(count > 1 for count in named.values())
+        if coarse and repeated > len(twins) and repeated > 0.3 * len(named):
             continue
         seen: set[tuple[str, ...]] = set()
         for rows in twins:
@@ -86,17 +89,26 @@ def impossible(case: Case) -> Iterator[Point]:
 def _signs(
     profile: Profile, column: Column, numbers: Sequence[tuple[Row, float]]
 ) -> Iterator[Point]:
-    signed = column.dimension == "ratio" or column.has("delta", "change", "difference", "gain")
+    changes = column.has("delta", "change", "difference", "gain", "pct", "percent")
+    ratio = column.dimension == "ratio" and not column.has("relative", "ratio", "speedup")
+    signed = ratio or changes
     negative = [row for row, value in numbers if value < 0]
+    if column.unit_column == "unit":  # settings can be -1, quantities with a unit cannot
+        words = ("", "percent", "%", "pct")
+        negative = [row for row in negative if row["unit"].casefold() not in words]
     if not signed and negative and len(negative) <= max(1, 0.1 * len(numbers)):
         for row in negative:
             why = "a time, a size, a rate, a power or a count cannot be negative."
             yield _cell(profile, column, row, "the other numbers are positive", why)
     zeros = [row for row, value in numbers if value == 0]
     rest = [abs(value) for _, value in numbers if value]
-    if column.dimension == "ratio" or not zeros or len(rest) < 2:
+    if (signed or column.dimension == "mixed") or not zeros or len(rest) < 2:
         return
-    measured = column.dimension in POSITIVE or column.dimension.startswith("price")
+    measured = (
+        column.dimension in POSITIVE
+        or column.dimension == "ratio"
+        or column.dimension.startswith("price")
+    )
     rare = len(zeros) <= max(1, 0.03 * len(numbers))
     far = min(rest) > 10 or (measured and min(rest) > 0 and len(rest) >= 3)
     if rare and far and (measured or len(rest) >= 6):
@@ -236,7 +248,7 @@ def _residuals(
     found = [
         (row, value - left)
         for (row, value), left in zip(values, rest, strict=True)
-        if abs(left) > max(OUTLIER, SPREADS * usual)
+        if abs(left) > max(RESIDUAL, SPREADS * usual)
         and alone[tuple(row[n] for n in factors[:1])] > 2
     ]
     return found if len(found) == 1 else []  # several are an effect of their labels

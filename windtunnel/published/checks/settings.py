@@ -1,14 +1,14 @@
-"""Settings, versions and prices: the same item in two places, misspelt or listed on one side only."""
+"""Settings, versions and prices: two values in two places, misspelt, or on one side only."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from functools import cache
 from importlib import resources
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from windtunnel.cluster.settings import property_names
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
@@ -22,6 +22,7 @@ ALIKE = 0.93
 SHARED = 0.8
 """A place lists the settings of the other if it has this fraction of them."""
 FEW = 0.25
+LEAST_MOVED = 3
 ITEM_NAMES = ("setting", "key", "item", "parameter", "property", "option", "attribute", "name")
 PLACE_NAMES = ("variant", "record", "place", "document", "side", "applies", "where", "version")
 ALL_PLACES = frozenset({"all", "both", ""})
@@ -50,6 +51,16 @@ def _similar(name: str) -> str | None:
     return found[0] if found else None
 
 
+def _sibling(name: str, written: Mapping[str, object]) -> str | None:
+    """A known name of the same table that differs from an unknown one by a letter or a dot."""
+    known = property_names() | kernel_parameters()
+    if name in known:
+        return None
+    others = [n for n in written if n in known]
+    found = get_close_matches(name, others, n=1, cutoff=ALIKE)
+    return found[0] if found else None
+
+
 def misspelt(case: Case) -> Iterator[Point]:
     """Names of Hadoop's properties and kernel parameters that do not exist, but almost."""
     for profile in case.profiles.values():
@@ -59,7 +70,7 @@ def misspelt(case: Case) -> Iterator[Point]:
                 if _NAME.fullmatch(row[column.name]):
                     rows[row[column.name]].append(row)
             for name, found in rows.items():
-                near = _similar(name)
+                near = _similar(name) or _sibling(name, rows)
                 if near is None:
                     continue
                 written = rows.get(near, [])
@@ -68,16 +79,23 @@ def misspelt(case: Case) -> Iterator[Point]:
                     rule=8,
                     severity="caution",
                     subject=f"name of a setting: {name}",
-                    stated=f"{name} ({profile.label(found[0])})",
+                    stated=f"{name} ({_where(profile, found[0], name)})",
                     stated_source=sources_in_words(source_of(r) for r in found),
-                    found=f"{near}" + (f" ({profile.label(written[0])})" if written else ""),
+                    found=f"{near}"
+                    + (f" ({_where(profile, written[0], near)})" if written else ""),
                     found_source=source_of(written[0])
                     if written
                     else "names of Hadoop 3 and of the kernel",
-                    means="an unknown name is rejected or ignored and changes nothing: this setting "
-                    "was not in effect.",
+                    means="an unknown name is rejected or ignored and changes nothing: this "
+                    "setting was not in effect.",
                     cells=tuple(place(r, column.name) for r in found),
                 )
+
+
+def _where(profile: Profile, row: Row, name: str) -> str:
+    """The other words of a row: where the name is written."""
+    words = [row[c.name] for c in profile.labels if row[c.name] not in ("", name)]
+    return ", ".join(words[:2]) or f"line {row.line}"
 
 
 # --- the same item in several places --------------------------------------------------------
@@ -127,9 +145,42 @@ def two_values(case: Case) -> Iterator[Point]:
                 apart = [rows for rows in shared if len({_plain(r[column.name]) for r in rows}) > 1]
                 placed = where.has("variant", "record", "place", "document")
                 if len(apart) > (0.5 if placed else FEW) * len(shared):
+                    yield from _moved(profile, item, where, column)
                     continue
                 for rows in apart:
                     yield _two(profile, rows, item, where, column)
+
+
+def _moved(profile: Profile, item: Column, where: Column, column: Column) -> Iterator[Point]:
+    """Values of one place that belong to the item before, as another place shows."""
+    lists: dict[str, list[Row]] = defaultdict(list)
+    for row in profile.table.rows:
+        lists[row[where.name]].append(row)
+    for name, rows in lists.items():
+        for other, reference in lists.items():
+            right = {r[item.name]: r[column.name] for r in reference}
+            moved = [
+                row
+                for above, row in pairwise(rows)
+                if row[column.name] != right.get(row[item.name], row[column.name])
+                and row[column.name] == right.get(above[item.name])
+            ]
+            if len(moved) < LEAST_MOVED or len(moved) > 0.8 * len(rows):
+                continue
+            yield Point(
+                check="two-values",
+                rule=8,
+                severity="serious",
+                subject=f"column {column.name} is moved by one row in {name}",
+                stated=f"{moved[0][item.name]} {moved[0][column.name]}",
+                stated_source=source_of(moved[0]),
+                found=f"{right[moved[0][item.name]]} in {other}; {len(moved)} values are those "
+                "of the item above",
+                found_source=source_of(reference[0]),
+                means="the cells of this column belong to the rows next to them.",
+                cells=tuple(place(row, column.name) for row in moved),
+            )
+            return
 
 
 def _filled(rows: Sequence[Row], column: str) -> list[Row]:
@@ -151,17 +202,20 @@ def _two(
         counts[_plain(row[column.name])].append(row)
     groups = sorted(counts.values(), key=len, reverse=True)  # of equal groups the first one
     usual, odd = groups[0][0], groups[-1][0]
+    documents = where.has("record", "variant", "document", "place")
     return Point(
         check="two-values",
         rule=8,
-        severity="serious" if where.has("record", "variant", "document", "place") else "caution",
-        subject=f"{odd[item.name]}, {column.name}, in two places",
+        severity="serious" if documents else "note",
+        subject=f"{odd[item.name]}, {column.name}: two values",
         stated=f"{usual[column.name]} ({usual[where.name]})",
         stated_source=source_of(usual),
         found=f"{odd[column.name]} ({odd[where.name]})",
         found_source=source_of(odd),
-        means="the places contradict each other; if the value really differed between treatments, "
-        "their effect is also that of this difference.",
+        means="two places describe the same thing in two ways: one is wrong, or a copy of another."
+        if documents
+        else "the treatments also differ in this setting: if it is not the factor of the study, "
+        "the effect is that of both.",
         cells=(place(odd, column.name), place(usual, column.name)),
     )
 
@@ -208,8 +262,8 @@ def _lacking(
             )
 
 
-def _covers(own: set[str] | object, other: object) -> bool:
-    ours, theirs = set(own), set(other)  # type: ignore[call-overload]
+def _covers(own: Iterable[str], other: Iterable[str]) -> bool:
+    ours, theirs = set(own), set(other)
     return len(ours & theirs) >= SHARED * len(theirs)
 
 
