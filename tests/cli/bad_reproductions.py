@@ -39,7 +39,7 @@ REPRODUCTIONS = [
     Bad(
         "bundle that leaves its folder",
         "verify b.zip",
-        12,
+        15,
         ("leaves the folder", "do not extract"),
         prepare=slipping_zip,
     ),

@@ -111,4 +111,4 @@ def test_the_shell_can_complete_commands() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["report", "review"]
+    assert done.stdout.split() == ["report", "review", "reproduce"]

@@ -54,6 +54,7 @@ REAL = "starts or needs daemons: tests/real runs similar commands; here it must 
 PLUGIN = "tests/examples/test_plugin.py does so, in folders of its own"
 CALIBRATED = "takes 10 to 20 minutes; tests/cli/test_calibrate.py runs it with mock trials"
 SPLITS = "takes a minute; tests/analysis/prediction runs some folds of each split"
+PAGES = "writes the pages of all studies; tests/cli/test_reproduce.py does so"
 LONG = "the make target must exist; continuous integration runs it"
 FRESH = "test_generated_parts_are_fresh runs it without writing"
 
@@ -161,7 +162,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel reproduce intel-2012 --claim put": HERE,
     "windtunnel reproduce intel-2012 --quick": REAL,
     "windtunnel reproduce intel-2012": REAL,
-    "windtunnel reproduce --all --report": HERE,
+    "windtunnel reproduce --all --report": PAGES,
     "windtunnel bundle my-results --out my-results.zip": HERE,
     "windtunnel bundle my-results --out public.zip --redact": HERE,
     "windtunnel verify my-results.zip": HERE,
@@ -324,6 +325,7 @@ def test_a_command_does_what_the_document_says(command: str, folder: Path) -> No
 
 
 @pytest.mark.parametrize("command", [*listed(REAL), *listed(CLUSTER), *listed(SPLITS)])
+@pytest.mark.parametrize("command", [*listed(REAL), *listed(SPLITS), *listed(PAGES)])
 def test_a_command_for_a_real_cluster_parses(command: str) -> None:
     words = shlex.split(command)[1:]
     group: Any = typer.main.get_command(app)

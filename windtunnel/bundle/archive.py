@@ -6,6 +6,7 @@ import hashlib
 import io
 import stat
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +22,14 @@ MOST_FILES = 100_000
 MOST_BYTES = 2 << 30
 """Limit of one file, and of a manifest; a bundle may have twice as much in all."""
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content gives the same zip
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
 _AGAIN = "get the bundle again from its author."
 
 
@@ -95,10 +104,8 @@ def read_zip(path: Path) -> tuple[Manifest, dict[str, bytes]]:
         raise BundleError(
             f"{path} cannot be read: {error.strerror or error}", remedy="specify a bundle."
         ) from error
-    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGED as error:
         raise BundleError(f"{path} is damaged or cut off: {error}", remedy=_AGAIN) from error
-    except zipfile.zlib.error as error:  # type: ignore[attr-defined]
-        raise BundleError(f"{path} is damaged: {error}", remedy=_AGAIN) from error
     return _manifest(path, files.pop(MANIFEST)), files
 
 

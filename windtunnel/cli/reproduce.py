@@ -132,11 +132,11 @@ def _execute_all(
                 continue
             try:
                 _execute(claims, run, folder, first_only=first_only)
-            except InterruptedStudyError as error:
+            except (InterruptedStudyError, KeyboardInterrupt):
                 if quick:
                     print(f"{run}: the time of --quick is over; resumable", file=sys.stderr)
                     return failed, first
-                raise error
+                raise
             except WindtunnelError as error:
                 print(error.render(), file=sys.stderr)
                 failed.setdefault(claims.study, []).append(f"{run}: {error.message}")

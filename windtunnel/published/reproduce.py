@@ -35,6 +35,7 @@ OTHER = {"cisco-2014": "vmware-2011", "vmware-2011": "cisco-2014"}
 """The model is not judged on what it was fitted to: the fit comes from the other study."""
 ELAPSED, CPU_TIME = "elapsed", "cpu_time"
 TOTAL = "total"
+WITHHELD = "not in this catalogue"
 LOADED = 1.0
 """Load per hardware thread of this machine before a trial from which a note is added."""
 
@@ -106,7 +107,12 @@ def _row(
         based_on,
         reason,
         deviations,
+        claim.published is None and _comparable(claim),
     )
+
+
+def _comparable(claim: Claim) -> bool:
+    return bool(claim.measure or claim.here) or WITHHELD in claim.cannot
 
 
 def _measured(claim: Claim, measured: Mapping[str, Analysis]) -> Evidence | None:

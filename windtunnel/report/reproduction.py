@@ -67,7 +67,7 @@ def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True)
     cells = [
         (
             row.id,
-            _ratio(row.published),
+            _published(row),
             row.measured.words if row.measured else "",
             row.predicted.words if row.predicted else "",
             _short(row),
@@ -86,7 +86,9 @@ def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True)
         Column("reason", weight=1, wraps=True),
     )
     if reasons:
-        return Table(caption, heads, cells)
+        filled = [place for place in range(len(heads)) if any(cell[place] for cell in cells)]
+        rows_shown = [[cell[place] for place in filled] for cell in cells]
+        return Table(caption, [heads[place] for place in filled], rows_shown)
     return Table(
         caption,
         heads[:-2],
@@ -107,15 +109,17 @@ def _short(row: Row) -> str:
     return f"{row.grade} ({row.based_on})" if row.based_on else row.grade
 
 
-def _ratio(value: float | None) -> str:
-    return "not in catalogue" if value is None else f"x{value:.3g}"
+def _published(row: Row) -> str:
+    if row.published is not None:
+        return f"x{row.published:.3g}"
+    return "not in catalogue" if row.withheld else "as text"
 
 
 def lines(row: Row) -> Iterator[str]:
     """One claim with its evidence, its command and what it needs."""
     yield f"{row.id} ({row.topic}): {row.says}"
     yield f"  source:    {row.source}"
-    yield f"  published: {_ratio(row.published)}, tolerance {row.tolerance * 100:.0f} %"
+    yield f"  published: {_published(row)}, tolerance {row.tolerance * 100:.0f} %"
     for name, found in (("measured", row.measured), ("predicted", row.predicted)):
         if found is None:
             continue
@@ -282,7 +286,7 @@ def overview(studies: Sequence[Study]) -> Table:
         cells.append(
             (
                 _title(topic),
-                _ratio(top.published),
+                _published(top),
                 top.measured.words if top.measured else "",
                 top.predicted.words if top.predicted else "",
                 f"{confirmed} of {decided}",
@@ -317,8 +321,7 @@ def _by_topic(studies: Sequence[Study]) -> dict[str, list[tuple[str, Row]]]:
 def _ranking(studies: Sequence[Study]) -> str:
     """The factors by their largest effect, in one sentence."""
     said = [
-        f"{_title(topic)} {_ratio(group[0][1].published)}"
-        for topic, group in _by_topic(studies).items()
+        f"{_title(topic)} {_published(group[0][1])}" for topic, group in _by_topic(studies).items()
     ]
     return f"The largest published effects: {', '.join(said)}. " if said else ""
 

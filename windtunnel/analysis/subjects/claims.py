@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.formatting import plural
 from windtunnel.analysis.statistics.summary import CONFIDENCE, Contrast, contrast
 
 Grade = Literal[
@@ -65,7 +66,9 @@ class Row:
     """One claim with its evidence and its verdict.
 
     ``based_on`` is the evidence that decided the grade: ``measured``, ``predicted`` or empty.
-    ``deviations`` are the differences between the study and what was measured here.
+    ``deviations`` are the differences between the study and what was measured here. ``withheld``
+    states that the published number is not in this catalogue; without it and without a published
+    ratio, the claim is one that a ratio cannot express.
     """
 
     id: str
@@ -82,6 +85,7 @@ class Row:
     based_on: str
     reason: str = ""
     deviations: Sequence[str] = field(default=())
+    withheld: bool = False
 
 
 def grade(published: float, tolerance: float, found: Evidence) -> Grade:
@@ -208,4 +212,4 @@ def counts(rows: Sequence[Row]) -> str:
     """``114 claims: 30 same size, ...`` in the order of the grades."""
     grades = [row.grade for row in rows]
     said = ", ".join(f"{grades.count(one)} {one}" for one in GRADES if one in grades)
-    return f"{len(rows)} claims: {said}" if rows else "no claims"
+    return f"{plural(len(rows), 'claim')}: {said}" if rows else "no claims"
