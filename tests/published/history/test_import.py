@@ -178,10 +178,21 @@ def test_a_server_that_dies_keeps_what_was_read(
 def job_server(request: Request) -> Reply:
     """A history server with one job that it has, and one that it forgot."""
     base = "/ws/v1/history/mapreduce/jobs"
-    job = {"id": "job_1_1", "name": "etl", "user": "ann", "queue": "q", "state": "SUCCEEDED"}
+    job: dict[str, object] = {
+        "id": "job_1_1",
+        "name": "etl",
+        "user": "ann",
+        "queue": "q",
+        "state": "SUCCEEDED",
+    }
     job |= {"submitTime": 1000, "startTime": 2000, "finishTime": 9000, "mapsTotal": 1}
     task = {"id": "task_1", "type": "MAP", "state": "SUCCEEDED"}
-    attempt = {"id": "a", "type": "MAP", "state": "SUCCEEDED", "nodeHttpAddress": "w1:8042"}
+    attempt: dict[str, object] = {
+        "id": "a",
+        "type": "MAP",
+        "state": "SUCCEEDED",
+        "nodeHttpAddress": "w1:8042",
+    }
     attempt |= {"startTime": 3000, "finishTime": 8000}
     counter = {"name": "CPU_MILLISECONDS", "totalCounterValue": 2500}
     group = "org.apache.hadoop.mapreduce.TaskCounter"
