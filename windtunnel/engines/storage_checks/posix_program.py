@@ -266,8 +266,8 @@ def _write_beyond_end(folder: Path) -> Answer:
 @behaviour("truncate")
 def _truncate(folder: Path) -> Answer:
     path = _file(folder)
-    os.truncate(path, 2)
-    return yes_if(elsewhere(_READ, path) == "te", "the content is wrong")
+    os.truncate(path, 3)
+    return yes_if(elsewhere(_READ, path) == "tex", "the content is wrong")
 
 
 @behaviour("extend-by-truncate")
