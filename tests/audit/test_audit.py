@@ -293,13 +293,12 @@ def test_advice_sets_each_property_with_its_reason(audit: Audit, tmp_path: Path)
     assert failing(audited(tmp_path / "again", again), "hadoop") == set()
 
 
+_MEMORY = ("nodemanager.resource.memory-mb", "scheduler.maximum-allocation-mb")
+
+
 def test_advice_is_repeated_until_it_fits_together(tmp_path: Path) -> None:
-    files = changed(
-        yarn={
-            "yarn.nodemanager.resource.memory-mb": "8192",
-            "yarn.scheduler.maximum-allocation-mb": "8192",
-        }
-    )
+    small = {f"yarn.{name}": "8192" for name in _MEMORY}
+    files = changed(yarn=dict(small))
     conf = read_configuration(write(tmp_path / "c", files), "3.5.0")
     subject = Subject(confs=[conf], hardware=WORKER)
     made = settled(subject, run(subject))
