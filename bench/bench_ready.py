@@ -41,7 +41,7 @@ STEPS = {
     "datanode": ("Listening HTTP traffic", "successfully registered with NN"),
     "nodemanager": ("Web app node started", "Registered with ResourceManager"),
 }
-# What starts a cluster with kept files, and with a kept key: without a result, both are made anew.
+# What starts a cluster with kept files, and with a kept key: without a result, both are created.
 RESTORE = "windtunnel.engines.hadoop.hdfs.restore"
 USE_KEY = "windtunnel.engines.hadoop.daemons.use_key"
 COLUMNS = ("to main", "to web", "to service", "CPU", "JIT")

@@ -324,8 +324,10 @@ def test_a_command_does_what_the_document_says(command: str, folder: Path) -> No
     assert written is None or (folder / written[1]).stat().st_size > 0
 
 
-@pytest.mark.parametrize("command", [*listed(REAL), *listed(CLUSTER), *listed(SPLITS)])
-@pytest.mark.parametrize("command", [*listed(REAL), *listed(SPLITS), *listed(PAGES)])
+@pytest.mark.parametrize(
+    "command",
+    [*listed(REAL), *listed(CLUSTER), *listed(SPLITS), *listed(PAGES), *listed(CALIBRATED)],
+)
 def test_a_command_for_a_real_cluster_parses(command: str) -> None:
     words = shlex.split(command)[1:]
     group: Any = typer.main.get_command(app)

@@ -79,11 +79,16 @@ def impossible(case: Case) -> Iterator[Point]:
             numbers = [
                 (row, s[0].value)
                 for row in profile.table.rows
-                if row[column.name] and (s := spans(profile, row, [column]))
+                if not _derived(row) and row[column.name] and (s := spans(profile, row, [column]))
             ]
             if len(numbers) < 2:
                 continue
             yield from _signs(profile, column, numbers)
+
+
+def _derived(row: Row) -> bool:
+    """Whether a row was computed from another table, where its numbers are checked."""
+    return row.cells.get("source", "").startswith("derived from ")
 
 
 def _signs(
