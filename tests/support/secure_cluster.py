@@ -151,6 +151,7 @@ def secure_cluster(folder: Path) -> Iterator[SecureCluster]:
         for name in ("nodemanager", "historyserver"):
             _start(cluster, name)
         _wait(cluster, *_SERVERS)
+        _wait_for_worker(cluster)
         yield cluster
 
 
@@ -264,6 +265,8 @@ def _configuration(cluster: SecureCluster) -> None:
         "yarn.resourcemanager.webapp.https.address": "master.wt:8090",
         "yarn.nodemanager.webapp.https.address": "worker.wt:8044",
         "yarn.nodemanager.hostname": "${wt.host}.wt",
+        "yarn.nodemanager.local-dirs": f"{folder}/containers",
+        "yarn.nodemanager.log-dirs": f"{folder}/container-logs",
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
         "yarn.nodemanager.resource.memory-mb": "4096",
         "yarn.nodemanager.resource.cpu-vcores": "4",
@@ -359,6 +362,14 @@ def _wait(cluster: SecureCluster, *names: str, limit_s: float = 120) -> None:
             assert process.poll() is None, f"{name}: {log[-3000:]}"
             assert time.monotonic() < deadline, f"{name} is not ready: {log[-3000:]}"
             time.sleep(0.1)
+
+
+def _wait_for_worker(cluster: SecureCluster, limit_s: float = 60) -> None:
+    """Until the NodeManager is registered: an earlier description has no YARN."""
+    log, deadline = cluster.folder / "nodemanager.log", time.monotonic() + limit_s
+    while "Registered with ResourceManager" not in log.read_text():
+        assert time.monotonic() < deadline, log.read_text()[-3000:]
+        time.sleep(0.1)
 
 
 _FOLDERS = """
