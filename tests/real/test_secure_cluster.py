@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 
@@ -100,6 +101,51 @@ def test_its_history_is_imported(cluster: SecureCluster) -> None:
     for a, b in zip(by_file, results.trials, strict=True):
         assert a.phases[-1].finished_at == b.phases[-1].finished_at
         assert a.metrics["cpu_time"] == b.metrics["cpu_time"]
+
+
+STUDY = """
+study: copies
+cluster: secure.yaml
+testbed:
+  kind: attached
+  conf: {conf}
+  principal: ann
+  keytab: {keytab}
+  krb5_conf: {krb5}
+  ca_file: {ca_file}
+  containers: 4
+  limits: {{free_space: 1 %}}
+workloads:
+  transfer: {{size: 2 MB, files: 1, replication: 1}}
+protocol: {{rounds: 1, extra_rounds: 0}}
+"""
+
+
+def test_a_study_runs_with_tickets_of_a_keytab(
+    cluster: SecureCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the written description to a verified trial; a shuffle would need libhadoop."""
+    monkeypatch.setenv("WINDTUNNEL_ALLOWED", str(cluster.folder / "allowed.json"))
+    krb5 = cluster.realm.environment["KRB5_CONFIG"]
+    text = STUDY.format(
+        conf=cluster.conf, keytab=cluster.keytab, krb5=krb5, ca_file=cluster.ca_file
+    )
+    (cluster.folder / "study.yaml").write_text(text)
+    refused = cluster.client("run", "study.yaml", "--results", "copies")
+    assert refused.returncode == 13, refused.stdout + refused.stderr
+    found = re.search(r"CID-[0-9a-f-]+", refused.stderr)
+    assert found is not None
+    limits = ["--space", "1 GiB", "--containers", "4", "--until", "2099-12-31"]
+    allowed = cluster.client("allow", found[0], "--queue", "default", *limits)
+    assert allowed.returncode == 0, allowed.stderr
+    done = cluster.client("run", "study.yaml", "--results", "copies")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (trial,) = read_results(cluster.folder / "copies").trials
+    assert trial.verdict.valid, trial.verdict
+    assert [phase.name for phase in trial.phases] == ["put", "get"]
+    written = [p for p in (cluster.folder / "copies").rglob("*") if p.is_file()]
+    stored = [file.read_text(errors="replace") for file in written]
+    assert planted_in([*stored, done.stdout, done.stderr]) == []
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,27 @@ def test_a_server_that_speaks_another_protocol() -> None:
         thread.join()
 
 
+def test_a_connection_that_the_server_closed_is_opened_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            closed, _ = server.accept()
+            closed.recv(1000)
+            closed.close()
+            connected, _ = server.accept()
+            with connected:
+                connected.recv(1000)
+                body = b'{"a": 1}'
+                head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8"
+                connected.sendall(head + b"\r\n\r\n" + body)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with RestClient(QUICK) as client:
+            assert client.get_json(f"http://localhost:{server.getsockname()[1]}/") == {"a": 1}
+        thread.join()
+
+
 @pytest.mark.parametrize("url", ["cluster:8088", "ftp://host/", "http://", "http://[x"])
 def test_a_url_that_is_none(url: str) -> None:
     with RestClient(QUICK) as client, pytest.raises(UsageError, match="not a URL"):

@@ -24,6 +24,7 @@ from windtunnel.hosts.rest.gssapi import Credentials, GssError, NoLibraryError
 
 LIMIT_BYTES = 256 << 20
 _REDIRECTS = 5
+_CLOSED = "disconnected without sending a response"  # of httpx
 _COOKIE = "hadoop.auth"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9a-fA-F:.]+")
 
@@ -223,7 +224,7 @@ class RestClient:
     def _once(self, request: httpx.Request, limit: int, where: str) -> tuple[httpx.Response, bytes]:
         began, at = time.monotonic(), time.time()
         try:
-            response = self._http.send(request, stream=True)
+            response = self._open(request)
             try:
                 body = _read(response, limit, where)
             finally:
@@ -234,6 +235,17 @@ class RestClient:
         elapsed = time.monotonic() - began
         self._note(Sent(at, request.method, where, response.status_code, len(body), elapsed))
         return response, body
+
+    def _open(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return self._http.send(request, stream=True)
+        except httpx.RemoteProtocolError as error:
+            if request.method != "GET" or _CLOSED not in str(error):
+                raise
+            try:  # the server closed an idle connection, or did so after its last answer
+                return self._http.send(request, stream=True)
+            except httpx.HTTPError:
+                raise error from None
 
     def _note(self, sent: Sent) -> None:
         with self._lock:

@@ -163,21 +163,34 @@ class AttachedTestbed(ClusterTestbed):
         queues = access.status.queues()
         if queues and self.options.queue not in queues:
             yield f"testbed.queue: there is no queue {self.options.queue}; {', '.join(queues)}"
+        for name, value, daemon, found in self._in_force(access, identity, cluster):
+            if found is not None and found != value:
+                state = f"{value} is described, the {daemon} has {found}"
+                yield f"settings.{name}: {state}; {_NO_RESTART}"
+
+    def _in_force(
+        self, access: ClusterAccess, identity: Identity, cluster: Cluster
+    ) -> Iterator[tuple[str, str, str, str | None]]:
+        """Settings of daemons: name, described value, daemon, and the value that it reports.
+
+        A daemon reports no value of files that only it reads, such as capacity-scheduler.xml.
+        """
         daemons = {"NameNode": identity.namenode, "ResourceManager": identity.resourcemanager}
         for name, value in cluster.settings.items():
             who = affects(name)
             if who == "client" or engine_of(name):
                 continue
             daemon = _DAEMONS.get(who, "NameNode")
-            found = access.status.in_force(daemons[daemon], name)
-            if found != text_of(value):
-                state = f"the {daemon} has {found}" if found else f"the {daemon} reports no value"
-                yield f"settings.{name}: {text_of(value)} is described, {state}; {_NO_RESTART}"
+            yield name, text_of(value), daemon, access.status.in_force(daemons[daemon], name)
 
     def _caveats(self, access: ClusterAccess, identity: Identity, cluster: Cluster) -> list[str]:
         found = access.status.read("no tag", time.time())
         counts, versions = cluster.role_counts(), identity.versions
-        notes = []
+        notes = [
+            f"settings.{name}: not compared, the {daemon} does not report it"
+            for name, _, daemon, value in self._in_force(access, identity, cluster)
+            if value is None
+        ]
         for role, number in (
             ("datanode", found.datanodes),
             ("nodemanager", found.nodemanagers),
