@@ -40,7 +40,7 @@ class ClientDeployment(BareDeployment):
     """Its client and its file system are the object itself."""
 
     def __init__(self, client_folder: Path) -> None:
-        self.folder = client_folder
+        self.client_root = client_folder
         self.files = self
 
     @property
@@ -49,4 +49,4 @@ class ClientDeployment(BareDeployment):
 
     @property
     def client_folder(self) -> Path:
-        return self.folder
+        return self.client_root
