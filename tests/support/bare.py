@@ -39,8 +39,10 @@ class BareDeployment(Deployment):
 class ClientDeployment(BareDeployment):
     """Its client and its file system are the object itself."""
 
+    root: Any  # the folder of the client
+
     def __init__(self, client_folder: Path) -> None:
-        self.client_root = client_folder
+        self.root = client_folder
         self.files = self
 
     @property
@@ -49,4 +51,4 @@ class ClientDeployment(BareDeployment):
 
     @property
     def client_folder(self) -> Path:
-        return self.client_root
+        return Path(self.root)
