@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from windtunnel.cluster.secrets import is_secret, masked_text
 from windtunnel.errors import DescriptionError
 
 FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
 _DEPTH = 20  # nested variables, as in Hadoop's Configuration
-_SECRET = re.compile(
-    r"password|passwd|secret|token|credential|access\.key|account\.key|\.key$|private",
-    re.IGNORECASE,
-)
 _PORTS = {
     "dfs.namenode.http-address": 9870,
     "dfs.namenode.https-address": 9871,
@@ -105,10 +102,11 @@ class Site:
         )
 
     def public(self) -> Iterator[tuple[str, str]]:
-        """Names and values of the properties whose names do not refer to a secret."""
+        """Names and values of properties that are no secrets, without secrets in their values."""
         for name in sorted(self.properties):
-            if not _SECRET.search(name):
-                yield name, self.get(name)
+            value = self.get(name)
+            if not is_secret(name, value):
+                yield name, masked_text(value)
 
 
 def read_site(folder: Path) -> Site:
