@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from windtunnel.audit.check import Check, Read, checks, in_range
-from windtunnel.audit.configuration import HIDDEN, Configuration
+from windtunnel.audit.configuration import Configuration
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.exceptions import Exceptional, applied
 from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
@@ -27,6 +27,7 @@ from windtunnel.audit.result import (
 )
 from windtunnel.audit.rules import RULES
 from windtunnel.audit.rules.surface import listening, purpose
+from windtunnel.cluster.secrets import MASK
 
 SCHEMA = 1
 KIND = "windtunnel-audit"
@@ -273,6 +274,6 @@ def _without(result: Result, secrets: frozenset[str]) -> Result:
     for name in texts:
         text = getattr(result, name)
         for secret in secrets:
-            text = text.replace(secret, HIDDEN)
+            text = text.replace(secret, MASK)
         changed[name] = text
     return replace(result, **changed)
