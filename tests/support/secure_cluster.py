@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tests.support import kerberos
 from tests.support.kerberos import REALM, Realm
+from tools.build_loopback import javac, needed_javac
 from windtunnel.engines.artifacts import ensure_shipped
 from windtunnel.engines.java import find_java
 
@@ -48,6 +49,8 @@ def missing() -> str:
         return "needs root: network namespaces"
     if absent := [name for name in ("ip", "openssl", "unshare") if not shutil.which(name)]:
         return f"needs {', '.join(absent)}"
+    if not javac():
+        return "needs the javac of a JDK 17 or newer"
     return kerberos.missing()
 
 
@@ -78,6 +81,11 @@ class SecureCluster:
         return self.folder / "ann.keytab"
 
     @property
+    def classes(self) -> Path:
+        """Classes that replace those of Hadoop that need libhadoop."""
+        return self.folder / "classes"
+
+    @property
     def ca_file(self) -> Path:
         return self.folder / "tls.crt"
 
@@ -105,7 +113,7 @@ class SecureCluster:
 
     def java(self, main: str, *words: str) -> list[str]:
         jars = ensure_shipped("hadoop-3.5")
-        path = f"{self.conf}:{self.folder}/web:{jars.lib}/*:{jars.client_lib}/*"
+        path = f"{self.conf}:{self.folder}/web:{self.classes}:{jars.lib}/*:{jars.client_lib}/*"
         return [str(find_java(17).binary), *_JVM.split(), "-cp", path, main, *words]
 
     def job(self, *words: str) -> str:
@@ -142,6 +150,7 @@ def secure_cluster(folder: Path) -> Iterator[SecureCluster]:
         stack.enter_context(cluster.realm.running())
         _keys(cluster)
         _configuration(cluster)
+        _compile(cluster)
         stack.callback(_end, cluster)
         cluster.run("master", *_command(cluster, "namenode", "-format", "-nonInteractive"))
         for name in ("namenode", "datanode", "resourcemanager"):
@@ -258,7 +267,7 @@ def _configuration(cluster: SecureCluster) -> None:
         "dfs.datanode.keytab.file": keytab,
     }
     jars = ensure_shipped("hadoop-3.5")
-    path = f"{jars.lib}/*,{jars.client_lib}/*"
+    path = f"{cluster.classes},{jars.lib}/*,{jars.client_lib}/*"
     yarn = {
         "yarn.http.policy": "HTTPS_ONLY",
         "yarn.resourcemanager.hostname": "master.wt",
@@ -327,6 +336,15 @@ def _configuration(cluster: SecureCluster) -> None:
         "log4j.appender.A.layout=org.apache.log4j.PatternLayout\n"
         "log4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n\n"
     )
+
+
+def _compile(cluster: SecureCluster) -> None:
+    """The shuffle without libhadoop; see the comment of the class."""
+    jars = ensure_shipped("hadoop-3.5")
+    source = Path(__file__).parent / "java/org/apache/hadoop/io/SecureIOUtils.java"
+    path = f"{jars.lib}/*:{jars.client_lib}/*"
+    javac = [needed_javac(), "-nowarn", "-d", str(cluster.classes), "-cp", path, str(source)]
+    subprocess.run(javac, check=True, timeout=60)
 
 
 def _command(cluster: SecureCluster, name: str, *words: str) -> list[str]:

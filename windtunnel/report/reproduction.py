@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from windtunnel.analysis.subjects.claims import GRADES, Evidence, Row, counts
+from windtunnel.analysis.subjects.claims import CANNOT, GRADES, Evidence, Row, counts
 from windtunnel.report.charts.forest import Change
 from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
@@ -81,19 +81,17 @@ def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True)
         Column("published", numeric=True, weight=3),
         Column("measured here", numeric=True, weight=3),
         Column("predicted", numeric=True, weight=2),
-        Column("verdict", weight=3),
+        Column("verdict", weight=4),
         Column("what it says", weight=1, wraps=True),
         Column("reason", weight=1, wraps=True),
     )
-    if reasons:
-        filled = [place for place in range(len(heads)) if any(cell[place] for cell in cells)]
-        rows_shown = [[cell[place] for place in filled] for cell in cells]
-        return Table(caption, [heads[place] for place in filled], rows_shown)
+    places = range(len(heads) if reasons else len(heads) - 2)
+    filled = [place for place in places if any(cell[place] for cell in cells)]
     return Table(
         caption,
-        heads[:-2],
-        [row[:-2] for row in cells],
-        hint="What each claim says and the reasons: --claim NAME, or the page.",
+        [heads[place] for place in filled],
+        [[cell[place] for place in filled] for cell in cells],
+        hint="" if reasons else "What each claim says and the reasons: --claim NAME, or the page.",
     )
 
 
@@ -136,7 +134,10 @@ def print_study(study: Study, console: Console, *, full: bool) -> None:
     """The counts, the table of the rows with evidence first, and the rule."""
     console.print(Text(f"{study.name}: {counts(study.rows)}.", style="bold"))
     rows = ordered(study.rows)
-    print_table(table(rows, reasons=False), console, len(rows) if full else ROWS_SHOWN)
+    shown = rows if full else ([row for row in rows if row.grade != CANNOT] or rows)
+    print_table(table(shown, reasons=False), console, len(rows) if full else ROWS_SHOWN)
+    if left := len(rows) - len(shown):
+        console.print(Text(f"Not shown: {left} claims that cannot be tested here. --full prints them."))
     for line in (*(f"failed: {text}" for text in study.failed), RULE):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 

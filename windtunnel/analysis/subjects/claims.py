@@ -31,6 +31,7 @@ GRADES: tuple[Grade, ...] = (
     "not decided",
     "not measured yet",
 )
+CANNOT: Grade = "cannot be tested here"
 NO_EFFECT = 1.03
 """Published ratios nearer to 1 are "no effect": single published points scatter by 1.3 to 5 %."""
 
@@ -132,7 +133,7 @@ def verdict(
     A measurement decides before a prediction.
     """
     if published is None:
-        return "cannot be tested here", "", cannot or "the published value is not in this catalogue"
+        return CANNOT, "", cannot or "the published value is not in this catalogue"
     for name, found in (("measured", measured), ("predicted", predicted)):
         if found is not None and (made := grade(published, tolerance, found)) != "not decided":
             return made, name, ""
@@ -141,8 +142,8 @@ def verdict(
     if not cannot:
         return "not measured yet", "", "the command of this claim measures it"
     if predicted is not None:
-        return "cannot be tested here", "", f"{cannot}; {_undecided(predicted)}"
-    return "cannot be tested here", "", cannot
+        return CANNOT, "", f"{cannot}; {_undecided(predicted)}"
+    return CANNOT, "", cannot
 
 
 def _undecided(found: Evidence) -> str:
