@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.audited import CLEAN, WORKER, audited, changed, failing, host, write
+from tests.support.audited import CLEAN, WORKER, audited, changed, failing, host, site, write
 from windtunnel import cli
 from windtunnel.audit import openscap, probes
 from windtunnel.audit.audit import Audit, Subject, run
@@ -162,6 +162,19 @@ def test_planted_secrets_are_found_and_in_no_output(tmp_path: Path) -> None:
     audit = audited(tmp_path / "conf", changed(**SECRETS))
     about = {what for check, what in failing(audit) if check == "secure-secrets"}
     assert {"fs.s3a.secret.key", "yarn.http.password"} <= about
+
+
+@pytest.mark.parametrize(
+    ("mode", "found"), [(0o640, set()), (0o644, {"ssl.server.keystore.password"})]
+)
+def test_passwords_of_tls_stores_may_be_in_a_file_of_the_daemons(
+    mode: int, found: set[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "ssl-server.xml"
+    file.write_text(site({"ssl.server.keystore.password": "planted-store-password"}))
+    file.chmod(mode)
+    audit = audited(tmp_path, CLEAN)
+    assert {what for check, what in failing(audit) if check == "secure-secrets"} == found
 
 
 def test_the_collector_hides_secrets(tmp_path: Path) -> None:

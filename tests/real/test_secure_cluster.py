@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Iterator
 
@@ -117,7 +118,7 @@ testbed:
   limits: {{free_space: 1 %}}
 workloads:
   transfer: {{size: 2 MB, files: 1, replication: 1}}
-  terasort: {{size: 2 MB, maps: 2, reduces: 1, input_replication: 1}}
+  terasort: {{size: 2 MB, maps: 2, reduces: 1, input_replication: 1, output_replication: 1}}
 protocol: {{rounds: 1, extra_rounds: 0}}
 """
 
@@ -151,6 +152,50 @@ def test_a_study_runs_with_tickets_of_a_keytab(
     written = [p for p in (cluster.folder / "copies").rglob("*") if p.is_file()]
     stored = [file.read_text(errors="replace") for file in written]
     assert planted_in([*stored, done.stdout, done.stderr]) == []
+
+
+def test_its_audit_is_better_than_that_of_a_default_configuration(cluster: SecureCluster) -> None:
+    """With the facts of both hosts, and with requests to their ports."""
+    plain = cluster.folder / "plain"
+    plain.mkdir()
+    (plain / "core-site.xml").write_text(
+        "<configuration><property><name>fs.defaultFS</name>"
+        "<value>hdfs://master.wt:8020</value></property></configuration>"
+    )
+    facts = []
+    for host in ("master", "worker"):
+        facts.append(f"{cluster.folder}/{host}-facts.json")
+        collect = [sys.executable, "-m", "windtunnel", "audit", "collect", "--out", facts[-1]]
+        cluster.run(host, *collect)
+    probes = ["--probe", "master.wt", "--probe", "worker.wt"]
+    before = cluster.client("audit", str(plain), *facts, "--hadoop", "3.5", "--json")
+    assert before.returncode == 0, before.stderr
+    (cluster.folder / "before.json").write_text(before.stdout)
+    words = ["audit", str(cluster.conf), *facts, *probes, "--compare", "before.json"]
+    page = cluster.folder / "audit.html"
+    shown = cluster.client(*words, "--full", "--html", str(page))
+    after = cluster.client(*words, "--json")
+
+    assert after.returncode == 0, after.stderr
+    made = json.loads(after.stdout)
+    passed = {r["check"] for r in made["results"] if r["status"] == "PASS"}
+    assert passed >= {
+        "secure-authentication",
+        "secure-authorization",
+        "secure-rpc",
+        "secure-data-transfer",
+        "secure-web-authentication",
+        "secure-web-hdfs",
+        "probe-open",
+    }
+    tls = {(p["host"], p["port"]) for p in made["probes"] if p["answers"] and p["tls"]}
+    assert tls >= {("master.wt", 9871), ("master.wt", 8090), ("worker.wt", 8044)}
+    scores = {
+        name: {one["area"]: one["percent"] for one in json.loads(text)["scores"]}
+        for name, text in (("before", before.stdout), ("after", after.stdout))
+    }
+    assert scores["after"]["security"] > scores["before"]["security"]
+    assert planted_in([shown.stdout, page.read_text(), before.stdout, after.stdout]) == []
 
 
 @pytest.mark.parametrize(

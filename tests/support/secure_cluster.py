@@ -331,6 +331,7 @@ def _configuration(cluster: SecureCluster) -> None:
         "capacity-scheduler": scheduler,
     }.items():
         (conf / f"{name}.xml").write_text(_site(properties))
+        (conf / f"{name}.xml").chmod(0o640 if name.startswith("ssl-") else 0o644)
     (conf / "log4j.properties").write_text(
         "log4j.rootLogger=INFO,A\nlog4j.appender.A=org.apache.log4j.ConsoleAppender\n"
         "log4j.appender.A.layout=org.apache.log4j.PatternLayout\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from windtunnel.analysis.formatting import plural
@@ -21,6 +22,7 @@ from windtunnel.report.sections.base import Column, Table
 SHOWN = 12
 FIRST = 5
 GROUP_SHOWN = 6
+REMEDIES_SHOWN = 3
 STYLE = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan"}
 
 
@@ -60,6 +62,14 @@ def grouped(results: Iterable[Result]) -> list[list[Result]]:
     found: dict[tuple[str, str, str], list[Result]] = {}
     for one in results:
         found.setdefault((one.check, one.severity, one.remedy), []).append(one)
+    return list(found.values())
+
+
+def by_check(results: Iterable[Result]) -> list[list[list[Result]]]:
+    """The groups of :func:`grouped`, those of one check and severity together."""
+    found: dict[tuple[str, str], list[list[Result]]] = {}
+    for group in grouped(results):
+        found.setdefault((group[0].check, group[0].severity), []).append(group)
     return list(found.values())
 
 
@@ -143,37 +153,52 @@ def difference_table(found: Differences) -> Table:
 def print_audit(audit: Audit, console: Console, compared: Differences | None, full: bool) -> None:
     """Print the answer, the scores, what to do first, and what is not known."""
     console.print(text_block(f"{answer(audit)}.", console.width, "bold"))
-    console.print(text_block(f"Audited: {_listed(audit.subjects, 6)}", console.width, "dim"))
+    _dim(f"Audited: {_listed(audit.subjects, 6)}", console)
     if compared is not None:
         said = f"{len(compared.fixed)} fixed, {len(compared.new)} new, {compared.remaining} remain"
         console.print(text_block(f"Against the earlier audit: {said}.", console.width))
         print_table(difference_table(compared), console)
     if audit.scores:
         print_table(score_table(audit), console)
-    groups = grouped(audit.worst)
-    shown = groups if full else groups[:SHOWN]
-    for group in shown:
-        one = group[0]
-        subjects = _listed([_short(result.subject) for result in group])
-        console.print(Text(f"{one.severity} {one.check} ({subjects})", STYLE[one.severity]))
-        console.print(text_block(f"  {observed(group)}", console.width))
-        console.print(text_block(f"  what to do: {one.remedy}", console.width))
-        if full:
-            console.print(text_block(f"  why: {one.reason} ({one.source})", console.width, "dim"))
-    if len(groups) > len(shown):
-        left = len(groups) - len(shown)
-        console.print(
-            text_block(f"{left} more: see --full, --html or --json", console.width, "dim")
-        )
+    checks = by_check(audit.worst)
+    shown = checks if full else checks[:SHOWN]
+    for groups in shown:
+        _print_check(groups, console, full)
+    if left := len(checks) - len(shown):
+        _dim(f"{plural(left, 'more check')} with a FAIL: see --full, --html or --json", console)
     for one in audit.results:
         if one.status is Status.UNKNOWN and full:
-            console.print(text_block(f"unknown {one.check}: {one.observed}", console.width, "dim"))
+            _dim(f"unknown {one.check}: {one.observed}", console)
     if full and audit.surface:
         print_table(surface_table(audit.surface), console, rows_shown=200)
     for host, rows in audit.benchmarks.items():
         print_table(benchmark_table(host, rows), console, rows_shown=200)
     for note in audit.notes:
         console.print(text_block(f"note: {note}", console.width, "yellow"))
+
+
+def _print_check(groups: Sequence[Sequence[Result]], console: Console, full: bool) -> None:
+    """The check once; below it what was observed and the remedy, for each remedy."""
+    one = groups[0][0]
+    subjects = _listed([_short(result.subject) for group in groups for result in group])
+    console.print(Text(f"{one.severity}  {one.check} ({subjects})", STYLE[one.severity]))
+    most = len(groups) if full else REMEDIES_SHOWN
+    for group in groups[:most]:
+        _indented(observed(group), console)
+        _indented(f"what to do: {group[0].remedy}", console)
+    if (left := len(groups) - most) > 0:
+        _indented(f"{left} more of this check: see --full", console, "dim")
+    if full:
+        _indented(f"why: {one.reason} ({one.source})", console, "dim")
+    console.print()
+
+
+def _indented(text: str, console: Console, style: str = "") -> None:
+    console.print(Padding(text_block(text, console.width - 2, style), (0, 0, 0, 2)))
+
+
+def _dim(text: str, console: Console) -> None:
+    console.print(text_block(text, console.width, "dim"))
 
 
 def write_page(audit: Audit, path: Path, compared: Differences | None = None) -> None:

@@ -137,7 +137,9 @@ def print_study(study: Study, console: Console, *, full: bool) -> None:
     shown = rows if full else ([row for row in rows if row.grade != CANNOT] or rows)
     print_table(table(shown, reasons=False), console, len(rows) if full else ROWS_SHOWN)
     if left := len(rows) - len(shown):
-        console.print(Text(f"Not shown: {left} claims that cannot be tested here. --full prints them."))
+        console.print(
+            Text(f"Not shown: {left} claims that cannot be tested here. --full prints them.")
+        )
     for line in (*(f"failed: {text}" for text in study.failed), RULE):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
