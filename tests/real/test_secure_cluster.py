@@ -8,9 +8,11 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.real.conftest import wait_for
 from tests.support import secure_cluster as support
 from tests.support.secure_cluster import SecureCluster
 from windtunnel.analysis.analyse import analyse
@@ -152,6 +154,42 @@ def test_a_study_runs_with_tickets_of_a_keytab(
     written = [p for p in (cluster.folder / "copies").rglob("*") if p.is_file()]
     stored = [file.read_text(errors="replace") for file in written]
     assert planted_in([*stored, done.stdout, done.stderr]) == []
+
+
+def test_a_cut_network_leaves_only_what_clean_removes(
+    cluster: SecureCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client loses the cluster while its job runs; the job goes on without it."""
+    monkeypatch.setenv("WINDTUNNEL_ALLOWED", str(cluster.folder / "allowed.json"))
+    text = (cluster.folder / "study.yaml").read_text()
+    work = "workloads:\n  pi: {maps: 2, samples_per_map: 1000000000000}\n"
+    (cluster.folder / "cut.yaml").write_text(re.sub(r"workloads:\n(  .*\n)+", work, text))
+    log = cluster.folder / "cut.log"
+    with log.open("w") as output:
+        runner = cluster.start("run", "cut.yaml", "--results", "cut", output=output)
+    try:
+        logs = cluster.folder / "cut" / "logs"
+        wait_for(lambda: _running(logs), "a job of the study", 120)
+        cluster.link("edge", up=False)
+        try:
+            assert runner.wait(240) != 0, log.read_text()
+            unreachable = cluster.client("clean")
+        finally:
+            cluster.link("edge", up=True)
+    finally:
+        runner.kill()
+        runner.wait(30)
+    assert unreachable.returncode == 12, unreachable.stdout + unreachable.stderr
+    assert cluster.unfinished() != []
+    cleaned = cluster.client("clean")
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+    assert cluster.unfinished() == []
+    assert planted_in([log.read_text(), cleaned.stdout, cleaned.stderr]) == []
+
+
+def _running(logs: Path) -> bool:
+    found = logs.glob("*/clients/*-pi.log")
+    return any("Running job" in log.read_text(errors="replace") for log in found)
 
 
 def test_its_audit_is_better_than_that_of_a_default_configuration(cluster: SecureCluster) -> None:

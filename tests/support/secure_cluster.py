@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from tests.support import kerberos
 from tests.support.kerberos import REALM, Realm
@@ -123,11 +124,40 @@ class SecureCluster:
         main = "org.apache.hadoop.examples.ExampleDriver"
         return self.run("edge", *self.java(main, *words), KRB5CCNAME=cache)
 
-    def client(self, *words: str, limit_s: float = 120) -> subprocess.CompletedProcess[str]:
+    def windtunnel(self, *words: str) -> list[str]:
         """Windtunnel's command line on the edge host."""
+        return [*self.within("edge"), sys.executable, "-m", "windtunnel", *words]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """That of the command line: no ticket of a user."""
+        return {**os.environ, "KRB5CCNAME": f"FILE:{self.folder}/none"}
+
+    def start(self, *words: str, output: IO[str]) -> subprocess.Popen[bytes]:
+        """Start Windtunnel's command line, and do not wait for its end."""
+        return subprocess.Popen(
+            self.windtunnel(*words),
+            env=self.environment,
+            cwd=self.folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+    def link(self, host: str, *, up: bool) -> None:
+        """Connect a host with the network, or cut it off."""
+        _ip("-n", self.namespace("master"), "link", "set", host, "up" if up else "down")
+
+    def unfinished(self) -> list[str]:
+        """The applications that have not ended, by the ResourceManager."""
+        program = [sys.executable, "-c", _UNFINISHED]
+        text = self.run("master", *program, str(self.ca_file), f"{self.folder}/master.keytab")
+        return text.split()
+
+    def client(self, *words: str, limit_s: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run Windtunnel's command line on the edge host."""
         return subprocess.run(
-            [*self.within("edge"), sys.executable, "-m", "windtunnel", *words],
-            env={**os.environ, "KRB5CCNAME": f"FILE:{self.folder}/none"},
+            self.windtunnel(*words),
+            env=self.environment,
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -390,6 +420,17 @@ def _wait_for_worker(cluster: SecureCluster, limit_s: float = 60) -> None:
         assert time.monotonic() < deadline, log.read_text()[-3000:]
         time.sleep(0.1)
 
+
+_UNFINISHED = """
+import sys
+from pathlib import Path
+from windtunnel.hosts.rest import Access, RestClient
+client = RestClient(Access(ca_file=Path(sys.argv[1]), keytab=Path(sys.argv[2]),
+                           principal="yarn/master.wt"))
+states = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+found = client.get_json("https://master.wt:8090/ws/v1/cluster/apps", {"states": states})
+print(*(app["id"] for app in (found["apps"] or {}).get("app", [])))
+"""
 
 _FOLDERS = """
 import sys, time
