@@ -195,3 +195,13 @@ class TrialInvalidError(WindtunnelError):
 
     exit_code = 1
     title = "trial invalid"
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C caused an error; pydantic raises its own error from a KeyboardInterrupt."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt | InterruptedStudyError):
+            return True
+        cause = cause.__cause__
+    return False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_core import PydanticSerializationError
 
 from windtunnel.cli import reproduce, run
 from windtunnel.errors import InterruptedStudyError, NotRealisableError
@@ -172,3 +173,15 @@ def test_every_run_fits_into_a_day() -> None:
         for entry in study_claims(name).runs.values()
     ]
     assert sum(minutes) < 24 * 60
+
+
+def test_an_interrupt_inside_pydantic_ends_quick_as_well(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def wrapped(*words: Any, **more: Any) -> None:
+        raise PydanticSerializationError("Error calling function") from KeyboardInterrupt()
+
+    monkeypatch.setattr(reproduce, "conduct", wrapped)
+    assert run(["reproduce", "intel-2012", "--quick", "--results", "out"]) == 0
+    assert "the time of --quick is over" in capsys.readouterr().err
+    assert run(["reproduce", "intel-2012", "--results", "out"]) == 130

@@ -43,6 +43,7 @@ from windtunnel.errors import (
     StorageFullError,
     UsageError,
     WindtunnelError,
+    is_interrupt,
 )
 from windtunnel.hosts.leftovers import state_root
 
@@ -111,13 +112,13 @@ def run(arguments: list[str]) -> int:
         # The subclasses print themselves and the usage of the command; the base class cannot.
         getattr(error, "show", _nothing)()
         return UsageError.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
-        return InterruptedStudyError.exit_code
     except BrokenPipeError:
         sys.stderr.close()
         return 0
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if is_interrupt(error) or isinstance(error, typer.Abort):
+            print("interrupted", file=sys.stderr)
+            return InterruptedStudyError.exit_code
         known = _storage(error)
         if known is None:
             return _unexpected(error)
@@ -125,7 +126,7 @@ def run(arguments: list[str]) -> int:
         return known.exit_code
 
 
-def _storage(error: Exception) -> WindtunnelError | None:
+def _storage(error: BaseException) -> WindtunnelError | None:
     """Convert a failed write outside the results folder (logs, state) to an error with a remedy."""
     if not isinstance(error, OSError) or error.errno is None:
         return None
@@ -141,7 +142,7 @@ def _nothing() -> None:
     """Print nothing, for an error that has no message."""
 
 
-def _unexpected(error: Exception) -> int:
+def _unexpected(error: BaseException) -> int:
     """Report a bug in Windtunnel: the traceback is written to a file."""
     file = state_root() / f"error-{time.strftime('%Y%m%d-%H%M%S')}.txt"
     try:

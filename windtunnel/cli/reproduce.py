@@ -19,7 +19,7 @@ import typer
 
 from windtunnel.cli.options import DEFAULT_FOLDER
 from windtunnel.cli.studies import Results, conduct
-from windtunnel.errors import InterruptedStudyError, UsageError, WindtunnelError
+from windtunnel.errors import UsageError, WindtunnelError, is_interrupt
 
 if TYPE_CHECKING:
     from windtunnel.published.claims import Claims
@@ -132,12 +132,12 @@ def _execute_all(
                 continue
             try:
                 _execute(claims, run, folder, first_only=first_only)
-            except (InterruptedStudyError, KeyboardInterrupt):
-                if quick:
+            except (Exception, KeyboardInterrupt) as error:
+                if quick and is_interrupt(error):
                     print(f"{run}: the time of --quick is over; resumable", file=sys.stderr)
                     return failed, first
-                raise
-            except WindtunnelError as error:
+                if is_interrupt(error) or not isinstance(error, WindtunnelError):
+                    raise
                 print(error.render(), file=sys.stderr)
                 failed.setdefault(claims.study, []).append(f"{run}: {error.message}")
                 first = first or error

@@ -71,8 +71,9 @@ def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True)
             row.measured.words if row.measured else "",
             row.predicted.words if row.predicted else "",
             _short(row),
-            row.says,
-            row.reason,
+            f"{row.says}. {row.reason[0].upper()}{row.reason[1:]}."
+            if row.reason
+            else f"{row.says}.",
         )
         for row in rows
     ]
@@ -83,9 +84,8 @@ def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True)
         Column("predicted", numeric=True, weight=2),
         Column("verdict", weight=4),
         Column("what it says", weight=1, wraps=True),
-        Column("reason", weight=1, wraps=True),
     )
-    places = range(len(heads) if reasons else len(heads) - 2)
+    places = range(len(heads) if reasons else len(heads) - 1)
     filled = [place for place in places if any(cell[place] for cell in cells)]
     return Table(
         caption,
