@@ -57,7 +57,7 @@ def place(
 ) -> list[Label]:
     """Labels of points ``(x, y, text)`` in px, in the order of importance.
 
-    A label is left out if each of its positions meets a box that is taken, meets an earlier
+    A label is omitted if each of its positions meets a box that is taken, meets an earlier
     label, or leaves the frame.
     """
     used = list(taken)
