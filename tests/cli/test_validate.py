@@ -55,6 +55,9 @@ def test_json_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert {row["model"] for row in found["predictions"]} == {"model-1-2"}
     assert any(row["finding"] for row in found["predictions"])
     assert "model-1-4" in found["missing"]
+    assert {row["phase"] for row in found["ratios"]} == {"teragen", "terasort", "teravalidate"}
+    assert all(row["measured"]["low"] < row["measured"]["ratio"] for row in found["ratios"])
+    assert all(row["published"] is None for row in found["ratios"])
 
 
 def test_the_page_has_each_model_with_its_errors() -> None:
@@ -65,6 +68,7 @@ def test_the_page_has_each_model_with_its_errors() -> None:
     assert page.count("<svg") == 2, "wide and narrow"
     assert "finding about the theory" in page and START_UP in page
     assert "model-1-4 lacks trials" in page
+    assert "Published, measured and predicted" in page and "measured on scaled" in page
     assert "http" not in page.replace("http://www.w3.org", "")
 
 

@@ -118,6 +118,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel calibrate scaled put-get-model": REAL,
     "windtunnel calibrate scaled --json": REAL,
     "windtunnel validate scaled --results validation --html validation.html": REAL,
+    "windtunnel validate scaled terasort-model --results validation-terasort": REAL,
     "windtunnel plan my-study.yaml --history my-results": HERE,
     "windtunnel plan my-study.yaml --json > plan.json": HERE,
     "windtunnel run my-study.yaml --results my-results --pilot": REAL,

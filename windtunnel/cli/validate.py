@@ -49,11 +49,13 @@ def validate(
     """Compare the ratios of scale models with those of a reference.
 
     The command runs or resumes the studies in sub-folders and reports them. Slots whose trials are
-    invalid run again.
+    invalid run again. The report also lists the published ratios and those that the physics
+    model predicts at full size.
     """
     from rich.console import Console
 
     from windtunnel.analysis.subjects.validation import predictions
+    from windtunnel.published.side_by_side import side_by_side
     from windtunnel.report.validation import print_validation, to_json
     from windtunnel.results.folder import read_results
 
@@ -72,21 +74,22 @@ def validate(
             f"{folder} has no results of the reference",
             remedy=f"run: {shlex.join(again)}",
         )
+    measured = read_results(folder / reference)
     rows = predictions(
-        read_results(folder / reference),
-        {name: read_results(folder / name) for name in models if name in present},
+        measured, {name: read_results(folder / name) for name in models if name in present}
     )
+    ratios = side_by_side(measured)
     missing = [name for name, plan in plans.items() if not _complete(plan, folder / name)]
     if html is not None:
         from windtunnel.report.validation_page import write_page  # charts: a second to import
 
-        write_page(rows, missing, f"Models of {study}", html)
+        write_page(rows, ratios, missing, f"Models of {study}", html, testbed=testbed)
         print(f"wrote {html}", file=sys.stderr)
     if as_json:
-        json.dump(to_json(rows, missing), sys.stdout, indent=1)
+        json.dump(to_json(rows, ratios, missing), sys.stdout, indent=1)
         print()
     else:
-        print_validation(rows, missing, Console(), full=full)
+        print_validation(rows, ratios, missing, Console(), testbed=testbed, full=full)
 
 
 def _plans(testbed: str, study: str, rounds: int | None) -> dict[str, Plan]:

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from windtunnel.report.charts.parts import Drawing
 
 _ROOT = re.compile(r"<svg\b[^>]*?viewBox=\"([^\"]+)\"[^>]*>")
+# a mark with a description of its own; Vega writes no titles
+_DESCRIBED = re.compile(r"<(\w+) aria-label=(\"[^\"]*\")([^>]*)/>")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
 def svg(drawing: Drawing) -> str:
     """The drawing as an ``<svg>`` element with the size of its box, hidden from screen readers.
 
-    The figure around it has the description (``aria-label``). Text sizes are in px.
+    The figure around it has the description (``aria-label``). Descriptions of single marks become
+    titles, which browsers show as tooltips. Text sizes are in px.
     """
     spec = {"$schema": SCHEMA_URL, **drawing, "config": CONFIG}
     text = vl_convert.vegalite_to_svg(json.dumps(spec))
@@ -36,5 +39,6 @@ def svg(drawing: Drawing) -> str:
     )
     body = text[root.end() :]
     body = re.sub(r' font-family="[^"]*"', "", body)
+    body = _DESCRIBED.sub(lambda m: f"<{m[1]}{m[3]}><title>{m[2][1:-1]}</title></{m[1]}>", body)
     body = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", body)
     return head + _NUMBER.sub(lambda m: f"{float(m[0]):.2f}", body)

@@ -9,19 +9,28 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from windtunnel.analysis.subjects.side_by_side import Ratios
 from windtunnel.analysis.subjects.validation import RULE, Prediction
 from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
 from windtunnel.report.sections.base import Table, column
+from windtunnel.report.side_by_side import TITLE, agreement_lines, ratios_json, ratios_table
 
 VALIDATION_SCHEMA = "windtunnel.validation/1"
 SHOWN = 24
+RATIOS_SHOWN = 12
 
 
 def print_validation(
-    rows: Sequence[Prediction], missing: Sequence[str], console: Console, *, full: bool
+    rows: Sequence[Prediction],
+    ratios: Sequence[Ratios],
+    missing: Sequence[str],
+    console: Console,
+    *,
+    testbed: str,
+    full: bool,
 ) -> None:
-    """Print the verdicts, the findings about the theory, and the rule of the promises."""
+    """Print the verdicts, the findings, the ratios of all sources, and the rule of the promises."""
     console.print(Text(f"{answer(rows)}.", style="bold"))
     shown = rows if full else rows[:SHOWN]
     if shown:
@@ -31,6 +40,11 @@ def print_validation(
     if found := finding_lines(rows):
         console.print(Text("Findings about the theory", style="bold"))
         for line in found:
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if ratios:
+        console.print(Text(TITLE, style="bold"))
+        print_table(ratios_table(ratios, testbed), console, len(ratios) if full else RATIOS_SHOWN)
+        for line in agreement_lines(ratios):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     for line in (*(f"not complete: {name}" for name in missing), RULE):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -84,7 +98,9 @@ def table(rows: Sequence[Prediction]) -> Table:
     return Table("Ratios of elapsed times (95 % intervals)", column(*names, text=2), cells, strong)
 
 
-def to_json(rows: Sequence[Prediction], missing: Sequence[str]) -> dict[str, Any]:
+def to_json(
+    rows: Sequence[Prediction], ratios: Sequence[Ratios], missing: Sequence[str]
+) -> dict[str, Any]:
     """The validation as plain data; ratios are level / baseline."""
     plain = [
         {**asdict(r), "groups": [g.model_dump(mode="json") for g in r.groups], "finding": r.finding}
@@ -96,6 +112,7 @@ def to_json(rows: Sequence[Prediction], missing: Sequence[str]) -> dict[str, Any
             "answer": answer(rows),
             "rule": RULE,
             "predictions": plain,
+            **ratios_json(ratios),
             "missing": list(missing),
         }
     )

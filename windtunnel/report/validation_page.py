@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from windtunnel.analysis.subjects.side_by_side import Ratios
 from windtunnel.analysis.subjects.validation import RULE, Prediction
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.charts.forest import Change
 from windtunnel.report.page import Chart, Part, Remark, forest_chart, page
+from windtunnel.report.side_by_side import TITLE, agreement_lines, ratios_table
 from windtunnel.report.validation import answer, finding_line, label, table
 
 ROWS_DRAWN = 24
@@ -17,13 +19,33 @@ _CAPTION = (
     "Hollow and grey: the interval includes zero, or is unknown."
 )
 
+_SOURCES = (
+    "The ratios of the reference, measured on the testbed, alongside those that a study published "
+    "and those that the physics model predicts at full size."
+)
 
-def write_page(rows: Sequence[Prediction], missing: Sequence[str], title: str, path: Path) -> None:
+
+def write_page(
+    rows: Sequence[Prediction],
+    ratios: Sequence[Ratios],
+    missing: Sequence[str],
+    title: str,
+    path: Path,
+    *,
+    testbed: str,
+) -> None:
     """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`."""
-    write_bytes(path, render(rows, missing, title).encode())
+    write_bytes(path, render(rows, ratios, missing, title, testbed=testbed).encode())
 
 
-def render(rows: Sequence[Prediction], missing: Sequence[str], title: str) -> str:
+def render(
+    rows: Sequence[Prediction],
+    ratios: Sequence[Ratios],
+    missing: Sequence[str],
+    title: str,
+    *,
+    testbed: str,
+) -> str:
     """The page as HTML text; ``missing`` names the studies that are not complete."""
     return page(
         eyebrow="Windtunnel validation",
@@ -32,6 +54,7 @@ def render(rows: Sequence[Prediction], missing: Sequence[str], title: str) -> st
         answer=f"{answer(rows)}.",
         parts=[
             *(_part(name, rows) for name in dict.fromkeys(row.model for row in rows)),
+            *([_sources(ratios, testbed)] if ratios else []),
             Part("What a model promises", RULE, [_incomplete(name) for name in missing]),
         ],
     )
@@ -49,6 +72,16 @@ def _part(model: str, rows: Sequence[Prediction]) -> Part:
         ],
         chart=_chart(own),
         tables=[table(own)],
+    )
+
+
+def _sources(ratios: Sequence[Ratios], testbed: str) -> Part:
+    return Part(
+        TITLE,
+        _SOURCES,
+        tables=[ratios_table(ratios, testbed)],
+        listed=list(agreement_lines(ratios)),
+        listed_title="Agreement of the sources",
     )
 
 
