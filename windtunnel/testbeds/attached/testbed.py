@@ -73,6 +73,7 @@ class AttachedTestbed(ClusterTestbed):
         self._study = "none"
         self._software: dict[str, tuple[Software, ArtifactSet, Java]] = {}
         self._deployments = 0
+        self._remains = 0
         self._identity: Identity | None = None
         self._need: Need | None = None
         self._space_bytes = 0
@@ -275,9 +276,10 @@ class AttachedTestbed(ClusterTestbed):
             left = deployment.close() if deployment is not None else []
             if deployment is None:
                 registration.forget()
+            self._remains += len(left)
             for one in left:
                 self._note(f"NOT removed from the cluster: {one}; 'windtunnel clean' tries again")
-            if not left:
+            if deployment is not None and not self._remains:
                 self._note("leftover check: nothing of this run is left on the cluster")
 
     def judge_surroundings(self, metrics: Mapping[str, Metric]) -> Judgement:
