@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from importlib import resources
 from pathlib import Path
 
 from tests.engines.test_hadoop_layout import GIB, layout_of
+from tests.support.audited import audited, changed
 from windtunnel.audit.audit import Audit, Subject, run
 from windtunnel.audit.configuration import combined, read_configuration
 from windtunnel.audit.exceptions import applied, read_exceptions
 from windtunnel.audit.hardware import Hardware
+from windtunnel.audit.rules.containers import NODE_MB
 from windtunnel.engines.hadoop.layout import site_files
 
 DECLARED = Path(str(resources.files("windtunnel.catalogue").joinpath("audit/exceptions")))
@@ -47,3 +50,12 @@ def test_every_fail_of_the_local_testbed_is_declared(tmp_path: Path) -> None:
 def test_no_name_or_value_of_the_local_testbed_is_wrong(tmp_path: Path) -> None:
     wrong = {one.check for one in local(tmp_path).worst if one.check.startswith("setting-")}
     assert wrong == set()
+
+
+def test_the_advised_size_of_a_map_task_fits_a_host(tmp_path: Path) -> None:
+    """Three hosts share two threads: not even one task for each thread fits every host."""
+    files = changed(yarn={NODE_MB: "6144"}, mapred={"mapreduce.map.memory.mb": "1024"})
+    results = audited(tmp_path, files, MACHINE).results
+    (found,) = [r for r in results if r.check == "containers-at-once"]
+    size = re.search(r"mapreduce.map.memory.mb = (\d+)", found.remedy)
+    assert size is not None and 1024 < int(size[1]) < 6144

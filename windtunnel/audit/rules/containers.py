@@ -218,8 +218,8 @@ def at_once(evidence: Evidence) -> Iterator[Outcome]:
     tasks *= hard.shared_by
     text = f"{tasks:.0f} map tasks at once on {hard.threads:.0f} hardware threads"
     if tasks > 3 * hard.threads:
-        size = node * hard.shared_by / hard.threads // 256 * 256
-        remedy = f"set mapreduce.map.memory.mb = {max(size, 512):.0f}, or let YARN count cores: "
+        size = _task_mb(conf, node, hard.threads / hard.shared_by)
+        remedy = f"set mapreduce.map.memory.mb = {size:.0f}, or let YARN count cores: "
         remedy += "yarn.scheduler.capacity.resource-calculator = "
         remedy += "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
         yield failed(text, remedy, about="map tasks", place=conf.place(NODE_MB))
@@ -228,6 +228,13 @@ def at_once(evidence: Evidence) -> Iterator[Outcome]:
         yield failed(f"{text}: cores idle", remedy, about="map tasks", place=conf.place(NODE_MB))
     else:
         yield passed(text)
+
+
+def _task_mb(conf: Configuration, node: float, threads: float) -> float:
+    """MiB of a map task so that as many as threads fit on a host beside an application master."""
+    free = node - container_mb(conf, "application master")
+    most = conf.number(MOST_MB) or free
+    return max(min(free / max(threads // 1, 1), most) // 256 * 256, 512)
 
 
 RULES = {
