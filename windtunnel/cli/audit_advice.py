@@ -60,10 +60,20 @@ def settings_of_jobs(confs: Sequence[Configuration]) -> dict[str, str]:
 
 
 def run_study(study: Path, results: Path) -> None:
-    """Run the study of the advice, which prints its report."""
+    """Run the study of the advice, which prints its report, and write what wins in it."""
     from windtunnel.cli.studies import run
+    from windtunnel.report.proven import proofs, write_proven
+    from windtunnel.results.folder import read_results
+    from windtunnel.study.file import load_study
 
     if not study.is_file():
         print("no advice is about settings of jobs: there is nothing to measure", file=sys.stderr)
         return
     run(str(study), results)
+    factors = load_study(study)[0].factors
+    advised = {c: levels["advised"] for c, levels in factors.items() if isinstance(levels, dict)}
+    found = proofs(read_results(results), advised)
+    for one in found:
+        print(one.words)
+    for path in write_proven(found, study.parent):
+        print(f"wrote {path}", file=sys.stderr)

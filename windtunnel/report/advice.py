@@ -85,7 +85,8 @@ def write_advice(
     written = []
     for site, found in sorted(sites.items()):
         (folder / site).parent.mkdir(exist_ok=True)
-        written.append(_put(folder / site, _site(found)))
+        reasons = {name: (value, _why(one)) for name, (value, one) in found.items()}
+        written.append(_put(folder / site, site_text(reasons)))
     if kernel:
         lines = [f"# {_why(one)}\n{name} = {value}" for name, (value, one) in kernel.items()]
         written.append(_put(folder / "90-hadoop-sysctl.conf", "\n".join(lines) + "\n"))
@@ -146,13 +147,14 @@ def _why(one: Result) -> str:
     return " ".join(f"{one.check}: {one.observed}. {one.reason}".split())
 
 
-def _site(found: dict[str, tuple[str, Result]]) -> str:
+def site_text(found: Mapping[str, tuple[str, str]]) -> str:
+    """The text of a site file: each property with its value, and its reason as a comment."""
     lines = ['<?xml version="1.0"?>', "<!-- Merge into the file of the same name. -->"]
     lines.append("<configuration>")
-    for name, (value, one) in found.items():
-        reason = _why(one).replace("--", "- -")
+    for name, (value, reason) in found.items():
+        comment = reason.replace("--", "- -")
         lines += [
-            f"  <!-- {escape(reason)} -->",
+            f"  <!-- {escape(comment)} -->",
             f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>",
         ]
     return "\n".join([*lines, "</configuration>"]) + "\n"
