@@ -188,6 +188,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel audit my-conf --cluster cisco-2014 --hadoop 3.5 --advise advice": HERE,
     "windtunnel audit my-conf --advise advice --prove advice-results": REAL,
     "windtunnel audit --balance cisco-2014": HERE,
+    "windtunnel audit --balance cisco-2014 --balance cisco-2014-alternate": HERE,
     "python -m pip install ./examples/plugin": PLUGIN,
     "windtunnel version": HERE,
     "windtunnel catalogue workloads small-files": PLUGIN,

@@ -105,11 +105,12 @@ def audit(
         ),
     ] = None,
     balance: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="CLUSTER",
             help="Instead: predict utilisation by phase on a cluster, and what one step of each "
-            "part brings; targets are workloads.",
+            "part brings; targets are workloads. Repeatable: the others against the first.",
+            show_default=False,
         ),
     ] = None,
     out: Annotated[
@@ -135,7 +136,7 @@ def audit(
         return
     if out is not None or script:
         raise UsageError("--out and --script belong to 'audit collect'", remedy="add 'collect'.")
-    if balance is not None:
+    if balance:
         print_balance(balance, words, as_json=as_json)
         return
     if prove is not None and advise is None:
