@@ -105,6 +105,8 @@ def _all(subject: Subject) -> Iterator[Result]:
     for check in checks():
         if check.on_hosts:
             for host in subject.hosts:
+                if host.only and check.id not in host.only:
+                    continue
                 yield from _results(check, replace(around, host=host), host.host)
         else:
             for conf in subject.confs:

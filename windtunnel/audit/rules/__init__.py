@@ -12,6 +12,7 @@ from windtunnel.audit.rules import (
     jobs,
     kernel,
     names,
+    paths,
     secure,
     storage,
     surface,
@@ -30,4 +31,5 @@ RULES: Mapping[str, Rule] = {
     **storage.RULES,
     **secure.RULES,
     **surface.RULES,
+    **paths.RULES,
 }
