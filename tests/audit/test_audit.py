@@ -82,22 +82,6 @@ def test_the_catalogues_are_readable() -> None:
         dt.date.fromisoformat(str(row["until"]))
 
 
-@pytest.mark.parametrize(
-    ("version", "wanted", "inside"),
-    [
-        ("3.5.0", ">=3.0", True),
-        ("2.10.2", ">=3.0", False),
-        ("2.9.1", "<2.10", True),
-        ("3.5.0", ">=3.2,<3.5", False),
-        ("3.5.0", "==3.5", True),
-        ("", ">=3.0", None),
-        ("unknown", ">=3.0", None),
-    ],
-)
-def test_versions(version: str, wanted: str, inside: bool | None) -> None:
-    assert in_range(version, wanted) is inside
-
-
 def test_a_text_where_a_number_is_expected_is_not_judged() -> None:
     assert Expected(least=1).met("many") is None
     assert Expected(least=1).met("2k") is True

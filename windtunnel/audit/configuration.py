@@ -167,6 +167,16 @@ class Configuration:
         own = any(one.name.startswith(("dfs.", "yarn.")) for one in self.entries)
         return not system.startswith("file:") or own
 
+    @property
+    def least_version(self) -> str:
+        """The oldest version that can have these properties; empty if nothing is known.
+
+        Hadoop 2 brought YARN and renamed most properties; Hadoop 1 has none of these names.
+        """
+        new = old_names()
+        two = any(one.name in new or one.name.startswith("yarn.") for one in self.entries)
+        return self.version or ("2.0" if two else "")
+
     def secrets(self) -> frozenset[str]:
         """The values of all properties that hold secrets, for the removal from any text."""
         return frozenset(
