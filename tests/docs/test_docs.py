@@ -176,6 +176,8 @@ COMMANDS: dict[str, str] = {
     "windtunnel audit running": REAL,
     "windtunnel audit my-conf --cluster cisco-2014 --hadoop 3.5": HERE,
     "windtunnel audit my-conf facts.json --html audit.html": HERE,
+    "windtunnel audit /etc/hadoop/conf --live --dry-run": REAL,
+    "windtunnel audit /etc/hadoop/conf --live": REAL,
     "windtunnel audit collect --script > collect_facts.py": HERE,
     "windtunnel audit collect --out facts.json": HERE,
     "windtunnel audit my-conf --exceptions exceptions.yaml": HERE,

@@ -44,18 +44,22 @@ _NO_SECRET_NAME = re.compile(
 
 @dataclass(frozen=True)
 class Property:
-    """One property of one file. ``value`` is as written, without white space at its ends."""
+    """One property of one file. ``value`` is as written, without white space at its ends.
+
+    ``origin`` is where the value comes from, if that is not the line of the file.
+    """
 
     name: str
     value: str
     file: str
     line: int
     final: bool = False
+    origin: str = ""
 
     @property
     def place(self) -> str:
-        """File and line."""
-        return f"{self.file}:{self.line}"
+        """File and line, or the origin."""
+        return self.origin or f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)

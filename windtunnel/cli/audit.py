@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from windtunnel.cli.audit_advice import print_balance, run_study, settings_of_jobs, write_advice
+from windtunnel.cli.audit_live import live_of, requests
 from windtunnel.cli.audit_targets import COLLECT, RUNNING, Wanted, subject_of
+from windtunnel.cli.inspect import (
+    CaFile,
+    Keytab,
+    PasswordFile,
+    Principal,
+    Proxy,
+    User,
+    access_of,
+)
 from windtunnel.errors import AuditFailedError, UsageError
 
 if TYPE_CHECKING:
@@ -74,8 +84,23 @@ def audit(
             show_default=False,
         ),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Also read versions and settings in force from the daemons that a configuration "
+            "directory names.",
+        ),
+    ] = False,
+    ca_file: CaFile = None,
+    keytab: Keytab = None,
+    principal: Principal = None,
+    user: User = None,
+    password_file: PasswordFile = None,
+    proxy: Proxy = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --probe: list the requests, send none.")
+        bool,
+        typer.Option("--dry-run", help="With --probe, --live: list the requests, send none."),
     ] = False,
     compare: Annotated[
         Path | None, _file("--compare", "An earlier audit (JSON): report the differences.")
@@ -138,13 +163,15 @@ def audit(
         return
     if prove is not None and advise is None:
         raise UsageError("--prove without --advise", remedy="add --advise DIR.")
-    if dry_run and not probe:
-        raise UsageError("--dry-run without --probe", remedy="add --probe HOST.")
+    if dry_run and not probe and not live:
+        raise UsageError("--dry-run without --probe or --live", remedy="add --probe HOST.")
+    access = access_of(ca_file, keytab, principal, user, password_file, proxy)
+    clusters = live_of(words, access) if live else None
     if dry_run:
-        _list_probes(probe or [])
+        _list_requests(words if live else [], probe or [])
         return
     chosen = profile if openscap else None
-    wanted = Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen)
+    wanted = Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen, clusters)
     subject = subject_of(wanted)
     made = _audited(wanted, subject)
     compared = None
@@ -223,10 +250,16 @@ def _audited(wanted: Wanted, subject: Subject) -> Audit:
     return made
 
 
-def _list_probes(hosts: Sequence[str]) -> None:
+def _list_requests(words: Sequence[str], hosts: Sequence[str]) -> None:
     from windtunnel.audit.path_mtu import hosts_of, line
     from windtunnel.audit.probes import RATE_S, planned
 
+    for folder in map(Path, words):
+        if folder.is_dir():
+            print("\n".join(requests(folder)))
+    if not hosts:
+        print("nothing was sent")
+        return
     for one in planned(hosts):
         print(one.line())
     for host in hosts_of(hosts):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from windtunnel.audit.configuration import Configuration
     from windtunnel.audit.facts import HostFacts
     from windtunnel.audit.hardware import Hardware
+    from windtunnel.cli.audit_live import Live
 
 COLLECT, RUNNING, HERE = "collect", "running", "this-machine"
 
@@ -30,6 +31,7 @@ class Wanted:
     exceptions: Path | None
     probes: Sequence[str]
     profile: str | None
+    live: Live | None = None
     facts: list[HostFacts] = field(default_factory=list)
     confs: list[Configuration] = field(default_factory=list)
     scans: list[Any] = field(default_factory=list)
@@ -56,15 +58,18 @@ def subject_of(wanted: Wanted) -> Subject:
             _path(Path(word), wanted)
     version = wanted.hadoop or _version(wanted.facts)
     confs = [replace(conf, version=conf.version or version) for conf in wanted.confs]
-    hardware = of_facts(wanted.facts)
+    hardware, files, live = of_facts(wanted.facts), _number(wanted.files), wanted.live
+    around: dict[str, Any] = {"here": live is None}
+    if live is not None:
+        hardware = hardware if wanted.facts else live.hardware or hardware
+        files = live.files if files is None else files
+        around["in_force"] = live.in_force
     if wanted.cluster is not None:
         from windtunnel.audit.hardware import of_cluster
         from windtunnel.cluster import load_cluster
 
         hardware = of_cluster(load_cluster(wanted.cluster))
-    return Subject(
-        _with_paths(wanted), confs, _shared(hardware, shared), _number(wanted.files), {"here": True}
-    )
+    return Subject(_with_paths(wanted), confs, _shared(hardware, shared), files, around)
 
 
 def _with_paths(wanted: Wanted) -> Sequence[HostFacts]:
@@ -92,7 +97,12 @@ def _path(path: Path, wanted: Wanted) -> None:
     from windtunnel.audit.openscap import parse
 
     if path.is_dir():
-        wanted.confs.append(read_configuration(path))
+        conf = read_configuration(path, wanted.hadoop or "")
+        if wanted.live is not None:
+            from windtunnel.cli.audit_live import read_live
+
+            conf = read_live(path, conf, wanted.live)
+        wanted.confs.append(conf)
     elif path.suffix == ".csv":
         from windtunnel.audit.tables import read_table
 

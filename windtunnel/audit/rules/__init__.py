@@ -11,6 +11,7 @@ from windtunnel.audit.rules import (
     host,
     jobs,
     kernel,
+    live,
     names,
     paths,
     secure,
@@ -32,4 +33,5 @@ RULES: Mapping[str, Rule] = {
     **secure.RULES,
     **surface.RULES,
     **paths.RULES,
+    **live.RULES,
 }
