@@ -37,10 +37,14 @@ SECRETS = {
     "core": {
         "fs.s3a.secret.key": "PLANTED-S3",
         "hadoop.security.group.mapping.ldap.bind.password": "PLANTED-LDAP",
+        "fs.azure.sas.container": "PLANTED-OTHER",
+        "dfs.my.api.key": "PLANTED-TWICE",
     },
     "hdfs": {
         "dfs.hosts": "http://user:PLANTED-URL@host/list",
         "dfs.replicaton.password": "PLANTED-NAME",
+        "fs.azure.sas.container": "PLANTED-SAS",
+        "dfs.my.api.key": "PLANTED-KEY",
     },
     "mapred": {
         "mapreduce.map.java.opts": "-Xmx4g -Djavax.net.ssl.trustStorePassword=PLANTED-OPTION",
@@ -161,6 +165,24 @@ def test_the_collector_hides_secrets(tmp_path: Path) -> None:
     text = json.dumps(collect_facts.collect(str(tmp_path)))
     assert "PLANTED" not in text
     assert "(hidden)" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "curl http://user:PLANTED@host/x",
+        "export API_KEY=PLANTED",
+        "mount -o passphrase=PLANTED /x",
+        "sysctl -w a.private.key=PLANTED",
+        "login --token PLANTED",
+        "pwd: PLANTED",
+    ],
+)
+def test_the_collector_has_patterns_of_its_own(text: str) -> None:
+    """It is one file for hosts without Windtunnel, so it cannot use the shared list."""
+    from windtunnel.audit import collect_facts
+
+    assert "PLANTED" not in collect_facts._hidden(text)
 
 
 # --- security ------------------------------------------------------------------------------------

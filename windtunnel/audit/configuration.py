@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from windtunnel.audit.catalogue import deprecated
-from windtunnel.cluster.secrets import MASK, masked_text
+from windtunnel.cluster.secrets import MASK, masked, masked_text
 from windtunnel.cluster.settings import default_of, site_of
 from windtunnel.errors import DescriptionError
 
@@ -30,6 +30,7 @@ KNOWN_LINES = ("3.4", "3.5")
 _MAX_BYTES = 16 << 20
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
 _DEPTH = 20  # Configuration.MAX_SUBST of Hadoop
+_LEAST_REMOVED = 6  # characters: a shorter value that is perhaps a secret is part of other words
 _SECRET_NAME = re.compile(
     r"(?i)(passw(or)?d|passphrase|secret|credential(?!.*(provider|path))|access[.-]?token"
     r"|\.access\.key$|account\.key|sas\.token|private\.?key)"
@@ -184,7 +185,10 @@ class Configuration:
     def secrets(self) -> frozenset[str]:
         """The values of all properties that hold secrets, for the removal from any text."""
         return frozenset(
-            one.value for one in self.entries if is_secret(one.name) and len(one.value) >= 3
+            one.value
+            for one in self.entries
+            if len(one.value) >= (3 if is_secret(one.name) else _LEAST_REMOVED)
+            and redacted(one.name, one.value) == MASK
         )
 
 
@@ -208,10 +212,11 @@ def is_secret(name: str) -> bool:
 
 
 def redacted(name: str, value: str) -> str:
-    """A value for a message: hidden if it is a secret, without passwords in URLs and options."""
-    if is_secret(name) and value:
-        return MASK
-    return masked_text(value)
+    """A value for a message: without what the shared list of secrets hides.
+
+    Names of files, classes and sizes are shown, although their name has such a word.
+    """
+    return masked_text(value) if _NO_SECRET_NAME.search(name) else masked(name, value)
 
 
 def number_of(text: str) -> float | None:

@@ -51,7 +51,7 @@ def write_advice(subject: Subject, made: Audit, folder: Path, present: dict[str,
 
 def settings_of_jobs(confs: Sequence[Configuration]) -> dict[str, str]:
     """The settings of jobs in force, which a study on another machine can have as well."""
-    from windtunnel.audit.configuration import is_secret
+    from windtunnel.audit.configuration import redacted
     from windtunnel.cluster.settings import affects, default_of
 
     if not confs:
@@ -62,7 +62,7 @@ def settings_of_jobs(confs: Sequence[Configuration]) -> dict[str, str]:
         if one.name.startswith("mapreduce.")
         and default_of(one.name) is not None
         and affects(one.name) == "client"
-        and not is_secret(one.name)
+        and redacted(one.name, one.value) == one.value
         and not one.name.startswith(("mapreduce.framework", "mapreduce.application"))
     }
 
