@@ -18,7 +18,13 @@ from tests.support.audited import CLEAN, WORKER, audited, changed, failing, host
 from windtunnel import cli
 from windtunnel.audit import openscap, probes
 from windtunnel.audit.audit import Audit, Subject, run
-from windtunnel.audit.catalogue import deprecated, ends_of_life, limits, ports
+from windtunnel.audit.catalogue import (
+    deprecated,
+    end_of_life_sources,
+    ends_of_life,
+    limits,
+    ports,
+)
 from windtunnel.audit.check import Expected, checks, in_range
 from windtunnel.audit.configuration import read_configuration
 from windtunnel.audit.earlier import differences, read_audit
@@ -81,9 +87,13 @@ def test_the_catalogues_are_readable() -> None:
     assert all(one.reason for one in limits().values())
     assert all(0 < one.port < 65536 for one in ports())
     assert all(one.remedy for one in ports() if one.open)
+    looked_up, sources = end_of_life_sources()
+    assert all(sources.values())
+    assert {row.source for row in ends_of_life()} == set(sources)
     for row in ends_of_life():
-        assert in_range("99.0", row["versions"]) is False
-        dt.date.fromisoformat(str(row["until"]))
+        assert in_range("99.0", row.versions) is False
+        assert row.until <= looked_up
+        assert row.severity in SEVERITIES
 
 
 def test_a_text_where_a_number_is_expected_is_not_judged() -> None:

@@ -265,6 +265,17 @@ def test_daemons_of_two_versions_are_found(cluster: Cluster, tmp_path: Path) -> 
     assert "nodemanager localhost: 3.4.1; 4 daemons: 3.5.0" in found["observed"]
 
 
+def test_a_version_that_is_not_maintained_is_found(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.versions = dict.fromkeys(cluster.urls, "3.2.2")
+    made = audit(site(cluster, tmp_path))
+    (found,) = of(made, "surface-end-of-life")
+    assert (found["status"], found["subject"]) == ("FAIL", "localhost")
+    assert "hadoop-common 3.2.2: not maintained since 2023-12-21" in found["observed"]
+    assert {one["check"] for one in made["results"] if one["subject"] == "localhost"} == {
+        "surface-end-of-life"
+    }
+
+
 def test_heap_and_files_are_those_of_the_running_name_node(
     cluster: Cluster, tmp_path: Path
 ) -> None:

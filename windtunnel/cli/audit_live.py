@@ -12,8 +12,9 @@ from windtunnel.errors import ClusterAccessError, UsageError, WindtunnelError
 
 if TYPE_CHECKING:
     from windtunnel.audit.configuration import Configuration
+    from windtunnel.audit.facts import HostFacts
     from windtunnel.audit.hardware import Hardware
-    from windtunnel.audit.in_force import InForce
+    from windtunnel.audit.in_force import Daemon, InForce
     from windtunnel.hosts.rest import Access
     from windtunnel.inspection.endpoints import Endpoints
     from windtunnel.inspection.facts import ClusterFacts
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Live:
-    """Running clusters by the name of their configuration; ``files`` is the number in HDFS."""
+    """Running clusters by the name of their configuration.
+
+    ``files`` is the number in HDFS; ``hosts`` are facts of hosts with the same version of Hadoop.
+    """
 
     access: Access
     in_force: dict[str, InForce] = field(default_factory=dict)
     hardware: Hardware | None = None
     files: float | None = None
+    hosts: list[HostFacts] = field(default_factory=list)
 
 
 def live_of(words: Sequence[str], access: Access) -> Live:
@@ -72,6 +77,7 @@ def read_live(folder: Path, files: Configuration, into: Live) -> Configuration:
     daemons = [Daemon(**(vars(one) | {"unread": masked_text(one.unread)})) for one in read]
     live = InForce(files, daemons, tuple(masked_text(why) for why in dict.fromkeys(facts.unread)))
     into.in_force[files.name] = live
+    into.hosts += _versions(daemons)
     into.hardware = into.hardware or _hardware(facts)
     number = facts.facts.get("files")
     into.files = float(number.value) if number is not None else into.files
@@ -102,6 +108,21 @@ def _where(folder: Path) -> Endpoints:
             reason="no address",
         )
     return where
+
+
+def _versions(daemons: Sequence[Daemon]) -> Iterator[HostFacts]:
+    """Facts for the check of software that is not maintained, once for each version of Hadoop."""
+    from windtunnel.audit.facts import HostFacts
+
+    hosts: dict[str, list[str]] = {}
+    for daemon in daemons:
+        if daemon.version and daemon.host not in hosts.setdefault(daemon.version, []):
+            hosts[daemon.version].append(daemon.host)
+    for version, names in hosts.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        rows = [{"main": "a daemon of Hadoop", "jars": {"hadoop-common": version}}]
+        facts = {"jvms": {"value": rows}}
+        yield HostFacts(f"{names[0]}{more}", facts, origin="live", only=("surface-end-of-life",))
 
 
 def _hardware(facts: ClusterFacts) -> Hardware:

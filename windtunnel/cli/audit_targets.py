@@ -69,7 +69,8 @@ def subject_of(wanted: Wanted) -> Subject:
         from windtunnel.cluster import load_cluster
 
         hardware = of_cluster(load_cluster(wanted.cluster))
-    return Subject(_with_paths(wanted), confs, _shared(hardware, shared), files, around)
+    hosts = [*_with_paths(wanted), *(live.hosts if live is not None else ())]
+    return Subject(hosts, confs, _shared(hardware, shared), files, around)
 
 
 def _with_paths(wanted: Wanted) -> Sequence[HostFacts]:
