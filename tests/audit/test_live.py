@@ -18,7 +18,7 @@ from windtunnel import cli
 from windtunnel.audit.configuration import Configuration, Property
 from windtunnel.audit.in_force import (
     Daemon,
-    InForce,
+    LiveCluster,
     differences,
     equal,
     merged,
@@ -217,13 +217,13 @@ def nodes(*values: str) -> list[Daemon]:
 def test_of_several_values_the_most_common_one_is_audited_and_the_others_are_named() -> None:
     name = "yarn.nodemanager.vmem-check-enabled"
     files = Configuration("conf", (Property(name, "true", "yarn-site.xml", 7),))
-    one = InForce(files, nodes("true", "false", "true"))
+    one = LiveCluster(files, nodes("true", "false", "true"))
     (found,) = differences(one)
     assert [(value, [d.host for d in where]) for value, where in found.found.items()] == [
         ("false", ["w2"])
     ]
     assert merged(one).value(name) == "true"
-    most = InForce(files, nodes("false", "false", "true"))
+    most = LiveCluster(files, nodes("false", "false", "true"))
     assert merged(most).value(name) == "false"
     assert merged(most).place(name) == "http://w1/conf"
 
@@ -231,7 +231,7 @@ def test_of_several_values_the_most_common_one_is_audited_and_the_others_are_nam
 def test_a_deprecated_name_is_compared_under_its_new_name() -> None:
     files = Configuration("conf", (Property("dfs.name.dir", "/a", "hdfs-site.xml", 1),))
     values = {"dfs.namenode.name.dir": ("/b", "hdfs-site.xml")}
-    (found,) = differences(InForce(files, [Daemon("namenode", "m", "http://m", "", values)]))
+    (found,) = differences(LiveCluster(files, [Daemon("namenode", "m", "http://m", "", values)]))
     assert (found.name, found.value, list(found.found)) == ("dfs.namenode.name.dir", "/a", ["/b"])
 
 
@@ -247,7 +247,7 @@ def test_secrets_and_variables_of_the_environment_are_not_compared(
 ) -> None:
     files = Configuration("conf", (Property(name, value, "hdfs-site.xml", 1),))
     daemon = Daemon("namenode", "m", "http://m", "", {name: (now, "hdfs-site.xml")})
-    assert list(differences(InForce(files, [daemon]))) == []
+    assert list(differences(LiveCluster(files, [daemon]))) == []
 
 
 def test_what_only_the_daemons_set_is_audited(cluster: Cluster, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class Daemon:
 
 
 @dataclass(frozen=True)
-class InForce:
+class LiveCluster:
     """A running cluster: its files as they are, its daemons, and what could not be read."""
 
     files: Configuration
@@ -85,7 +85,7 @@ def readers_of(name: str) -> tuple[str, ...]:
     return next((roles for pattern, roles in _READERS if re.fullmatch(pattern, name)), ())
 
 
-def differences(one: InForce) -> Iterator[Difference]:
+def differences(one: LiveCluster) -> Iterator[Difference]:
     """The properties of the files that are not in force, in the order of the files.
 
     Secrets, values with variables of the environment and values that a daemon derives itself are
@@ -135,7 +135,7 @@ def _plain(text: str) -> str:
     return words.lower() if words.lower() in ("true", "false") else words
 
 
-def merged(one: InForce) -> Configuration:
+def merged(one: LiveCluster) -> Configuration:
     """The files with the values in force: what the daemons have is what is audited.
 
     Of several values, the one that most daemons have. Properties that only daemons set are added,
@@ -159,7 +159,7 @@ def merged(one: InForce) -> Configuration:
     return replace(one.files, entries=(*kept, *new.values()), version=version)
 
 
-def _readers(one: InForce, name: str) -> int:
+def _readers(one: LiveCluster, name: str) -> int:
     roles = readers_of(name)
     return sum(daemon.role in roles and not daemon.unread for daemon in one.daemons)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from windtunnel.audit.configuration import Configuration
     from windtunnel.audit.facts import HostFacts
     from windtunnel.audit.hardware import Hardware
-    from windtunnel.audit.in_force import Daemon, InForce
+    from windtunnel.audit.in_force import Daemon, LiveCluster
     from windtunnel.hosts.rest import Access
     from windtunnel.inspection.endpoints import Endpoints
     from windtunnel.inspection.facts import ClusterFacts
@@ -28,7 +28,7 @@ class Live:
     """
 
     access: Access
-    in_force: dict[str, InForce] = field(default_factory=dict)
+    in_force: dict[str, LiveCluster] = field(default_factory=dict)
     hardware: Hardware | None = None
     files: float | None = None
     hosts: list[HostFacts] = field(default_factory=list)
@@ -58,7 +58,7 @@ def read_live(folder: Path, files: Configuration, into: Live) -> Configuration:
     """
     from dataclasses import replace
 
-    from windtunnel.audit.in_force import Daemon, InForce, merged
+    from windtunnel.audit.in_force import Daemon, LiveCluster, merged
     from windtunnel.cluster.secrets import masked_text
     from windtunnel.hosts.rest import RestClient
     from windtunnel.inspection.daemons import read_daemons
@@ -69,13 +69,15 @@ def read_live(folder: Path, files: Configuration, into: Live) -> Configuration:
     try:
         where = _where(folder)
     except ClusterAccessError as error:
-        into.in_force[files.name] = InForce(files, (), (error.message,))
+        into.in_force[files.name] = LiveCluster(files, (), (error.message,))
         return files
     with RestClient(into.access) as client:
         read_services(client, where, facts)
         read = read_daemons(client, where, facts)
     daemons = [Daemon(**(vars(one) | {"unread": masked_text(one.unread)})) for one in read]
-    live = InForce(files, daemons, tuple(masked_text(why) for why in dict.fromkeys(facts.unread)))
+    live = LiveCluster(
+        files, daemons, tuple(masked_text(why) for why in dict.fromkeys(facts.unread))
+    )
     into.in_force[files.name] = live
     into.hosts += _versions(daemons)
     into.hardware = into.hardware or _hardware(facts)

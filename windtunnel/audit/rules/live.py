@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from windtunnel.audit.configuration import redacted
 from windtunnel.audit.evidence import Evidence
-from windtunnel.audit.in_force import Daemon, Difference, InForce, differences
+from windtunnel.audit.in_force import Daemon, Difference, LiveCluster, differences
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 
 _SHOWN = 3
 _NOT_READ = "the daemons were not read (--live)"
 
 
-def _live(evidence: Evidence) -> InForce | None:
-    found: InForce | None = evidence.live.get("in_force", {}).get(evidence.conf.name)
+def _live(evidence: Evidence) -> LiveCluster | None:
+    found: LiveCluster | None = evidence.live.get("in_force", {}).get(evidence.conf.name)
     return found
 
 
