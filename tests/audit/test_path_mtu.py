@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,8 +37,8 @@ def ip(*words: str) -> None:
 @pytest.fixture
 def path() -> Iterator[None]:
     """NEAR (9000) - ROUTER - FAR (1500): 10.255.1.1, 10.255.1.2 and 10.255.2.2, 10.255.2.1."""
-    if os.geteuid() != 0:
-        pytest.skip("network namespaces need root")
+    if os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("sysctl") is None:
+        pytest.skip("network namespaces need root, ip and sysctl")
     try:
         for name in (NEAR, ROUTER, FAR):
             ip("netns", "add", name)
