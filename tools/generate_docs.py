@@ -345,10 +345,18 @@ def error_classes() -> Iterator[type[errors.WindtunnelError]]:
 def audit_checks() -> str:
     """Every check of the audit with its area, severity and what it gains."""
     rows = [
-        [f"`{one.id}`", AREAS[one.area], one.severity, one.question, ", ".join(one.gains)]
+        [
+            f"`{one.id}`",
+            AREAS[one.area],
+            one.severity,
+            one.versions,
+            one.question,
+            ", ".join(one.gains),
+        ]
         for one in checks()
     ]
-    return table(["check", "area", "severity", "question", "workloads that gain"], rows)
+    names = ["check", "area", "severity", "Hadoop", "question", "workloads that gain"]
+    return table(names, rows)
 
 
 def exit_codes() -> str:

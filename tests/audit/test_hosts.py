@@ -217,7 +217,7 @@ BAD: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "old Hadoop": (
         "surface-end-of-life",
-        {"jvms": [{"main": "x.Y", "jars": {"hadoop-common": "2.3.0-cdh5.0.1"}}]},
+        {"jvms": [{"main": "x.Y", "jars": {"hadoop-common": "2.7.7"}}]},
     ),
     "old system": ("surface-end-of-life", {"os": {"id": "centos", "version": "6.5"}}),
     "start-up file": (
@@ -240,6 +240,42 @@ BAD: dict[str, tuple[str, dict[str, Any]]] = {
 def test_a_fault_of_a_host_is_found(name: str) -> None:
     check, facts = BAD[name]
     assert check in {r.check for r in of(host(**facts)).worst}
+
+
+def lived(**jars: str) -> tuple[Status, str, str]:
+    rows = [{"main": "x.Y", "jars": {name.replace("_", "-"): text for name, text in jars.items()}}]
+    found = [r for r in of(host(jvms=rows)).results if r.check == "surface-end-of-life"]
+    return found[0].status, found[0].severity, found[0].observed
+
+
+@pytest.mark.parametrize(
+    ("jar", "version", "status", "severity"),
+    [
+        ("hadoop_common", "1.2.1", Status.FAIL, "high"),
+        ("hadoop_common", "2.10.1", Status.FAIL, "critical"),
+        ("hadoop_common", "2.10.2", Status.PASS, "high"),
+        ("hadoop_common", "3.2.4", Status.FAIL, "high"),
+        ("hadoop_common", "3.3.1", Status.FAIL, "high"),
+        ("hadoop_common", "3.3.6", Status.PASS, "high"),
+        ("hadoop_common", "3.5.0", Status.PASS, "high"),
+        ("hadoop_common", "2.3.0-cdh5.0.1", Status.UNKNOWN, "high"),
+        ("hadoop_common", "3.1.1.7.1.7.0-551", Status.UNKNOWN, "high"),
+        ("log4j_core", "2.14.1", Status.FAIL, "critical"),
+        ("log4j_core", "2.17.0", Status.FAIL, "high"),
+        ("log4j_core", "2.12.4", Status.PASS, "high"),
+        ("log4j_core", "2.17.1", Status.PASS, "high"),
+        ("zookeeper", "3.7.2", Status.FAIL, "high"),
+        ("zookeeper", "3.8.6", Status.PASS, "high"),
+        ("hive_exec", "3.1.3", Status.FAIL, "high"),
+        ("hbase_server", "2.6.4", Status.PASS, "high"),
+    ],
+)
+def test_a_line_that_is_not_maintained_is_found(
+    jar: str, version: str, status: Status, severity: str
+) -> None:
+    found = lived(**{jar: version})
+    assert found[:2] == (status, severity)
+    assert "(by the dates known on " in found[2] or "not maintained since " in found[2]
 
 
 def test_a_port_on_loopback_is_not_reachable() -> None:

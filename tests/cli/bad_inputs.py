@@ -306,6 +306,7 @@ CASES = [
     Bad("no facts", "audit {d}/study.yaml", 3, ("study.yaml", "not JSON"), study="a: 1\n"),
     Bad("audit without a script", "audit --script", 2, ("--script", "add 'collect'")),
     Bad("dry run of nothing", "audit --dry-run", 2, ("--dry-run without --probe",)),
+    Bad("no running cluster", "audit --live", 2, ("--live without a configuration directory",)),
     Bad("proof of nothing", "audit --prove {d}/out", 2, ("--prove without --advise",)),
     Bad("number of files", "audit --files many", 2, ("--files many",)),
     Bad("network as host", "audit --probe 10.0.0.0/8 --dry-run", 2, ("10.0.0.0/8", "NAME:PORT")),

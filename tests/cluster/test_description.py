@@ -27,6 +27,7 @@ NAMES = catalogue_clusters()
 PUBLISHED = {
     "cern-2016-physical": {"datanode": 14},
     "cisco-2014": {"datanode": 6, "nodemanager": 5},
+    "cisco-2014-alternate": {"datanode": 6, "nodemanager": 5},
     "intel-2012": {"datanode": 9},
     "mellanox-2014-cephfs": {"osd": 3, "mon": 3, "nodemanager": 3},
     "mellanox-2014-hdfs": {"datanode": 3},

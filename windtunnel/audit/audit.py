@@ -105,6 +105,8 @@ def _all(subject: Subject) -> Iterator[Result]:
     for check in checks():
         if check.on_hosts:
             for host in subject.hosts:
+                if host.only and check.id not in host.only:
+                    continue
                 yield from _results(check, replace(around, host=host), host.host)
         else:
             for conf in subject.confs:
@@ -164,8 +166,10 @@ def _outcomes(check: Check, evidence: Evidence) -> Iterable[Outcome]:
         if blocked is not None:
             return [blocked]
         if check.read.rule is not None:
-            return list(RULES[check.read.rule](evidence))
-        return [_judged(check, *pair) for pair in _values(check.read, evidence)]
+            found = list(RULES[check.read.rule](evidence))
+        else:
+            found = [_judged(check, *pair) for pair in _values(check.read, evidence)]
+        return _of_version(check, found, evidence.conf)
     except UnreadableError as error:
         return [unknown(str(error))]
     except AbsentFactError as error:
@@ -180,12 +184,8 @@ def _blocked(check: Check, evidence: Evidence) -> Outcome | None:
     conf = evidence.conf
     if not check.on_hosts and check.cluster_only and not conf.is_cluster:
         return not_applicable("the configuration describes no cluster (fs.defaultFS is file:///)")
-    if check.versions:
-        fits = in_range(conf.version, check.versions)
-        if fits is None:
-            return unknown(f"the version of Hadoop is unknown; needed: {check.versions}")
-        if not fits:
-            return not_applicable(f"for Hadoop {check.versions}, this is {conf.version}")
+    if check.versions and in_range(conf.version, check.versions, conf.least_version) is False:
+        return not_applicable(f"for Hadoop {check.versions}, this is {conf.version}")
     for condition in check.only_if:
         if condition.read.rule is not None:
             values = [one.observed for one in RULES[condition.read.rule](evidence)]
@@ -197,6 +197,15 @@ def _blocked(check: Check, evidence: Evidence) -> Outcome | None:
             said = ", ".join(map(str, values)) or "nothing"
             return not_applicable(f"{what}: {said}")
     return None
+
+
+def _of_version(check: Check, found: list[Outcome], conf: Configuration) -> list[Outcome]:
+    """The outcomes; UNKNOWN if they count for some versions and the version is unknown."""
+    if not check.versions or in_range(conf.version, check.versions, conf.least_version):
+        return found
+    if all(one.status is Status.NOT_APPLICABLE for one in found):
+        return found
+    return [unknown(f"applies to Hadoop {check.versions}: give the version with --hadoop")]
 
 
 Found = tuple[str, Any, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,7 +91,31 @@ def ports() -> tuple[Port, ...]:
     return tuple(Port(**({"tls": False} | defaults | row)) for row in rows)
 
 
+@dataclass(frozen=True)
+class EndOfLife:
+    """A line of software that is not maintained: ``until`` is its last day.
+
+    ``versions`` is a range of versions, ``source`` the key of where the date is stated.
+    """
+
+    software: str
+    source: str
+    versions: str
+    until: dt.date
+    severity: Severity
+    faults: str
+    remedy: str
+
+
 @cache
-def ends_of_life() -> tuple[dict[str, Any], ...]:
-    """Software lines past their end of life: artefact, versions, date, classes of faults."""
-    return tuple(_yaml("end_of_life.yaml")["lines"])
+def ends_of_life() -> tuple[EndOfLife, ...]:
+    """Software lines past their end of life."""
+    rows = _yaml("end_of_life.yaml")["lines"]
+    return tuple(EndOfLife(**row | {"until": dt.date.fromisoformat(row["until"])}) for row in rows)
+
+
+@cache
+def end_of_life_sources() -> tuple[dt.date, Mapping[str, str]]:
+    """The day on which the dates of ends of life were looked up, and where: key -> source."""
+    data = _yaml("end_of_life.yaml")
+    return dt.date.fromisoformat(data["looked_up"]), data["sources"]

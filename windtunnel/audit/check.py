@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from windtunnel.audit.configuration import number_of
 from windtunnel.audit.result import Severity
@@ -107,7 +107,7 @@ class Condition(_Data):
 
 
 class Check(_Data):
-    """One check. ``versions`` are those of Hadoop, such as ``>=3.0``."""
+    """One check. ``versions`` are those of Hadoop to which it applies, such as ``>=3.0``."""
 
     id: Id
     area: str
@@ -123,6 +123,13 @@ class Check(_Data):
     source: Text
     remedy: Text
     gains: tuple[str, ...] = ()
+
+    @field_validator("versions")
+    @classmethod
+    def _is_range(cls, text: str) -> str:
+        if text:
+            in_range("", text)
+        return text
 
     @property
     def on_hosts(self) -> bool:
@@ -153,12 +160,22 @@ def checks() -> tuple[Check, ...]:
 _RANGE = re.compile(r"(>=|<=|<|>|==)\s*(\d+(?:\.\d+)*)")
 
 
-def in_range(version: str, wanted: str) -> bool | None:
-    """Whether a version is in a range such as ``>=3.0,<3.5``; None if the version is unknown."""
-    own = _numbers(version)
-    if not own:
-        return None
-    return all(_holds(own, sign, _numbers(other)) for sign, other in _bounds(wanted))
+def in_range(version: str, wanted: str, least: str = "") -> bool | None:
+    """Whether a version is in a range such as ``>=3.0,<3.5``; None if that is unknown.
+
+    Of an unknown version, ``least`` can be known: the version is that one or a later one.
+
+    Raises
+    ------
+    ValueError
+        If ``wanted`` is no range.
+    """
+    own, bounds = _numbers(version), list(_bounds(wanted))
+    if own:
+        return all(_holds(own, sign, _numbers(other)) for sign, other in bounds)
+    lowest = _numbers(least)
+    later = all(sign in (">=", ">") and _holds(lowest, sign, _numbers(o)) for sign, o in bounds)
+    return True if lowest and later else None
 
 
 def _bounds(wanted: str) -> Iterator[tuple[str, str]]:

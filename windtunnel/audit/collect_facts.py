@@ -10,6 +10,7 @@ It reads files below /proc, /sys and /etc and changes nothing. Each fact is one 
 
 # This file is copied to hosts whose Python is older than that of Windtunnel: no newer syntax.
 import array
+import collections
 import ctypes
 import fcntl
 import glob
@@ -59,7 +60,14 @@ _TUNES = re.compile(
     r"/sys/|/proc/sys|\b(sysctl|ifconfig|ethtool|blockdev|cpupower|setpci|tuned-adm|hdparm)\b"
     r"|\bip\s+link\b|scaling_governor|transparent_hugepage|ATTR\{queue"
 )
-_SECRET = re.compile(r"(?i)(pass(word|wd)?|secret|token|credential|api[-_]?key)\s*[=:]?\s*\S+")
+# as windtunnel/cluster/secrets.py hides them, which is not on the host
+_SECRET = re.compile(
+    r"(?i)(pass(?:word|wd|phrase)?|pwd|secret|token|credential|signature"
+    r"|(?:api|access|account|auth|encryption|private|shared)[-_.]?key)\s*[=:]?\s*\S+"
+)
+_USERINFO = re.compile(r"(://[^/\s:@]*):[^@\s]+@")
+_THP = "sys/kernel/mm/transparent_hugepage/"
+_NO_THP = "the kernel has no transparent huge pages"
 _CLOCK_DAEMONS = ("chronyd", "ntpd", "systemd-timesyn", "ptp4l", "openntpd")
 _JAR = re.compile(
     r"(?:^|[/:])((?:hadoop-common|hbase-server|hive-exec|zookeeper|spark-core_[\d.]+"
@@ -144,19 +152,16 @@ def _os(reader: Reader) -> Any:
     return {"id": kept["ID"], "version": kept["VERSION_ID"], "name": kept["PRETTY_NAME"]}
 
 
-def _kernel(reader: Reader) -> Any:
-    return reader.text("proc/sys/kernel/osrelease")
-
-
-def _command_line(reader: Reader) -> Any:
-    return _hidden(reader.text("proc/cmdline"))
+def _content(
+    name: str, absent: str = "", change: Callable[[str], str] = str
+) -> Callable[[Reader], Any]:
+    """The content of a file as a fact; ``absent`` is the reason if the host may lack the file."""
+    return lambda reader: change(reader.present(name, absent) if absent else reader.text(name))
 
 
 def _cpu(reader: Reader) -> Any:
-    entries = []  # type: List[Dict[str, str]]
-    for block in reader.text("proc/cpuinfo").split("\n\n"):
-        lines = [line.split(":", 1) for line in block.splitlines() if ":" in line]
-        entries.append({pair[0].strip(): pair[1].strip() for pair in lines})
+    blocks = reader.text("proc/cpuinfo").split("\n\n")
+    entries = [dict(re.findall(r"^(.*?)\s*:\s*(.*?)\s*$", block, re.M)) for block in blocks]
     cpus = [entry for entry in entries if "processor" in entry]
     sockets = {entry.get("physical id", "0") for entry in cpus}
     cores = {(e.get("physical id", "0"), e.get("core id", e["processor"])) for e in cpus}
@@ -174,11 +179,7 @@ def _governors(reader: Reader) -> Any:
     names = reader.found("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
     if not names:
         raise AbsentError("the kernel offers no frequency scaling (no cpufreq), as in most guests")
-    counts = {}  # type: Dict[str, int]
-    for name in names:
-        governor = reader.text(name)
-        counts[governor] = counts.get(governor, 0) + 1
-    return counts
+    return dict(collections.Counter(map(reader.text, names)))
 
 
 def _idle(reader: Reader) -> Any:
@@ -193,10 +194,6 @@ def _idle(reader: Reader) -> Any:
         }
         for state in states
     ]
-
-
-def _smt(reader: Reader) -> Any:
-    return reader.present("sys/devices/system/cpu/smt/control", "no SMT control in this kernel")
 
 
 def _memory(reader: Reader) -> Any:
@@ -215,17 +212,8 @@ def _chosen(text: str) -> str:
     return match.group(1) if match else text
 
 
-def _thp(part: str) -> Callable[[Reader], Any]:
-    def read(reader: Reader) -> Any:
-        name = "sys/kernel/mm/transparent_hugepage/" + part
-        return _chosen(reader.present(name, "the kernel has no transparent huge pages"))
-
-    return read
-
-
 def _numa(reader: Reader) -> Any:
-    nodes = reader.found("sys/devices/system/node/node[0-9]*")
-    return {"nodes": max(1, len(nodes))}
+    return {"nodes": max(1, len(reader.found("sys/devices/system/node/node[0-9]*")))}
 
 
 # --- kernel parameters --------------------------------------------------------------------------
@@ -277,14 +265,8 @@ def _sysctl_files(reader: Reader) -> Any:
             if not line or line[0] in "#;" or "=" not in line:
                 continue
             key, value = line.split("=", 1)
-            settings.append(
-                {
-                    "file": "/" + name,
-                    "line": number,
-                    "key": key.strip().lstrip("-").replace("/", "."),
-                    "value": " ".join(value.split()),
-                }
-            )
+            key, value = key.strip().lstrip("-").replace("/", "."), " ".join(value.split())
+            settings.append({"file": "/" + name, "line": number, "key": key, "value": value})
     return {"settings": settings, "unreadable": unreadable}
 
 
@@ -305,7 +287,7 @@ def _boot(reader: Reader) -> Any:
 
 
 def _hidden(text: str) -> str:
-    return _SECRET.sub(lambda match: match.group(1) + "=(hidden)", text)
+    return _USERINFO.sub(r"\1:(hidden)@", _SECRET.sub(r"\1=(hidden)", text))
 
 
 # --- disks and network --------------------------------------------------------------------------
@@ -328,11 +310,10 @@ def _disks(reader: Reader) -> Any:
         disk = os.path.basename(name)
         if re.match(r"(loop|ram|zram|dm-|md|sr|fd|nbd)", disk):
             continue
-        size = int(reader.text(name + "/size")) * 512
         found.append(
             {
                 "name": disk,
-                "size_bytes": size,
+                "size_bytes": int(reader.text(name + "/size")) * 512,
                 "rotational": reader.text(name + "/queue/rotational") == "1",
                 "read_ahead_kb": int(reader.text(name + "/queue/read_ahead_kb")),
                 "scheduler": _chosen(reader.text(name + "/queue/scheduler")),
@@ -560,14 +541,8 @@ def _limits(reader: Reader) -> Any:
             for number, line in enumerate(reader.text(name).splitlines(), 1):
                 words = line.split("#")[0].split()
                 if len(words) == 4:
-                    row = {
-                        "domain": words[0],
-                        "type": words[1],
-                        "item": words[2],
-                        "value": words[3],
-                    }
-                    row["file"], row["line"] = "/" + name, str(number)
-                    lines.append(row)
+                    row = dict(zip(("domain", "type", "item", "value"), words))
+                    lines.append(dict(row, file="/" + name, line=str(number)))
     return lines
 
 
@@ -640,8 +615,8 @@ FACTS = {
     "governors": _governors,
     "idle_states": _idle,
     "jvms": _jvms,
-    "kernel": _kernel,
-    "kernel_command_line": _command_line,
+    "kernel": _content("proc/sys/kernel/osrelease"),
+    "kernel_command_line": _content("proc/cmdline", change=_hidden),
     "keytabs": _keytabs,
     "limits": _limits,
     "listening": _listening,
@@ -651,11 +626,11 @@ FACTS = {
     "nics": _nics,
     "numa": _numa,
     "os": _os,
-    "smt": _smt,
+    "smt": _content("sys/devices/system/cpu/smt/control", "no SMT control in this kernel"),
     "sysctl": _sysctl_values,
     "sysctl_files": _sysctl_files,
-    "thp_defrag": _thp("defrag"),
-    "thp_enabled": _thp("enabled"),
+    "thp_defrag": _content(_THP + "defrag", _NO_THP, _chosen),
+    "thp_enabled": _content(_THP + "enabled", _NO_THP, _chosen),
 }  # type: Dict[str, Callable[[Reader], Any]]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from windtunnel.audit.catalogue import deprecated
-from windtunnel.cluster.secrets import MASK, masked_text
+from windtunnel.cluster.secrets import MASK, masked, masked_text
 from windtunnel.cluster.settings import default_of, site_of
 from windtunnel.errors import DescriptionError
 
@@ -30,6 +30,7 @@ KNOWN_LINES = ("3.4", "3.5")
 _MAX_BYTES = 16 << 20
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
 _DEPTH = 20  # Configuration.MAX_SUBST of Hadoop
+_LEAST_REMOVED = 6  # characters: a shorter value that is perhaps a secret is part of other words
 _SECRET_NAME = re.compile(
     r"(?i)(passw(or)?d|passphrase|secret|credential(?!.*(provider|path))|access[.-]?token"
     r"|\.access\.key$|account\.key|sas\.token|private\.?key)"
@@ -44,18 +45,22 @@ _NO_SECRET_NAME = re.compile(
 
 @dataclass(frozen=True)
 class Property:
-    """One property of one file. ``value`` is as written, without white space at its ends."""
+    """One property of one file. ``value`` is as written, without white space at its ends.
+
+    ``origin`` is where the value comes from, if that is not the line of the file.
+    """
 
     name: str
     value: str
     file: str
     line: int
     final: bool = False
+    origin: str = ""
 
     @property
     def place(self) -> str:
-        """File and line."""
-        return f"{self.file}:{self.line}"
+        """File and line, or the origin."""
+        return self.origin or f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -167,10 +172,23 @@ class Configuration:
         own = any(one.name.startswith(("dfs.", "yarn.")) for one in self.entries)
         return not system.startswith("file:") or own
 
+    @property
+    def least_version(self) -> str:
+        """The oldest version that can have these properties; empty if nothing is known.
+
+        Hadoop 2 brought YARN and renamed most properties; Hadoop 1 has none of these names.
+        """
+        new = old_names()
+        two = any(one.name in new or one.name.startswith("yarn.") for one in self.entries)
+        return self.version or ("2.0" if two else "")
+
     def secrets(self) -> frozenset[str]:
         """The values of all properties that hold secrets, for the removal from any text."""
         return frozenset(
-            one.value for one in self.entries if is_secret(one.name) and len(one.value) >= 3
+            one.value
+            for one in self.entries
+            if len(one.value) >= (3 if is_secret(one.name) else _LEAST_REMOVED)
+            and redacted(one.name, one.value) == MASK
         )
 
 
@@ -194,10 +212,11 @@ def is_secret(name: str) -> bool:
 
 
 def redacted(name: str, value: str) -> str:
-    """A value for a message: hidden if it is a secret, without passwords in URLs and options."""
-    if is_secret(name) and value:
-        return MASK
-    return masked_text(value)
+    """A value for a message: without what the shared list of secrets hides.
+
+    Names of files, classes and sizes are shown, although their name has such a word.
+    """
+    return masked_text(value) if _NO_SECRET_NAME.search(name) else masked(name, value)
 
 
 def number_of(text: str) -> float | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from windtunnel.audit import collect_facts
 from windtunnel.errors import DescriptionError
 
 _MAX_BYTES = 64 << 20
+_HERE = "this machine"
 _AGAIN = "run 'windtunnel audit collect --out FILE' on the host again."
 
 
@@ -26,12 +28,16 @@ class AbsentFactError(Exception):
 
 @dataclass(frozen=True)
 class HostFacts:
-    """The facts of one host: name -> ``{"value"|"absent"|"unreadable": ...}``."""
+    """The facts of one host: name -> ``{"value"|"absent"|"unreadable": ...}``.
+
+    ``only`` are the checks that these facts serve; without any, they serve all.
+    """
 
     host: str
     facts: Mapping[str, Mapping[str, Any]]
     as_root: bool = True
     origin: str = ""
+    only: tuple[str, ...] = ()
 
     def get(self, name: str) -> Any:
         """The value of a fact; raises UnreadableError or AbsentFactError."""
@@ -69,9 +75,21 @@ class HostFacts:
         return float(value) if math.isfinite(value) else None
 
 
+def with_paths(hosts: Sequence[HostFacts], rows: Sequence[Mapping[str, Any]]) -> list[HostFacts]:
+    """The hosts with probed paths of this machine; it is added if it is not one of them."""
+    fact = {"paths": {"value": list(rows)}}
+    made = [
+        replace(one, facts={**one.facts, **fact}) if one.origin == _HERE else one for one in hosts
+    ]
+    if not any(one.origin == _HERE for one in hosts):
+        name = socket.gethostname()
+        made.append(HostFacts(name, fact, origin=_HERE, only=("host-path-mtu",)))
+    return made
+
+
 def this_machine() -> HostFacts:
     """The facts of this machine, read now."""
-    return of_document(collect_facts.collect(), "this machine")
+    return of_document(collect_facts.collect(), _HERE)
 
 
 def read_facts(path: Path) -> HostFacts:

@@ -6,22 +6,28 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from windtunnel.cli.audit_advice import print_balance, run_study, settings_of_jobs, write_advice
+from windtunnel.cli.audit_live import live_of, requests
+from windtunnel.cli.audit_targets import COLLECT, RUNNING, Wanted, subject_of
+from windtunnel.cli.inspect import (
+    CaFile,
+    Keytab,
+    PasswordFile,
+    Principal,
+    Proxy,
+    User,
+    access_of,
+)
 from windtunnel.errors import AuditFailedError, UsageError
 
 if TYPE_CHECKING:
     from windtunnel.audit.audit import Audit, Subject
-    from windtunnel.audit.configuration import Configuration
-    from windtunnel.audit.facts import HostFacts
-    from windtunnel.audit.hardware import Hardware
 
-COLLECT, RUNNING, HERE = "collect", "running", "this-machine"
 Level = Literal["critical", "high", "medium", "low"]
 
 Targets = Annotated[
@@ -73,12 +79,28 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="HOST",
-            help="Send harmless requests to the well-known ports of a host; repeatable.",
+            help="Send harmless requests to the well-known ports of a host, and measure the path "
+            "MTU to it; repeatable.",
             show_default=False,
         ),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Also read versions and settings in force from the daemons that a configuration "
+            "directory names.",
+        ),
+    ] = False,
+    ca_file: CaFile = None,
+    keytab: Keytab = None,
+    principal: Principal = None,
+    user: User = None,
+    password_file: PasswordFile = None,
+    proxy: Proxy = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --probe: list the requests, send none.")
+        bool,
+        typer.Option("--dry-run", help="With --probe, --live: list the requests, send none."),
     ] = False,
     compare: Annotated[
         Path | None, _file("--compare", "An earlier audit (JSON): report the differences.")
@@ -105,11 +127,12 @@ def audit(
         ),
     ] = None,
     balance: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="CLUSTER",
             help="Instead: predict utilisation by phase on a cluster, and what one step of each "
-            "part brings; targets are workloads.",
+            "part brings; targets are workloads. Repeatable: the others against the first.",
+            show_default=False,
         ),
     ] = None,
     out: Annotated[
@@ -135,19 +158,21 @@ def audit(
         return
     if out is not None or script:
         raise UsageError("--out and --script belong to 'audit collect'", remedy="add 'collect'.")
-    if balance is not None:
+    if balance:
         print_balance(balance, words, as_json=as_json)
         return
     if prove is not None and advise is None:
         raise UsageError("--prove without --advise", remedy="add --advise DIR.")
-    if dry_run and not probe:
-        raise UsageError("--dry-run without --probe", remedy="add --probe HOST.")
+    if dry_run and not probe and not live:
+        raise UsageError("--dry-run without --probe or --live", remedy="add --probe HOST.")
+    access = access_of(ca_file, keytab, principal, user, password_file, proxy)
+    clusters = live_of(words, access) if live else None
     if dry_run:
-        _list_probes(probe or [])
+        _list_requests(words if live else [], probe or [])
         return
     chosen = profile if openscap else None
-    wanted = _Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen)
-    subject = _subject(wanted)
+    wanted = Wanted(words, hadoop, cluster, files, exceptions, probe or [], chosen, clusters)
+    subject = subject_of(wanted)
     made = _audited(wanted, subject)
     compared = None
     if compare is not None:
@@ -191,23 +216,7 @@ def _collect(words: Sequence[str], out: Path | None, *, script: bool) -> None:
         print(f"wrote {out}", file=sys.stderr)
 
 
-@dataclass
-class _Wanted:
-    """The words of the command line that decide what is audited."""
-
-    words: Sequence[str]
-    hadoop: str | None
-    cluster: str | None
-    files: str | None
-    exceptions: Path | None
-    probes: Sequence[str]
-    profile: str | None
-    facts: list[HostFacts] = field(default_factory=list)
-    confs: list[Configuration] = field(default_factory=list)
-    scans: list[Any] = field(default_factory=list)
-
-
-def _audited(wanted: _Wanted, subject: Subject) -> Audit:
+def _audited(wanted: Wanted, subject: Subject) -> Audit:
     from dataclasses import replace
 
     from windtunnel.audit import openscap
@@ -241,118 +250,20 @@ def _audited(wanted: _Wanted, subject: Subject) -> Audit:
     return made
 
 
-def _subject(wanted: _Wanted) -> Subject:
-    """Read every target."""
-    from dataclasses import replace
-
-    from windtunnel.audit.audit import Subject
-    from windtunnel.audit.facts import this_machine
-    from windtunnel.audit.hardware import of_facts
-
-    shared = 1
-    words = list(wanted.words)
-    if not words and not wanted.probes and not wanted.profile is not None:
-        words = [HERE]
-    for word in words:
-        if word == HERE:
-            wanted.facts.append(this_machine())
-        elif word == RUNNING:
-            shared = _running(wanted)
-        else:
-            _path(Path(word), wanted)
-    version = wanted.hadoop or _version(wanted.facts)
-    confs = [replace(conf, version=conf.version or version) for conf in wanted.confs]
-    hardware = of_facts(wanted.facts)
-    if wanted.cluster is not None:
-        from windtunnel.audit.hardware import of_cluster
-        from windtunnel.cluster import load_cluster
-
-        hardware = of_cluster(load_cluster(wanted.cluster))
-    return Subject(
-        wanted.facts, confs, _shared(hardware, shared), _number(wanted.files), {"here": True}
-    )
-
-
-def _shared(hardware: Hardware, workers: int) -> Hardware:
-    from dataclasses import replace
-
-    if workers <= 1:
-        return hardware
-    return replace(hardware, shared_by=workers, workers=workers, datanodes=workers, mixed=False)
-
-
-def _path(path: Path, wanted: _Wanted) -> None:
-    from windtunnel.audit.configuration import read_configuration
-    from windtunnel.audit.facts import read_facts
-    from windtunnel.audit.openscap import parse
-
-    if path.is_dir():
-        wanted.confs.append(read_configuration(path))
-    elif path.suffix == ".csv":
-        from windtunnel.audit.tables import read_table
-
-        hosts, confs = read_table(path)
-        wanted.facts += hosts
-        wanted.confs += confs
-    elif path.suffix == ".xml":
-        wanted.scans.append(parse(path))
-    elif path.suffix == ".json" or path.is_file():
-        wanted.facts.append(read_facts(path))
-    else:
-        raise UsageError(
-            f"{path}: no such file or directory",
-            remedy=f"give '{HERE}', '{RUNNING}', a configuration directory, facts (*.json), "
-            "results of OpenSCAP (*.xml), or 'collect'.",
-        )
-
-
-def _running(wanted: _Wanted) -> int:
-    """Facts and settings of the local cluster that is up; the number of its workers."""
-    from windtunnel.audit.configuration import combined, read_configuration
-    from windtunnel.audit.facts import this_machine
-    from windtunnel.cli.interactive import chosen
-
-    entry = chosen(None)
-    facts = entry.facts()
-    folder = Path(facts["client"]["conf"])
-    own = sorted(folder.parent.parent.glob("*/conf"))
-    parts = [read_configuration(path) for path in (*own, folder)]
-    wanted.confs.append(combined(parts, f"{facts.get('cluster')} ({entry.id})"))
-    if HERE not in wanted.words:
-        wanted.facts.append(this_machine())
-    if wanted.hadoop is None:
-        jars = facts["client"].get("software") or {}
-        wanted.hadoop = str(jars.get("version") or "") or None
-    names = [str(name) for name in facts.get("pids") or {}]
-    return max(1, sum(name.startswith("nodemanager@") for name in names))
-
-
-def _version(facts: Sequence[HostFacts]) -> str:
-    """The version of Hadoop, by the jars of the JVMs; empty if they disagree or none runs."""
-    found = {
-        str(row["jars"]["hadoop-common"])
-        for one in facts
-        for row in one.facts.get("jvms", {}).get("value") or []
-        if isinstance(row, dict) and (row.get("jars") or {}).get("hadoop-common")
-    }
-    return found.pop() if len(found) == 1 else ""
-
-
-def _number(text: str | None) -> float | None:
-    if text is None:
-        return None
-    units = {"k": 1e3, "M": 1e6, "G": 1e9}
-    try:
-        return float(text.rstrip("kMG")) * units.get(text[-1:], 1.0)
-    except ValueError:
-        raise UsageError(f"--files {text}: no number", remedy="such as 50M.") from None
-
-
-def _list_probes(hosts: Sequence[str]) -> None:
+def _list_requests(words: Sequence[str], hosts: Sequence[str]) -> None:
+    from windtunnel.audit.path_mtu import hosts_of, line
     from windtunnel.audit.probes import RATE_S, planned
 
+    for folder in map(Path, words):
+        if folder.is_dir():
+            print("\n".join(requests(folder)))
+    if not hosts:
+        print("nothing was sent")
+        return
     for one in planned(hosts):
         print(one.line())
+    for host in hosts_of(hosts):
+        print(line(host))
     print(f"at most {RATE_S:.0f} requests a second; nothing was sent")
 
 

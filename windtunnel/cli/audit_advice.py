@@ -14,23 +14,31 @@ if TYPE_CHECKING:
     from windtunnel.audit.configuration import Configuration
 
 
-def print_balance(source: str, workloads: Sequence[str], *, as_json: bool) -> None:
-    """Print the balance of a cluster for some workloads."""
+def print_balance(sources: Sequence[str], workloads: Sequence[str], *, as_json: bool) -> None:
+    """Print the balance of clusters for some workloads, and several against the first of them."""
     from rich.console import Console
 
+    from windtunnel.analysis.prediction.alternatives import alternatives
     from windtunnel.analysis.prediction.balance import balance
     from windtunnel.model.store import shipped_fit
     from windtunnel.published.clusters import find_cluster
+    from windtunnel.report.balance import print_alternatives
     from windtunnel.report.balance import print_balance as print_tables
 
-    described = find_cluster(source)
+    clusters = {one.name: one.cluster for one in map(find_cluster, sources)}
     chosen = list(workloads) or ["terasort", "wordcount", "dfsio"]
-    found = balance(described.name, described.cluster, chosen, shipped_fit())
+    fit = shipped_fit()
+    found = [balance(name, cluster, chosen, fit) for name, cluster in clusters.items()]
+    compared = alternatives(clusters, chosen, fit) if len(clusters) > 1 else None
     if as_json:
-        json.dump(found, sys.stdout, indent=1)
+        several = {"compared": compared, "balances": found}
+        json.dump(found[0] if compared is None else several, sys.stdout, indent=1)
         print()
-    else:
-        print_tables(found, Console())
+        return
+    if compared is not None:
+        print_alternatives(compared, Console())
+    for one in found:
+        print_tables(one, Console())
 
 
 def write_advice(subject: Subject, made: Audit, folder: Path, present: dict[str, str]) -> None:
@@ -43,7 +51,7 @@ def write_advice(subject: Subject, made: Audit, folder: Path, present: dict[str,
 
 def settings_of_jobs(confs: Sequence[Configuration]) -> dict[str, str]:
     """The settings of jobs in force, which a study on another machine can have as well."""
-    from windtunnel.audit.configuration import is_secret
+    from windtunnel.audit.configuration import redacted
     from windtunnel.cluster.settings import affects, default_of
 
     if not confs:
@@ -54,7 +62,7 @@ def settings_of_jobs(confs: Sequence[Configuration]) -> dict[str, str]:
         if one.name.startswith("mapreduce.")
         and default_of(one.name) is not None
         and affects(one.name) == "client"
-        and not is_secret(one.name)
+        and redacted(one.name, one.value) == one.value
         and not one.name.startswith(("mapreduce.framework", "mapreduce.application"))
     }
 

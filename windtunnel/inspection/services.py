@@ -116,6 +116,10 @@ def _read_namenode(client: RestClient, url: str, into: ClusterFacts) -> None:
     host.roles["namenode"] = source
     _machine(host, beans, f"{url}/jmx")
     into.add("hadoop", info.get("SoftwareVersion"), source)
+    host.add("namenode_version", info.get("SoftwareVersion"), source)
+    heap = beans.get("java.lang:type=Memory", {}).get("HeapMemoryUsage")
+    if isinstance(heap, dict):
+        host.add("namenode_heap_bytes", heap.get("max"), f"{url}/jmx Memory")
     into.add("cluster_id", info.get("ClusterId"), source)
     into.add("capacity_bytes", info.get("Total"), source)
     into.add("free_bytes", info.get("Free"), source)
@@ -126,6 +130,7 @@ def _read_namenode(client: RestClient, url: str, into: ClusterFacts) -> None:
             elif key == "DeadNodes":
                 into.notes.append(f"DataNode {name} is dead ({source})")
     state = beans.get("Hadoop:service=NameNode,name=FSNamesystem", {})
+    into.add("files", state.get("FilesTotal"), f"{url}/jmx FSNamesystem")
     for key in ("MissingBlocks", "UnderReplicatedBlocks"):
         if state.get(key):
             into.notes.append(f"HDFS has {state[key]} {key} ({url}/jmx FSNamesystem)")
@@ -137,7 +142,10 @@ def _read_namenode(client: RestClient, url: str, into: ClusterFacts) -> None:
 def _standby(client: RestClient, url: str, into: ClusterFacts) -> None:
     host = into.host(str(urlsplit(url).hostname))
     host.roles["standby namenode"] = f"{url}/jmx"
-    _machine(host, _beans(client, url, into), f"{url}/jmx")
+    beans = _beans(client, url, into)
+    info = beans.get("Hadoop:service=NameNode,name=NameNodeInfo", {})
+    host.add("namenode_version", info.get("SoftwareVersion"), f"{url}/jmx NameNodeInfo")
+    _machine(host, beans, f"{url}/jmx")
 
 
 def _nodes(text: object) -> list[tuple[str, dict[str, Any]]]:
@@ -155,6 +163,7 @@ def _datanode(into: ClusterFacts, name: str, node: Mapping[str, Any], source: st
     host.add("capacity_bytes", node.get("capacity"), source)
     host.add("rack", node.get("location"), source)
     host.add("hadoop", node.get("version"), source)
+    host.add("datanode_version", node.get("version"), source)
     secure = node.get("infoSecureAddr") or ""
     address = secure if not str(secure).endswith(":0") and secure else node.get("infoAddr") or ""
     port = str(address).rpartition(":")[2]
@@ -170,6 +179,7 @@ def _read_resourcemanager(client: RestClient, url: str, into: ClusterFacts) -> N
     host = into.host(str(urlsplit(url).hostname))
     host.roles["resourcemanager"] = f"{base}/info"
     into.add("hadoop", info.get("hadoopVersion"), f"{base}/info")
+    host.add("resourcemanager_version", info.get("hadoopVersion"), f"{base}/info")
     into.add("yarn_started", info.get("startedOn"), f"{base}/info")
     nodes = client.get_json(f"{base}/nodes").get("nodes") or {}
     into.read.append(f"{base}/nodes")
@@ -209,6 +219,7 @@ def _nodemanager(into: ClusterFacts, node: Mapping[str, Any], source: str) -> No
     host.roles["nodemanager"] = source
     host.add("rack", node.get("rack"), source)
     host.add("hadoop", node.get("version"), source)
+    host.add("nodemanager_version", node.get("version"), source)
     memory = int(node.get("usedMemoryMB", 0)) + int(node.get("availMemoryMB", 0))
     cores = int(node.get("usedVirtualCores", 0)) + int(node.get("availableVirtualCores", 0))
     host.add("yarn_memory_bytes", memory << 20, source)
@@ -226,6 +237,7 @@ def _read_history(client: RestClient, url: str, into: ClusterFacts) -> None:
     host = into.host(str(urlsplit(url).hostname))
     host.roles["historyserver"] = f"{url}/ws/v1/history/info"
     into.add("hadoop", info.get("hadoopVersion"), f"{url}/ws/v1/history/info")
+    host.add("historyserver_version", info.get("hadoopVersion"), f"{url}/ws/v1/history/info")
     _machine(host, _beans(client, url, into), f"{url}/jmx")
     _settings(client, url, "historyserver", into)
 

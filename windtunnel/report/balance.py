@@ -71,3 +71,57 @@ def _steps(found: Mapping[str, Any]) -> Table:
         )
     hint = "Predicted; the interval has the uncertainty of the model's constants only."
     return Table("What one step of each part brings", columns, rows, hint=hint)
+
+
+def print_alternatives(found: Mapping[str, Any], console: Console) -> None:
+    """Print what each cluster costs, and the time of each workload against the first cluster."""
+    print_table(_clusters(found), console, rows_shown=40)
+    for one in found["clusters"][1:]:
+        print_table(_against(found, one["cluster"]), console, rows_shown=40)
+    console.print(text_block(f"constants: {found['fit']}", console.width, "dim"))
+
+
+def _clusters(found: Mapping[str, Any]) -> Table:
+    columns = [Column("cluster"), *(Column(name, True) for name in ("workers", "disks", "price"))]
+    rows = [
+        [
+            row["cluster"],
+            str(row["workers"]),
+            "not stated"
+            if row["capacity_bytes"] is None
+            else f"{row['capacity_bytes'] / 1e12:,.0f} TB",
+            _money(row["price"], row["currency"]),
+        ]
+        for row in found["clusters"]
+    ]
+    hint = "Disks: all data disks together, before replication. Price: all hosts."
+    return Table("What each cluster has and costs", columns, rows, hint=hint)
+
+
+def _against(found: Mapping[str, Any], name: str) -> Table:
+    """One cluster against the reference: a row for each workload."""
+    reference = found["reference"]
+    before = {r["workload"]: r for r in found["workloads"] if r["cluster"] == reference}
+    columns = [Column("workload"), Column("reference", True), Column("time", True)]
+    columns += [Column(text, True) for text in ("change", "90 % interval", "equal price")]
+    rows = [
+        [
+            row["workload"],
+            f"{before[row['workload']]['elapsed_s']:,.0f} s",
+            f"{row['elapsed_s']:,.0f} s{'' if row['inside'] else ' *'}",
+            f"{row['change']:+.1%}" if abs(row["change"]) >= _LEAST else "none",
+            f"[{row['low']:+.1%}, {row['high']:+.1%}]",
+            _money(row["equal_price"], found["clusters"][0]["currency"]),
+        ]
+        for row in found["workloads"]
+        if row["cluster"] == name
+    ]
+    hint = (
+        "Predicted. Below its equal price, the cluster costs less for the same work (price x time)."
+        " *: outside the values on which the model was fitted."
+    )
+    return Table(f"{name} against {reference}", columns, rows, hint=hint)
+
+
+def _money(amount: float | None, currency: str) -> str:
+    return f"{amount:,.0f} {currency}" if amount else "not stated"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from windtunnel.analysis.prediction.alternatives import alternatives
 from windtunnel.analysis.prediction.balance import balance
+from windtunnel.cli import run
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.errors import UsageError
 from windtunnel.model.store import shipped_fit
@@ -46,3 +49,56 @@ def test_prices_are_those_of_the_description() -> None:
 def test_a_workload_without_equations_is_one_message() -> None:
     with pytest.raises(UsageError, match="no equations for 'scan'"):
         made({}, "scan")
+
+
+def compared(changes: dict[str, Any], *workloads: str, with_: str = "cisco-2014") -> dict[str, Any]:
+    reference = load_cluster("cisco-2014")
+    other = apply_overrides(load_cluster(with_), changes)
+    return alternatives({"cisco-2014": reference, "other": other}, workloads, shipped_fit())
+
+
+def rows(found: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["workload"], row["cluster"]): row for row in found["workloads"]}
+
+
+def test_an_equal_cluster_brings_and_costs_the_same() -> None:
+    found = compared({}, "teragen", "terasort")
+    for workload in ("teragen", "terasort"):
+        row = rows(found)[workload, "other"]
+        assert row["change"] == pytest.approx(0.0, abs=1e-9)
+        assert row["low"] <= row["change"] <= row["high"]
+        assert row["price_time_change"] == pytest.approx(0.0, abs=1e-9)
+        assert row["equal_price"] == pytest.approx(found["clusters"][0]["price"])
+
+
+def test_at_the_same_price_only_the_time_counts() -> None:
+    found = compared({"hosts.worker.nics.0.rate": "1 Gb/s"}, "teragen")
+    row, price = rows(found)["teragen", "other"], found["clusters"][0]["price"]
+    assert row["low"] > 1.0
+    assert row["price_time_change"] == pytest.approx(row["change"])  # the same price
+    assert row["equal_price"] * (1.0 + row["change"]) == pytest.approx(price)
+
+
+def test_the_alternate_disks_of_the_study_hold_more_and_take_longer() -> None:
+    found = compared({}, "terasort", "wordcount", "dfsio", with_="cisco-2014-alternate")
+    before, other = found["clusters"]
+    assert (before["capacity_bytes"], other["capacity_bytes"]) == (86.4e12, 144e12)
+    assert before["price"] == pytest.approx(2 * 23447.78 + 6 * 29988.92, rel=1e-4)
+    assert other["price"] is None, "the disks have no published price, so the cluster has none"
+    made = rows(found)
+    assert made["dfsio", "other"]["change"] > made["terasort", "other"]["low"] > 0.0
+    assert abs(made["wordcount", "other"]["change"]) < 0.001
+    assert made["terasort", "other"]["price_time_change"] is None
+    assert made["terasort", "other"]["equal_price"] < before["price"]
+
+
+def test_several_clusters_are_printed_against_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["audit", "terasort", "--balance", "cisco-2014", "--balance", "cisco-2014-alternate"]
+    assert run(words) == 0
+    said = capsys.readouterr().out
+    assert "cisco-2014-alternate against cisco-2014" in said
+    assert "equal price" in said and "not stated" in said and "144 TB" in said
+    assert run([*words, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [one["cluster"] for one in data["balances"]] == ["cisco-2014", "cisco-2014-alternate"]
+    assert data["compared"]["reference"] == "cisco-2014"

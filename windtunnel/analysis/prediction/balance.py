@@ -15,7 +15,7 @@ from windtunnel.cluster import Cluster, HostClass
 from windtunnel.errors import UsageError
 from windtunnel.model.fit import Batch, Fit
 from windtunnel.model.hardware import Hardware, hardware
-from windtunnel.model.jobs import WORKLOAD_PHASES, job, kind_of
+from windtunnel.model.jobs import WORKLOAD_PHASES, Job, job, kind_of
 from windtunnel.model.phases import RESOURCES
 from windtunnel.model.predict import LEVEL
 
@@ -39,7 +39,7 @@ def balance(name: str, cluster: Cluster, workloads: Sequence[str], fit: Fit) -> 
         If the model has no equations for a workload.
     """
     capacity = hardware(cluster)
-    keys = _keys(workloads)
+    keys = keys_of(workloads)
     times = _times(keys, cluster, capacity, fit)
     phases: list[dict[str, Any]] = []
     for at, (workload, phase, _, _) in enumerate(keys):
@@ -60,7 +60,7 @@ def balance(name: str, cluster: Cluster, workloads: Sequence[str], fit: Fit) -> 
     }
 
 
-def _keys(workloads: Sequence[str]) -> Keys:
+def keys_of(workloads: Sequence[str]) -> Keys:
     """(workload, phase, kind, parameters) of each phase that the model predicts."""
     found = []
     for workload in workloads:
@@ -77,9 +77,13 @@ def _keys(workloads: Sequence[str]) -> Keys:
     return found
 
 
+def rows_of(keys: Keys, cluster: Cluster, capacity: Hardware) -> list[tuple[Hardware, Job]]:
+    """What the model predicts a phase from: the capacities, and the job on the cluster."""
+    return [(capacity, job(kind, dict(given), cluster, capacity)) for _, _, kind, given in keys]
+
+
 def _batch(keys: Keys, cluster: Cluster, capacity: Hardware) -> Batch:
-    rows = [(capacity, job(kind, dict(given), cluster, capacity)) for _, _, kind, given in keys]
-    return Batch(rows)
+    return Batch(rows_of(keys, cluster, capacity))
 
 
 def _times(keys: Keys, cluster: Cluster, capacity: Hardware, fit: Fit) -> Any:

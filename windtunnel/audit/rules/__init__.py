@@ -11,7 +11,9 @@ from windtunnel.audit.rules import (
     host,
     jobs,
     kernel,
+    live,
     names,
+    paths,
     secure,
     storage,
     surface,
@@ -30,4 +32,6 @@ RULES: Mapping[str, Rule] = {
     **storage.RULES,
     **secure.RULES,
     **surface.RULES,
+    **paths.RULES,
+    **live.RULES,
 }

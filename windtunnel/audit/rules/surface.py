@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from windtunnel.audit.catalogue import Port, ends_of_life, ports
+from windtunnel.audit.catalogue import Port, end_of_life_sources, ends_of_life, ports
 from windtunnel.audit.check import in_range
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.facts import HostFacts
 from windtunnel.audit.result import Outcome, failed, passed, unknown
 from windtunnel.audit.rules.secure import kerberos
+
+# builds of vendors, who correct faults in lines that the project has ended: 3.1.1.7.1.7.0-551
+_OF_A_VENDOR = re.compile(r"cdh|amzn|mapr|eep|redhat|rhlw|tuxcare|^\d+(\.\d+){3,}")
 
 
 def purpose(port: int, process: str | None = None) -> Port | None:
@@ -109,19 +113,21 @@ def end_of_life(evidence: Evidence) -> Iterator[Outcome]:
     if not versions:
         yield unknown("neither the system nor a JVM could be read")
         return
+    looked_up, _ = end_of_life_sources()
     bad = False
     for one in ends_of_life():
-        version = versions.get(one["software"])
-        if version is None or not in_range(version, one["versions"]):
+        version = versions.get(one.software)
+        if version is None or one.until > today or not in_range(version, one.versions):
             continue
-        until = dt.date.fromisoformat(str(one["until"]))
-        if until <= today:
-            bad = True
-            text = f"{one['software']} {version}: end of life {until}; {one['faults']}"
-            yield failed(text, one["remedy"], about=one["software"])
+        bad = True
+        text = f"{one.software} {version}: not maintained since {one.until}; {one.faults}"
+        if _OF_A_VENDOR.search(version):
+            yield unknown(f"{text}; a build of a vendor can have the corrections", one.software)
+        else:
+            yield failed(text, one.remedy, about=one.software, severity=one.severity)
     if not bad:
         said = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-        yield passed(said)
+        yield passed(f"{said} (by the dates known on {looked_up})")
 
 
 RULES = {
