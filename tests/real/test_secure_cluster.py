@@ -196,7 +196,7 @@ def _running(logs: Path) -> bool:
 
 
 def test_its_audit_is_better_than_that_of_a_default_configuration(cluster: SecureCluster) -> None:
-    """With the facts of both hosts, and with requests to their ports."""
+    """With the facts of both hosts, requests to their ports, and the settings in force."""
     plain = cluster.folder / "plain"
     plain.mkdir()
     (plain / "core-site.xml").write_text(
@@ -213,6 +213,7 @@ def test_its_audit_is_better_than_that_of_a_default_configuration(cluster: Secur
     assert before.returncode == 0, before.stderr
     (cluster.folder / "before.json").write_text(before.stdout)
     words = ["audit", str(cluster.conf), *facts, *probes, "--compare", "before.json"]
+    words += ["--live", *access(cluster)]
     page = cluster.folder / "audit.html"
     shown = cluster.client(*words, "--full", "--html", str(page))
     after = cluster.client(*words, "--json")
@@ -228,6 +229,7 @@ def test_its_audit_is_better_than_that_of_a_default_configuration(cluster: Secur
         "secure-web-authentication",
         "secure-web-hdfs",
         "probe-open",
+        "setting-in-force",
     }
     tls = {(p["host"], p["port"]) for p in made["probes"] if p["answers"] and p["tls"]}
     assert tls >= {("master.wt", 9871), ("master.wt", 8090), ("worker.wt", 8044)}
