@@ -176,7 +176,7 @@ def text(path: Path) -> None:
         (no_manifest, f"has no {MANIFEST}"),
         (future, "windtunnel.bundle/9"),
         (huge, "too large"),
-        (text, "damaged or cut off"),
+        (text, "damaged or truncated"),
         (Path.mkdir, "cannot be read"),
     ],
 )

@@ -43,5 +43,5 @@ REPRODUCTIONS = [
         ("leaves the folder", "do not extract"),
         prepare=slipping_zip,
     ),
-    Bad("bundle that is cut off", "verify b.zip", 15, ("damaged or cut off",), prepare=half_zip),
+    Bad("truncated bundle", "verify b.zip", 15, ("damaged or truncated",), prepare=half_zip),
 ]

@@ -54,11 +54,16 @@ def audit(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="CLUSTER", help="Hardware from a cluster file or the catalogue."),
+        typer.Option(
+            metavar="CLUSTER", help="Cluster file or name in the catalogue, with the hardware."
+        ),
     ] = None,
     files: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="Files in HDFS, such as 50M: heap of the NameNode."),
+        typer.Option(
+            metavar="NUMBER",
+            help="Number of files in HDFS, such as 50M, to check the heap of the NameNode.",
+        ),
     ] = None,
     exceptions: Annotated[
         Path | None, _file("--exceptions", "Accepted FAILs, each with a reason and an end date.")
@@ -85,7 +90,9 @@ def audit(
     ] = None,
     fail_on: Annotated[
         Level | None,
-        typer.Option("--fail-on", help="End with exit code 14 if a FAIL is as severe as this."),
+        typer.Option(
+            "--fail-on", help="End with exit code 14 if a FAIL has this severity or a worse one."
+        ),
     ] = None,
     html: Annotated[
         Path | None, _file("--html", "Also write the audit as one self-contained HTML page.")
@@ -101,15 +108,16 @@ def audit(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="With --advise: run its study on the testbed 'local'; the results folder.",
+            help="With --advise: run the study of the advice on the testbed 'local', with this "
+            "results folder.",
         ),
     ] = None,
     balance: Annotated[
         str | None,
         typer.Option(
             metavar="CLUSTER",
-            help="Instead: predict utilisation by phase on a cluster, and what one step of each "
-            "part brings; targets are workloads.",
+            help="Instead of an audit: predict the utilisation by phase on a cluster, and the "
+            "effect of one step of each part; TARGET is a workload.",
         ),
     ] = None,
     out: Annotated[
@@ -179,7 +187,10 @@ def _collect(words: Sequence[str], out: Path | None, *, script: bool) -> None:
     from windtunnel.report.atomic import write_bytes
 
     if list(words) != [COLLECT]:
-        raise UsageError("'collect' has no other targets", remedy="windtunnel audit collect")
+        raise UsageError(
+            "'collect' cannot be combined with other targets",
+            remedy="run: windtunnel audit collect",
+        )
     if script:
         text = Path(collect_facts.__file__).read_text(encoding="utf-8")
     else:
@@ -345,7 +356,7 @@ def _number(text: str | None) -> float | None:
     try:
         return float(text.rstrip("kMG")) * units.get(text[-1:], 1.0)
     except ValueError:
-        raise UsageError(f"--files {text}: no number", remedy="such as 50M.") from None
+        raise UsageError(f"--files {text}: not a number", remedy="write --files 50M.") from None
 
 
 def _list_probes(hosts: Sequence[str]) -> None:

@@ -47,7 +47,7 @@ def reproduce(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="At most 10 minutes: one round of the cheapest run, then stop."
+            "--quick", help="At most 10 minutes: one round of the shortest run, then stop."
         ),
     ] = False,
     claim: Annotated[
