@@ -339,7 +339,7 @@ def _running(wanted: _Wanted) -> int:
 
 
 def _version(facts: Sequence[HostFacts]) -> str:
-    """The version of Hadoop, by the jars of the JVMs; empty if they disagree or none runs."""
+    """The version of Hadoop, from the jars of the JVMs; empty if these differ or none runs."""
     found = {
         str(row["jars"]["hadoop-common"])
         for one in facts

@@ -1,4 +1,4 @@
-"""``bundle`` and ``verify``: results in one file that checks itself."""
+"""``bundle`` and ``verify``: results folders in one file, and its verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``calibrate``: it measures the limits of a testbed, or what the physics model needs."""
+"""``calibrate``: it measures the limits of a testbed, or fits the physics model."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def reproduce(
 ) -> None:
     """Measure and predict the claims of a published study, with a verdict for each claim.
 
-    The command resumes what is there: first one round of every run, then the other rounds. A page
-    is written to the results folder.
+    The command runs one round of every run, then the other rounds, and resumes what was stopped. It
+    writes a page to the results folder.
     """
     from windtunnel.published.claims import study_claims
 
@@ -218,7 +218,7 @@ def _print_claim(claims: Claims, folder: Path, name: str) -> None:
 def _conclude(
     names: Sequence[str], folder: Path, failed: dict[str, list[str]], *, full: bool, as_json: bool
 ) -> None:
-    """Report the studies, and write their pages and the page over all."""
+    """Report the studies, and write their pages and the page on all studies."""
     from rich.console import Console
 
     from windtunnel.report.atomic import write_bytes
@@ -246,7 +246,7 @@ def _conclude(
 
 
 def _study(name: str, folder: Path, failed: Sequence[str]) -> Study:
-    """All that the report of a study needs: claims, review, runs and their similarity."""
+    """The data for the report of a study: claims, review, runs and their similarity."""
     from windtunnel.analysis.subjects.similarity import consequences
     from windtunnel.published import PREFIX
     from windtunnel.published.reproduce import reproduce as reproduced
@@ -292,7 +292,7 @@ def _both(stated: str, found: str) -> str:
 
 @contextmanager
 def _time_limit(stop_s: float, end_s: float) -> Iterator[None]:
-    """Two interrupts, as of the keyboard: after the present trial, and then at once."""
+    """Two interrupts, as by Ctrl-C: the first stops after the present trial, the second at once."""
     timers = [
         threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
         for seconds in (stop_s, end_s)

@@ -280,8 +280,7 @@ class AttachedDeployment(Deployment):
             raise DeploymentError(f"abort rule: the study ended its own job: {reason}")
 
     def surroundings(self) -> tuple[Mapping[str, Metric], list[str]]:
-        """The activity of other tenants during the trial: metrics, and a remark if there was any.
-        """
+        """Activity of other tenants during the trial: metrics, and a remark if there was any."""
         seen = self.guard.metrics()
         count = int(seen["other_applications"].value) if seen else 0
         if not count:
