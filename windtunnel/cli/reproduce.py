@@ -178,10 +178,10 @@ def _print_time(jobs: Sequence[tuple[Claims, str]], folder: Path) -> None:
         total += minutes
         needs = claims.runs[run].needs
         print(
-            f"{claims.study} {run}: about {minutes:.0f} min a round ({basis}); needs {needs}",
+            f"{claims.study} {run}: about {minutes:.0f} min per round ({basis}); needs {needs}",
             file=sys.stderr,
         )
-    print(f"in all about {total:.0f} min a round; every round is resumable", file=sys.stderr)
+    print(f"in all about {total:.0f} min per round; every round is resumable", file=sys.stderr)
 
 
 def _minutes(claims: Claims, run: str, folder: Path) -> tuple[float, str]:
@@ -211,7 +211,7 @@ def _print_claim(claims: Claims, folder: Path, name: str) -> None:
     minutes, basis = _minutes(claims, claim.here.run, folder)
     options = [] if folder == FOLDER else ["--results", str(folder)]
     print(f"  command:   {shlex.join([*shlex.split(row.command), *options])}")
-    print(f"  time:      about {minutes:.0f} min a round ({basis}), three rounds")
+    print(f"  time:      about {minutes:.0f} min per round ({basis}), three rounds")
     print(f"  resources: {claims.runs[claim.here.run].needs}")
 
 

@@ -138,7 +138,7 @@ def _matters(rankings: Sequence[Ranking]) -> str:
     parts: list[str] = []
     for name in dict.fromkeys(entry.name for _, entry in named):
         own = [(ranking, entry) for ranking, entry in named if entry.name == name]
-        parts.append(led_by(own, first=not parts))
+        parts.append(led_by(own))
     left = len(firsts) - len(named)
     more = f"; {plural(left, 'more workload')} below" if left else ""
     effects = [entry.effect for ranking in rankings for entry in ranking.entries]

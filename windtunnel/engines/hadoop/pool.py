@@ -358,8 +358,8 @@ def pool_note(
         f"{each * workers * JVM_BYTES / 2**30:.1f} GiB; other containers start stock"
     )
     if sizes["map"] < wanted["map"]:
-        which = "that are wanted" if jvms else "of one wave"
-        note += f"; memory does not allow the {wanted['map']} maps {which}"
+        which = "that software.warm_jvms requests" if jvms else "of one wave"
+        note += f"; the memory is too small for the {wanted['map']} maps {which}"
     return note
 
 
