@@ -156,11 +156,6 @@ def _isolation() -> list[Finding]:
     return [Finding(what, True, f"clusters run in a network namespace: {found.network}")]
 
 
-def _others() -> list[Finding]:
-    later = "attached and modelled are not available in this version"
-    return [Finding("other testbeds", None, later)]
-
-
 def _storage() -> list[Finding]:
     """What the storage systems that need other programs lack; all of them are optional."""
     found = []
@@ -231,7 +226,6 @@ CHECKS: Registry[Check] = Registry(
         "isolation": _isolation,
         "testbeds": _testbeds,
         "plugins": _plugins,
-        "others": _others,
     },
     _admit,
 )
