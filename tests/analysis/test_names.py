@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.analysis.analyse import analyse
-from windtunnel.analysis.names import level_words, treatment_names
+from windtunnel.analysis.formatting import listed
+from windtunnel.analysis.names import level_words, origin, treatment_names
 from windtunnel.published import open_results
 from windtunnel.results.record import Treatment
 
@@ -89,3 +90,15 @@ def test_warnings_call_treatments_by_their_levels() -> None:
     assert found.name("test7") == "E5-2690 v2, hyper_threading off"
     assert not any("test7" in w.text or "test9" in w.text for w in found.warnings)
     assert any("5 DN 5 NM" in w.text for w in found.warnings)
+
+
+def test_names_with_commas_are_listed_with_semicolons() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed(["1 Gb/s, 24 disks", "baseline"]) == "1 Gb/s, 24 disks; baseline"
+
+
+def test_published_results_have_no_testbed() -> None:
+    study = open_results("published:cisco-2014").study
+    assert origin(study) == "published results"
+    measured = study.model_copy(update={"testbed": "local", "kind": "measured"})
+    assert origin(measured) == "testbed local, measured"

@@ -96,5 +96,5 @@ def test_the_attack_surface_has_every_row_of_the_study(audit: Audit) -> None:
 def test_a_table_with_other_columns_is_one_message(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(DescriptionError, match="its columns are none"):
+    with pytest.raises(DescriptionError, match="its columns are not those"):
         read_table(path)

@@ -170,13 +170,13 @@ def text(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (slip, "leaves the folder"),
-        (absolute, "leaves the folder"),
+        (slip, "is outside the folder"),
+        (absolute, "is outside the folder"),
         (link, "not a regular file"),
         (no_manifest, f"has no {MANIFEST}"),
         (future, "windtunnel.bundle/9"),
         (huge, "too large"),
-        (text, "damaged or cut off"),
+        (text, "damaged or truncated"),
         (Path.mkdir, "cannot be read"),
     ],
 )

@@ -40,8 +40,8 @@ REPRODUCTIONS = [
         "bundle that leaves its folder",
         "verify b.zip",
         15,
-        ("leaves the folder", "do not extract"),
+        ("is outside the folder", "do not extract"),
         prepare=slipping_zip,
     ),
-    Bad("bundle that is cut off", "verify b.zip", 15, ("damaged or cut off",), prepare=half_zip),
+    Bad("truncated bundle", "verify b.zip", 15, ("damaged or truncated",), prepare=half_zip),
 ]

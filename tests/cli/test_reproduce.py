@@ -69,7 +69,7 @@ def test_a_claim_has_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["reproduce", "intel-2012", "--claim", "put"]) == 0
     output = capsys.readouterr().out
     assert "command:   windtunnel reproduce intel-2012 --claim put --run" in output
-    assert "about 6 min a round" in output and "resources: root on Linux" in output
+    assert "about 6 min per round" in output and "resources: root on Linux" in output
     assert run(["reproduce", "mellanox-2014", "--claim", "rdma-latency"]) == 0
     assert "cannot be measured: needs RDMA" in capsys.readouterr().out
 
@@ -84,7 +84,7 @@ def test_first_one_round_of_every_run_then_the_others(
         ("teragen-model", False),
         ("terasort-model", False),
     ]
-    assert "in all about 45 min a round" in capsys.readouterr().err
+    assert "in all about 45 min per round" in capsys.readouterr().err
 
 
 def test_quick_is_one_round_of_the_cheapest(started: list[tuple[str, bool]]) -> None:

@@ -430,6 +430,15 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert not broken
 
 
+def test_the_index_has_every_guide() -> None:
+    folder = ROOT / "docs"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    linked = {target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text)}
+    guides = {path.name for path in folder.glob("*.md")} - {"README.md"}
+    guides |= {f"workloads/{path.name}" for path in (folder / "workloads").glob("*.md")}
+    assert guides <= linked
+
+
 def test_the_files_that_contributing_names_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = re.findall(r"`((?:windtunnel|docs|tests|tools)/[^`]*)`", text)

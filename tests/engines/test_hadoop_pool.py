@@ -89,12 +89,12 @@ def test_waiting_jvms_fit_in_three_quarters_of_the_memory(
 
 def test_the_plan_names_what_memory_does_not_allow() -> None:
     settings = {"yarn.nodemanager.resource.memory-mb": "4096"}
-    assert "memory does not allow" not in pool_note(settings, 3, "3.5", 64 << 30)
+    assert "memory is too small" not in pool_note(settings, 3, "3.5", 64 << 30)
     note = pool_note(settings, 3, "3.5", 9 << 29)
     assert note.startswith("warm JVMs: 4 per worker (1 for maps, 2 for reduces, ")
-    assert note.endswith("memory does not allow the 4 maps of one wave")
+    assert note.endswith("the memory is too small for the 4 maps of one wave")
     note = pool_note(settings, 3, "3.5", 9 << 29, 20)
-    assert note.endswith("memory does not allow the 18 maps that are wanted")
+    assert note.endswith("too small for the 18 maps that software.warm_jvms requests")
 
 
 def test_the_status_of_a_keeper_is_read() -> None:

@@ -63,4 +63,4 @@ def test_equal_parts_are_one_row_with_their_span() -> None:
         ("CPU", "0.500 cores", "0.490 cores", "0.980", "as set"),
         ("guests of one host, a to b", "none", "32,000 Mb/s", "", "-"),
     ]
-    assert summary(found) == "3 shaped parts within 10 % of the limit, 1 outside; measured in 21 s"
+    assert summary(found) == "3 limited parts within 10 % of the limit, 1 outside; measured in 21 s"

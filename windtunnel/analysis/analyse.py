@@ -30,8 +30,7 @@ class TrialRow:
     """One trial in a table or a plot. ``order`` counts from 1 in the order of execution.
 
     ``elapsed`` maps phase (the total included) to seconds. ``verdict`` is ``valid``,
-    ``invalid`` or ``warm-up``; if a fault caused the end of the trial, it is that outcome:
-    ``job failed`` or ``output wrong``.
+    ``invalid`` or ``warm-up``, or the outcome of a fault: ``job failed`` or ``output wrong``.
     """
 
     id: str
@@ -79,7 +78,7 @@ class Analysis(Recorded):
         return self.names.get(treatment, treatment)
 
     def cell(self, treatment: str, workload: str, phase: str, metric: str) -> Cell | None:
-        """One cell; None if no valid trial has that number."""
+        """One cell; None if no valid trial has that metric."""
         return self.by_key.get((treatment, workload, phase, metric))
 
     def is_whole(self, workload: str, phase: str) -> bool:

@@ -77,10 +77,11 @@ def digits(value: float) -> str:
 
 
 def listed(names: list[str], limit: int = 4) -> str:
-    """``a, b, c and 5 more``."""
+    """``a, b, c and 5 more``; with semicolons if a name contains a comma."""
+    between = "; " if any(", " in name for name in names) else ", "
     if len(names) <= limit:
-        return ", ".join(names)
-    return f"{', '.join(names[:limit])} and {len(names) - limit} more"
+        return between.join(names)
+    return f"{between.join(names[:limit])} and {len(names) - limit} more"
 
 
 def flat(data: Any, path: str = "") -> dict[str, str]:

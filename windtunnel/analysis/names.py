@@ -1,4 +1,4 @@
-"""Names of treatments, made from their levels instead of their ids."""
+"""Names of treatments, made from their levels instead of their ids; the source of results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from windtunnel.results.folder import Results
-from windtunnel.results.record import Treatment
+from windtunnel.results.record import StudyRecord, Treatment
 
 ALL_LEVELS_UP_TO = 2
 """Number of factors up to which a name contains every level; with more factors it contains the
@@ -16,6 +16,13 @@ BASELINE_LEVELS = 40
 _BARE = frozenset(
     {"on", "off", "yes", "no", "true", "false", "none", "default", "low", "high", "medium"}
 )
+
+
+def origin(study: StudyRecord) -> str:
+    """``testbed local, measured``; ``published results`` if the results have no testbed."""
+    if study.testbed == study.kind:
+        return f"{study.kind} results"
+    return f"testbed {study.testbed}, {study.kind}"
 
 
 def names_of(results: Results) -> dict[str, str]:

@@ -104,7 +104,7 @@ def _total(trial: Trial) -> dict[str, Number]:
 
 
 def rest_of(factor: str, treatment: Treatment) -> dict[str, str]:
-    """The levels of a treatment without those of one factor."""
+    """The levels of a treatment except that of one factor."""
     return {name: level for name, level in treatment.levels.items() if name != factor}
 
 

@@ -25,7 +25,7 @@ class PredictedError:
     """Error of the logarithm of a predicted time, with Student's ``freedom``.
 
     ``loadings`` are standard deviations along the directions that all predictions of a study have
-    in common, ``own`` is that of the rest.
+    in common. ``own`` is the standard deviation of the remaining error.
     """
 
     loadings: tuple[float, ...]

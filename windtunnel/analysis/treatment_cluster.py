@@ -12,7 +12,7 @@ from windtunnel.results.record import StudyRecord, Treatment
 
 
 class ClusterOf:
-    """Creates the clusters of a study's treatments, each of them once."""
+    """Builds the clusters of the treatments of a study, each of them only once."""
 
     def __init__(self, study: StudyRecord) -> None:
         self._made: dict[str, Cluster | None] = {}

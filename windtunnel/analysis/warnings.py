@@ -76,7 +76,7 @@ def warnings(evidence: Evidence) -> list[ReportWarning]:
 
 
 def _guarded(name: str, rule: Rule, evidence: Evidence) -> list[ReportWarning]:
-    """The warnings of a plug-in's rule; a rule that fails is a warning itself."""
+    """The warnings of a plug-in's rule; if the rule fails, a warning that states this."""
     try:
         raised = list(rule(evidence))
         if all(warning.severity in SEVERITIES for warning in raised):

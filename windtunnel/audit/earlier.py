@@ -42,7 +42,7 @@ def read_audit(path: Path) -> dict[str, Any]:
         raise DescriptionError(f"not JSON: {error}", file=path, remedy=remedy) from None
     good = isinstance(document, dict) and document.get("kind") == KIND
     if not good or document.get("schema") != SCHEMA:
-        raise DescriptionError("this is no audit", file=path, key="kind", remedy=remedy)
+        raise DescriptionError("this file is not an audit", file=path, key="kind", remedy=remedy)
     results = document.get("results")
     keys = ("check", "subject", "about", "status")
     if not isinstance(results, list) or not all(

@@ -117,7 +117,7 @@ def of_document(document: Any, origin: str) -> HostFacts:
     """The facts of a parsed file; raises DescriptionError."""
     if not isinstance(document, dict) or document.get("kind") != collect_facts.KIND:
         raise DescriptionError(
-            "these are no collected facts", file=origin, key="kind", remedy=_AGAIN
+            "this file has no collected facts", file=origin, key="kind", remedy=_AGAIN
         )
     if document.get("schema") != collect_facts.SCHEMA:
         raise DescriptionError(

@@ -87,7 +87,7 @@ def scan(profile: str) -> tuple[ElementTree.Element, str]:
         if not file.is_file():
             said = (done.stderr or done.stdout).strip().splitlines()[-1:]
             raise SetupError(
-                f"oscap gave no result: {' '.join(said)}",
+                f"oscap returned no result: {' '.join(said)}",
                 remedy=f"check the profile {profile}; oscap info {content} lists them.",
             )
         return parse(file), name

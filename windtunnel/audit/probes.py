@@ -61,7 +61,7 @@ def planned(hosts: Sequence[str]) -> list[Probe]:
 def _of_host(text: str) -> Iterator[Probe]:
     name, _, number = text.rpartition(":") if text.count(":") == 1 else (text, "", "")
     if not name or (number and not number.isdigit()) or any(c in name for c in "/*, "):
-        raise UsageError(f"--probe {text}: no host", remedy="give a name, or NAME:PORT.")
+        raise UsageError(f"--probe {text}: not a host", remedy="specify a name, or NAME:PORT.")
     chosen = [one for one in ports() if one.probe or one.tls or one.port == _ZOOKEEPER]
     if number and not any(one.port == int(number) for one in chosen):
         # a service on a port of its own: the harmless requests of every web page

@@ -43,7 +43,7 @@ def read_table(path: Path) -> tuple[list[HostFacts], list[Configuration]]:
             f"cannot be read: {error.strerror}", file=path, remedy="check the path."
         ) from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DescriptionError(f"no CSV: {error}", file=path, remedy="save it as CSV.") from None
+        raise DescriptionError(f"not CSV: {error}", file=path, remedy="save it as CSV.") from None
     kept = [{k: (v or "").strip() for k, v in row.items() if isinstance(k, str)} for row in rows]
     columns = set(kept[0]) if kept else set()
     if "port" in columns:
@@ -55,7 +55,7 @@ def read_table(path: Path) -> tuple[list[HostFacts], list[Configuration]]:
     if {"item", "value"} <= columns:
         return [], _configurations(kept, path)
     raise DescriptionError(
-        f"its columns are none of those of an audit: {', '.join(sorted(columns)) or 'none'}",
+        f"its columns are not those of a table for audit: {', '.join(sorted(columns)) or 'none'}",
         file=path,
         line=1,
         remedy="name the columns 'key, value' (kernel parameters), 'setting, value' (start-up "

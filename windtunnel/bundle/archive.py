@@ -105,7 +105,7 @@ def read_zip(path: Path) -> tuple[Manifest, dict[str, bytes]]:
             f"{path} cannot be read: {error.strerror or error}", remedy="specify a bundle."
         ) from error
     except _DAMAGED as error:
-        raise BundleError(f"{path} is damaged or cut off: {error}", remedy=_AGAIN) from error
+        raise BundleError(f"{path} is damaged or truncated: {error}", remedy=_AGAIN) from error
     return _manifest(path, files.pop(MANIFEST)), files
 
 
@@ -122,7 +122,7 @@ def _check_names(path: Path, infos: list[zipfile.ZipInfo]) -> None:
         parts = PurePosixPath(name).parts
         if name.startswith("/") or "\\" in name or ".." in parts or ":" in name or not parts:
             raise BundleError(
-                f"{path}: the name '{name}' leaves the folder of the bundle",
+                f"{path}: the path '{name}' is outside the folder of the bundle",
                 remedy="do not extract this file; get the bundle from its author.",
             )
         if info.is_dir() or stat.S_ISLNK(info.external_attr >> 16):

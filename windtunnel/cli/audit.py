@@ -60,11 +60,16 @@ def audit(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="CLUSTER", help="Hardware from a cluster file or the catalogue."),
+        typer.Option(
+            metavar="CLUSTER", help="Cluster file or name in the catalogue, with the hardware."
+        ),
     ] = None,
     files: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="Files in HDFS, such as 50M: heap of the NameNode."),
+        typer.Option(
+            metavar="NUMBER",
+            help="Number of files in HDFS, such as 50M, to check the heap of the NameNode.",
+        ),
     ] = None,
     exceptions: Annotated[
         Path | None, _file("--exceptions", "Accepted FAILs, each with a reason and an end date.")
@@ -107,7 +112,9 @@ def audit(
     ] = None,
     fail_on: Annotated[
         Level | None,
-        typer.Option("--fail-on", help="End with exit code 14 if a FAIL is as severe as this."),
+        typer.Option(
+            "--fail-on", help="End with exit code 14 if a FAIL has this severity or a worse one."
+        ),
     ] = None,
     html: Annotated[
         Path | None, _file("--html", "Also write the audit as one self-contained HTML page.")
@@ -123,15 +130,17 @@ def audit(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="With --advise: run its study on the testbed 'local'; the results folder.",
+            help="With --advise: run the study of the advice on the testbed 'local', with this "
+            "results folder.",
         ),
     ] = None,
     balance: Annotated[
         list[str] | None,
         typer.Option(
             metavar="CLUSTER",
-            help="Instead: predict utilisation by phase on a cluster, and what one step of each "
-            "part brings; targets are workloads. Repeatable: the others against the first.",
+            help="Instead of an audit: predict the utilisation by phase on a cluster, and the "
+            "effect of one step of each part; TARGET is a workload. Repeatable: the other clusters "
+            "are compared with the first one.",
             show_default=False,
         ),
     ] = None,
@@ -204,7 +213,10 @@ def _collect(words: Sequence[str], out: Path | None, *, script: bool) -> None:
     from windtunnel.report.atomic import write_bytes
 
     if list(words) != [COLLECT]:
-        raise UsageError("'collect' has no other targets", remedy="windtunnel audit collect")
+        raise UsageError(
+            "'collect' cannot be combined with other targets",
+            remedy="run: windtunnel audit collect",
+        )
     if script:
         text = Path(collect_facts.__file__).read_text(encoding="utf-8")
     else:

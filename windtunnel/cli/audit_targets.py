@@ -144,7 +144,7 @@ def _running(wanted: Wanted) -> int:
 
 
 def _version(facts: Sequence[HostFacts]) -> str:
-    """The version of Hadoop, by the jars of the JVMs; empty if they disagree or none runs."""
+    """The version of Hadoop, from the jars of the JVMs; empty if these differ or none runs."""
     found = {
         str(row["jars"]["hadoop-common"])
         for one in facts
@@ -161,4 +161,4 @@ def _number(text: str | None) -> float | None:
     try:
         return float(text.rstrip("kMG")) * units.get(text[-1:], 1.0)
     except ValueError:
-        raise UsageError(f"--files {text}: no number", remedy="such as 50M.") from None
+        raise UsageError(f"--files {text}: not a number", remedy="write --files 50M.") from None

@@ -1,4 +1,4 @@
-"""``bundle`` and ``verify``: results in one file that checks itself."""
+"""``bundle`` and ``verify``: results folders in one file, and its verification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bundle(
             help="Results folders, or a folder of results folders.", metavar="RESULTS..."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.zip", help="The bundle; required.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.zip", help="File of the bundle.")],
     redact: Annotated[
         bool,
         typer.Option(
@@ -45,11 +45,11 @@ def bundle(
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(help="A bundle.", metavar="BUNDLE")],
+    file: Annotated[Path, typer.Argument(help="File that 'bundle' wrote.", metavar="BUNDLE")],
 ) -> None:
     """Check the files of a bundle and compute every number of its reports again, offline.
 
-    Each difference is printed; the exit code is 12 if there is one.
+    Each difference is printed; the exit code is 15 if there is one.
     """
     from windtunnel.bundle.verify import SHOWN
     from windtunnel.bundle.verify import verify as verify_bundle

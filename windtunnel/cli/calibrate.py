@@ -1,4 +1,4 @@
-"""``calibrate``: it measures the limits of a testbed, or what the physics model needs."""
+"""``calibrate``: it measures the limits of a testbed, or fits the physics model."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def calibrate(
     open_: Open = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Measure a testbed: its limits, or without limits the constants of the physics model.
+    """Measure the limits of a testbed; without limits, fit the physics model to a small study.
 
     On a testbed of scale models, the command measures the actual rate of each limited resource. It
     requires root on Linux. The exit code is 4 if a resource deviates by more than 10 % from its set

@@ -29,7 +29,7 @@ _NEEDED_DISK_BYTES = 3 << 30
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check; ``good`` is None for a note, which prevents nothing."""
+    """The result of one check; ``good`` is None for a note, which does not prevent studies."""
 
     what: str
     good: bool | None
@@ -51,7 +51,7 @@ def checkup() -> list[Finding]:
 
 
 def _guarded(name: str, check: Check) -> list[Finding]:
-    """What a plug-in's check finds; one that fails is a note."""
+    """The findings of a plug-in's check; if the check fails, a note that states this."""
     try:
         found = list(check())
         if all(isinstance(finding, Finding) for finding in found):
@@ -156,11 +156,6 @@ def _isolation() -> list[Finding]:
     return [Finding(what, True, f"clusters run in a network namespace: {found.network}")]
 
 
-def _others() -> list[Finding]:
-    later = "attached and modelled are not available in this version"
-    return [Finding("other testbeds", None, later)]
-
-
 def _storage() -> list[Finding]:
     """What the storage systems that need other programs lack; all of them are optional."""
     found = []
@@ -209,7 +204,7 @@ def _plugins() -> list[Finding]:
 
 
 def _admit(name: str, check: object) -> None:
-    """Refuse what is no check."""
+    """Refuse an object that is not a check."""
     if not callable(check):
         raise ValueError("it is no function that gives findings")
 
@@ -231,7 +226,6 @@ CHECKS: Registry[Check] = Registry(
         "isolation": _isolation,
         "testbeds": _testbeds,
         "plugins": _plugins,
-        "others": _others,
     },
     _admit,
 )

@@ -44,7 +44,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(
         cls=_Imports,
-        help="Convert a spreadsheet, or the history of finished jobs, to a results folder.",
+        help="Convert a spreadsheet, or the history of finished jobs, to a results folder.\n\n"
+        "'import FILE.csv' is short for 'import table FILE.csv'.",
         no_args_is_help=True,
     )
     group.command(
@@ -112,7 +113,7 @@ def history(
     password_file: PasswordFile = None,
     proxy: Proxy = None,
 ) -> None:
-    """Import finished jobs of a cluster; their sources are only read."""
+    """Import finished jobs of a cluster. The command only reads from the cluster."""
     from windtunnel.hosts.rest import RestClient
     from windtunnel.inspection.endpoints import endpoints
     from windtunnel.inspection.site_files import read_configuration

@@ -136,7 +136,7 @@ def inspect_(
     password_file: PasswordFile = None,
     proxy: Proxy = None,
 ) -> None:
-    """Write the description of an existing cluster; it is only read."""
+    """Write the description of an existing cluster. The command only reads from the cluster."""
     from windtunnel.hosts.rest import RestClient
     from windtunnel.inspection.describe import describe
     from windtunnel.inspection.endpoints import Endpoints, endpoints

@@ -248,7 +248,7 @@ def clean(
         print(f"removed {clear_cache() / 1e6:.0f} MB of jars")
     if any(line.startswith("NOT") for line in lines):
         raise ClusterAccessError(
-            "something is left; see the lines above",
+            "not everything could be removed; see the lines above",
             remedy="run 'windtunnel clean' again when the cluster can be reached, or 'windtunnel "
             "clean --forget ID' if it no longer exists.",
         )

@@ -87,7 +87,7 @@ def points_of(results: Results) -> Found:
 
 
 def as_run(study: StudyRecord) -> AsRun | None:
-    """What the testbed of a study ran of a described cluster; None if it is not known."""
+    """A function that returns the part of a described cluster that ran; None at full size."""
     from windtunnel.testbeds import TESTBEDS, parse_options
 
     kind = TESTBEDS.get(study.testbed)

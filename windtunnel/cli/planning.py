@@ -185,7 +185,7 @@ def _cut(rows: Iterable[str], count: int, limit: int, noun: str) -> Iterator[str
 
 
 def counts(found: Plan) -> dict[str, int]:
-    """Numbers of trials: planned ones, warm-up ones among them, and at most in addition."""
+    """Numbers of trials: planned trials, the warm-up trials among them, maximum of extra trials."""
     protocol = found.protocol
     cells = len(found.treatments) * len(found.workloads)
     grown = (protocol.max_rounds or protocol.rounds) - protocol.rounds

@@ -47,7 +47,7 @@ def reproduce(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="At most 10 minutes: one round of the cheapest run, then stop."
+            "--quick", help="At most 10 minutes: one round of the shortest run, then stop."
         ),
     ] = False,
     claim: Annotated[
@@ -68,8 +68,8 @@ def reproduce(
 ) -> None:
     """Measure and predict the claims of a published study, with a verdict for each claim.
 
-    The command resumes what is there: first one round of every run, then the other rounds. A page
-    is written to the results folder.
+    The command runs one round of every run, then the other rounds, and resumes what was stopped. It
+    writes a page to the results folder.
     """
     from windtunnel.published.claims import study_claims
 
@@ -178,10 +178,10 @@ def _print_time(jobs: Sequence[tuple[Claims, str]], folder: Path) -> None:
         total += minutes
         needs = claims.runs[run].needs
         print(
-            f"{claims.study} {run}: about {minutes:.0f} min a round ({basis}); needs {needs}",
+            f"{claims.study} {run}: about {minutes:.0f} min per round ({basis}); needs {needs}",
             file=sys.stderr,
         )
-    print(f"in all about {total:.0f} min a round; every round is resumable", file=sys.stderr)
+    print(f"in all about {total:.0f} min per round; every round is resumable", file=sys.stderr)
 
 
 def _minutes(claims: Claims, run: str, folder: Path) -> tuple[float, str]:
@@ -211,14 +211,14 @@ def _print_claim(claims: Claims, folder: Path, name: str) -> None:
     minutes, basis = _minutes(claims, claim.here.run, folder)
     options = [] if folder == FOLDER else ["--results", str(folder)]
     print(f"  command:   {shlex.join([*shlex.split(row.command), *options])}")
-    print(f"  time:      about {minutes:.0f} min a round ({basis}), three rounds")
+    print(f"  time:      about {minutes:.0f} min per round ({basis}), three rounds")
     print(f"  resources: {claims.runs[claim.here.run].needs}")
 
 
 def _conclude(
     names: Sequence[str], folder: Path, failed: dict[str, list[str]], *, full: bool, as_json: bool
 ) -> None:
-    """Report the studies, and write their pages and the page over all."""
+    """Report the studies, and write their pages and the page on all studies."""
     from rich.console import Console
 
     from windtunnel.report.atomic import write_bytes
@@ -246,7 +246,7 @@ def _conclude(
 
 
 def _study(name: str, folder: Path, failed: Sequence[str]) -> Study:
-    """All that the report of a study needs: claims, review, runs and their similarity."""
+    """The data for the report of a study: claims, review, runs and their similarity."""
     from windtunnel.analysis.subjects.similarity import consequences
     from windtunnel.published import PREFIX
     from windtunnel.published.reproduce import reproduce as reproduced
@@ -292,7 +292,7 @@ def _both(stated: str, found: str) -> str:
 
 @contextmanager
 def _time_limit(stop_s: float, end_s: float) -> Iterator[None]:
-    """Two interrupts, as of the keyboard: after the present trial, and then at once."""
+    """Two interrupts, as by Ctrl-C: the first stops after the present trial, the second at once."""
     timers = [
         threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
         for seconds in (stop_s, end_s)

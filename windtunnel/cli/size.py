@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def size(
     within: Annotated[
-        str, typer.Option(metavar="TIME", help="Time of all phases of all workloads.")
+        str, typer.Option(metavar="TIME", help="Longest time of all phases of all workloads.")
     ],
     study: Annotated[
         str | None,

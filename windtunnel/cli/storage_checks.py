@@ -1,4 +1,4 @@
-"""``storage-checks``: what each level of storage of a study promises, tested."""
+"""``storage-checks``: tests of the behaviour of files on each level of storage of a study."""
 
 from __future__ import annotations
 

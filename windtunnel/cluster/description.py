@@ -180,7 +180,7 @@ class Software(Part):
             raise blame(
                 "'warm_jvms' needs 'task_start: warm'",
                 "warm_jvms",
-                remedy="set 'software.task_start: warm', or leave 'warm_jvms' out.",
+                remedy="set 'software.task_start: warm', or remove 'warm_jvms'.",
             )
         return self
 

@@ -108,9 +108,9 @@ class FileSystem(Protocol):
 class Deployment(ABC):
     """A running cluster.
 
-    What not every deployment can do has a default here, so that nobody looks at its type: without
-    a client of its own :meth:`put` and its like raise TrialInvalidError, without limits
-    :meth:`unshaped` changes nothing, without hosts to sample there are no :meth:`sources`.
+    Methods that not every deployment supports have a default, so that callers need not check the
+    type. Without a client, :meth:`put` and similar methods raise TrialInvalidError. Without limits,
+    :meth:`unshaped` changes nothing. Without hosts to sample, :meth:`sources` is empty.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Deployment(ABC):
         return
 
     def surroundings(self) -> tuple[Mapping[str, Metric], Sequence[str]]:
-        """What others did on the cluster since :meth:`settle`: metrics and remarks."""
+        """The activity of others on the cluster since :meth:`settle`: metrics and remarks."""
         return {}, ()
 
     @abstractmethod
@@ -214,7 +214,7 @@ class Deployment(ABC):
         """Process id of every daemon by its name, for the sampler."""
 
     def expected_copies(self, replication: int) -> str:
-        """How files of workloads are kept that are written with a replication, in words."""
+        """How the storage keeps files that are written with this replication, in words."""
         return copies_text(replication)
 
     def storage_metrics(self, folder: str) -> Mapping[str, Metric]:
@@ -223,11 +223,11 @@ class Deployment(ABC):
 
     @cached_property
     def cache(self) -> dict[Hashable, Any]:
-        """What later trials on this deployment use again; it ends with the deployment."""
+        """Results that later trials on this deployment use again; removed with the deployment."""
         return {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` returned when ``key`` was first used on this deployment."""
+        """The result of ``make``, which is called only once per ``key`` on this deployment."""
         if key not in self.cache:
             self.cache[key] = make()
         found: T = self.cache[key]
@@ -284,7 +284,7 @@ class Deployment(ABC):
         raise TrialInvalidError("no engine can run in this deployment")
 
     def before_phase(self) -> None:
-        """Prepare what a phase uses and no trial measures, such as warm JVMs.
+        """Prepare resources of a phase that no trial measures, such as warm JVMs.
 
         Raises DeploymentError if it fails.
         """
@@ -295,14 +295,14 @@ class Deployment(ABC):
         return {}
 
     def unshaped(self) -> AbstractContextManager[None]:
-        """A context without limits of the hosts, for what is not measured.
+        """A context without limits of the hosts, for work that is not measured.
 
-        At its end all that was written is on the disks.
+        At its end, all written data is on the disks.
         """
         return nullcontext()
 
     def sources(self) -> Sequence[Source]:
-        """What gives samples of hosts other than this machine."""
+        """The sources of samples of hosts other than this machine."""
         return ()
 
     def network_bytes(self) -> tuple[int, int]:

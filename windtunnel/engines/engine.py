@@ -59,9 +59,9 @@ class HadoopCluster(Deployment):
 class Engine(Running):
     """Software on top of a running Hadoop cluster.
 
-    ``name`` is what ``software.engines`` calls it, ``lines`` the release lines that ship, the
-    first being the default. Its roles are those of the table (``cluster/roles.py``) under its name;
-    a client-only engine has none, and no daemons in ``running``.
+    ``name`` is the name in ``software.engines``. ``lines`` are the release lines that Windtunnel
+    ships; the first one is the default. The roles are those of the table (``cluster/roles.py``)
+    under this name. A client-only engine has no roles, and no daemons in ``running``.
     """
 
     name: ClassVar[str]

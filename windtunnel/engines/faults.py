@@ -80,9 +80,9 @@ class Faulty(ABC):
 
     @abstractmethod
     def sure_s(self) -> float:
-        """For how many seconds the master must report no missing replica to be believed.
+        """Seconds without a missing replica until the report of the master counts.
 
-        It counts its hosts and its blocks at different times.
+        The master counts its hosts and its blocks at different times.
         """
 
     @abstractmethod

@@ -10,7 +10,7 @@ from windtunnel.plugins import Registry, check_class
 
 
 def _admit(name: str, kind: Any) -> None:
-    """Refuse what is no engine; add the roles and settings of one to the table of roles."""
+    """Refuse an object that is not an engine; add the engine's roles and settings to the table."""
     check_class(name, kind, Engine, ("lines",))
     if not kind.lines:
         raise ValueError("it lacks lines")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Jvms(Protocol):
-    """What starts Hadoop's daemons, as a storage system sees it."""
+    """The functions that start Hadoop's daemons, as a storage system uses them."""
 
     layout: Layout
     masters: Masters
@@ -48,7 +48,7 @@ class Jvms(Protocol):
 
 @dataclass(frozen=True)
 class Ground:
-    """What a storage system is built on.
+    """The hosts and folders that a storage system uses.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ class Mounted:
 class StorageSystem(Running):
     """The file system below a Hadoop cluster, with its daemons.
 
-    ``name`` is what ``storage.kind`` calls it. ``engines`` are the engines that run on it; None
-    means all of them. ``owner`` is the engine of its roles in the table of roles.
+    ``name`` is the name in ``storage.kind``. ``engines`` are the engines that run on the storage;
+    None means all of them. ``owner`` is the engine of its roles in the table of roles.
     """
 
     name: ClassVar[str]
@@ -108,7 +108,7 @@ class StorageSystem(Running):
 
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
-        """The reasons why it cannot store the data of a cluster."""
+        """The reasons why the storage cannot store the data of a cluster."""
         return []
 
     @classmethod
@@ -118,29 +118,29 @@ class StorageSystem(Running):
 
     @classmethod
     def daemons_bytes(cls, cluster: Cluster) -> int:
-        """Memory of its daemons that are not Hadoop's."""
+        """Memory of the daemons of the storage, without those of Hadoop; bytes."""
         return 0
 
     @classmethod
     def jars(cls) -> Sequence[Path]:
-        """The jars that all JVMs of Hadoop need to use it."""
+        """The jars that all JVMs of Hadoop need to use the storage."""
         return ()
 
     def settings(self) -> Mapping[str, str]:
-        """The properties of Hadoop with which clients and daemons use it."""
+        """The properties with which clients and daemons of Hadoop use the storage."""
         return {}
 
     def begin(self, jvms: Jvms) -> None:
-        """Start what nothing else must precede; raises DeploymentError."""
+        """Start the daemons that depend on no other daemon; raises DeploymentError."""
         return
 
     def start(self, jvms: Jvms) -> None:
-        """Start what must precede Hadoop's workers; raises DeploymentError."""
+        """Start the daemons that Hadoop's workers need; raises DeploymentError."""
         return
 
     @abstractmethod
     def state(self) -> State:
-        """Whether it serves, and what is missing; called until nothing is missing."""
+        """Whether the storage serves, and what is missing; called until nothing is missing."""
 
     @abstractmethod
     def web_server(self) -> tuple[str, int]:
@@ -158,19 +158,19 @@ class StorageSystem(Running):
         """
 
     def sure_s(self) -> float:
-        """For how many seconds it must report no missing replica to be believed."""
+        """Seconds without a missing replica until the report of the storage counts."""
         return 0.0
 
     def expected_copies(self, replication: int) -> str:
-        """How files of workloads are kept that are written with a replication, in words."""
+        """How the storage keeps files that are written with this replication, in words."""
         return copies_text(replication)
 
     def metrics(self, folder: str, files: WebHdfs) -> Mapping[str, Metric]:
-        """What it reports about the files of a trial."""
+        """Metrics of the storage about the files of a trial."""
         return {}
 
     def mounted(self, program: Sequence[str]) -> Mounted | str:
-        """How a program uses it as a mounted file system; else the reason why none can."""
+        """How a program uses the storage as a mounted file system, or why that is impossible."""
         return f"Windtunnel has no mount of {self.name}"
 
     def facts(self) -> dict[str, Any]:

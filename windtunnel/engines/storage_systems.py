@@ -37,7 +37,7 @@ def storage_of(cluster: Cluster) -> type[StorageSystem]:
 
 
 def unsupported_engines(cluster: Cluster, engines: Iterable[str]) -> list[str]:
-    """Those of some engines that do not run on the storage of a cluster here."""
+    """The engines among ``engines`` that do not run on the storage of a cluster."""
     found = storage_system(cluster.storage.kind)
     if found is None or found.engines is None:
         return []
@@ -45,9 +45,9 @@ def unsupported_engines(cluster: Cluster, engines: Iterable[str]) -> list[str]:
 
 
 def needs_new_storage(old: Cluster, new: Cluster) -> bool:
-    """Whether a running storage system cannot become that of another description.
+    """Whether a running storage system cannot be changed to that of another description.
 
-    HDFS changes while it runs, but not the number of its NameNodes; the testbed decides about its
+    HDFS can be changed while it runs, except for the number of NameNodes; the testbed changes its
     settings.
     """
     if old.storage.kind == new.storage.kind == HDFS:
@@ -56,7 +56,7 @@ def needs_new_storage(old: Cluster, new: Cluster) -> bool:
 
 
 def _own_settings(cluster: Cluster) -> dict[str, object]:
-    """The settings that the daemons of the storage read, and nothing of Hadoop."""
+    """The settings that the daemons of the storage read, without those of Hadoop."""
     found = storage_system(cluster.storage.kind)
     owner = found.owner if found else None
     return {name: value for name, value in cluster.settings.items() if engine_of(name) == owner}

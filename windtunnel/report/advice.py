@@ -36,7 +36,7 @@ def pairs(results: Iterable[Result]) -> Iterator[tuple[str, str, Result]]:
 def settled(subject: Subject, made: Audit) -> list[Audit]:
     """The audit, and audits with its advice about settings applied, until it no longer changes.
 
-    A larger NodeManager changes the advice about its containers, and so on.
+    For example, a larger NodeManager changes the advice about its containers.
     """
     found = [made]
     values: dict[str, str] = {}
@@ -55,7 +55,7 @@ def settled(subject: Subject, made: Audit) -> list[Audit]:
 def write_advice(
     audits: Sequence[Audit], folder: Path, present: Mapping[str, str] | None = None
 ) -> list[Path]:
-    """Write the fragments, host settings and a study; the files that were written.
+    """Write the fragments, host settings and a study; returns the files that were written.
 
     ``audits`` are those of :func:`settled`; a later one replaces the values of an earlier one.
     ``present`` are the settings of jobs in force, the baseline of the study.

@@ -151,7 +151,7 @@ def difference_table(found: Differences) -> Table:
 
 
 def print_audit(audit: Audit, console: Console, compared: Differences | None, full: bool) -> None:
-    """Print the answer, the scores, what to do first, and what is not known."""
+    """Print the answer, the scores and what to do first; ``full``: also the UNKNOWN results."""
     console.print(text_block(f"{answer(audit)}.", console.width, "bold"))
     _dim(f"Audited: {_listed(audit.subjects, 6)}", console)
     if compared is not None:
@@ -207,7 +207,7 @@ def write_page(audit: Audit, path: Path, compared: Differences | None = None) ->
 
 
 def render(audit: Audit, compared: Differences | None = None) -> str:
-    """The page as HTML text: scores, what to do first, each area, what is not known."""
+    """The page as HTML text: scores, what to do first, each area, UNKNOWN results."""
     parts = [_first(audit)]
     if compared is not None:
         parts.append(_compared(compared))

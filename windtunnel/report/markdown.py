@@ -7,6 +7,7 @@ from html import escape
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.formatting import plural
+from windtunnel.analysis.names import origin
 from windtunnel.report.sections import headline, sections
 from windtunnel.report.sections.base import Note, Section, Table
 
@@ -24,8 +25,7 @@ def _lines(analysis: Analysis) -> Iterator[str]:
     yield f"# {_plain(study.name)}"
     yield from ("", f"**{_plain(headline(analysis))}**", "")
     yield (
-        f"{plural(len(analysis.trials), 'trial')}, {counted} valid and counted, testbed "
-        f"{study.testbed}, {study.kind}."
+        f"{plural(len(analysis.trials), 'trial')}, {counted} valid and counted, {origin(study)}."
     )
     for section in sections(analysis):
         if section.shown:

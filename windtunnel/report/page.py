@@ -19,7 +19,7 @@ from windtunnel.report.theme import dark_rules
 
 @dataclass(frozen=True)
 class Remark:
-    """A sentence that stands before the numbers; ``severity`` is ``serious`` or ``caution``."""
+    """A sentence before the numbers; ``severity`` is ``serious`` or ``caution``."""
 
     severity: str
     word: str
@@ -39,7 +39,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the page; without what is empty."""
+    """A part of the page; elements without content are omitted."""
 
     title: str
     lead: str = ""
@@ -73,7 +73,7 @@ def page(*, eyebrow: str, title: str, question: str, answer: str, parts: Sequenc
 
 
 def forest_chart(rows: Sequence[Row], *, title: str, words: Sequence[str], caption: str) -> Chart:
-    """A forest plot of ``rows``; ``words`` say each row in a sentence."""
+    """A forest plot of ``rows``; ``words`` has a sentence for each row."""
     with debug_mode(False):
         wide, narrow = (Markup(svg(forest(rows, width, title))) for width in (WIDE, NARROW))
     return Chart(wide, narrow, typographic(f"Forest plot. {'. '.join(words)}."), caption)

@@ -44,7 +44,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Study:
-    """All that the page of one study shows.
+    """The content of the page of one study.
 
     ``runs`` are (name, valid trials, answer of its report); ``similarity`` are the lines of the
     groups that do not match; ``failed`` are runs that did not end, with the reason.
@@ -279,7 +279,7 @@ def _intervals(row: Row) -> list[tuple[str, Evidence]]:
 
 
 def overview(studies: Sequence[Study]) -> Table:
-    """One row for each topic: how large the published effects are, and how certain they are."""
+    """One row for each topic, with the size and the certainty of the published effects."""
     cells = []
     for topic, group in _by_topic(studies).items():
         own = [row for _, row in group]
@@ -334,7 +334,7 @@ def _log(ratio: float | None) -> float:
 
 
 def all_page(studies: Sequence[Study]) -> str:
-    """The page over all studies as HTML text."""
+    """The page on all studies as HTML text."""
     rows = [row for study in studies for row in study.rows]
     return page(
         eyebrow="Windtunnel reproduction",

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.formatting import plural
+from windtunnel.analysis.names import origin
 from windtunnel.report.columns import print_table, text_block
 from windtunnel.report.sections import headline, sections
 from windtunnel.report.sections.base import Note, Section, Table
@@ -85,7 +86,7 @@ def _begin(analysis: Analysis, console: Console, most_lines: int | None = None) 
     console.print()
     said = (
         f"{study.name}: {plural(len(analysis.trials), 'trial')}, {counted} valid and counted, "
-        f"testbed {study.testbed}, {study.kind}"
+        f"{origin(study)}"
     )
     console.print(text_block(said, console.width, "dim"))
 

@@ -60,7 +60,7 @@ def answer(rows: Sequence[Prediction]) -> str:
 
 
 def finding_line(r: Prediction) -> str:
-    """A missed promise although all groups match, with these groups."""
+    """An error larger than promised although all groups match, with these groups."""
     return (
         f"{r.model}, {r.phase} at {r.factor} {r.level}: error x{r.error:.2f}, although these "
         f"groups match: {', '.join(g.name for g in r.groups)}"

@@ -72,7 +72,7 @@ def _value(value: float, unit: str) -> str:
 
 
 class CalibrationRecord(Record):
-    """Limits and measured values of all shaped parts, on one machine between two boots.
+    """Limits and measured values of all limited parts, on one machine between two boots.
 
     ``boot`` is the kernel's id of the boot, ``took_s`` the duration of the measurement in
     seconds; ``notes`` state the parts for which the host machine is the limit.
@@ -103,7 +103,7 @@ class CalibrationRecord(Record):
         if len(off) > _LISTED:
             shown.append(f"and {len(off) - _LISTED} more")
         raise NotRealisableError(
-            "the measured rate of shaped parts differs by more than 10 % from their limit:\n    - "
+            "the measured rate of limited parts differs by more than 10 % from the limit:\n    - "
             + "\n    - ".join([*shown, *(f"note: {note}" for note in self.notes)]),
             remedy="stop other work on this machine and run the same command again, or choose a "
             "smaller rate; 'windtunnel calibrate TESTBED STUDY' shows all parts.",

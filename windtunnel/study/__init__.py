@@ -1,1 +1,1 @@
-"""Studies: the question as a file, the plan, the protocol, the runner, the journal."""
+"""Studies: the study file, the plan, the protocol, the runner, the journal."""

@@ -136,7 +136,7 @@ class _Checker:
                 ids.append(treatment.id)
 
     def caveats(self, treatments: Sequence[Treatment]) -> Iterator[str]:
-        """What does not stop the study; named treatments, unless it applies to all."""
+        """Notes that do not stop the study, with their treatments unless they apply to all."""
         for note, ids in self._caveats.items():
             if len(ids) == len(treatments):
                 yield note
@@ -192,7 +192,7 @@ class _Checker:
         treatment: Treatment,
         parameters: Mapping[str, Any],
     ) -> Realisation:
-        """What does not support a workload on a cluster: the workload, or the testbed."""
+        """The reasons why a workload cannot run on a cluster, from workload and testbed."""
         own = [*workload.check(cluster), *self._fits_in_cache(workload)]
         if not isinstance(self.testbed, PredictingTestbed):
             return Realisation(own)
@@ -201,7 +201,7 @@ class _Checker:
         return Realisation([*own, *found.impossible], found.unrealised)
 
     def _fits_in_cache(self, workload: Workload[Any]) -> list[str]:
-        """``cache: larger-than-memory`` is a promise that must be true."""
+        """Why data fits in memory although the protocol states ``cache: larger-than-memory``."""
         if self.plan.protocol.cache != "larger-than-memory":
             return []
         data, memory = workload.data_bytes(), self.testbed.cache_bytes()

@@ -76,7 +76,7 @@ def results_folders(given: Sequence[Path], default: Path) -> Iterator[Path]:
 def past_of(plan: Plan, given: Sequence[Path], default: Path) -> dict[str, Past]:
     """Workload -> its best earlier trials: of data of the same size, then the newest.
 
-    Folders that were named must be readable; of the others, damaged ones are passed over.
+    Folders that were named must be readable; other folders are skipped if they are damaged.
     """
     sizes = _sizes(plan)
     best: dict[str, Past] = {}

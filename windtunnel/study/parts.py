@@ -32,7 +32,7 @@ _HARDWARE = ("model", "cpu", "memory", "disks", "nics")
 
 
 class Part(BaseModel):
-    """One choice: what it sets of a host, and its price and peak power in each host."""
+    """One part: the properties of a host that it sets, and its price and peak power per host."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     price: Price | None = None

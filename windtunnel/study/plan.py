@@ -53,7 +53,7 @@ class Slot:
 class Plan:
     """Everything that is fixed before the first trial.
 
-    ``looked_at`` are the treatments that are checked if checking all would take too long.
+    ``looked_at`` are the treatments that ``plan`` checks if checking all would take too long.
     Descriptions and written parameters are those of the full size; some testbeds run a fraction of
     the data. ``notes`` are remarks on the study file.
     """
@@ -209,7 +209,7 @@ def make_workload(
     data_fraction: float = 1.0,
     task_fraction: float = 1.0,
 ) -> Workload[Any]:
-    """A workload from its parameters as written; DescriptionError names the wrong one.
+    """A workload from its parameters as written; a DescriptionError names an invalid parameter.
 
     The workload processes ``data_fraction`` of its data with ``task_fraction`` of its tasks.
     """
@@ -319,7 +319,7 @@ def _apply(
 
 
 def _predictable(file: StudyFile, base: Cluster, levels: Levels) -> Work:
-    """A function that returns what the physics model knows of a combination of levels."""
+    """A function from a combination of levels to what the physics model needs to predict it."""
 
     def work(combination: Combination) -> list[tuple[Hardware, Job]]:
         from windtunnel.model.hardware import hardware

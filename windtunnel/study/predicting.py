@@ -20,8 +20,8 @@ SOURCE = "modelled: idle and peak power of the description, use of the processor
 def predict_plan(plan: Plan, journal: Journal, testbed: PredictingTestbed) -> int:
     """Predict every slot of the plan that has no trial yet; returns the number of new trials.
 
-    All slots are predicted together, the recorded ones too, so that the errors which they have in
-    common are those of one prediction.
+    All slots are predicted together, including the recorded ones, so that their common errors are
+    those of one prediction.
     """
     slots = sorted(plan.round_slots(1), key=lambda slot: slot.id)
     found = testbed.predict([_work(plan, slot) for slot in slots])

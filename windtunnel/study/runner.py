@@ -256,7 +256,7 @@ class Runner:
             )
 
     def _make_ready(self) -> None:
-        """Calibrate the testbed before the first trial of this run, if it has to be."""
+        """Calibrate the testbed before the first trial of this run, if the testbed needs it."""
         if self._ready:
             return
         clusters = self.plan.clusters(self.plan.treatments)

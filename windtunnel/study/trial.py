@@ -32,7 +32,7 @@ PhaseHook = Callable[[str, Deployment, Execution], None]
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a trial depends on in addition to the plan, the deployment and the journal.
+    """The inputs of a trial in addition to the plan, the deployment and the journal.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class Conditions:
     judge:
         The testbed's judgement of the samples of the phases.
     judge_surroundings:
-        The testbed's judgement of what others did during the trial.
+        The testbed's judgement of the activity of other tenants during the trial.
     study:
-        What the workloads of earlier trials of the study have noted for later ones.
+        Values that the workloads of earlier trials of the study have stored for later trials.
     """
 
     number: int | None = None

@@ -23,7 +23,7 @@ AnyTestbed = ClusterTestbed | PredictingTestbed
 
 
 def _admit(name: str, kind: Any) -> None:
-    """Refuse what is no testbed."""
+    """Refuse an object that is not a testbed."""
     predicts = isinstance(kind, type) and issubclass(kind, PredictingTestbed)
     base = PredictingTestbed if predicts else ClusterTestbed
     check_class(name, kind, base, ("about", "options_type"))
@@ -51,7 +51,7 @@ def make_testbed(options: TestbedOptions, logs: Path, notify: Notify) -> AnyTest
 
 
 def cluster_testbed(options: TestbedOptions, logs: Path, notify: Notify) -> ClusterTestbed:
-    """The testbed with these options, which starts clusters; UsageError if it does not."""
+    """The testbed with these options; UsageError if it does not start clusters."""
     made = make_testbed(options, logs, notify)
     if isinstance(made, PredictingTestbed):
         others = [n for n, kind in TESTBEDS.items() if issubclass(kind, ClusterTestbed)]

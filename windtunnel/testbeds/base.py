@@ -125,8 +125,8 @@ class PlannedTreatment:
 class Proposal:
     """Options that a testbed proposes for a study on this machine.
 
-    ``lines`` are the proposal as text, ``data`` as JSON; ``record`` is the record that a study with
-    these options would store.
+    ``lines`` is the proposal as text, ``data`` is the proposal for JSON. ``record`` is the record
+    that a study with these options would store.
     """
 
     lines: Sequence[str]
@@ -345,7 +345,7 @@ class PredictingTestbed(Testbed):
 
     @abstractmethod
     def provenance(self) -> Mapping[str, Any]:
-        """What determines the predictions in addition to the study, as plain data."""
+        """The data that determine the predictions in addition to the study, as plain data."""
 
     @abstractmethod
     def fit_text(self) -> bytes:
@@ -353,7 +353,7 @@ class PredictingTestbed(Testbed):
 
 
 class ClusterTestbed(Testbed):
-    """A testbed that measures on clusters, which it starts."""
+    """A testbed that measures on running clusters; most testbeds start them."""
 
     starts_clusters: ClassVar[bool] = True
     """False: the clusters run already; a deployment is a part of one."""
@@ -392,7 +392,7 @@ class ClusterTestbed(Testbed):
         return Realisation()
 
     def footprint(self, request: StudyRequest, expected_s: float | None) -> Sequence[str]:
-        """What a study does to a cluster of others, as lines; empty if it is Windtunnel's own.
+        """The effects of a study on an existing cluster, as lines; empty for Windtunnel's own.
 
         Parameters
         ----------
@@ -402,7 +402,7 @@ class ClusterTestbed(Testbed):
         return ()
 
     def begin_study(self, study: str, note: Notify) -> None:
-        """A study with this id begins; ``note`` receives remarks for the user."""
+        """Prepare for the study with this id; ``note`` receives remarks for the user."""
         return
 
     def judge(self, rows: Sequence[Sample], phases: Sequence[Phase]) -> Judgement:
@@ -410,5 +410,5 @@ class ClusterTestbed(Testbed):
         return Judgement()
 
     def judge_surroundings(self, metrics: Mapping[str, Metric]) -> Judgement:
-        """Judge a trial by what others did during it (``Deployment.surroundings``)."""
+        """Judge a trial by the activity of others during it (``Deployment.surroundings``)."""
         return Judgement()

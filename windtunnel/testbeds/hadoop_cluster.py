@@ -55,7 +55,7 @@ _FAILOVER_S = 30.0
 
 
 class HadoopDeployment(HadoopCluster):
-    """A Hadoop cluster whose processes one supervisor on this machine runs.
+    """A Hadoop cluster; a supervisor on this machine runs all of its processes.
 
     ``client`` is the host on which jobs and transfers start, ``client_folder`` a folder on its own
     disk for the files that are put and got. ``took_s`` contains the seconds for placing the hosts

@@ -109,7 +109,7 @@ class HadoopFaults(Faulty):
             self._wait_whole()
 
     def sure_s(self) -> float:
-        """For how many seconds the storage must report no missing replica to be believed."""
+        """Seconds without a missing replica until the report of the storage counts."""
         return self.deployment.storage.sure_s()
 
     def _wait_whole(self) -> None:
@@ -160,7 +160,7 @@ class HadoopFaults(Faulty):
         return storage if storage.plays(name) else self.deployment.daemons
 
     def refusal(self, part: Part) -> NotRealisableError:
-        """The error of a fault of the hardware, because all hosts share that of this machine."""
+        """The error for a hardware fault: all hosts share the hardware of this machine."""
         return NotRealisableError(
             f"the testbed '{self.deployment.testbed}' cannot inject faults into {part}",
             remedy="use a testbed whose hosts have their own disks and NICs; "

@@ -40,7 +40,7 @@ _WANTED = "wanted.json"
 
 
 def interactive() -> list[Registration]:
-    """Running clusters that ``up`` started."""
+    """The clusters that ``up`` started and that still run."""
     return [e for e in registered() if e.owner_alive() and e.facts().get("interactive")]
 
 

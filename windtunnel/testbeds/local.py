@@ -85,7 +85,7 @@ class LocalDeployment(HadoopDeployment):
         Raises
         ------
         DeploymentError
-            If more differs; the caller then starts a new deployment.
+            If other settings differ, too; the caller then starts a new deployment.
         """
         if not client_only(self.cluster, cluster):
             raise DeploymentError("the difference requires a new deployment")

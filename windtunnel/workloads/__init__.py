@@ -10,7 +10,7 @@ from windtunnel.workloads.base import Workload, register_metrics
 
 
 def _admit(name: str, kind: Any) -> None:
-    """Refuse what is no workload; add the metrics of one to the catalogue."""
+    """Refuse an object that is not a workload; add the workload's metrics to the catalogue."""
     check_class(name, kind, Workload, ("summary", "about", "parameters_type"))
     register_metrics(kind)
 

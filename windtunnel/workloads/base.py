@@ -42,7 +42,7 @@ class Parameters(BaseModel):
         return self.model_copy(update=shares).model_dump(mode="json", exclude_none=True)
 
     def takes_whole(self) -> str | None:
-        """The exclusive resource for which a second instance would have to wait; None: nothing."""
+        """The exclusive resource for which a second instance would wait; None if there is none."""
         return None
 
     def engines(self) -> tuple[str, ...]:
@@ -55,8 +55,8 @@ class Execution:
     """One execution of a workload: its folders, its deadline and the results of its phases.
 
     ``folder`` is a folder of its own on the cluster's file system; ``shared`` one for
-    inputs that later trials of the study use again. ``deadline_s`` is monotonic time. ``study``
-    holds what trials of the study must know of earlier ones, on whatever deployment these ran.
+    inputs that later trials of the study use again. ``deadline_s`` is monotonic time.     ``study``
+    holds values of earlier trials that later trials of the study need, on any deployment.
     """
 
     folder: str

@@ -166,7 +166,7 @@ def test_a_trial_next_to_too_many_containers_of_others_is_invalid(conf: Path) ->
     assert bed.judge_surroundings(few).checks[0].passed
     check = bed.judge_surroundings(many).checks[0]
     assert not check.passed
-    assert check.got == "other tenants had 3.5 containers in the mean (limit: 3)"
+    assert check.got == "other tenants had 3.5 containers on average (limit: 3)"
     unlimited = bed_of(study(conf))
     assert unlimited.judge_surroundings(many).checks == []
 

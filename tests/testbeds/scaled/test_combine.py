@@ -83,4 +83,4 @@ def test_a_degraded_disk_cannot_be_combined() -> None:
     assert combined(cluster, Combine(slots=2))
     with pytest.raises(NotRealisableError, match=r"hosts\.worker\.degraded") as caught:
         combined(cluster, Combine(disks=2))
-    assert "leave 'disks' out" in caught.value.remedy
+    assert "remove 'disks'" in caught.value.remedy

@@ -63,8 +63,8 @@ a second wave, and no resource is saturated."""
 class Cause:
     """A possible bottleneck of a phase, with its evidence.
 
-    ``kind`` is its name in tables and findings; ``share`` is the number that the rule compares
-    with its threshold (its unit is in ``words``); ``binds`` is whether it exceeds the threshold.
+    ``kind`` is the name in tables and findings. ``share`` is the number that the rule compares
+    with its threshold (``words`` has the unit). ``binds`` is whether it exceeds the threshold.
     """
 
     kind: str

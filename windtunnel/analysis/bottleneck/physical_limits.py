@@ -1,8 +1,8 @@
 """The limits of the hardware: of all workers together, and of single hosts.
 
-They come from the cluster description stored with the study; if the testbed does not provide the
-described hardware, they come from the machine that it ran on. A limit that they do not state is
-unknown and reported as unknown (rule of trust 6).
+The limits come from the cluster description that is stored with the study. If the testbed does not
+provide the described hardware, they come from the machine that the study ran on. A limit that the
+source does not state is unknown and reported as unknown (rule of trust 6).
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def _ratio(upper: Sequence[float | None], lower: Sequence[float | None]) -> floa
 
 
 def _wasted(own: Sequence[Attempt]) -> float:
-    """Seconds of killed attempts of tasks that another attempt finished: wasted speculation."""
+    """Seconds of killed attempts whose task another attempt finished: wasted speculation."""
     finished = {row.task for row in own if row.succeeded}
     return sum(row.seconds for row in own if row.status == "KILLED" and row.task in finished)
 

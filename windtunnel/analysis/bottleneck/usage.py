@@ -102,9 +102,9 @@ def _used(trial: Trial, phase: Phase, limits: Capacity) -> Iterator[tuple[str, f
 def _network(value: Mapping[str, float], copies: float, limits: Capacity) -> float | None:
     """The bytes that cross the network; None if they are unknown.
 
-    These are (N-1)/N of the shuffle, and of what tasks write and read in HDFS: with replicas the
-    additional ones, with an erasure code (N-1)/N of all cells, because they are on as many hosts,
-    and with storage hosts everything.
+    (N-1)/N of the shuffle crosses the network. Of the data that tasks write to and read from HDFS,
+    the additional replicas cross it; with an erasure code (N-1)/N of all cells, because each cell
+    is on another host; with separate storage hosts all data.
     """
     shuffle, workers = value.get("reduce_shuffle_bytes"), limits.workers
     remote = (workers - 1) / workers if workers else None

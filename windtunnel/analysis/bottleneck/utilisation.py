@@ -1,8 +1,8 @@
 """Utilisation of each resource of each host in each phase, from the host samples.
 
-The limits are those of the cluster description, or of the machine that all hosts shared;
-limits that they do not state are unknown. CPU, waiting for disks and the busy time of a disk are
-fractions already and need no limit.
+The limits are those of the cluster description, or of the machine that all hosts shared.
+Limits that neither of them states are unknown. CPU, waiting for disks and the busy time of a disk
+are fractions already and need no limit.
 """
 
 from __future__ import annotations

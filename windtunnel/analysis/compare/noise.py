@@ -1,8 +1,7 @@
 """Uncertainty of a difference between two results folders, including drift between them.
 
-The trials of one folder share a session: one machine in one state. A change between two
-sessions is not part of the spread within either of them. There are three situations, which are
-distinguished by the times of the trials:
+The trials of one folder share a session: one machine in one state. The spread within a session
+does not contain changes between two sessions. The times of the trials distinguish three situations:
 
 - **interleaved**: the folders ran at the same time. A drift affects both equally; the common
   trend is removed (analysis of covariance), which costs almost no precision.
@@ -12,10 +11,10 @@ distinguished by the times of the trials:
 - **apart**: the two sessions are not related. The drift of each folder is added to the
   uncertainty; any other shift cannot be detected, and a caveat states this.
 
-The drift D of a folder over its span is added as the variance of a start at a random point of
-such a ramp, D^2 / 12 per folder. D is the estimate including its own error, so the term is too
-large rather than too small. Removing a trend never narrows an interval except for interleaved
-folders, where the trend is common to both by design.
+If a folder drifts by D over its span, a start at a random time of a linear drift has the variance
+D^2 / 12, which is added for each folder. D is the estimate including its own error, so the term is
+too large rather than too small. Only for interleaved folders, where both have the same trend by
+design, can the removal of a trend make an interval narrower.
 
 If folders contain several deployments, the deployment is the unit, because trials of one
 deployment share its start (a nested design; means of deployments, Welch).

@@ -36,7 +36,7 @@ HDFS_DEFAULT = "3"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reason not to compare. The user can allow ``overridable`` ones; ``allowed``: did so."""
+    """A reason not to compare. ``overridable``: the user can allow it; ``allowed``: has done so."""
 
     id: str
     text: str

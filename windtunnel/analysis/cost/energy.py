@@ -208,8 +208,8 @@ def _derived(
 def _totals(trial: Trial) -> dict[str, Metric]:
     """Mean power and energy-delay product of the whole trial.
 
-    The energy itself is summed over the phases like all additive metrics, unless the trial has
-    its own, which is that from its start to its end.
+    The energy itself is summed over the phases like all additive metrics, unless the trial has an
+    energy of its own, which covers the time from its start to its end.
     """
     totals: dict[str, Metric] = {}
     elapsed = total_elapsed(trial)

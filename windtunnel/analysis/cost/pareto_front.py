@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The treatments of one workload; those in ``left_out`` lack one of the objectives."""
+    """The treatments of one workload; treatments in ``left_out`` lack one of the objectives."""
 
     workload: str
     objectives: tuple[str, ...]

@@ -64,7 +64,7 @@ def described_watts(results: Results) -> bool:
 
 
 def _has(trial: Trial, kind: Kind) -> bool:
-    """Whether energy of this kind was recorded; its gaps are not filled by another method."""
+    """Whether energy of this kind was recorded; another method must not fill its gaps."""
     recorded = (trial.metrics, *(phase.metrics for phase in trial.phases))
     return any(f"energy_{kind}" in metrics for metrics in recorded)
 

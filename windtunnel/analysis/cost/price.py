@@ -71,7 +71,7 @@ class Prices:
 
     Of a scale model, only the relative values of ``effects`` are given.
 
-    ``kind`` is the kind of energy in them; ``notes`` state what they do not cover.
+    ``kind`` is the kind of energy in the figures; ``notes`` state what the figures do not cover.
     """
 
     clusters: Sequence[ClusterPrice]

@@ -138,7 +138,7 @@ def _matters(rankings: Sequence[Ranking]) -> str:
     parts: list[str] = []
     for name in dict.fromkeys(entry.name for _, entry in named):
         own = [(ranking, entry) for ranking, entry in named if entry.name == name]
-        parts.append(led_by(own, first=not parts))
+        parts.append(led_by(own))
     left = len(firsts) - len(named)
     more = f"; {plural(left, 'more workload')} below" if left else ""
     effects = [entry.effect for ranking in rankings for entry in ranking.entries]
@@ -249,7 +249,7 @@ def _finding(total: Effect, effects: Sequence[Effect]) -> Finding:
 
 
 def _phase(total: Effect, same: Sequence[Effect]) -> tuple[str | None, float | None]:
-    """The phase with most of the change, if its own change is detected; the largest fraction."""
+    """The phase with most of the change, if a change is detected in it, and its fraction."""
     parts = [e for e in same if e.metric == ELAPSED and e.phase != TOTAL]
     if len(parts) < 2 or total.absolute == 0:
         return None, None

@@ -181,11 +181,8 @@ def first_place(ranking: Ranking) -> Entry | None:
     return next((entry for entry in ranking.entries if entry.clear), None)
 
 
-def led_by(firsts: Sequence[tuple[Ranking, Entry]], *, first: bool = True) -> str:
-    """A factor and its effect on each of the workloads on which it is first.
-
-    ``first``: the sentence begins with this factor; else it follows another factor.
-    """
+def led_by(firsts: Sequence[tuple[Ranking, Entry]]) -> str:
+    """A factor and its effect on each of the workloads on which it is first."""
     name, by_variance = firsts[0][1].name, firsts[0][1].term is not None
     largest = [entry.effect for _, entry in firsts if entry.effect is not None]
     changes = {f"{e.baseline} -> {e.level}" for e in largest}
@@ -194,7 +191,7 @@ def led_by(firsts: Sequence[tuple[Ranking, Entry]], *, first: bool = True) -> st
     verb = " matters most for" if by_variance else " has the largest effect on"
     each = [_first_words(ranking, entry, level=not same) for ranking, entry in firsts]
     words = " and ".join([", ".join(each[:-1]), each[-1]]) if len(each) > 1 else each[0]
-    return f"{head}{verb if first else ' on'} {words}"
+    return f"{head}{verb} {words}"
 
 
 def _first_words(ranking: Ranking, entry: Entry, *, level: bool) -> str:

@@ -1,4 +1,4 @@
-"""Balance of a described cluster: utilisation of resources, and what one step of each brings."""
+"""Balance of a described cluster: utilisation of resources, and the effect of one step of each."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _times(keys: Keys, cluster: Cluster, capacity: Hardware, fit: Fit) -> Any:
 
 
 def _per_host(one: Hardware) -> dict[str, float | None]:
-    """The parts of a worker; ``oversubscription`` is NICs of all hosts by what crosses racks."""
+    """The parts of a worker; ``oversubscription``: NIC rates of all hosts / rate between racks."""
     cross = one.cross_bytes_s
     return {
         "cores": one.cores,

@@ -13,7 +13,7 @@ from windtunnel.model.predict import Prediction, predict
 
 
 def predict_results(source: str, found: Found, fit: Fit) -> dict[str, Any]:
-    """``predictions`` of all points, and ``errors`` of those that were fitted and the others."""
+    """``predictions`` of all points, and ``errors``: of the fitted points and of the others."""
     seen = set(fit.names)
     made = predict(fit, [(point.hardware, point.job) for point in found.points])
     pairs = list(zip(found.points, made, strict=True))

@@ -106,7 +106,7 @@ def as_data(one: Prediction) -> dict[str, Any]:
 
 
 def cost(cluster: Cluster, elapsed_s: float, energy: float | None) -> dict[str, Any]:
-    """``cost`` of a phase and its ``currency``; None unless all hosts have a price.
+    """The ``cost`` of a phase and its ``currency``; None unless all hosts have a price.
 
     The hardware costs its price divided by the hours of the default tariff; electricity is added
     if ``energy`` in Wh is known and its tariff has the same currency.

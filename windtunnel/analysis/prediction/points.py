@@ -1,4 +1,4 @@
-"""The points of a results folder: what the model can be fitted to, and compared with."""
+"""The points of a results folder: the data for fits of the model and for comparisons with it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def points_of(results: Results, as_run: AsRun | None = None) -> Found:
     Parameters
     ----------
     as_run:
-        What ran of a described cluster, on the testbed of the results; None: all of it.
+        Returns the part of a described cluster that ran on the testbed of the results; None if
+        the cluster ran at full size.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def points_of(results: Results, as_run: AsRun | None = None) -> Found:
 def capacity_of(
     results: Results, trial: Trial, described: Cluster, as_run: AsRun | None = None
 ) -> tuple[Cluster, Hardware]:
-    """What ran of a described cluster in a trial, and its capacities.
+    """The part of a described cluster that ran in a trial, and its capacities.
 
     Hosts without a described processor that were measured are processes of one machine; its facts
     are in the provenance of the trial.

@@ -28,7 +28,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a cluster must reach: seconds with a probability; price and watts at most (or None)."""
+    """The goal of a cluster: seconds with a probability; limits of price and watts (or None)."""
 
     within_s: float
     probability: float

@@ -1,6 +1,6 @@
 """The splits of the accuracy test: which points are fitted and which are predicted.
 
-They are fixed here and have a hash, so that a reader sees whether they changed.
+The splits are fixed here and have a hash, so that a reader can see whether they changed.
 """
 
 from __future__ import annotations

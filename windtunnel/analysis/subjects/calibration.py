@@ -63,7 +63,7 @@ def lines(record: CalibrationRecord) -> list[Line]:
 def summary(record: CalibrationRecord) -> str:
     """The number of parts within 10 % of their limit and outside, and the duration."""
     judged = [resource for resource in record.resources if resource.ok is not None]
-    good = f"{plural(len(judged) - len(record.off), 'shaped part')} within 10 % of the limit"
+    good = f"{plural(len(judged) - len(record.off), 'limited part')} within 10 % of the limit"
     off = f", {len(record.off)} outside" if record.off else ""
     return f"{good}{off}; measured in {record.took_s:.0f} s"
 

@@ -67,9 +67,9 @@ class Row:
     """One claim with its evidence and its verdict.
 
     ``based_on`` is the evidence that decided the grade: ``measured``, ``predicted`` or empty.
-    ``deviations`` are the differences between the study and what was measured here. ``withheld``
-    states that the published number is not in this catalogue; without it and without a published
-    ratio, the claim is one that a ratio cannot express.
+    ``deviations`` are the differences between the study and the measurement here. ``withheld``
+    states that the published number is not in this catalogue. If it is False and there is no
+    published ratio, a ratio cannot express the claim.
     """
 
     id: str

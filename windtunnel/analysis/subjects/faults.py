@@ -31,10 +31,10 @@ class Seen:
 class FaultOutcome:
     """One treatment of one workload; ``faults`` lists the faults, empty for none.
 
-    ``finished`` and ``right`` count trials of ``trials``; ``elapsed_s`` is the mean over valid
-    ones, ``effect`` that of the level that sets the fault, None if there is none. ``noticed``
-    (the failure was detected) and ``whole`` (all blocks were fully replicated) are of valid
-    trials, and None if the faults remove no replicas or no trial is valid.
+    ``finished`` and ``right`` count trials of ``trials``. ``elapsed_s`` is the mean over valid
+    trials. ``effect`` is that of the level that sets the fault, None if there is no such level.
+    ``noticed`` (the failure was detected) and ``whole`` (all blocks were fully replicated) are of
+    valid trials, and None if the faults remove no replicas or no trial is valid.
     """
 
     workload: str
@@ -91,7 +91,7 @@ def struck(analysis: Analysis) -> Iterator[Struck]:
 
 
 def _counts(trial: Trial) -> bool:
-    """Whether the end of a trial is an outcome of its faults: it is valid, or they made it fail.
+    """Whether the trial is valid, or failed because of its faults (an outcome).
 
     A trial is invalid although its job finished if, for example, the host machine was saturated.
     """

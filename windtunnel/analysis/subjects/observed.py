@@ -1,4 +1,4 @@
-"""Observed jobs over time: drift, a step on a date, settings that go with it.
+"""Observed jobs over time: a drift, a step on a date, and settings that are associated with it.
 
 Nobody planned these runs, so each result is an association. A step is found by Pettitt's test, a
 drift by Kendall's tau and Theil's slope of the logarithm of the time; p values are corrected by
@@ -242,7 +242,7 @@ def _input_ratio(a: Sequence[Run], b: Sequence[Run]) -> float | None:
 
 
 def associations(results: Results) -> list[Association]:
-    """Settings whose values go with different times in runs of the same kind of job.
+    """Settings whose values are associated with different times in runs of one kind of job.
 
     The two most frequent values of each setting are compared, with at least three runs each.
     Settings that always change together are one row. Significant ones only, the largest first.

@@ -1,7 +1,8 @@
 """Validation of scale models: ratios of a model against those of its reference.
 
 The error of a model is the ratio of both ratios, on the log scale: a contrast of four samples with
-Welch's interval. The promise is derived from the similarity groups that bear on factor and phase.
+Welch's interval. The permitted error (the promise) depends on the similarity groups that are
+relevant for factor and phase.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ Verdict = Literal[
 ]
 LIMITS: dict[SimilarityState, float] = {"match": 0.10, "near": 0.30}
 RULE = (
-    "All groups that bear on factor and phase match: the model's ratio is promised within 10 %; "
-    "the worst is near: within 30 %; one is broken or unknown: direction only. A promise is kept "
-    "or missed if the whole interval of the error is within or beyond it, and likely kept or "
-    "likely missed if only the estimate is."
+    "The promise of a model depends on the similarity groups that are relevant for factor and "
+    "phase. If all match, the error of its ratio is at most 10 %. If the worst is near, the error "
+    "is at most 30 %. If one is broken or unknown, only the direction is correct. A promise is "
+    "kept or missed if the whole interval of the error is within or beyond the limit, and likely "
+    "kept or likely missed if only the estimate is."
 )
 _ALWAYS = (
     "start-up, fraction of task time",
@@ -50,7 +52,7 @@ _CACHES = tuple(
 )
 _SINGLE = "CPU of a single task, fraction of its host"
 _CPU = ("disk : CPU", "network : CPU", "slots per core", _SINGLE)
-# The part of a description that a factor changes -> the groups that bear on it.
+# The part of a description that a factor changes -> the groups that are relevant for it.
 BEARING: dict[str, tuple[str, ...]] = {
     "nics": ("disk : network", "network : CPU", "oversubscription", "(N-1)/N", "replication"),
     "disks": ("disk : network", "disk : CPU", "streams per disk", "replication", *_CACHES),
@@ -61,10 +63,10 @@ BEARING: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A ratio of the reference, that of a model, and the model's error (their ratio).
+    """A ratio of the reference, the same ratio of a model, and the model's error (their ratio).
 
     The intervals have 95 % confidence and are None if a side has one trial. ``within`` is the
-    promise as a fraction, None if only the direction is promised.
+    permitted error (the promise) as a fraction, None if only the direction is promised.
     """
 
     model: str
@@ -85,7 +87,7 @@ class Prediction:
 
     @property
     def finding(self) -> bool:
-        """Whether the model missed a promise although all its groups match."""
+        """Whether the error is larger than permitted although all groups match."""
         return self.verdict == "missed" and self.within == LIMITS["match"]
 
 
@@ -141,14 +143,14 @@ def _against(base: SimilarityGroup | None, group: SimilarityGroup) -> Similarity
 
 
 def promise(groups: Sequence[SimilarityGroup]) -> float | None:
-    """The promised limit of the error; None if only the direction is promised."""
+    """The permitted error as a fraction; None if only the direction is promised."""
     if not groups or any(group.state not in LIMITS for group in groups):
         return None
     return max(LIMITS[group.state] for group in groups)
 
 
 def judge(error: float, interval: tuple[float, float] | None, within: float) -> Verdict:
-    """Whether the promise is kept; without an interval nothing is decided."""
+    """Whether the error is within the limit; without an interval, nothing is decided."""
     if interval is None:
         return "not decided"
     low, high = 1 - within, 1 + within

@@ -57,7 +57,7 @@ class Admin:
         return self._checked(prefix, self._ask({"command": command}))
 
     def asked(self, prefix: str, **arguments: Any) -> dict[str, Any] | None:
-        """As :meth:`run`; None if the monitors do not answer yet."""
+        """The output as of :meth:`run`; None if the monitors do not answer yet."""
         with contextlib.suppress(DeploymentError):
             return self.run(prefix, **arguments)
         return None

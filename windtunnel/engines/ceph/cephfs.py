@@ -148,7 +148,7 @@ class CephFs(StorageSystem):
         return State(serving=True, missing=[] if listens else ["the file server"])
 
     def web_server(self) -> tuple[str, int]:
-        """That of Windtunnel's own server."""
+        """The address of Windtunnel's own server for requests of WebHDFS."""
         return self.server.address
 
     def copies(self, since: Mapping[str, float]) -> Copies | None:

@@ -127,8 +127,8 @@ _NUMBERS = itertools.count(1)
 def numbered(name: str) -> str:
     """A name for a client and its log that is unique in this process: ``0007-NAME``.
 
-    Logs are appended to, and deployments, engines and parts of a mix may use the same name again:
-    with an equal name the output of an earlier client would be read.
+    Output is appended to logs, and deployments, engines and parts of a mix may use a name again.
+    With an equal name, the output of an earlier client would be read.
     """
     return f"{next(_NUMBERS):04d}-{name}"
 

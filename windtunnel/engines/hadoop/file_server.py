@@ -1,7 +1,7 @@
 """The server through which Windtunnel reaches a file system that is not HDFS.
 
-Its classes are in ``java/io/windtunnel/files``: it answers requests of WebHDFS from any Hadoop file
-system.
+The server answers requests of WebHDFS from any file system that Hadoop supports. Its classes are in
+``java/io/windtunnel/files``.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class FileServer:
         self.address = (self.host.address, port)
 
     def spawn(self, jvms: Jvms) -> Process:
-        """Start it; its file system must serve."""
+        """Start the server; its file system must already serve."""
         address, port = self.address
         return jvms.spawn_own(self.host, self.name, MAIN, address, str(port), heap_mb=_HEAP_MB)
 
     def listens(self) -> bool:
-        """Whether it accepts connections."""
+        """Whether the server accepts connections."""
         with self.host.open_socket() as found:
             found.settimeout(1.0)
             return found.connect_ex(self.address) == 0

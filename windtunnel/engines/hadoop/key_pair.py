@@ -1,11 +1,11 @@
 """The RSA key pair of the ResourceManager's certificate authority, kept for later deployments.
 
-At each start the ResourceManager generates a key of 2,048 bits for the HTTPS connections between
-its proxy and application masters, also where no application uses HTTPS, the default
-(``ProxyCAManager``, Hadoop 3.3 and later). That takes 1 to 5 CPU seconds, because C1 has no fast
-multiplication of large numbers, and its variance is that of a search for primes. The first
-deployment stores the key, and later ones start with it; with HTTPS every ResourceManager generates
-its own (docs/decisions/0039).
+At each start, the ResourceManager generates a key of 2,048 bits for the HTTPS connections between
+its proxy and application masters, even if no application uses HTTPS, which is the default
+(``ProxyCAManager``, Hadoop 3.3 and later). This takes 1 to 5 CPU seconds, because C1 has no fast
+multiplication of large numbers, and the time varies because it is a search for primes. The first
+deployment stores the key, and later deployments start with it. With HTTPS, every ResourceManager
+generates its own key (docs/decisions/0039).
 """
 
 from __future__ import annotations

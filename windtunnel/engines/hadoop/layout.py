@@ -104,7 +104,7 @@ class Placement:
 class Layout:
     """All decisions for one deployment.
 
-    ``settings`` are the deployment-wide properties, ``per_host`` those of one host.
+    ``settings`` are the properties of the whole deployment, ``per_host`` those of single hosts.
     ``loopback`` is the jar that makes each host's JVMs listen only on the host's address; None
     if hosts have networks of their own. With ``only_user``, a user id, the JVMs refuse other
     users. ``shared`` is the folder of files that the settings refer to. ``ha_ports`` are the ports

@@ -1,7 +1,7 @@
 """A folder of this machine as the file system of a cluster whose hosts all share the machine.
 
-It is the floor for comparisons of storage systems: no network, no replicas, no daemons. Hadoop's
-ViewFileSystem shows its folders below the root of the file system.
+It is the lower bound in comparisons of storage systems: no network, no replicas, no daemons.
+Hadoop's ViewFileSystem shows its folders below the root of the file system.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LocalFiles(StorageSystem):
 
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
-        """It has no replicas, and no hosts of its own."""
+        """The description must not have replicas or an erasure code."""
         storage, found = cluster.storage, []
         if cluster.replication != 1:
             found.append("storage.replication: a local file system has no replicas; set it to 1")
@@ -66,7 +66,7 @@ class LocalFiles(StorageSystem):
         return State(serving=True, missing=[] if listens else ["the file server"])
 
     def web_server(self) -> tuple[str, int]:
-        """That of Windtunnel's own server."""
+        """The address of Windtunnel's own server for requests of WebHDFS."""
         return self.server.address
 
     def mounted(self, program: Sequence[str]) -> Mounted:
@@ -82,5 +82,5 @@ class LocalFiles(StorageSystem):
         self.running[name] = self.server.spawn(self._jvms)
 
     def copies(self, since: Mapping[str, float]) -> Copies | None:
-        """Nothing can be lost and restored."""
+        """None: there are no replicas that could be lost and restored."""
         return Copies(holders=1, wanting=0, serving=True)

@@ -312,8 +312,8 @@ def pool_sizes(
 ) -> dict[str, int]:
     """JVMs of each kind on a host: a wave of maps, its part of the reduces, one master.
 
-    One more than its part of the reduces waits, because reduces and speculative attempts do not
-    spread evenly. With ``jvms``, so many wait for all tasks of a host, whatever the waves.
+    One JVM more than the host's part of the reduces waits, because reduces and speculative attempts
+    do not spread evenly. ``jvms`` is the number for all tasks of a host, independent of the waves.
     """
 
     def number(name: str, otherwise: int) -> int:
@@ -358,8 +358,8 @@ def pool_note(
         f"{each * workers * JVM_BYTES / 2**30:.1f} GiB; other containers start stock"
     )
     if sizes["map"] < wanted["map"]:
-        which = "that are wanted" if jvms else "of one wave"
-        note += f"; memory does not allow the {wanted['map']} maps {which}"
+        which = "that software.warm_jvms requests" if jvms else "of one wave"
+        note += f"; the memory is too small for the {wanted['map']} maps {which}"
     return note
 
 

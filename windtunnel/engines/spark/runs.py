@@ -93,7 +93,7 @@ def _rows(step: Step) -> Iterable[Step]:
 
 
 def _task(phase: str, application: str, row: Step) -> dict[str, Any]:
-    """A row of the ``tasks`` file: tasks that read data are listed as maps, others as reduces."""
+    """A row of the ``tasks`` file: tasks that read a shuffle are reduces, the others maps."""
     later = bool(row.get("records_shuffled"))
     kind = "REDUCE" if later else "MAP"
     read = ("records_shuffled", "bytes_shuffled") if later else ("records_read", "bytes_read")

@@ -1,1 +1,1 @@
-"""Tests of what storage promises: the same behaviours of files on every kind of storage."""
+"""Tests of the behaviour of files: the same list of behaviours on every kind of storage."""

@@ -33,7 +33,7 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class RefusedError(Exception):
-    """The coordinator does not answer, or the query failed; the message says why."""
+    """The coordinator does not answer, or the query failed; the message has the reason."""
 
 
 def run(

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from windtunnel.cluster import Cluster
 
 MIB = 1 << 20
-# MiB. All servers together get a sixteenth of the machine: data, containers and the page cache
-# need the rest. On a host with memory of its own a server gets a quarter of it. The sizes are the
-# same for all stores, because they are compared.
+# MiB. All servers together get a sixteenth of the machine's memory: data, containers and the page
+# cache need the rest. On a host with its own memory, a server gets a quarter of it. The sizes are
+# the same for all stores, because stores are compared.
 _LEAST_MB, _MOST_MB, _DIVISOR = 384, 2048, 16
 _SMALLEST_MB = 192  # a RegionServer does not start with less
 CACHE_MB = 32

@@ -108,7 +108,7 @@ class Store(Engine):
 
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
-        """Why it cannot run on a cluster; empty if it can.
+        """The reasons why the store cannot run on a cluster; empty if it can.
 
         This method checks that its servers can start with the configured block cache.
         """
@@ -143,7 +143,7 @@ class Store(Engine):
 
     @abstractmethod
     def missing(self, deadline_s: float) -> list[str]:
-        """What is still missing before it serves, by its own status; empty if it is ready."""
+        """What the store still lacks before it serves, by its own status; empty if it is ready."""
 
     @abstractmethod
     def spawn(self, role: str, host: Host) -> None:

@@ -55,7 +55,7 @@ class Access:
         if self.principal is not None and self.keytab is None:
             raise UsageError(
                 "a principal needs a keytab",
-                remedy="add the keytab, or leave the principal out: the ticket cache has its own.",
+                remedy="add the keytab, or remove the principal: the ticket cache contains it.",
             )
         if self.keytab is not None and self.ticket_cache is not None:
             raise UsageError(

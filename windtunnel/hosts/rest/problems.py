@@ -139,7 +139,7 @@ def transport(error: httpx.HTTPError, where: str, url: httpx.URL) -> ClusterAcce
     if isinstance(error, httpx.ProxyError):
         return ClusterAccessError(
             f"{where}: the proxy refused the connection: {text}",
-            remedy="correct --proxy, or leave it out.",
+            remedy="correct or remove --proxy.",
             reason="proxy",
         )
     if isinstance(error, httpx.TimeoutException):
@@ -162,7 +162,8 @@ def transport(error: httpx.HTTPError, where: str, url: httpx.URL) -> ClusterAcce
         )
     return ClusterAccessError(
         f"{where} cannot be reached: {text}",
-        remedy="check that the daemon runs, that the port is right, and that a route leads to it.",
+        remedy="check that the daemon runs, that the port is correct, and that the network has a "
+        "route to it.",
         reason="unreachable",
     )
 
@@ -188,7 +189,7 @@ def status(
     if code == 407 or (code >= 500 and any(name in answer.headers for name in _PROXY_HEADERS)):
         return ClusterAccessError(
             f"{where}: a proxy answered instead of the cluster (status {code})",
-            remedy="leave the proxy out for the hosts of the cluster, or specify the right one "
+            remedy="do not use a proxy for the hosts of the cluster, or specify the correct one "
             "with --proxy.",
             reason="proxy",
         )

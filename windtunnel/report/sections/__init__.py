@@ -1,8 +1,8 @@
 """The registry of sections. A new section is one module here and one line in SECTIONS.
 
-A section is made from an analysis, or is None where the study has nothing of its kind. Every
-renderer (terminal, page, Markdown, JSON) goes over the same sections; they are
-sorted by group, and within a group in the order of SECTIONS; those of plug-ins come last.
+A function makes a section from an analysis; it returns None if the study has no data for it.
+Every renderer (terminal, page, Markdown, JSON) shows the same sections. They are sorted by group,
+and within a group in the order of SECTIONS, with the sections of plug-ins last.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from windtunnel.report.sections.base import GROUPS, Maker, Section
 
 
 def _admit(name: str, maker: Any) -> None:
-    """Refuse what makes no section."""
+    """Refuse an object that is not a function for a section."""
     if not callable(maker):
         raise ValueError("it is no function that makes a Section from an Analysis")
 
@@ -67,7 +67,7 @@ def sections(analysis: Analysis) -> list[Section]:
 
 
 def headline(analysis: Analysis) -> str:
-    """The study's answer in one sentence: the first section's that has one, else the times'."""
+    """The study's answer in one sentence: that of the first section with one, or of the times."""
     answer = next((section.answer for section in sections(analysis) if section.answer), None)
     return analysis.answer if answer is None else f"{answer}."
 
@@ -84,7 +84,7 @@ def _sections(analysis: Analysis) -> list[Section]:
 
 
 def _guarded(name: str, maker: Maker, analysis: Analysis) -> Section | None:
-    """The section of a plug-in; None, with a warning, where it cannot be used."""
+    """The section of a plug-in; None, with a warning, if it cannot be used."""
     try:
         made = maker(analysis)
     # whatever its code raises: the report has other sections

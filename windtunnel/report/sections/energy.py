@@ -35,7 +35,7 @@ _COVERS: dict[Kind, str] = {
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None without energy, unless the testbed is the reason why it was not modelled."""
+    """None without energy, unless the testbed is the reason why energy was not modelled."""
     sources = _sources(analysis)
     if not sources:
         return _refused(analysis)

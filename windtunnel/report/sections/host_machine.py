@@ -68,7 +68,8 @@ def section(analysis: Analysis) -> Section | None:
 def thresholds(analysis: Analysis, name: str) -> list[float]:
     """The limits by which the testbed checked the host machine, each once, the lowest first.
 
-    They are several if versions with different limits ran the trials; none if it checked none.
+    There are several if versions with different limits ran the trials, and none if the testbed
+    checked no limits.
     """
     found = set()
     for trial in analysis.results.trials:

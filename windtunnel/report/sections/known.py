@@ -13,7 +13,7 @@ _UNKNOWN = {"unknown", "interval unknown", "spread unknown", ""}
 
 
 def without_unknown(table: Table, *names: str) -> Table:
-    """The table without those of the named columns that are unknown in every row."""
+    """The table without the named columns that are unknown in every row."""
     gone = {
         place
         for place, column in enumerate(table.columns)

@@ -13,7 +13,7 @@ _SPREAD, _ALONE = "machines_per_block", "blocks_on_one_machine"
 
 
 def section(analysis: Analysis) -> Section | None:
-    """None if no workload reported the placement of its blocks."""
+    """The number of hosts of each block's replicas; None if no workload reported it."""
     alone = [c for c in analysis.cells if c.metric == _ALONE and c.phase != TOTAL]
     if not alone:
         return None

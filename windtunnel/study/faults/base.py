@@ -38,7 +38,8 @@ class Options(Closed):
     kind: str
     phase: str | None = Field(
         None,
-        description="Phase of the workload into which it is injected; default: the first phase.",
+        description="Phase of the workload into which the fault is injected; default: the first "
+        "phase.",
     )
     after: Duration = Field(
         "0 s",
@@ -54,8 +55,8 @@ class Options(Closed):
     )
     lasts: Duration | None = Field(
         None,
-        description="Time after which it is undone; default: the end of the last phase of the "
-        "trial.",
+        description="Time after which the fault is undone; default: the end of the last phase of "
+        "the trial.",
     )
     watch: Duration = Field(
         "60 s",
@@ -80,27 +81,27 @@ class Options(Closed):
 
     @abstractmethod
     def problems(self, cluster: Cluster) -> Iterator[str]:
-        """The reasons why it cannot be injected into that cluster."""
+        """The reasons why the fault cannot be injected into that cluster."""
 
     @abstractmethod
     def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
-        """Inject it; returns a function that undoes it."""
+        """Inject the fault; returns a function that undoes it."""
 
     def affects_replicas(self, cluster: Cluster) -> bool:
         """Whether blocks lose replicas, or the NameNode, during the fault."""
         return self.removes_replicas
 
     def detections(self, cluster: Cluster) -> Iterator[Detection]:
-        """How Hadoop notices it; nothing if no daemon does."""
+        """How Hadoop notices the fault; empty if no daemon does."""
         yield from ()
 
     def detection_words(self, cluster: Cluster) -> list[str]:
-        """One line for each part of Hadoop that notices it, or that no daemon can."""
+        """One line for each part of Hadoop that notices the fault, or one that no daemon can."""
         found = [detection.words() for detection in self.detections(cluster)]
         return [f"no daemon notices it: {self.hidden}"] if self.hidden else found
 
     def undetected(self, cluster: Cluster, limit_s: float) -> list[str]:
-        """What cannot be noticed in a trial of at most ``limit_s`` seconds, with remedies."""
+        """What Hadoop cannot notice in a trial of at most ``limit_s`` seconds, with remedies."""
         window = Window(
             limit_s,
             self.after,
@@ -118,7 +119,7 @@ class Options(Closed):
         return None
 
     def within_phase(self) -> bool:
-        """Whether it ends with its phase, because its target runs only in that phase."""
+        """Whether the fault ends with its phase, because its target runs only in that phase."""
         return False
 
     def moment(self) -> str:

@@ -86,7 +86,7 @@ class Detection:
     Parameters
     ----------
     event:
-        What happens then: ``the NameNode notices it``.
+        The event in words: ``the NameNode notices it``.
     settings:
         The settings that determine the time.
     after_s:
@@ -96,11 +96,11 @@ class Detection:
     otherwise:
         The consequence if it does not happen during the trial.
     ends_with_fault:
-        Whether it does not happen any more after the fault was undone.
+        Whether the event can no longer happen after the fault was undone.
     watched:
-        Whether a trial waits for it after its last phase, for the ``watch`` of the fault.
+        Whether a trial waits for the event after its last phase, for the ``watch`` of the fault.
     follows:
-        Whether it can only happen after the detection before it, whose note includes it.
+        Whether the event can only happen after the previous detection, whose note includes it.
     """
 
     event: str
@@ -265,7 +265,7 @@ class Window:
     restarts: bool = False
 
     def notes(self, detections: Collection[Detection]) -> Iterator[str]:
-        """What cannot be noticed in that time, each with its settings and a remedy."""
+        """The events that cannot be noticed in that time, each with its settings and a remedy."""
         if self.after_s >= self.limit_s:
             yield (
                 f"it is injected {_seconds(self.after_s)} into its phase, but the limit of the "

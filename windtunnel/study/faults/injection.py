@@ -54,7 +54,7 @@ class Injection(threading.Thread):
             self._decided.set()
 
     def phase_over(self) -> None:
-        """End waiting, because the phase has ended: the fault was injected or will never be.
+        """Stop waiting, because the phase has ended: the fault was injected or will never be.
 
         If the target runs only in that phase, the fault is undone before the next phase.
         """

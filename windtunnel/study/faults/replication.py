@@ -6,9 +6,10 @@ from windtunnel.engines.faults import Copies
 
 
 class Recovery:
-    """Evaluates the state of replication that the NameNode reports, in the order of time.
+    """Evaluates the states of replication that the NameNode reports, in the order of time.
 
-    ``noticed_s`` and ``whole_s`` are seconds since the fault, None until then.
+    ``noticed_s`` is the time at which the loss was noticed, ``whole_s`` that of full replication,
+    both in seconds since the fault; None until the event happens.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Everything that reaches an existing cluster, built from the options of a study."""
+"""The connections to an existing cluster, built from the options of a study."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ClusterAccess:
 
     @property
     def client(self) -> Client:
-        """The clients; only where the access was opened with their software."""
+        """The clients; only if the access was opened with their software."""
         assert self.clients is not None, "opened for requests only"
         return self.clients
 
@@ -64,7 +64,7 @@ def open_access(
 ) -> ClusterAccess:
     """Access to the cluster of the options; ``folder`` is private, for tickets.
 
-    Without ``software`` it can only send requests.
+    Without ``software``, the access can only send requests.
 
     Raises
     ------
@@ -82,6 +82,6 @@ def open_access(
 
 
 def access_from(facts: Mapping[str, Any], folder: Path) -> ClusterAccess:
-    """Access as registered by a run (``facts``), for its removal."""
+    """The access that a run registered (``facts``), for the removal of what the run left."""
     options = AttachedOptions.model_validate(facts["options"])
     return open_access(options, folder, releases.load(facts["hadoop"]))

@@ -28,7 +28,7 @@ class Client:
     Parameters
     ----------
     tickets:
-        The ticket cache of the study; None for that of the user, or without Kerberos.
+        The ticket cache of the study; None to use the cache of the user, or without Kerberos.
     settings:
         Properties of every client, such as the queue.
     """

@@ -1,4 +1,4 @@
-"""A deployment on an existing cluster: one folder, one tag, and nothing that outlives it."""
+"""A deployment on an existing cluster: one folder and one tag, both removed at its end."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class AttachedDeployment(Deployment):
         return self.transfers.run(name, argv, deadline_s, reads).text
 
     def engine(self, kind: type[Any]) -> Any:
-        """Refused: an engine would need daemons of its own."""
+        """Raise TrialInvalidError, because an engine would need daemons of its own."""
         raise TrialInvalidError(
             f"the testbed attached starts no daemons, so that {kind.name} cannot run"
         )
@@ -280,14 +280,14 @@ class AttachedDeployment(Deployment):
             raise DeploymentError(f"abort rule: the study ended its own job: {reason}")
 
     def surroundings(self) -> tuple[Mapping[str, Metric], list[str]]:
-        """What other tenants did during the trial: metrics, and a remark if they did anything."""
+        """Activity of other tenants during the trial: metrics, and a remark if there was any."""
         seen = self.guard.metrics()
         count = int(seen["other_applications"].value) if seen else 0
         if not count:
             return seen, []
         containers, waited = seen["other_containers"], seen["other_pending_containers"]
         return seen, [
-            f"other tenants: {count} applications, {containers.value:.1f} containers in the mean, "
+            f"other tenants: {count} applications, {containers.value:.1f} containers on average, "
             f"at most {waited.value:.0f} pending"
         ]
 
@@ -301,7 +301,7 @@ class AttachedDeployment(Deployment):
         return {}
 
     def provenance(self) -> dict[str, Any]:
-        """What the cluster reports, the clients, and the settings that are not defaults."""
+        """The versions that the cluster reports, the clients, and settings other than defaults."""
         site, settings = self.access.site, dict(self.access.site.public())
         settings |= {name: text_of(value) for name, value in self.cluster.settings.items()}
         facts = self.installed.facts()
@@ -340,7 +340,7 @@ class AttachedDeployment(Deployment):
         return self.access.status.read(self.id, time.time())
 
     def _record_others(self, found: Reading, beyond: Sequence[str]) -> None:
-        """Add a line to the record of what other tenants ran, without names and users."""
+        """Add a line on the applications of other tenants to the log, without names and users."""
         if not found.others and not beyond:
             return
         row = {

@@ -1,4 +1,4 @@
-"""The abort rule: it watches a cluster, and states when a study must give way.
+"""The abort rule: it checks the state of a cluster, and states when a study must stop its job.
 
 A thread reads the state of the cluster at an interval. A limit that is exceeded ends the running
 job; between trials the study waits until no limit is exceeded.
@@ -157,7 +157,7 @@ class Guard:
             del self.readings[:-1]
 
     def metrics(self) -> Mapping[str, Metric]:
-        """What other tenants did since :meth:`begin`."""
+        """Metrics of the activity of other tenants since :meth:`begin`."""
         with self._lock:
             seen = list(self.readings)
         if not seen:

@@ -13,7 +13,7 @@ from windtunnel.cluster.hosts import Part as ClosedModel
 from windtunnel.testbeds.base import TestbedOptions
 
 _FEWEST_CONTAINERS = 3
-# Options that say where something is on this machine, and not what is measured.
+# Options with places on this machine, which do not affect what is measured.
 _PLACES = {"hosts_file", "keytab", "krb5_conf", "ca_file"}
 
 

@@ -115,7 +115,7 @@ class OwnFolder:
         Raises
         ------
         DeploymentError
-            If it is outside: nothing of others is ever removed.
+            If the path is outside: files of others are never removed.
         """
         parts = path.split("/")
         if not path.startswith(f"{self.path}/") or ".." in parts:

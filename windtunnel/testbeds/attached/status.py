@@ -78,7 +78,7 @@ class Reading:
 
 
 class Status:
-    """Queries an existing cluster. All methods raise ClusterAccessError if it does not answer."""
+    """Queries an existing cluster; its methods raise ClusterAccessError without an answer."""
 
     def __init__(self, site: Site, web: Web) -> None:
         self.site = site

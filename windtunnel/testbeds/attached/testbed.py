@@ -1,7 +1,7 @@
 """The testbed ``attached``: a study on a cluster that Windtunnel did not start.
 
-It never changes a setting of a daemon, restarts or formats anything, drops a cache or limits a
-host; a study that needs it is refused before it starts.
+The testbed never changes a setting of a daemon, restarts or formats anything, drops a cache or
+limits a host. A study that needs one of these is refused before it starts.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class AttachedTestbed(ClusterTestbed):
         self._space_bytes = 0
 
     def permit_open(self) -> None:
-        """Nothing: no daemon is started."""
+        """Do nothing, because no daemon is started."""
 
     def begin_study(self, study: str, note: Notify) -> None:
         """Keep the id of the study, the tag of its applications."""
@@ -103,7 +103,7 @@ class AttachedTestbed(ClusterTestbed):
         return False
 
     def cache_bytes(self) -> int:
-        """Unknown, so no data counts as larger than the memory."""
+        """Infinite, because the memory is unknown: no data counts as larger than the memory."""
         return 1 << 62
 
     def prepare(self, cluster: Cluster, engines: Collection[str] = ()) -> None:
@@ -160,7 +160,7 @@ class AttachedTestbed(ClusterTestbed):
     def _different(
         self, access: ClusterAccess, identity: Identity, cluster: Cluster
     ) -> Iterator[str]:
-        """What the description states and the cluster does not have in force."""
+        """Settings whose described value differs from the value in force on the cluster."""
         queues = access.status.queues()
         if queues and self.options.queue not in queues:
             yield f"testbed.queue: there is no queue {self.options.queue}; {', '.join(queues)}"
@@ -288,7 +288,7 @@ class AttachedTestbed(ClusterTestbed):
         found = metrics.get(OTHER_CONTAINERS.name)
         if limit is None or found is None:
             return Judgement()
-        got = f"other tenants had {found.value:.1f} containers in the mean (limit: {limit})"
+        got = f"other tenants had {found.value:.1f} containers on average (limit: {limit})"
         passed = found.value <= limit
         check = Check(
             name="containers of other tenants", passed=passed, expected=f"at most {limit}", got=got
@@ -300,7 +300,7 @@ _NO_RESTART = "the testbed attached changes no daemons"
 
 
 def _refused(request: StudyRequest) -> Iterator[str]:
-    """The paths that need what this testbed never does."""
+    """The paths of the description that this testbed does not change, with the reason."""
     for path, treatment in request.changes.items():
         name = path.removeprefix("settings.")
         if path == name:

@@ -164,5 +164,5 @@ class _Http:
 
 
 def as_deployment_error(error: ClusterAccessError) -> DeploymentError:
-    """The same error for code that handles the errors of deployments."""
+    """The same error as a DeploymentError, for code that handles errors of deployments."""
     return DeploymentError(error.message, remedy=error.remedy)

@@ -1,7 +1,7 @@
 """Calibration: it sets, measures and judges every limited resource.
 
-It builds only the fabric, without Hadoop. Plans that differ only in rates share a fabric, whose
-limits are changed between them; a resource with the same limit is measured once.
+Only the fabric is built, without Hadoop. Plans that differ only in rates share a fabric, whose
+limits are changed from plan to plan. A resource with the same limit is measured once.
 """
 
 from __future__ import annotations

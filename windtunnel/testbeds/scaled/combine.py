@@ -26,10 +26,10 @@ _COUNTS = ("mapreduce.job.maps", "mapreduce.job.reduces")
 def combined(cluster: Cluster, combine: Combine) -> Cluster:
     """The description with fewer, larger parts; the same description if nothing is combined.
 
-    Blocks and sort buffers are larger by the factor of slots and waves, so that a map task spills
-    as often and the waves are fewer only by their own factor. There are fewer reduce tasks by the
-    factor of slots, each with more memory for the shuffle. The memory of the omitted containers
-    does not become page cache.
+    Blocks and sort buffers are larger by the factor of slots and waves. Therefore a map task spills
+    as often as before, and the number of waves is divided only by the factor of waves. The number
+    of reduce tasks is divided by the factor of slots, and each has more memory for the shuffle. The
+    memory of the omitted containers does not become page cache.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def _refuse_degraded(cluster: Cluster, combine: Combine) -> None:
             raise NotRealisableError(
                 f"hosts.{name}.degraded slows down one disk, which 'combine: {combine}' would "
                 "combine with others",
-                remedy="leave 'disks' out of 'combine'.",
+                remedy="remove 'disks' from 'combine'.",
             )
 
 

@@ -1,4 +1,4 @@
-"""Changes of the limits of an existing fabric: to those of another plan, or to no limits."""
+"""Changes the limits of an existing fabric: to the limits of another plan, or to no limits."""
 
 from __future__ import annotations
 

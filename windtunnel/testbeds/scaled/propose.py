@@ -163,7 +163,7 @@ class _Candidate:
 def _starts(base: Cluster, machine: Machine, loads: Sequence[Load]) -> list[Cluster]:
     """The description, and the same with as many warm starts as memory allows, if jobs use them.
 
-    A description that has warm starts and gives no number gets that number only.
+    For a description with warm starts but without a number of JVMs, only the number is added.
     """
     warm = base.software.task_start == "warm"
     if base.software.warm_jvms or not any(load.tasks for load in loads):

@@ -1,9 +1,9 @@
 """Saturation of the host machine, which would limit a trial instead of the model.
 
 A limited resource of the model can be fully busy, but the host machine must have capacity left;
-otherwise its own limits were measured. The judgement uses samples of the host machine. There are no
-samples of the memory bandwidth: a processor that waits for memory counts as busy, so that the
-processors are not idle if the memory bandwidth is the bottleneck.
+otherwise the trial would measure the limits of the host machine. The judgement uses samples of the
+host machine. There are no samples of the memory bandwidth. However, a processor that waits for
+memory counts as busy, so the processors are not idle if the memory bandwidth is the bottleneck.
 """
 
 from __future__ import annotations

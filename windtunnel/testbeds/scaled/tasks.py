@@ -85,7 +85,7 @@ def number(cluster: Cluster, name: str, otherwise: float) -> float:
 
 
 def small_blocks(model: Cluster) -> str:
-    """Why the erasure code of a model cannot be used; empty if it can. Cells do not scale."""
+    """Why a model cannot use its erasure code, whose cells do not scale; empty if it can."""
     if tasks_of(model).block_bytes >= CELL_BYTES:
         return ""
     return (
