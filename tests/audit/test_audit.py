@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.audited import CLEAN, WORKER, audited, changed, failing, host, site, write
+from tests.support.webserver import Reply, certificate, serving
 from windtunnel import cli
 from windtunnel.audit import openscap, probes
 from windtunnel.audit.audit import Audit, Subject, run
@@ -453,6 +454,23 @@ def test_an_answer_without_authentication_is_a_fail(
     assert {one.status for one in found} == {status}
     assert len(kind.seen) == len(rows) == len(waits) + 1
     assert all(wait == 1.0 / probes.RATE_S for wait in waits)
+
+
+@pytest.mark.parametrize(("code", "status"), [(200, Status.FAIL), (401, Status.PASS)])
+def test_tls_without_authentication_is_a_fail(
+    code: int, status: Status, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (namenode,) = [one for one in probes.planned(["127.0.0.1"]) if one.port == 9871]
+    trusted = certificate(tmp_path, "127.0.0.1")
+    with serving(lambda _: Reply(status=code), trusted) as url:
+        port = int(url.rpartition(":")[2])
+        monkeypatch.setattr(probes, "planned", lambda hosts: [replace(namenode, port=port)])
+        found, rows = probes.probed(["127.0.0.1"], lambda seconds: None)
+    assert namenode.line().startswith("GET https://127.0.0.1:9871/jmx")
+    assert [(one.status, row["tls"]) for one, row in zip(found, rows, strict=True)] == [
+        (status, True)
+    ]
+    assert found[0].observed.startswith(f"port {port} (NameNode web pages, TLS): HTTP {code}")
 
 
 def test_a_host_that_answers_nothing_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
