@@ -19,9 +19,9 @@ ADVISED = {CHECK: {f"settings.{NAME}": "true"}}
     ("effect", "noise", "trials", "said", "kept"),
     [
         (-0.31, 0.02, 10, "less time, kept", True),
-        (0.31, 0.02, 10, "more time, left out", False),
-        (0.0, 0.1, 10, "no difference detected, left out", False),
-        (-0.31, 0.02, 2, "interval unknown: not decided, left out", False),
+        (0.31, 0.02, 10, "more time, not kept", False),
+        (0.0, 0.1, 10, "no difference detected, not kept", False),
+        (-0.31, 0.02, 2, "interval unknown: not decided, not kept", False),
     ],
 )
 def test_only_what_wins_is_kept(
@@ -46,4 +46,4 @@ def test_only_what_wins_is_kept(
 def test_advice_without_a_valid_trial_is_not_measured(tmp_path: Path) -> None:
     plan = Plan(trials=2, levels=("present", "advised"), factor=CHECK, invalid=(1, 2))
     (one,) = proofs(read_results(study_folder(tmp_path / "results", plan)), ADVISED)
-    assert one.words == f"{CHECK}: not measured, left out" and not one.wins
+    assert one.words == f"{CHECK}: not measured, not kept" and not one.wins

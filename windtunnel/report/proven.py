@@ -1,4 +1,4 @@
-"""Advice after its measurement: what wins here stays, the rest is left out with its interval."""
+"""Advice after its measurement: only the settings that win are kept."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Proof:
 
     @property
     def words(self) -> str:
-        """``job-spills: elapsed time -10 % [-21, +2]: no difference detected, left out``."""
+        """``job-spills: elapsed time -10 % [-21, +2]: no difference detected, not kept``."""
         found = self.effect
         if found is None or found.relative is None:
-            return f"{self.check}: not measured, left out"
-        said = "less time, kept" if self.wins else "no difference detected, left out"
+            return f"{self.check}: not measured, not kept"
+        said = "less time, kept" if self.wins else "no difference detected, not kept"
         if found.distinguishable is None:
-            said = "not decided, left out"
+            said = "not decided, not kept"
         elif found.distinguishable and not self.wins:
-            said = "more time, left out"
+            said = "more time, not kept"
         change = with_interval(found.relative, found.ci_low, found.ci_high)
         return f"{self.check}: elapsed time {change}: {said}"
 

@@ -231,7 +231,7 @@ def at_once(evidence: Evidence) -> Iterator[Outcome]:
 
 
 def _task_mb(conf: Configuration, node: float, threads: float) -> float:
-    """MiB of a map task so that as many as threads fit on a host beside an application master."""
+    """MiB of a map task: one for each thread of a host, in addition to an application master."""
     free = node - container_mb(conf, "application master")
     most = conf.number(MOST_MB) or free
     return max(min(free / max(threads // 1, 1), most) // 256 * 256, 512)
