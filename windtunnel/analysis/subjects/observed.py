@@ -299,7 +299,7 @@ def proposed_study(
     candidates += [
         (one.workload, one.setting.split(", ")[0], one.reference, one.value) for one in found
     ]
-    usable = [one for one in candidates if one[1].startswith(("mapreduce.", "dfs.", "io."))]
+    usable = [one for one in candidates if one[1].startswith(_JOB_SETTINGS)]
     if not usable:
         return None
     workload, name, before, after = usable[0]
@@ -318,6 +318,7 @@ def _level(label: str, name: str, value: str | None) -> str:
     return f"    {label}: {{settings.{name}: {json.dumps(value)}}}"
 
 
+_JOB_SETTINGS = ("mapreduce.", "yarn.app.mapreduce.", "dfs.", "io.")
 _STUDY = """\
 # Measures the effect of a setting that is associated with the time of {workload}.
 # The history shows an association only. TeraSort replaces the job: use a workload like the job,

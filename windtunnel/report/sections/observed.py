@@ -80,7 +80,7 @@ def _change_sentence(change: Change) -> str:
         text += f"; settings that changed then: {names}{f' and {more} more' if more > 0 else ''} "
         text += "(an association)"
     elif change.at is not None:
-        text += "; no setting of the job changed then"
+        text += "; no setting has another value in all runs since then"
     return text + _input(change.input_ratio)
 
 
