@@ -5,6 +5,7 @@ The names extend Hadoop's own list (``hadoop.security.sensitive-config-keys``).
 
 from __future__ import annotations
 
+import functools
 import re
 
 MASK = "(not shown: secret)"
@@ -36,6 +37,8 @@ _AWS = re.compile(r"\b(AKIA|ASIA)[A-Z0-9]{16}\b")
 _BEARER = re.compile(r"\b(Bearer|Basic|Negotiate)\s+[A-Za-z0-9+/=._-]{8,}", re.IGNORECASE)
 
 
+# A job has about 1,500 settings, and most are equal in thousands of jobs: each is examined once.
+@functools.lru_cache(maxsize=1 << 15)
 def is_secret(name: str, value: str = "?") -> bool:
     """Whether the value of a setting must not be shown: its name names a secret.
 
@@ -51,6 +54,7 @@ def masked(name: str, value: str) -> str:
     return MASK if is_secret(name, value) else masked_text(value)
 
 
+@functools.lru_cache(maxsize=1 << 15)
 def masked_text(text: str) -> str:
     """A text without the secrets in it: options, URLs with passwords, keys."""
     text = _KEY_BLOCK.sub(MASK, text)
