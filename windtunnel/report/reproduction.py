@@ -292,8 +292,7 @@ def overview(studies: Sequence[Study]) -> Table:
                 _published(top),
                 top.measured.words if top.measured else "",
                 top.predicted.words if top.predicted else "",
-                f"{confirmed} of {decided}",
-                f"{len(own)}",
+                f"{confirmed} of {decided} ({len(own)})",
                 f"{name}: {top.says}",
             )
         )
@@ -302,8 +301,7 @@ def overview(studies: Sequence[Study]) -> Table:
         Column("largest published", numeric=True, weight=3),
         Column("measured here", numeric=True, weight=2),
         Column("predicted", numeric=True, weight=2),
-        Column("confirmed of decided", numeric=True, weight=3),
-        Column("claims with evidence", numeric=True, weight=3),
+        Column("confirmed of decided (all)", numeric=True, weight=3),
         Column("what it is", weight=1, wraps=True),
     )
     return Table("What matters in a Hadoop cluster", heads, cells)
