@@ -69,7 +69,7 @@ def test_a_claim_has_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["reproduce", "intel-2012", "--claim", "put"]) == 0
     output = capsys.readouterr().out
     assert "command:   windtunnel reproduce intel-2012 --claim put --run" in output
-    assert "about 6 min per round" in output and "resources: root on Linux" in output
+    assert "about 2 min per round" in output and "resources: root on Linux" in output
     assert run(["reproduce", "mellanox-2014", "--claim", "rdma-latency"]) == 0
     assert "cannot be measured: needs RDMA" in capsys.readouterr().out
 
