@@ -66,7 +66,7 @@ def secrets_in_files(evidence: Evidence) -> Iterator[Outcome]:
             text = f"{one.name} is in {one.file}{who} (value not shown)"
             yield failed(text, _SECRET_REMEDY, about=one.name, place=one.place)
     if not bad:
-        yield passed("no secret in a site file")
+        yield passed("no secret in a site file, or in a TLS file that every account can read")
 
 
 def half_secure(evidence: Evidence) -> Iterator[Outcome]:
