@@ -106,6 +106,8 @@ COMMANDS: dict[str, str] = {
     "windtunnel plan erasure-coding": HERE,
     "windtunnel plan hdfs-external": HERE,
     "windtunnel plan hdfs-or-cephfs": HERE,
+    "windtunnel plan hdfs-or-s3a": HERE,
+    "windtunnel plan metadata": HERE,
     "windtunnel plan storage-kills": HERE,
     "windtunnel storage-checks hdfs-or-cephfs --level 'local folder'": REAL,
     "windtunnel storage-checks hdfs-or-cephfs --markdown": REAL,

@@ -11,101 +11,36 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.support.ceph import CLEAN, Started, placements
 from tests.support.hosts import host
 from tools import build_engine_jar
-from windtunnel.cluster import Cluster, apply_overrides, load_cluster
+from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.ceph import cephfs, programs
 from windtunnel.engines.ceph.admin import Admin
 from windtunnel.engines.ceph.cephfs import OWN_JAR, CephFs
 from windtunnel.engines.ceph.site import (
+    MDS,
+    MGR,
+    MON,
+    OSD,
     configuration,
     keyring,
     new_key,
     only,
     plan_daemons,
 )
-from windtunnel.engines.hadoop.layout import Placement
-from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError, SetupError
 
 CLUSTER = load_cluster("local-3-cephfs")
-CLEAN = {
-    "osdmap": {"num_up_osds": 3},
-    "pgmap": {"num_pgs": 9, "pgs_by_state": [{"state_name": "active+clean", "count": 9}]},
-    "fsmap": {"by_rank": [{"status": "up:active"}]},
-}
-
-
-def placements(cluster: Cluster, folder: Path, disks: int = 1) -> list[Placement]:
-    return [
-        Placement(host(node.name, f"127.1.1.{i + 1}", folder), (), folder, disks)
-        for i, node in enumerate(cluster.nodes())
-    ]
-
-
-class Monitors:
-    """Answers commands with ``status``, and notes them; ``refused`` stand for a start."""
-
-    name = "ceph-admin@master"
-
-    def __init__(self) -> None:
-        self.status: dict[str, Any] | None = None
-        self.commands: list[tuple[str, dict[str, Any]]] = []
-        self.opened = 0
-        self.spawn: Any = None
-
-    def asked(self, prefix: str) -> dict[str, Any] | None:
-        assert prefix == "status"
-        return self.status
-
-    def run(self, prefix: str, **arguments: Any) -> dict[str, Any]:
-        self.commands.append((prefix, arguments))
-        if prefix == "df":
-            stats = {"stored": 100, "bytes_used": 205}
-            return {"pools": [{"name": "data", "stats": stats}, {"name": "metadata", "stats": {}}]}
-        return {}
-
-    def open_root(self) -> None:
-        self.opened += 1
-
-    def named(self, prefix: str) -> list[dict[str, Any]]:
-        return [arguments for name, arguments in self.commands if name == prefix]
-
-
-class Started:
-    """A Ceph cluster whose processes are names in a list."""
-
-    def __init__(self, folder: Path, changes: dict[str, Any] | None = None, code: int = 0) -> None:
-        cluster = apply_overrides(CLUSTER, changes or {})
-        self.spawned: list[str] = []
-        self.made = code
-        placed = placements(cluster, folder)
-        for placement in placed:
-            made: Any = placement.host
-            made.spawn = self.spawn
-            made.root.mkdir(parents=True)
-        self.storage = CephFs(Ground(cluster, placed, folder / "shared", own_networks=True))
-        self.monitors = Monitors()
-        self.storage.admin = self.monitors  # type: ignore[assignment]
-        self.monitors.spawn = lambda: self.process("ceph-admin@master")
-        self.jvms: Any = SimpleNamespace(spawn_own=lambda _, name, *a, **k: self.process(name))
-        self.storage.begin(self.jvms)
-
-    def spawn(self, spec: Any) -> Any:
-        return self.process(spec.name)
-
-    def process(self, name: str) -> Any:
-        self.spawned.append(name)
-        return SimpleNamespace(name=name, log=Path("log"), wait=lambda limit_s: self.made)
+ROLES = (MON, MGR, OSD, MDS)
 
 
 def test_a_daemon_of_each_role_and_an_osd_for_each_disk(tmp_path: Path) -> None:
-    found = plan_daemons(CLUSTER, placements(CLUSTER, tmp_path, disks=2))
+    found = plan_daemons(CLUSTER, placements(CLUSTER, tmp_path, disks=2), ROLES)
     names = [(daemon.entity, daemon.name) for daemon in found]
 
     assert names[:3] == [("mon.a", "mon@master"), ("mgr.a", "mgr@master"), ("mds.a", "mds@master")]
@@ -132,7 +67,7 @@ def test_clients_get_a_keyring_with_their_own_key_only() -> None:
 
 
 def test_settings_of_the_description_are_in_the_configuration(tmp_path: Path) -> None:
-    daemons = plan_daemons(CLUSTER, placements(CLUSTER, tmp_path))
+    daemons = plan_daemons(CLUSTER, placements(CLUSTER, tmp_path), ROLES)
     given = {"bluestore_cache_size": "1", "osd_op_num_shards": "2"}
     text = configuration(daemons, tmp_path / "keys", given, separate_hosts=True)
     lines = dict(line.split(" = ", 1) for line in text.splitlines()[1:])
@@ -145,7 +80,7 @@ def test_settings_of_the_description_are_in_the_configuration(tmp_path: Path) ->
 
 
 def test_the_set_up_takes_one_step_after_the_other(tmp_path: Path) -> None:
-    started = Started(tmp_path)
+    started = Started(CLUSTER, tmp_path)
     storage, monitors = started.storage, started.monitors
     assert started.spawned[:3] == ["mon@master", "mgr@master", "ceph-admin@master"]
     assert started.spawned[3:] == [f"osd@worker-{i}-mkfs" for i in (1, 2, 3)]
@@ -172,7 +107,7 @@ def test_the_set_up_takes_one_step_after_the_other(tmp_path: Path) -> None:
 
 
 def test_pools_have_the_replication_of_the_description(tmp_path: Path) -> None:
-    started = Started(tmp_path, {"storage.replication": 2})
+    started = Started(CLUSTER, tmp_path, {"storage.replication": 2})
     started.monitors.status = CLEAN
     started.storage.state()
 
@@ -184,7 +119,9 @@ def test_pools_have_the_replication_of_the_description(tmp_path: Path) -> None:
 
 
 def test_an_erasure_code_is_a_profile_with_overwrites(tmp_path: Path) -> None:
-    started = Started(tmp_path, {"storage.erasure_code": "RS-2-1", "storage.replication": 2})
+    started = Started(
+        CLUSTER, tmp_path, {"storage.erasure_code": "RS-2-1", "storage.replication": 2}
+    )
     started.monitors.status = CLEAN
     started.storage.state()
 
@@ -196,14 +133,14 @@ def test_an_erasure_code_is_a_profile_with_overwrites(tmp_path: Path) -> None:
 
 
 def test_a_failed_creation_of_an_osd_names_it(tmp_path: Path) -> None:
-    started = Started(tmp_path, code=1)
+    started = Started(CLUSTER, tmp_path, code=1)
     started.monitors.status = CLEAN
     with pytest.raises(DeploymentError, match="osd@worker-1 could not be created"):
         started.storage.state()
 
 
 def test_degraded_objects_are_wanting_copies(tmp_path: Path) -> None:
-    started = Started(tmp_path)
+    started = Started(CLUSTER, tmp_path)
     groups = [{"state_name": "active+clean", "count": 6}, {"state_name": "peering", "count": 3}]
     started.monitors.status = {
         **CLEAN,
@@ -223,12 +160,12 @@ def test_degraded_objects_are_wanting_copies(tmp_path: Path) -> None:
 
 def test_raw_bytes_are_those_that_ceph_reports(tmp_path: Path) -> None:
     files: Any = None
-    found = Started(tmp_path).storage.metrics("/windtunnel/trials/1", files)
+    found = Started(CLUSTER, tmp_path).storage.metrics("/windtunnel/trials/1", files)
     assert found["stored_per_byte"].value == 2.05
 
 
 def test_a_restarted_daemon_keeps_its_data(tmp_path: Path) -> None:
-    started = Started(tmp_path)
+    started = Started(CLUSTER, tmp_path)
     assert started.storage.plays("osd@worker-2")
     assert not started.storage.plays("nodemanager@worker-2")
     started.storage.restart("osd@worker-2")
@@ -254,7 +191,7 @@ def test_a_machine_without_ceph_is_told_what_to_install(monkeypatch: pytest.Monk
 
 
 def test_commands_run_one_after_the_other_in_an_existing_folder(tmp_path: Path) -> None:
-    daemon = plan_daemons(CLUSTER, placements(CLUSTER, tmp_path / "a b"))[0]
+    daemon = plan_daemons(CLUSTER, placements(CLUSTER, tmp_path / "a b"), ROLES)[0]
     options = {"public-addr": "127.1.1.1"}
     conf = tmp_path / "ceph.conf"
     create, run = programs.create(daemon, conf, options), programs.run(daemon, conf, options)

@@ -45,7 +45,8 @@ protocol: {rounds: 1, trial_time_limit: 5 min}
 """
 
 pytestmark = pytest.mark.skipif(
-    bool(programs.missing()), reason=f"Ceph is not installed: {programs.INSTALL}"
+    bool(programs.missing(programs.CEPHFS)),
+    reason=f"Ceph is not installed: {programs.CEPHFS.install}",
 )
 
 

@@ -34,6 +34,7 @@ UNITS |= {"net_sent": "bytes/s", "net_received": "bytes/s"}
 class Built:
     """One trial of a single phase. ``tasks`` hold seconds since the phase began.
 
+    ``of_trial`` are the metrics of the trial as a whole, and ``overrides`` those of its level.
     ``samples`` maps host to metric to its constant value, or to one value a second.
     """
 
@@ -43,6 +44,8 @@ class Built:
     samples: Mapping[str, Mapping[str, float | Sequence[float]]] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
     valid: bool = True
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    of_trial: Mapping[str, float] = field(default_factory=dict)
 
 
 def task(kind: str, number: int, start: float, end: float, **facts: Any) -> dict[str, Any]:
@@ -64,6 +67,7 @@ def built(
     for name in ("trials", "samples", "tasks", "provenance"):
         (path / name).mkdir(parents=True, exist_ok=True)
     levels = list(dict.fromkeys(trial.level for trial in trials))
+    overrides = {trial.level: dict(trial.overrides) for trial in trials}
     study = StudyRecord(
         id="built",
         name="built",
@@ -73,7 +77,10 @@ def built(
         cluster=dict(cluster or {}),
         factors={"case": levels},
         baseline={"case": levels[0]},
-        treatments=[Treatment(id=level, levels={"case": level}) for level in levels],
+        treatments=[
+            Treatment(id=level, levels={"case": level}, overrides=overrides[level])
+            for level in levels
+        ],
         protocol=ProtocolRecord(rounds=len(trials), seed=1, trial_time_limit_s=60),
     )
     (path / "study.json").write_text(study.model_dump_json(by_alias=True))
@@ -119,6 +126,7 @@ def _write(
                 metrics={k: Metric(value=v, unit="s") for k, v in trial.metrics.items()},
             )
         ],
+        metrics={k: Metric(value=v, unit="x") for k, v in trial.of_trial.items()},
         samples_file=f"samples/{name}.parquet" if trial.samples else None,
         tasks_file=f"tasks/{name}.parquet" if trial.tasks else None,
         provenance="cafe",

@@ -313,7 +313,7 @@ def _check_roles(cluster: Cluster) -> None:
     """Check that every role that another role requires exists."""
     counts = cluster.role_counts()
     kind = cluster.storage.kind
-    needed = [(role.name, f"storage of kind {kind}") for role in ROLES if role.storage == kind]
+    needed = [(role.name, f"storage of kind {kind}") for role in ROLES if kind in role.storage]
     needed += [
         (need, f"a {role.name}") for role in ROLES if counts[role.name] for need in role.needs
     ]

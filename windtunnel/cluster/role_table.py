@@ -66,9 +66,9 @@ class RoleEntry:
     needs:
         Roles that a description with this role must also have.
     storage:
-        Kind of storage that requires it.
+        Kinds of storage that require it.
     holds:
-        Its hosts hold the data of that storage.
+        Its hosts hold the data of these kinds of storage.
     ``beside``:
         If a description gives the role to no host, it runs on each host with this other role;
         None: on the first host.
@@ -92,7 +92,7 @@ class RoleEntry:
     step: int = 1
     worker: bool = False
     needs: tuple[str, ...] = ()
-    storage: str | None = None
+    storage: tuple[str, ...] = ()
     holds: bool = False
     beside: str | None = None
     shaped: bool = False
@@ -110,7 +110,12 @@ class RoleEntry:
     @property
     def replicas(self) -> bool:
         """Whether blocks lose replicas, or the daemon that manages them, while it is down."""
-        return self.storage is not None and self.returns is not None
+        return bool(self.storage) and self.returns is not None
+
+    @property
+    def of_storage(self) -> bool:
+        """Whether it is a daemon of the storage: of HDFS or of Ceph."""
+        return bool(self.storage) or self.family == "hdfs" or self.engine == "ceph"
 
 
 class Roles:
@@ -259,4 +264,4 @@ class Roles:
 
     def holder(self, storage: str) -> str | None:
         """The role whose hosts hold the data of a kind of storage."""
-        return next((e.name for e in self if e.holds and e.storage == storage), None)
+        return next((e.name for e in self if e.holds and storage in e.storage), None)

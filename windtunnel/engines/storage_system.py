@@ -122,7 +122,7 @@ class StorageSystem(Running):
         return 0
 
     @classmethod
-    def jars(cls) -> Sequence[Path]:
+    def jars(cls, cluster: Cluster) -> Sequence[Path]:
         """The jars that all JVMs of Hadoop need to use the storage."""
         return ()
 

@@ -16,6 +16,7 @@ STORAGE_SYSTEMS = {
     HDFS: f"{_HERE}.hadoop.hdfs:Hdfs",
     "local": f"{_HERE}.hadoop.local_files:LocalFiles",
     "cephfs": f"{_HERE}.ceph.cephfs:CephFs",
+    "s3a": f"{_HERE}.ceph.gateway:ObjectGateway",
 }
 
 

@@ -6,6 +6,7 @@ from windtunnel.results.metrics import MetricInfo, register
 
 _HARNESS = "Windtunnel's clock"
 _SAMPLER = "samples of the machine"
+_SYSTEM = "samples of the daemons"
 _ATTACHED = "the ResourceManager and the NameNode of an attached cluster, at an interval"
 _WATCH = "the NameNode's counts of blocks, watched after the fault"
 
@@ -58,6 +59,15 @@ CPU_STEAL_SHARE = MetricInfo(
     _SAMPLER,
     better="less",
     label="CPU steal fraction",
+    level="trial",
+)
+STORAGE_CPU_TIME = MetricInfo(
+    "storage_cpu_time",
+    "s",
+    "CPU time of the daemons of the storage (HDFS or Ceph) during the phases",
+    _SYSTEM,
+    better="less",
+    label="CPU time of the storage daemons",
     level="trial",
 )
 DATA_BYTES = MetricInfo(
@@ -124,6 +134,7 @@ register(
     SAMPLER_CPU_SHARE,
     CPU_IDLE_SHARE,
     CPU_STEAL_SHARE,
+    STORAGE_CPU_TIME,
     DATA_BYTES,
     FAULT_NOTICED,
     REPLICATION_WHOLE,

@@ -25,10 +25,12 @@ from windtunnel.results.trial_metrics import (
     DATA_BYTES,
     HARNESS_OVERHEAD,
     SAMPLER_CPU_SHARE,
+    STORAGE_CPU_TIME,
     TRIAL_WALL,
 )
 from windtunnel.study.invalidate import apply_rules
 from windtunnel.study.plan import Plan, Slot
+from windtunnel.study.storage_cpu import storage_cpu_s
 from windtunnel.testbeds.base import Judgement
 
 
@@ -105,6 +107,7 @@ class TrialDraft:
                 TRIAL_WALL: wall_s,
                 HARNESS_OVERHEAD: wall_s - sum(phase.elapsed_s for phase in self.phases),
                 SAMPLER_CPU_SHARE: sampler.cost,
+                STORAGE_CPU_TIME: storage_cpu_s(sampler.rows, self.phases),
                 DATA_BYTES: data_bytes,
             }
         )

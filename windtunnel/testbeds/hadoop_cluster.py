@@ -80,7 +80,7 @@ class HadoopDeployment(HadoopCluster):
     ) -> None:
         self.cluster = cluster
         self.installed = installed
-        jars = tuple(storage_of(cluster).jars())
+        jars = tuple(storage_of(cluster).jars(cluster))
         self.software = replace(installed.software, more_jars=jars)
         self.logs = logs
         self.isolation = isolation

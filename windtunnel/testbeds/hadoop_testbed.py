@@ -169,7 +169,7 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
         f"exactly one host must have the role {role.name}"
         for role in ROLES.started(HADOOP)
         if not role.worker
-        and role.storage in (None, cluster.storage.kind)
+        and (not role.storage or cluster.storage.kind in role.storage)
         and roles.get(role.name, 0) != 1
         and role.name not in several
     ]

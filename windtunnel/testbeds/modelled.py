@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 _DIGITS = 6  # of standard deviations of logarithms
 _OTHER_ENGINES = "the model has no equations for the engine {engine}"
-_CEPHFS = (
-    "storage.kind cephfs: predicted like HDFS on separate hosts, without the costs of Ceph itself"
+_ON_CEPH = ("cephfs", "s3a")
+_CEPH = (
+    "storage.kind {kind}: predicted like HDFS on separate hosts, without the costs of Ceph itself"
 )
 _WORD_COUNT = "wordcount with MapReduce is predicted with constants that were fitted to Pig"
 
@@ -95,8 +96,9 @@ class ModelledTestbed(PredictingTestbed):
     def check(self, cluster: Cluster) -> Realisation:
         """Every cluster can be predicted; values that the description lacks are assumed."""
         notes = [f"assumed: {line}" for line in self._capacity(cluster).assumed]
-        if cluster.storage.kind == "cephfs":
-            notes.append(_CEPHFS)
+        kind = cluster.storage.kind
+        if kind in _ON_CEPH:
+            notes.append(_CEPH.format(kind=kind))
         return Realisation(unrealised=notes)
 
     def check_work(self, work: PlannedWork) -> Realisation:

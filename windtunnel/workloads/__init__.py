@@ -28,6 +28,7 @@ WORKLOADS: Registry[type[Workload[Any]]] = Registry(
         "transfer": f"{_HERE}.transfer:Transfer",
         "scan": f"{_HERE}.event_index.scan:Scan",
         "report": f"{_HERE}.event_index.column_report:Report",
+        "metadata": f"{_HERE}.metadata:Metadata",
         "keyvalue": f"{_HERE}.keyvalue.keyvalue:KeyValue",
         "mix": f"{_HERE}.mix:Mix",
     },

@@ -7,52 +7,68 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from windtunnel.engines.ceph.admin import PYTHON
-from windtunnel.engines.ceph.site import MDS, MGR, MON, OSD, Daemon
+from windtunnel.engines.ceph.site import OSD, RGW, Daemon
 from windtunnel.errors import SetupError
 
 LIBRARY: Final = Path("/usr/share/java/libcephfs.jar")
 """Java's binding of CephFS: the package libcephfs-java."""
-PACKAGES: Final = (
-    "ceph-mon",
-    "ceph-mgr",
-    "ceph-osd",
-    "ceph-mds",
-    "ceph-common",
-    "libcephfs-java",
-    "libcephfs-jni",
-)
-INSTALL: Final = f"apt-get install --no-install-recommends {' '.join(PACKAGES)}"
-_PROGRAMS: Final = {role: f"ceph-{role}" for role in (MON, MGR, OSD, MDS)}
 _MODULES: Final = "import rados, cephfs"
 _LIMIT_S: Final = 30
 
 
-def missing() -> list[str]:
+@dataclass(frozen=True)
+class Needs:
+    """The programs and the library that a storage system needs, and the packages that have them."""
+
+    programs: tuple[str, ...]
+    packages: tuple[str, ...]
+    library: Path | None = None
+
+    @property
+    def install(self) -> str:
+        """The command that installs the packages on Debian."""
+        return f"apt-get install --no-install-recommends {' '.join(self.packages)}"
+
+
+_ALL: Final = ("ceph-mon", "ceph-mgr", "ceph-osd")
+CEPHFS: Final = Needs(
+    (*_ALL, "ceph-mds"),
+    (*_ALL, "ceph-mds", "ceph-common", "libcephfs-java", "libcephfs-jni"),
+    LIBRARY,
+)
+GATEWAY: Final = Needs((*_ALL, "radosgw", "radosgw-admin"), (*_ALL, "ceph-common", "radosgw"))
+
+
+def missing(needs: Needs) -> list[str]:
     """The programs and libraries of Ceph that this machine lacks."""
-    found = [name for name in _PROGRAMS.values() if shutil.which(name) is None]
-    if not LIBRARY.exists():
-        found.append(LIBRARY.name)
+    found = [name for name in needs.programs if shutil.which(name) is None]
+    if needs.library is not None and not needs.library.exists():
+        found.append(needs.library.name)
     if not found and not _has_modules():
         found.append("the Python modules rados and cephfs")
     return found
 
 
-def check() -> None:
-    """Raise SetupError, with the command that installs it, if anything of Ceph is missing."""
+def check(needs: Needs, kind: str) -> None:
+    """Raise SetupError, with the command that installs it, if anything of Ceph is missing.
+
+    ``kind`` is the kind of storage, for the message.
+    """
     if sys.platform != "linux":
         raise SetupError(
             f"Ceph's daemons run on Linux only, but this machine is {sys.platform}",
             remedy="use storage of kind hdfs, or a machine with Linux.",
         )
-    lacking = missing()
+    lacking = missing(needs)
     if lacking:
         raise SetupError(
-            f"storage of kind cephfs needs Ceph, but this machine lacks {', '.join(lacking)}",
-            remedy=f"on Debian: {INSTALL}.",
+            f"storage of kind {kind} needs Ceph, but this machine lacks {', '.join(lacking)}",
+            remedy=f"on Debian: {needs.install}.",
         )
 
 
@@ -60,7 +76,7 @@ def version() -> str:
     """What ``ceph-osd --version`` prints; empty if it does not start."""
     try:
         done = subprocess.run(
-            [_PROGRAMS[OSD], "--version"],
+            ["ceph-osd", "--version"],
             capture_output=True,
             text=True,
             timeout=_LIMIT_S,
@@ -98,9 +114,21 @@ def in_folder(daemon: Daemon, *commands: Sequence[str]) -> list[str]:
     return ["/bin/sh", "-c", " && ".join(steps)]
 
 
+def administer(daemon: Daemon, conf: Path, *words: str) -> list[str]:
+    """The command line of ``radosgw-admin`` with the key of a gateway."""
+    return ["radosgw-admin", "-c", str(conf), "-n", daemon.entity, *words]
+
+
+def into_file(command: Sequence[str], path: Path) -> list[str]:
+    """A command line that writes the output of a command to an existing file."""
+    return ["/bin/sh", "-c", f"exec {shlex.join(command)} > {shlex.quote(str(path))}"]
+
+
 def _base(daemon: Daemon, conf: Path) -> list[str]:
+    if daemon.role == RGW:
+        return ["radosgw", "-c", str(conf), "-n", daemon.entity]
     folder = f"--{daemon.role}-data={daemon.folder}"
-    return [_PROGRAMS[daemon.role], "-c", str(conf), "-i", daemon.id, folder]
+    return [f"ceph-{daemon.role}", "-c", str(conf), "-i", daemon.id, folder]
 
 
 def _words(options: Mapping[str, str]) -> list[str]:

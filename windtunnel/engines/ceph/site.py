@@ -8,7 +8,7 @@ import string
 import struct
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,10 +20,11 @@ from windtunnel.hosts.base import Host
 MIB: Final = 1 << 20
 DATA_POOL, METADATA_POOL, FILE_SYSTEM = "data", "metadata", "windtunnel"
 CLIENT: Final = "hadoop"
-MON, MGR, OSD, MDS = "mon", "mgr", "osd", "mds"
+MON, MGR, OSD, MDS, RGW = "mon", "mgr", "osd", "mds", "rgw"
 _PORTS: Final = (3300, 6789)  # of a monitor: messenger 2 and 1
 _CACHE_MB: Final = 128  # of an OSD and of a metadata server
-OSD_MB, MASTER_MB = 320, 150  # resident memory, measured: an OSD under load, one of the others
+# resident memory, measured: an OSD under load, a gateway under load, one of the others
+OSD_MB, GATEWAY_MB, MASTER_MB = 320, 200, 150
 _AES: Final = 1  # CEPH_CRYPTO_AES
 _KEY_BYTES: Final = 16
 
@@ -37,6 +38,8 @@ _CAPS: Final = {
         "mds": "allow *",
         "mgr": "allow profile mds",
     },
+    # it creates its own pools
+    RGW: {"mon": "allow rw", "osd": "allow rwx", "mgr": "allow rw"},
     "client.admin": {"mon": "allow *", "osd": "allow *", "mds": "allow *", "mgr": "allow *"},
     # the p permits to set the object size of a file
     f"client.{CLIENT}": {"mon": "allow r", "osd": "allow rw", "mds": "allow rwp"},
@@ -65,14 +68,19 @@ class Daemon:
     @property
     def entity(self) -> str:
         """The name in Ceph."""
-        return f"{self.role}.{self.id}"
+        own = f"{self.role}.{self.id}"
+        return f"client.{own}" if self.role == RGW else own
 
 
-def plan_daemons(cluster: Cluster, placements: Sequence[Placement]) -> list[Daemon]:
-    """The daemons of a description: one of each role on its hosts, and an OSD for each disk."""
+def plan_daemons(
+    cluster: Cluster, placements: Sequence[Placement], roles: Collection[str]
+) -> list[Daemon]:
+    """The daemons of ``roles``: one of each role on its hosts, and an OSD for each disk."""
     by_name = {placement.host.name: placement for placement in placements}
     found = []
-    for role in (MON, MGR, MDS):
+    for role in roles:
+        if role == OSD:
+            continue
         for number, node in enumerate(cluster.nodes_with(role)):
             host = by_name[node.name].host
             # the id of a metadata server may not begin with a digit
@@ -102,7 +110,7 @@ def keyring(entities: Sequence[str]) -> str:
     """The text of a keyring with new keys: ``mon.``, ``osd.0``, ``client.admin`` ..."""
     lines = []
     for entity in entities:
-        caps = _CAPS.get(entity) or _CAPS[entity.partition(".")[0]]
+        caps = _CAPS.get(entity) or _CAPS[entity.removeprefix("client.").partition(".")[0]]
         lines += [f"[{entity}]", f"\tkey = {new_key()}"]
         lines += [f'\tcaps {service} = "{cap}"' for service, cap in caps.items()]
     return "\n".join(lines) + "\n"

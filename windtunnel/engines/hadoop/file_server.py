@@ -27,10 +27,14 @@ class FileServer:
         port = _PORT if ground.own_networks else free_ports(1, self.host.open_socket)[0]
         self.address = (self.host.address, port)
 
-    def spawn(self, jvms: Jvms) -> Process:
-        """Start the server; its file system must already serve."""
+    def spawn(self, jvms: Jvms, replicas: int | None = None) -> Process:
+        """Start the server; its file system must already serve.
+
+        ``replicas`` are those of every file, if the client of the file system does not know them.
+        """
         address, port = self.address
-        return jvms.spawn_own(self.host, self.name, MAIN, address, str(port), heap_mb=_HEAP_MB)
+        words = [address, str(port), *([] if replicas is None else [str(replicas)])]
+        return jvms.spawn_own(self.host, self.name, MAIN, *words, heap_mb=_HEAP_MB)
 
     def listens(self) -> bool:
         """Whether the server accepts connections."""

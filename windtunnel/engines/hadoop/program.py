@@ -35,9 +35,25 @@ def run_own_job(
     """
     main, *rest = argv
     options = [f"-D{key}={value}" for key, value in sorted(settings.items())]
-    jars: list[Path | str] = [f"{hadoop.daemons.layout.software.client_lib}/*", OWN_JAR]
-    command = client_jvm(hadoop, main, [*options, *rest], jars)
+    command = client_jvm(hadoop, main, [*options, *rest], _own_jars(hadoop))
     return run_program(hadoop, phase, command, deadline_s)
+
+
+def run_own_client(
+    hadoop: HadoopCluster, name: str, main: str, args: Sequence[str], deadline_s: float
+) -> tuple[str, float]:
+    """Run a main class of Windtunnel's own jar that submits no job.
+
+    Returns its output and its wall time in seconds. Errors as with :func:`run_program`.
+    """
+    began = time.monotonic()
+    command = client_jvm(hadoop, main, args, _own_jars(hadoop))
+    text = hadoop.run_on_client(name, command, deadline_s=deadline_s)
+    return text, time.monotonic() - began
+
+
+def _own_jars(hadoop: HadoopCluster) -> list[Path | str]:
+    return [f"{hadoop.daemons.layout.software.client_lib}/*", OWN_JAR]
 
 
 def client_jvm(

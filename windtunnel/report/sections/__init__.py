@@ -30,6 +30,7 @@ SECTIONS: Registry[Maker] = Registry(
         "observed": f"{_HERE}.observed:section",
         "faults": f"{_HERE}.faults:section",
         "copies": f"{_HERE}.replicas:section",
+        "storage": f"{_HERE}.storage:section",
         "formats": f"{_HERE}.formats:section",
         "keyvalue": f"{_HERE}.keyvalue:section",
         "ranking": f"{_HERE}.ranking:section",

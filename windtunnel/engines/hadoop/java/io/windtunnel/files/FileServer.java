@@ -32,7 +32,8 @@ import org.apache.hadoop.util.StringUtils;
  *
  * <p>Hadoop's own gateway, HttpFS, is not published for the supported releases.
  *
- * <p>Arguments: address, port. The default file system comes from the configuration.
+ * <p>Arguments: address, port, and the replicas of every file if the client of the file system does
+ * not know them. The default file system comes from the configuration.
  */
 public final class FileServer {
   private static final String ROOT = "/webhdfs/v1";
@@ -42,14 +43,16 @@ public final class FileServer {
 
   private final ObjectMapper json = new ObjectMapper();
   private final FileSystem files;
+  private final Short replicas;
 
-  private FileServer(FileSystem files) {
+  private FileServer(FileSystem files, Short replicas) {
     this.files = files;
+    this.replicas = replicas;
   }
 
   public static void main(String[] args) throws Exception {
     FileSystem files = FileSystem.get(new Configuration());
-    FileServer server = new FileServer(files);
+    FileServer server = new FileServer(files, args.length > 2 ? Short.valueOf(args[2]) : null);
     InetSocketAddress address = new InetSocketAddress(args[0], Integer.parseInt(args[1]));
     HttpServer http = HttpServer.create(address, 0);
     http.createContext(ROOT, server::answer);
@@ -106,7 +109,7 @@ public final class FileServer {
       Map<String, Object> entry = new HashMap<>();
       entry.put("pathSuffix", status.getPath().getName());
       entry.put("length", status.getLen());
-      entry.put("replication", status.getReplication());
+      entry.put("replication", replicas == null ? status.getReplication() : replicas);
       entry.put("type", status.isDirectory() ? "DIRECTORY" : "FILE");
       found.add(entry);
     }

@@ -1,0 +1,228 @@
+"""An object store as the file system below Hadoop: S3A on Ceph's RADOS gateway.
+
+Hadoop's own client (``hadoop-aws``) stores each file as one object of a bucket. A bucket has no
+folders and no rename: the client lists names with a prefix, and copies an object to rename it.
+Therefore jobs commit their output with the magic committer, which completes uploads instead of
+renaming files (Hadoop: "Committing work to S3 with the S3A Committers").
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+from collections.abc import Mapping, Sequence
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from windtunnel.cluster import Cluster
+from windtunnel.engines.artifacts import ensure_shipped
+from windtunnel.engines.ceph import programs
+from windtunnel.engines.ceph.cluster import CephCluster, write_private
+from windtunnel.engines.ceph.site import RGW, Daemon
+from windtunnel.engines.hadoop.releases import line_of
+from windtunnel.engines.running import tail
+from windtunnel.engines.storage_system import Ground
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import Process, ProcessSpec
+
+BUCKET: Final = "windtunnel"
+_PORT: Final = 7480  # the default of the gateway
+_USER: Final = "hadoop"
+_PROFILE: Final = "windtunnel"
+_BLOCK_BYTES: Final = 128 << 20  # as dfs.blocksize in hdfs-default.xml
+_PGS: Final = 8  # of each pool with indexes and other metadata
+_GARBAGE_S: Final = 60  # until the content of a deleted object is removed; by default two hours
+_LIMIT_S: Final = 10.0
+_OK: Final = 200
+
+
+class ObjectGateway(CephCluster):
+    """See the module's docstring."""
+
+    name: ClassVar[str] = "s3a"
+    needs: ClassVar[programs.Needs] = programs.GATEWAY
+    service: ClassVar[str] = RGW
+    client: ClassVar[str] = f"{RGW}.a"
+    data_pool: ClassVar[str] = "default.rgw.buckets.data"
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        self.gateway = self.players(RGW)[0]
+        self._credentials = self.folder / "credentials"
+        self._user = self.folder / "user.json"
+        self._creation: Process | None = None
+        self._bucket = False
+
+    @classmethod
+    def problems(cls, cluster: Cluster) -> list[str]:
+        """Also: more than one gateway. Clients have one address."""
+        found = super().problems(cluster)
+        gateways = len(cluster.nodes_with(RGW))
+        if gateways != 1:
+            found.append(f"exactly one host must have the role {RGW}, but {gateways} have it")
+        return found
+
+    @classmethod
+    def jars(cls, cluster: Cluster) -> Sequence[Path]:
+        """Hadoop's S3A and the modules of the AWS SDK that it uses, fetched if missing."""
+        line = line_of(cluster.software.hadoop).lock.removeprefix("hadoop-")
+        return [jar.path for jar in ensure_shipped(f"s3a-{line}").jars]
+
+    def settings(self) -> Mapping[str, str]:
+        """The bucket as the default file system."""
+        block = int(self.cluster.storage.block_size or _BLOCK_BYTES)
+        host, port = self._address
+        return {
+            "fs.defaultFS": f"s3a://{BUCKET}/",
+            "fs.s3a.endpoint": f"http://{host}:{port}",
+            "fs.s3a.endpoint.region": "default",
+            "fs.s3a.connection.ssl.enabled": "false",
+            "fs.s3a.path.style.access": "true",
+            "fs.s3a.aws.credentials.provider": (
+                "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
+            ),
+            "fs.s3a.auth.profile.file": str(self._credentials),
+            "fs.s3a.auth.profile.name": _PROFILE,
+            "fs.s3a.block.size": str(block),  # so that jobs have as many splits as on HDFS
+            "fs.s3a.etag.checksum.enabled": "true",
+            "fs.s3a.committer.name": "magic",
+            "mapreduce.outputcommitter.factory.scheme.s3a": (
+                "org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory"
+            ),
+        }
+
+    def options(self) -> dict[str, str]:
+        """The pools that the gateway creates, and how soon it removes deleted objects."""
+        copies = str(self.cluster.replication)
+        return {
+            "osd_pool_default_size": copies,
+            "osd_pool_default_pg_num": str(_PGS),
+            "debug_rgw": "0/5",  # no line for each request
+            "rgw_gc_obj_min_wait": str(_GARBAGE_S),
+            "rgw_gc_processor_period": str(_GARBAGE_S),
+            "rgw_gc_processor_max_time": str(_GARBAGE_S),
+        }
+
+    def create_pools(self) -> None:
+        """Create the pool of the content of objects; the gateway creates all others."""
+        self.create_data_pool()
+        self.admin.run("osd pool application enable", pool=self.data_pool, app="rgw")
+
+    def daemon_options(self, daemon: Daemon) -> dict[str, str]:
+        """Also the address on which the gateway listens."""
+        options = super().daemon_options(daemon)
+        if daemon.role == RGW:
+            host, port = self._address
+            options["rgw-frontends"] = f"beast endpoint={host}:{port}"
+        return options
+
+    def open_files(self, status: Mapping[str, Any]) -> list[str]:
+        """Create the user, start the gateway, and create the bucket."""
+        if self._creation is None:
+            self._creation = self._create_user()
+        if not self._credentials.exists():
+            if not self._user_exists(self._creation):
+                return ["the user of the gateway"]
+            write_private(self._credentials, profile(json.loads(self._user.read_text())))
+        if self.gateway.name not in self.running:
+            self.spawn(self.gateway)
+        if missing := self.service_unready(status):
+            return missing
+        if not self._bucket:
+            self._create_bucket()
+            self._bucket = True
+        return []
+
+    def replicas(self) -> int:
+        """Replicas or cells of each object, as the monitors report them: S3A does not know them."""
+        found = self.admin.run("osd pool get", pool=self.data_pool, var="size")
+        return int(found["size"])
+
+    def service_unready(self, status: Mapping[str, Any]) -> list[str]:
+        """The gateway must accept connections."""
+        with self.gateway.host.open_socket() as found:
+            found.settimeout(1.0)
+            listens = found.connect_ex(self._address) == 0
+        return [] if listens else ["the gateway"]
+
+    @property
+    def _address(self) -> tuple[str, int]:
+        return (self.gateway.host.address, _PORT)
+
+    def _create_user(self) -> Process:
+        """Start the creation of the user; its keys are written to a file, not to the log."""
+        words = ["user", "create", f"--uid={_USER}", f"--display-name={_USER}"]
+        keys = ["--gen-access-key", "--gen-secret"]
+        argv = programs.administer(self.gateway, self.conf, *words, *keys)
+        write_private(self._user, "")
+        script = programs.into_file(argv, self._user)
+        host = self.gateway.host
+        log = host.logs / "rgw-user.log"
+        return host.spawn(ProcessSpec(f"rgw-user@{host.name}", script, log, host.root))
+
+    @staticmethod
+    def _user_exists(creation: Process) -> bool:
+        code = creation.returncode()
+        if code not in (None, 0):
+            raise DeploymentError(
+                f"radosgw-admin could not create a user (exit code {code})",
+                log=creation.log,
+                tail=tail(creation.log),
+            )
+        return code == 0
+
+    def _create_bucket(self) -> None:
+        """Create the bucket; raises DeploymentError if the gateway refuses."""
+        found = json.loads(self._user.read_text())["keys"][0]
+        path = f"/{BUCKET}"
+        with self.gateway.host.open_socket() as channel:
+            channel.settimeout(_LIMIT_S)
+            host, port = self._address
+            connection = http.client.HTTPConnection(host, port, timeout=_LIMIT_S)
+            connection.sock = channel
+            try:
+                channel.connect(self._address)
+                headers = signed("PUT", path, found["access_key"], found["secret_key"])
+                connection.request("PUT", path, headers=headers)
+                answer = connection.getresponse()
+                text = answer.read().decode(errors="replace")
+            except (OSError, http.client.HTTPException) as problem:
+                raise DeploymentError(
+                    f"the gateway does not answer: {problem}", tail=tail(self._log)
+                ) from problem
+        if answer.status != _OK:
+            raise DeploymentError(
+                f"the gateway did not create the bucket (HTTP {answer.status})", tail=text
+            )
+
+    @property
+    def _log(self) -> Path:
+        return self.running[self.gateway.name].log
+
+
+def profile(user: Mapping[str, Any]) -> str:
+    """The text of a credentials file of the AWS SDK, from the output of ``radosgw-admin``."""
+    keys = user["keys"][0]
+    return (
+        f"[{_PROFILE}]\n"
+        f"aws_access_key_id = {keys['access_key']}\n"
+        f"aws_secret_access_key = {keys['secret_key']}\n"
+    )
+
+
+def signed(method: str, path: str, access_key: str, secret_key: str) -> dict[str, str]:
+    """The headers of an S3 request without content, with signature version 2.
+
+    Source: Amazon S3 API, "Signing and authenticating REST requests".
+    """
+    date = formatdate(usegmt=True)
+    text = f"{method}\n\n\n{date}\n{path}"
+    code = hmac.new(secret_key.encode(), text.encode(), hashlib.sha1).digest()
+    return {
+        "Date": date,
+        "Authorization": f"AWS {access_key}:{base64.b64encode(code).decode()}",
+    }
