@@ -24,6 +24,9 @@ from windtunnel.study.sample_size import decide
 from windtunnel.study.trial import Conditions, PhaseHook, failed_trial, run_trial
 from windtunnel.testbeds.base import ClusterTestbed
 
+_AGAIN = (
+    "fix the cause, then run the same command with --retry-invalid; valid trials are kept."
+)
 _INVALID_IN_A_ROW = 3
 _NONE_RUNS = "none is running"
 _PAUSE_STEP_S = 0.2
@@ -94,7 +97,7 @@ class Runner:
         Raises
         ------
         StudyStoppedError
-            After three invalid trials in a row.
+            After three invalid trials in a row, or if no trial is valid at the end.
         InterruptedStudyError
             If a stop was requested.
         """
@@ -109,12 +112,22 @@ class Runner:
         with self._stack:
             for slots in passes:
                 self._run_pass(slots)
+            self._refuse_nothing()
             decided = rounds if self.plan.protocol.detect is None else self._decide().rounds
             if self.pilot:
                 return
             for number in range(rounds + 1, decided + 1):
                 self._add_pass(self.plan.round_slots(number))
             self._run_extra_rounds(decided)
+
+    def _refuse_nothing(self) -> None:
+        """Raise StudyStoppedError if every trial so far is invalid: there is nothing to report."""
+        trials = [trial for trial in self.journal.trials() if not trial.warmup]
+        if trials and not any(trial.answers for trial in trials):
+            raise StudyStoppedError(
+                f"no trial of the study is valid; the last one: {trials[-1].verdict.reason}",
+                remedy=_AGAIN,
+            )
 
     def _warmups(self, measured: list[list[Slot]]) -> list[list[Slot]]:
         """The warm-up passes; a resumed study repeats them, because its daemons are new."""
@@ -251,8 +264,7 @@ class Runner:
             raise StudyStoppedError(
                 f"{_INVALID_IN_A_ROW} consecutive trials were invalid; the last one: "
                 f"{trial.verdict.reason}",
-                remedy="fix the cause, then run the same command with --retry-invalid; "
-                "valid trials are kept.",
+                remedy=_AGAIN,
             )
 
     def _make_ready(self) -> None:
