@@ -98,7 +98,8 @@ class Combine(Part):
 class Scale(Part):
     """``rate`` scales the speed of disks, network and CPU, ``data`` the amounts of data.
 
-    ``combine`` has the parts that the model combines to fewer.
+    ``combine`` has the parts that the model combines to fewer. ``core_speed`` is the work of a core
+    of this machine, relative to a core of the described hosts.
     """
 
     rate: Share = Field(description="Rate of disks, NICs, uplinks and CPUs relative to full size.")
@@ -106,6 +107,7 @@ class Scale(Part):
         description="Size of data, blocks, buffers and caches relative to full size."
     )
     combine: Combine = Combine()
+    core_speed: float = 1.0
 
     @property
     def time(self) -> float:
@@ -114,6 +116,8 @@ class Scale(Part):
 
     def __str__(self) -> str:
         more = "" if self.combine == Combine() else f", combine: {self.combine}"
+        if self.core_speed != 1.0:
+            more += f", core_speed: {self.core_speed:g}"
         return f"{{rate: {format_share(self.rate)}, data: {format_share(self.data)}{more}}}"
 
 
@@ -130,6 +134,12 @@ class ScaledOptions(TestbedOptions):
         description="Numbers of slots, disks and waves that are one of the model: fewer JVMs. "
         "Default: none are combined.",
     )
+    core_speed: float = Field(
+        1.0,
+        gt=0,
+        description="Work of a core of this machine, relative to a core of the described hosts. "
+        "CPU quotas are divided by it.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -145,7 +155,12 @@ class ScaledOptions(TestbedOptions):
     @property
     def scale(self) -> Scale:
         """Both options as one value."""
-        return Scale(rate=self.rate, data=self.data, combine=self.combine or Combine())
+        return Scale(
+            rate=self.rate,
+            data=self.data,
+            combine=self.combine or Combine(),
+            core_speed=self.core_speed,
+        )
 
     @property
     def data_fraction(self) -> float:
@@ -166,6 +181,8 @@ class ScaledOptions(TestbedOptions):
     def words(self) -> str:
         """``rate 1/40, data 1/1000``."""
         more = "" if self.scale.combine == Combine() else f", combine {self.scale.combine}"
+        if self.core_speed != 1.0:
+            more += f", core speed {self.core_speed:g}"
         return f"rate {format_share(self.rate)}, data {format_share(self.data)}{more}"
 
 

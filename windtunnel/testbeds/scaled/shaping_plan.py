@@ -42,7 +42,7 @@ def fabric_plan(cluster: Cluster, scale: Scale) -> FabricPlan:
     """The fabric of a full-size description at a scale (1/1 is the full size).
 
     Hosts and guests have the names of ``cluster.nodes()``. CPU quotas are the work of the cores
-    (``Cpu.work``: two hardware threads are not two cores) times ``rate``.
+    (``Cpu.work``: two hardware threads are not two cores) times ``rate``, by ``core_speed``.
     Hosts that run only masters are not limited, because the model has as many files and tasks as
     the full size, in less time.
 
@@ -72,7 +72,7 @@ def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:
             yield HostPlan(
                 name=full_name,
                 rack=cluster.rack_of(name, index) or ONE_RACK,
-                cpu_cores=None if work is None else work * scale.rate,
+                cpu_cores=None if work is None else work * scale.rate / scale.core_speed,
                 memory_bytes=None if None in limits else sum(limit or 0 for limit in limits),
                 disks=disks,
                 controller_bytes_s=_controller(host, scale.rate),
@@ -113,7 +113,7 @@ def _guests(
         vcpus = node.guest.vcpus
         yield GuestPlan(
             name=node.name,
-            cpu_cores=None if vcpus is None else vcpus * scale.rate,
+            cpu_cores=None if vcpus is None else vcpus * scale.rate / scale.core_speed,
             memory_bytes=limit,
             disks=tuple(next(names) for _ in range(count)) if assigned else (),
         )

@@ -33,7 +33,8 @@ CPU_S_PER_BYTE = 120e-9 / 4
 class Size:
     """The full size or the model in numbers: the sums over the hosts with data or tasks.
 
-    ``rate`` is 1 at full size; a core of the description is ``rate`` cores of the machine.
+    ``rate`` is 1 at full size; a core of the description is ``rate`` cores of the machine that have
+    its speed. ``core_speed`` is the work of a core of the machine, in cores of the description.
     ``waiting_bytes`` is the memory of the waiting JVMs of a worker.
     """
 
@@ -42,6 +43,7 @@ class Size:
     tasks: Tasks
     rate: float
     waiting_bytes: int = 0
+    core_speed: float = 1.0
 
     @property
     def hosts(self) -> list[HostPlan]:
@@ -50,8 +52,8 @@ class Size:
 
     @property
     def cores(self) -> float:
-        """CPU of these hosts, in cores of the machine."""
-        return sum(host.cpu_cores or 0.0 for host in self.hosts)
+        """CPU of these hosts, in cores with the speed of the description's."""
+        return sum(host.cpu_cores or 0.0 for host in self.hosts) * self.core_speed
 
     @property
     def task_hosts(self) -> list[HostPlan]:
@@ -61,8 +63,8 @@ class Size:
 
     @property
     def task_cores(self) -> float:
-        """CPU of the hosts that run tasks, in cores of the machine."""
-        return sum(host.cpu_cores or 0.0 for host in self.task_hosts)
+        """CPU of the hosts that run tasks, in cores with the speed of the description's."""
+        return sum(host.cpu_cores or 0.0 for host in self.task_hosts) * self.core_speed
 
     @property
     def nic(self) -> float:
@@ -127,22 +129,24 @@ class Size:
         at_once = min(self.slots, tasks or self.slots)
         if self.rate < 1.0 and self.cluster.software.task_start == "warm":
             return WARM_START_S * max(at_once / self.free_cores, 1.0)
-        return JVM_START_S * max(at_once / self.task_cores, 1.0 / self.rate_of_task)
+        own = max(at_once / self.task_cores, 1.0 / self.rate_of_task)
+        return JVM_START_S * own * self.core_speed
 
     @property
     def free_cores(self) -> float:
         """Cores of this machine that the quotas of the model leave."""
-        return max((psutil.cpu_count() or 1) - self.cores, _LEAST_FREE_CORES)
+        used = self.cores / self.core_speed
+        return max((psutil.cpu_count() or 1) - used, _LEAST_FREE_CORES)
 
     @property
     def per_core(self) -> float:
-        """Number of slots per core of the machine."""
+        """Number of slots per core."""
         return self.slots / self.task_cores
 
     @property
     def rate_of_task(self) -> float:
-        """Cores of the machine that a single task can use: one, or the quota of its host."""
-        return min(1.0, self.task_cores / len(self.task_hosts))
+        """Cores that a single task can use: one of the machine, or the quota of its host."""
+        return min(self.core_speed, self.task_cores / len(self.task_hosts))
 
 
 def busiest_s(phase: PhaseLoad, size: Size) -> float:
@@ -175,4 +179,5 @@ def model_size(cluster: Cluster, scale: Scale) -> Size:
     """The model of a cluster; raises NotRealisableError if a required value is unknown."""
     tasks, fewer = tasks_of(scaled(cluster, scale)), combined(cluster, scale.combine)
     waiting = waiting_bytes(fewer, scale)
-    return Size(fewer, fabric_plan(cluster, scale), tasks, scale.rate, waiting)
+    plan = fabric_plan(cluster, scale)
+    return Size(fewer, plan, tasks, scale.rate, waiting, scale.core_speed)

@@ -20,7 +20,12 @@ def validation_studies(reference: Scale) -> list[ValidationStudy]:
     return [
         ValidationStudy(
             name,
-            ScaledOptions(rate=reference.rate / part, data=reference.data / part, combine=combine),
+            ScaledOptions(
+                rate=reference.rate / part,
+                data=reference.data / part,
+                combine=combine,
+                core_speed=reference.core_speed,
+            ),
         )
         for part, name in names.items()
     ]
