@@ -60,3 +60,8 @@ def test_limits_of_a_model_are_the_described_ones_times_the_rate(tmp_path: Path)
     assert model.memory is None
     assert limits_by_treatment(results)[treatment].disk_read == model.disk_read
     assert limits_by_host(results)[treatment]["worker-1"].threads == 0.025 * 8
+
+    results.study.scale = ScaleRecord(rate=0.025, data=0.001, core_speed=2.0)
+    assert limits_of(results).cores == 0.025 * 32 / 2, "a faster core has a smaller quota"
+    assert limits_of(results).network == model.network
+    assert limits_by_host(results)[treatment]["worker-1"].threads == 0.025 * 8 / 2

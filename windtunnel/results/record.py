@@ -277,12 +277,15 @@ class ScaleRecord(Record):
     ``rate`` is the speed of disks, NICs and CPUs, ``data`` the size of data and of memory for
     data, both as fractions of the full size. ``smt_gain`` is the work of a core with several
     threads, relative to one, from which CPU quotas follow; None in older records, whose quotas
-    count each hardware thread as a core. Times of trials are those of the model.
+    count each hardware thread as a core. ``core_speed`` is the work of a core of the machine,
+    relative to one of ``cluster``; None if they were taken as equal. Times of trials are those of
+    the model.
     """
 
     rate: float
     data: float
     smt_gain: float | None = None
+    core_speed: float | None = None
     groups: list[SimilarityGroup] = Field(default_factory=list)
 
 

@@ -24,9 +24,7 @@ from windtunnel.study.sample_size import decide
 from windtunnel.study.trial import Conditions, PhaseHook, failed_trial, run_trial
 from windtunnel.testbeds.base import ClusterTestbed
 
-_AGAIN = (
-    "fix the cause, then run the same command with --retry-invalid; valid trials are kept."
-)
+_AGAIN = "fix the cause, then run the same command with --retry-invalid; valid trials are kept."
 _INVALID_IN_A_ROW = 3
 _NONE_RUNS = "none is running"
 _PAUSE_STEP_S = 0.2

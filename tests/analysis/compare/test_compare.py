@@ -248,6 +248,13 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
             },
         },
     ),
+    "cores of another speed": (
+        "model-scale",
+        {
+            "base": {"scale": {"rate": 0.1, "data": 0.1}},
+            "study": {"scale": {"rate": 0.1, "data": 0.1, "core_speed": 1.75}},
+        },
+    ),
     "other CPU": ("machine", {"provenance": {"machine": {**MACHINE, "cpu": "another"}}}),
     "more threads": ("machine", {"provenance": {"machine": {**MACHINE, "cores": 4}}}),
     "more memory": ("machine", {"provenance": {"machine": {**MACHINE, "memory_bytes": 64e9}}}),

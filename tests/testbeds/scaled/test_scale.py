@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from windtunnel.testbeds.scaled.scale import Scale, format_share, parse_share
+from windtunnel.testbeds.scaled.scale import Scale, ScaledOptions, format_share, parse_share
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,17 @@ def test_time_shrinks_by_data_over_rate() -> None:
 
     assert scale.time == pytest.approx(1 / 25)
     assert str(scale) == "{rate: 1/40, data: 1/1000}"
+
+
+def test_the_speed_of_a_core_is_named_and_must_be_positive() -> None:
+    scale = Scale.model_validate({"rate": 0.5, "data": 0.5, "core_speed": 1.75})
+    assert str(scale) == "{rate: 1/2, data: 1/2, core_speed: 1.75}"
+    options = ScaledOptions.model_validate({"rate": 0.5, "data": 0.5, "core_speed": 1.75})
+    assert options.words() == "rate 1/2, data 1/2, core speed 1.75"
+    assert options.to_record()["core_speed"] == 1.75
+    assert "core_speed" not in ScaledOptions.model_validate({"rate": 1, "data": 1}).to_record()
+    with pytest.raises(ValidationError):
+        ScaledOptions.model_validate({"rate": 0.5, "data": 0.5, "core_speed": 0})
 
 
 def test_an_unknown_key_is_refused() -> None:

@@ -12,6 +12,7 @@ from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
+from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.similarity import similarity, state_of
 
 TB = 1e12
@@ -49,6 +50,22 @@ def test_the_full_size_is_similar_to_itself() -> None:
 
     assert {group.state for group in found.values()} == {"match"}
     assert not any(group.says for group in found.values())
+
+
+@given(st.integers(1, 500), st.sampled_from([0.5, 1.75, 4.0]))
+def test_the_balance_is_kept_with_cores_of_another_speed(rate: int, speed: float) -> None:
+    found = groups(Scale(rate=1 / rate, data=0.01, core_speed=speed))
+    for name in ("disk : CPU", "network : CPU", "slots per core"):
+        assert found[name].state == "match", name
+
+
+def test_faster_cores_get_a_smaller_quota() -> None:
+    slow, fast = (
+        fabric_plan(known(), Scale(rate=0.1, data=0.1, core_speed=speed)) for speed in (1.0, 2.0)
+    )
+    quotas = [[host.cpu_cores for host in plan.hosts] for plan in (slow, fast)]
+    assert [cores and cores / 2 for cores in quotas[0]] == quotas[1]
+    assert [h.nic_bytes_s for h in slow.hosts] == [h.nic_bytes_s for h in fast.hosts]
 
 
 @given(st.integers(1, 500), st.integers(1, 100))

@@ -160,6 +160,9 @@ def _in_model(limits: _Limits, study: StudyRecord) -> _Limits:
     names = ("cores", "threads", "disk_read", "disk_write", "network")
     known = {name: getattr(limits, name, None) for name in names}
     rates = {name: value * study.scale.rate for name, value in known.items() if value is not None}
+    for name in ("cores", "threads"):
+        if name in rates:
+            rates[name] /= study.scale.core_speed or 1.0
     return replace(limits, memory=None, **rates)
 
 

@@ -29,7 +29,13 @@ MACHINE_FACTS = {
     "memory": ("memory_bytes",),
     "architecture": ("machine",),
 }
-SCALE_FACTS = ("rate", "data", "work of a core with several threads", "combined parts")
+SCALE_FACTS = (
+    "rate",
+    "data",
+    "work of a core with several threads",
+    "combined parts",
+    "work of a core of the machine",
+)
 HDFS_DEFAULT = "3"
 """Hadoop's default of dfs.replication (hdfs-default.xml)."""
 
@@ -267,6 +273,7 @@ def _scale_facts(side: Side) -> tuple[str, ...]:
         f"{study.scale.data:.4g}",
         "that of its threads" if gain is None else f"{gain:g}",  # see ScaleRecord
         parts or "none",
+        f"{study.scale.core_speed or 1.0:g}",
     )
 
 

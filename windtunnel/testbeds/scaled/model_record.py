@@ -34,7 +34,10 @@ def model_record(scale: Scale, planned: Iterable[PlannedTreatment]) -> ScaleReco
 
 
 def _record(scale: Scale, groups: list[SimilarityGroup]) -> ScaleRecord:
-    return ScaleRecord(rate=scale.rate, data=scale.data, smt_gain=SMT_GAIN, groups=groups)
+    speed = None if scale.core_speed == 1.0 else scale.core_speed
+    return ScaleRecord(
+        rate=scale.rate, data=scale.data, smt_gain=SMT_GAIN, core_speed=speed, groups=groups
+    )
 
 
 def _differing(

@@ -78,7 +78,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     def as_run(cls, options: TestbedOptions, cluster: Cluster) -> tuple[Cluster, float]:
         """The model's description; the quota of its processors is the rate of the model."""
         assert isinstance(options, ScaledOptions)
-        return scaled(cluster, options.scale), options.rate
+        return scaled(cluster, options.scale), options.rate / options.core_speed
 
     @classmethod
     def propose(
