@@ -107,7 +107,7 @@ class Daemons(Running):
             If the storage cannot be set up.
         """
         self.storage.begin(self)
-        self.spawn_all(*(role for role in _FIRST if ROLES[role].storage is None))
+        self.spawn_all(*(role for role in _FIRST if not ROLES[role].storage))
         self.storage.start(self)
         self.spawn_all(*_WORKERS)
 
