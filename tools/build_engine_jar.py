@@ -7,7 +7,7 @@ Other engines are hadoop and ceph.
 
 Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH, and compiles against the jars
 that the engine's lock names, and for ceph against Java's binding of CephFS (Debian's package
-libcephfs-java). The jar targets Java 17 and contains a hash of the sources; the
+libcephfs-java) and the client of object stores. The jar targets Java 17 and contains a hash of the sources; the
 tests compare it with the sources.
 """
 
@@ -62,6 +62,7 @@ def build(compiler: str, engine: str, folder: Path) -> Path:
         if not LIBRARY.exists():
             sys.exit(f"{LIBRARY} is missing; on Debian: apt-get install libcephfs-java")
         libs.append(str(LIBRARY))
+        libs += [str(jar.path) for jar in ensure_shipped("s3a-3.5").jars]
     with tempfile.TemporaryDirectory() as work:
         command = [compiler, "-nowarn", "-proc:none", "-g:source,lines", "--release", "17"]
         command += [

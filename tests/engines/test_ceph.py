@@ -19,9 +19,10 @@ from tests.support.ceph import CLEAN, Started, placements
 from tests.support.hosts import host
 from tools import build_engine_jar
 from windtunnel.cluster import apply_overrides, load_cluster
-from windtunnel.engines.ceph import cephfs, programs
+from windtunnel.engines.ceph import programs
 from windtunnel.engines.ceph.admin import Admin
-from windtunnel.engines.ceph.cephfs import OWN_JAR, CephFs
+from windtunnel.engines.ceph.cephfs import CephFs
+from windtunnel.engines.ceph.cluster import OWN_JAR
 from windtunnel.engines.ceph.site import (
     MDS,
     MGR,
@@ -254,4 +255,4 @@ def test_the_jar_is_built_from_the_sources() -> None:
         assert jar.read(build_engine_jar.HASH).decode() == build_engine_jar.source_hash("ceph"), (
             "run: python tools/build_engine_jar.py ceph"
         )
-    assert cephfs.OWN_JAR.name == "windtunnel-ceph.jar"
+    assert OWN_JAR.name == "windtunnel-ceph.jar"

@@ -84,7 +84,7 @@ def test_user_gateway_and_bucket_follow_each_other(tmp_path: Path, asked: list[A
     assert found.spawned[-1] == "rgw-user@master"
     assert "rgw@master" not in found.spawned
 
-    (tmp_path / "shared" / "ceph" / "user.json").write_text(json.dumps(USER))
+    (tmp_path / "master" / "rgw-user.json").write_text(json.dumps(USER))
     found.made = 0
     assert storage.state().missing == ["the file server"]
     assert found.spawned[-2:] == ["rgw@master", "fileserver@master"]
@@ -106,7 +106,7 @@ def test_a_refused_bucket_and_a_failed_user_are_named(
     monkeypatch.setattr(Requests, "status", 403)
     found.made = None
     found.storage.state()
-    (tmp_path / "shared" / "ceph" / "user.json").write_text(json.dumps(USER))
+    (tmp_path / "master" / "rgw-user.json").write_text(json.dumps(USER))
     found.made = 0
     with pytest.raises(DeploymentError, match=r"did not create the bucket \(HTTP 403\)"):
         found.storage.state()

@@ -26,6 +26,8 @@ set:
   hosts.worker.count: 2
   storage.replication: 2
   storage.block_size: 16 MiB
+  settings.mapreduce.job.ubertask.enable: true
+  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
 workloads:
   terasort: {rows: 500000, maps: 1, input_replication: 2, output_replication: 2}
 factors:

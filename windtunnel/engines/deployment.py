@@ -66,6 +66,11 @@ class FileStatus:
     erasure_code: str | None = None
 
     @property
+    def is_data(self) -> bool:
+        """Whether it has content and no hidden name: S3A's committers write to ``_SUCCESS``."""
+        return self.length_bytes > 0 and not self.path.rpartition("/")[2].startswith(("_", "."))
+
+    @property
     def copies(self) -> str:
         """How its data is kept, in words: ``replication 2`` or ``erasure code RS-3-2-1024k``."""
         return copies_text(self.replication, self.erasure_code)

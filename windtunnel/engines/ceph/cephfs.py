@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.ceph import mounted, programs
-from windtunnel.engines.ceph.cluster import CephCluster, write_private
+from windtunnel.engines.ceph.cluster import OWN_JAR, CephCluster, write_private
 from windtunnel.engines.ceph.site import (
     CLIENT,
     DATA_POOL,
@@ -24,7 +24,6 @@ from windtunnel.engines.digest import sha256_of
 from windtunnel.engines.storage_system import Ground, Mounted
 from windtunnel.errors import SetupError
 
-OWN_JAR = Path(__file__).with_name("windtunnel-ceph.jar")
 _SCHEME = "ceph"
 _METADATA_PGS = 8
 

@@ -43,6 +43,7 @@ from windtunnel.hosts.base import Host, Process, ProcessSpec
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
 
+OWN_JAR = Path(__file__).with_name("windtunnel-ceph.jar")
 _PROFILE = "windtunnel"
 _DATA_PGS_PER_OSD, _MOST_DATA_PGS = 8, 256
 # Part of the free space of a disk that its OSDs may fill, and at most this much.

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final
 from windtunnel.cluster import Cluster
 from windtunnel.engines.artifacts import ensure_shipped
 from windtunnel.engines.ceph import programs
-from windtunnel.engines.ceph.cluster import CephCluster, write_private
+from windtunnel.engines.ceph.cluster import OWN_JAR, CephCluster, write_private
 from windtunnel.engines.ceph.site import RGW, Daemon
 from windtunnel.engines.hadoop.releases import line_of
 from windtunnel.engines.running import tail
@@ -53,7 +53,8 @@ class ObjectGateway(CephCluster):
         super().__init__(ground)
         self.gateway = self.players(RGW)[0]
         self._credentials = self.folder / "credentials"
-        self._user = self.folder / "user.json"
+        # the processes of a host can write only below its root
+        self._user = self.gateway.host.root / "rgw-user.json"
         self._creation: Process | None = None
         self._bucket = False
 
@@ -70,7 +71,7 @@ class ObjectGateway(CephCluster):
     def jars(cls, cluster: Cluster) -> Sequence[Path]:
         """Hadoop's S3A and the modules of the AWS SDK that it uses, fetched if missing."""
         line = line_of(cluster.software.hadoop).lock.removeprefix("hadoop-")
-        return [jar.path for jar in ensure_shipped(f"s3a-{line}").jars]
+        return [OWN_JAR, *(jar.path for jar in ensure_shipped(f"s3a-{line}").jars)]
 
     def settings(self) -> Mapping[str, str]:
         """The bucket as the default file system."""
@@ -88,6 +89,7 @@ class ObjectGateway(CephCluster):
             "fs.s3a.auth.profile.file": str(self._credentials),
             "fs.s3a.auth.profile.name": _PROFILE,
             "fs.s3a.block.size": str(block),  # so that jobs have as many splits as on HDFS
+            "fs.s3a.audit.execution.interceptors": "io.windtunnel.s3.WholePayload",
             "fs.s3a.etag.checksum.enabled": "true",
             "fs.s3a.committer.name": "magic",
             "mapreduce.outputcommitter.factory.scheme.s3a": (
@@ -158,7 +160,6 @@ class ObjectGateway(CephCluster):
         words = ["user", "create", f"--uid={_USER}", f"--display-name={_USER}"]
         keys = ["--gen-access-key", "--gen-secret"]
         argv = programs.administer(self.gateway, self.conf, *words, *keys)
-        write_private(self._user, "")
         script = programs.into_file(argv, self._user)
         host = self.gateway.host
         log = host.logs / "rgw-user.log"

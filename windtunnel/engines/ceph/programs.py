@@ -120,8 +120,9 @@ def administer(daemon: Daemon, conf: Path, *words: str) -> list[str]:
 
 
 def into_file(command: Sequence[str], path: Path) -> list[str]:
-    """A command line that writes the output of a command to an existing file."""
-    return ["/bin/sh", "-c", f"exec {shlex.join(command)} > {shlex.quote(str(path))}"]
+    """A command line that writes the output of a command to a file of this account alone."""
+    redirected = f"{shlex.join(command)} > {shlex.quote(str(path))}"
+    return ["/bin/sh", "-c", f"umask 077; exec {redirected}"]
 
 
 def _base(daemon: Daemon, conf: Path) -> list[str]:

@@ -87,7 +87,7 @@ def placement(deployment: Deployment, folder: str) -> dict[str, Metric]:
     held = [
         {machines.get(name, name) for name in block}
         for file in deployment.files.list_files(folder)
-        if file.length_bytes
+        if file.is_data
         for block in deployment.files.replicas(file.path)
     ]
     if not held:
@@ -97,11 +97,11 @@ def placement(deployment: Deployment, folder: str) -> dict[str, Metric]:
 
 
 def read_all(deployment: Deployment, folder: str) -> str:
-    """The text of all files in a folder."""
+    """The text of all data files in a folder."""
     return "".join(
         deployment.files.read(file.path).decode(errors="replace")
         for file in deployment.files.list_files(folder)
-        if file.length_bytes
+        if file.is_data
     )
 
 

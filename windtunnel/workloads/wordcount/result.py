@@ -27,7 +27,7 @@ def read_counts(deployment: Deployment, folder: str) -> WordCounts:
     """
     pairs, words = [], 0
     for file in deployment.files.list_files(folder):
-        if not file.length_bytes:
+        if not file.is_data:
             continue
         for line in deployment.files.read(file.path, _LARGEST_BYTES).splitlines():
             word, _, number = line.partition(b"\t")
