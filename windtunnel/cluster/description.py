@@ -117,7 +117,7 @@ class Storage(Part):
     ``file_system`` is the file system of the data disks.
     """
 
-    kind: Literal["hdfs", "cephfs", "s3a", "ozone", "nfs", "local"] = "hdfs"
+    kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
     replication: Count | None = None
     erasure_code: CodeName | None = None
     block_size: ByteSize | None = None

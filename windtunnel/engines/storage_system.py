@@ -36,10 +36,6 @@ class Jvms(Protocol):
     running: dict[str, Process]
     out: set[str]
 
-    @property
-    def hosts_file(self) -> Path:
-        """The file with the names and addresses of all hosts."""
-
     def spawn(self, host: Host, role: str, *args: str, suffix: str = "") -> None:
         """Start the JVM of one of Hadoop's roles on a host."""
 

@@ -1,1 +1,0 @@
-"""Apache Ozone: storage container manager, ozone manager, datanodes; Hadoop on ``ofs``."""
