@@ -162,6 +162,14 @@ def test_without_the_jar_containers_listen_as_hadoop_has_it(tmp_path: Path) -> N
     assert layout.lasting()["x.y"] == "None"
 
 
+def test_addresses_of_the_storage_are_no_lasting_settings(tmp_path: Path) -> None:
+    layout = layout_of(tmp_path)
+    layout.settings |= {"fs.s3a.endpoint": "http://127.1.2.3:7480", "fs.s3a.block.size": "1"}
+    assert "fs.s3a.endpoint" in layout.properties()
+    assert not {"fs.s3a.endpoint", "fs.defaultFS"} & layout.lasting().keys()
+    assert layout.lasting()["fs.s3a.block.size"] == "1"
+
+
 # -- ports -----------------------------------------------------------------------------
 
 

@@ -69,6 +69,7 @@ ADDRESSES = {
     for role in ROLES.started(HADOOP)
     if prop.startswith(role.settings) and prop != _SHUFFLE
 }
+_OF_STORAGE = frozenset({"fs.defaultFS", "fs.s3a.endpoint"})  # addresses of a storage system
 
 # What an application master and a default map or reduce container request (mapred-default.xml).
 _MASTER_CONTAINER_MB = 1536
@@ -170,7 +171,7 @@ class Layout:
         words |= {p.host.root: f"<{p.host.name}>" for p in self.placements}
         found = {}
         for name, value in self.properties().items():
-            if name in ADDRESSES or name == "fs.defaultFS" or name.startswith(ha.ADDRESS_NAMES):
+            if name in ADDRESSES or name in _OF_STORAGE or name.startswith(ha.ADDRESS_NAMES):
                 continue
             lasting = _NAMES_OPTION.sub(r"\1<names>", value)
             for path, word in words.items():
