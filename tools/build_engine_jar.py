@@ -7,8 +7,8 @@ Other engines are hadoop and ceph.
 
 Needs the ``javac`` of a JDK 17 or newer, in JAVA_HOME or on PATH, and compiles against the jars
 that the engine's lock names, and for ceph against Java's binding of CephFS (Debian's package
-libcephfs-java) and the client of object stores. The jar targets Java 17 and contains a hash of the sources; the
-tests compare it with the sources.
+libcephfs-java) and the client of object stores. The jar targets Java 17 and contains a hash of the
+sources; the tests compare it with the sources.
 """
 
 from __future__ import annotations
