@@ -58,6 +58,7 @@ def test_what_can_be_killed_is_started_and_says_what_is_lost() -> None:
         "mon",
         "osd",
         "mds",
+        "rgw",
     ]
 
 
