@@ -45,6 +45,17 @@ def test_only_the_phases_count() -> None:
     assert storage_cpu_s(rows, phases) == pytest.approx(2.5 + 2)
 
 
+def test_the_time_in_which_a_killed_daemon_is_down_does_not_count() -> None:
+    others = samples("nodemanager@worker-1", 101, [0.1] * 20)
+    rows = samples("osd@worker-1", 101, [1.0] * 3) + samples("osd@worker-1", 115, [1.0] * 2)
+    assert storage_cpu_s([*rows, *others], [phase(100, 120)]) == pytest.approx(5)
+
+
+def test_a_late_sample_covers_the_time_since_the_one_before() -> None:
+    rows = [*samples("osd@worker-1", 101, [1.0]), *samples("osd@worker-1", 104, [2.0])]
+    assert storage_cpu_s(rows, [phase(100, 110)]) == pytest.approx(1 + 3 * 2)
+
+
 def test_without_samples_of_its_daemons_there_is_no_value() -> None:
     assert storage_cpu_s(samples("nodemanager@a", 1, [1.0]), [phase(0, 5)]) is None
     assert storage_cpu_s([], [phase(0, 5)]) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from windtunnel.cluster.roles import ROLES
@@ -16,8 +15,9 @@ _PREFIX = "daemon_cpu:"
 def storage_cpu_s(rows: Iterable[Sample], phases: Sequence[Phase]) -> float | None:
     """CPU seconds of the storage's daemons in the phases; None if no such daemon was sampled.
 
-    A sample is the mean number of cores since the sample before it, so that a phase can contain up
-    to one interval of work from outside of it.
+    A sample is the mean number of cores since the sampling before it, so that a phase can
+    contain up to one interval of work from outside of it. A daemon that was restarted has no sample
+    of the time in which it was down.
 
     Parameters
     ----------
@@ -26,14 +26,17 @@ def storage_cpu_s(rows: Iterable[Sample], phases: Sequence[Phase]) -> float | No
     phases:
         Its phases; reference phases do not count.
     """
-    series: dict[tuple[str, str], list[Sample]] = defaultdict(list)
-    for row in rows:
-        if row.metric.startswith(_PREFIX) and _of_storage(row.metric.removeprefix(_PREFIX)):
-            series[row.host, row.metric].append(row)
-    if not series:
+    samples = [row for row in rows if row.metric.startswith(_PREFIX)]
+    own = [row for row in samples if _of_storage(row.metric.removeprefix(_PREFIX))]
+    if not own:
         return None
+    instants = sorted({row.time_s for row in samples})
+    before = dict(zip(instants[1:], instants, strict=False))
     spans = [(phase.started_at, phase.finished_at) for phase in phases if not phase.beside]
-    return sum(_cpu_s(found, spans) for found in series.values())
+    return sum(
+        row.value * _overlap_s(before.get(row.time_s, row.time_s - PERIOD_S), row.time_s, spans)
+        for row in own
+    )
 
 
 def _of_storage(daemon: str) -> bool:
@@ -42,11 +45,5 @@ def _of_storage(daemon: str) -> bool:
     return name in ROLES and ROLES[name].of_storage
 
 
-def _cpu_s(samples: Iterable[Sample], spans: Sequence[tuple[float, float]]) -> float:
-    total, before = 0.0, None
-    for sample in sorted(samples):
-        since = sample.time_s - PERIOD_S if before is None else before
-        shared = (min(end, sample.time_s) - max(start, since) for start, end in spans)
-        total += sample.value * sum(s for s in shared if s > 0)
-        before = sample.time_s
-    return total
+def _overlap_s(since: float, until: float, spans: Sequence[tuple[float, float]]) -> float:
+    return sum(max(0.0, min(end, until) - max(start, since)) for start, end in spans)
