@@ -23,7 +23,7 @@ from windtunnel.engines.java import Java, find_java, major_of
 from windtunnel.engines.progress import Progress
 from windtunnel.engines.releases import Line, line_in
 from windtunnel.engines.running import Running
-from windtunnel.errors import DeploymentError, SetupError
+from windtunnel.errors import DeploymentError, SetupError, TrialInvalidError
 
 _END_S = 10.0
 
@@ -54,6 +54,13 @@ class HadoopCluster(Deployment):
     @abstractmethod
     def hosts_file(self) -> Path:
         """Name table of all hosts, for the JVMs."""
+
+
+def own_programs(deployment: Deployment) -> HadoopCluster:
+    """The cluster on which Windtunnel's own programs run; raises TrialInvalidError if none can."""
+    if not isinstance(deployment, HadoopCluster):
+        raise TrialInvalidError("this testbed cannot run a program of Windtunnel's own")
+    return deployment
 
 
 class Engine(Running):

@@ -16,7 +16,7 @@ from pydantic import Field, PositiveInt
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun
-from windtunnel.engines.engine import HadoopCluster
+from windtunnel.engines.engine import own_programs
 from windtunnel.engines.hadoop.program import run_own_client
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.metrics import MetricInfo, numbers
@@ -94,7 +94,7 @@ class Metadata(Workload[MetadataParameters]):
             *map(str, (wanted.file_bytes, wanted.listings)),
         ]
         text, wall_s = run_own_client(
-            _hadoop(deployment), phase, _MAIN, words, execution.deadline_s
+            own_programs(deployment), phase, _MAIN, words, execution.deadline_s
         )
         return _run(phase, _answer(phase, text), wall_s)
 
@@ -119,8 +119,13 @@ class Metadata(Workload[MetadataParameters]):
         ]
         times = {"stat": 1, "list": wanted.listings}.get(phase)
         if times is not None:
-            total = self.data_bytes() * times
-            made.append(check(f"{phase}: bytes of the files", str(total), str(found["bytes"])))
+            made.append(
+                check(
+                    f"{phase}: files and their bytes",
+                    f"{wanted.files * times} files, {self.data_bytes() * times} bytes",
+                    f"{found['files']} files, {found['bytes']} bytes",
+                )
+            )
         return made
 
 
@@ -151,9 +156,3 @@ def _run(phase: str, found: dict[str, Any], wall_s: float) -> JobRun:
         metrics=metrics,
     )
     return JobRun(record, {}, output=json.dumps(found))
-
-
-def _hadoop(deployment: Deployment) -> HadoopCluster:
-    if not isinstance(deployment, HadoopCluster):
-        raise TrialInvalidError("this testbed cannot run a program of Windtunnel's own")
-    return deployment

@@ -31,7 +31,7 @@ def own_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
         return CountingCluster.run_job(cluster, phase, argv, settings)
 
     monkeypatch.setattr(module, "run_own_job", run)
-    monkeypatch.setattr(module, "_hadoop", lambda deployment: deployment)
+    monkeypatch.setattr(module, "own_programs", lambda deployment: deployment)
 
 
 def wordcount(**changes: Any) -> WordCount:

@@ -18,12 +18,11 @@ from pydantic import Field, PositiveInt
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment, JobRun, found_copies
-from windtunnel.engines.engine import HadoopCluster
+from windtunnel.engines.engine import own_programs
 from windtunnel.engines.hadoop.job_counters import MAPS
 from windtunnel.engines.hadoop.program import run_own_job
 from windtunnel.engines.job_metrics import CPU_TIME
 from windtunnel.engines.pig.engine import Pig
-from windtunnel.errors import TrialInvalidError
 from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Workload
@@ -147,7 +146,7 @@ class WordCount(Workload[WordCountParameters]):
             run = deployment.run_job(phase, argv, settings, deadline_s=deadline_s)
         else:
             argv = [_WITHOUT_COMBINER, source, target]
-            run = run_own_job(_hadoop(deployment), phase, argv, settings, deadline_s)
+            run = run_own_job(own_programs(deployment), phase, argv, settings, deadline_s)
         return self._with_figures(run)
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
@@ -224,9 +223,3 @@ def _output(execution: Execution) -> str:
 
 def _pig(deployment: Deployment) -> Pig:
     return deployment.engine(Pig)
-
-
-def _hadoop(deployment: Deployment) -> HadoopCluster:
-    if not isinstance(deployment, HadoopCluster):
-        raise TrialInvalidError("this testbed cannot run a program of Windtunnel's own")
-    return deployment

@@ -35,6 +35,8 @@ public final class MetadataLoad {
   private final int number;
   private final int perFolder;
   private final byte[] content;
+  private final AtomicLong done = new AtomicLong();
+  private final AtomicLong seen = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
 
   private MetadataLoad(FileSystem files, String[] args) {
@@ -97,11 +99,11 @@ public final class MetadataLoad {
           }
         };
       case "stat":
-        return which -> bytes.addAndGet(files.getFileStatus(file(OLD, which)).getLen());
+        return which -> see(files.getFileStatus(file(OLD, which)));
       case "list":
         return which -> {
           for (FileStatus status : files.listStatus(folderOf(which % folders()))) {
-            bytes.addAndGet(status.getLen());
+            see(status);
           }
         };
       case "rename":
@@ -111,6 +113,11 @@ public final class MetadataLoad {
       default:
         throw new IOException("no such operation: " + name);
     }
+  }
+
+  private void see(FileStatus status) {
+    seen.incrementAndGet();
+    bytes.addAndGet(status.getLen());
   }
 
   private void require(boolean done, int which) throws IOException {
@@ -130,6 +137,7 @@ public final class MetadataLoad {
               long began = System.nanoTime();
               operation.on(which);
               took[which] = System.nanoTime() - began;
+              done.incrementAndGet();
             }
             return null;
           });
@@ -149,9 +157,10 @@ public final class MetadataLoad {
     line.put("operation", name);
     line.put("started_at_ms", startedAt);
     line.put("elapsed_ns", elapsed);
-    line.put("operations", took.length);
+    line.put("operations", done.get());
     line.put("p50_ns", took[(took.length - 1) / 2]);
     line.put("p99_ns", took[(int) ((took.length - 1) * 0.99)]);
+    line.put("files", seen.get());
     line.put("bytes", bytes.get());
     long old = 0;
     long renamed = 0;
