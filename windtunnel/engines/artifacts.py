@@ -71,6 +71,12 @@ class ArtifactSet:
     root: Path
     jars: list[Jar]
 
+    def facts(self) -> list[dict[str, str]]:
+        """Names, versions and hashes of the jars, for the provenance."""
+        return [
+            {"name": jar.name, "version": jar.version, "sha256": jar.sha256} for jar in self.jars
+        ]
+
     @property
     def lib(self) -> Path:
         """Directory of all jars for daemons, tasks and clients."""

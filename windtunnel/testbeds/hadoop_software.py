@@ -28,18 +28,12 @@ class Installed:
             "java": _java(self.java),
             "class_archive": self.software.class_archive is not None,
             "daemon_jvm": {"options": list(JVM_OPTIONS), "heap_mb": HEAP_MB},
-            "jars": _jars(self.jars),
+            "jars": self.jars.facts(),
             "engines": {
-                name: {"jars": _jars(found)} | ({"java": _java(own)} if own else {})
+                name: {"jars": found.facts()} | ({"java": _java(own)} if own else {})
                 for name, (found, own) in self.engines.items()
             },
         }
-
-
-def _jars(artifacts: ArtifactSet) -> list[dict[str, str]]:
-    return [
-        {"name": jar.name, "version": jar.version, "sha256": jar.sha256} for jar in artifacts.jars
-    ]
 
 
 def _java(java: Java) -> dict[str, str]:

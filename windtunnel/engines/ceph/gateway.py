@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from windtunnel.cluster import Cluster
-from windtunnel.engines.artifacts import ensure_shipped
+from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
 from windtunnel.engines.ceph import programs
 from windtunnel.engines.ceph.cluster import OWN_JAR, CephCluster, write_private
 from windtunnel.engines.ceph.site import RGW, Daemon
@@ -70,8 +70,7 @@ class ObjectGateway(CephCluster):
     @classmethod
     def jars(cls, cluster: Cluster) -> Sequence[Path]:
         """Hadoop's S3A and the modules of the AWS SDK that it uses, fetched if missing."""
-        line = line_of(cluster.software.hadoop).lock.removeprefix("hadoop-")
-        return [OWN_JAR, *(jar.path for jar in ensure_shipped(f"s3a-{line}").jars)]
+        return [OWN_JAR, *(jar.path for jar in _client(cluster).jars)]
 
     def settings(self) -> Mapping[str, str]:
         """The bucket as the default file system."""
@@ -151,6 +150,10 @@ class ObjectGateway(CephCluster):
             listens = found.connect_ex(self._address) == 0
         return [] if listens else ["the gateway"]
 
+    def facts(self) -> dict[str, Any]:
+        """Also the jars of the client."""
+        return {**super().facts(), "hadoop": _client(self.cluster).facts()}
+
     @property
     def _address(self) -> tuple[str, int]:
         return (self.gateway.host.address, _PORT)
@@ -203,6 +206,11 @@ class ObjectGateway(CephCluster):
     @property
     def _log(self) -> Path:
         return self.running[self.gateway.name].log
+
+
+def _client(cluster: Cluster) -> ArtifactSet:
+    line = line_of(cluster.software.hadoop).lock.removeprefix("hadoop-")
+    return ensure_shipped(f"s3a-{line}")
 
 
 def profile(user: Mapping[str, Any]) -> str:
