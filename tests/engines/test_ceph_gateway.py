@@ -28,14 +28,14 @@ USER = {"keys": [{"access_key": "AK", "secret_key": "planted-secret"}]}
 
 
 class Requests(http.server.BaseHTTPRequestHandler):
-    """Notes what it is asked, and answers with ``status``."""
+    """Records requests, and answers with ``status``."""
 
     status = 200
 
     def do_PUT(self) -> None:
         """The creation of a bucket."""
-        asked: list[Any] = self.server.asked  # type: ignore[attr-defined]
-        asked.append((self.path, dict(self.headers)))
+        requests: list[Any] = self.server.requests  # type: ignore[attr-defined]
+        requests.append((self.path, dict(self.headers)))
         self.send_response(self.status)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -45,16 +45,16 @@ class Requests(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, str]]]]:
+def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, str]]]]:
     """The requests of a gateway that answers on this machine."""
     server = http.server.HTTPServer(("127.0.0.1", 0), Requests)
-    requests: list[tuple[str, dict[str, str]]] = []
-    server.asked = requests  # type: ignore[attr-defined]
+    received: list[tuple[str, dict[str, str]]] = []
+    server.requests = received  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     where = property(lambda self: server.server_address)
     monkeypatch.setattr(ObjectGateway, "_address", where)
-    yield requests
+    yield received
     server.shutdown()
     server.server_close()
 
@@ -76,7 +76,7 @@ def waiting(folder: Path) -> Started:
     return found
 
 
-def test_user_gateway_and_bucket_follow_each_other(tmp_path: Path, asked: list[Any]) -> None:
+def test_user_gateway_and_bucket_follow_each_other(tmp_path: Path, requests: list[Any]) -> None:
     found = waiting(tmp_path)
     storage = found.storage
     found.made = None  # radosgw-admin runs
@@ -90,7 +90,7 @@ def test_user_gateway_and_bucket_follow_each_other(tmp_path: Path, asked: list[A
     assert found.spawned[-2:] == ["rgw@master", "fileserver@master"]
     assert found.words[-1] == "2", "the replicas of the pool: a client of S3 does not know them"
     storage.state()
-    assert [path for path, _ in asked] == [f"/{BUCKET}"], "the bucket is created once"
+    assert [path for path, _ in requests] == [f"/{BUCKET}"], "the bucket is created once"
 
     keys = tmp_path / "shared" / "ceph" / "credentials"
     assert "aws_secret_access_key = planted-secret" in keys.read_text()
@@ -100,7 +100,7 @@ def test_user_gateway_and_bucket_follow_each_other(tmp_path: Path, asked: list[A
 
 
 def test_a_refused_bucket_and_a_failed_user_are_named(
-    tmp_path: Path, asked: list[Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, requests: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = waiting(tmp_path)
     monkeypatch.setattr(Requests, "status", 403)

@@ -12,6 +12,8 @@ from windtunnel.report.sections.base import Section, Table, column
 
 _TASKS, _DAEMONS, _RAW, _DATA = "cpu_time", "storage_cpu_time", "stored_per_byte", "data_bytes"
 _PATH = "storage."
+_CODE_PATH = "storage.erasure_code"
+_CODES = "An erasure code of HDFS is computed by the tasks, one of Ceph by its daemons"
 _GB = 1e9
 
 
@@ -63,7 +65,7 @@ def section(analysis: Analysis) -> Section | None:
                 "bytes: all replicas or cells on the disks.",
             )
         ],
-        hint="An erasure code of HDFS is computed by the tasks, one of Ceph by its daemons",
+        hint=_CODES if _CODE_PATH in paths else "",
         data=[asdict(cost) for cost in found],
     )
 
