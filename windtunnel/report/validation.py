@@ -30,7 +30,7 @@ def print_validation(
     testbed: str,
     full: bool,
 ) -> None:
-    """Print the verdicts, the findings, the ratios of all sources, and the rule of the promises."""
+    """Print the verdicts, the findings, the ratios of all sources, and the rule of the verdicts."""
     console.print(Text(f"{answer(rows)}.", style="bold"))
     shown = rows if full else rows[:SHOWN]
     if shown:
@@ -60,7 +60,7 @@ def answer(rows: Sequence[Prediction]) -> str:
 
 
 def finding_line(r: Prediction) -> str:
-    """An error larger than promised although all groups match, with these groups."""
+    """An error larger than permitted although all groups match, with these groups."""
     return (
         f"{r.model}, {r.phase} at {r.factor} {r.level}: error x{r.error:.2f}, although these "
         f"groups match: {', '.join(g.name for g in r.groups)}"
@@ -93,7 +93,7 @@ def table(rows: Sequence[Prediction]) -> Table:
         )
         for r in rows
     ]
-    names = ("prediction", "verdict", "reference", "model", "error", "promise")
+    names = ("prediction", "verdict", "reference", "model", "error", "permitted error")
     strong = frozenset(place for place, r in enumerate(rows) if r.finding)
     return Table("Ratios of elapsed times (95 % intervals)", column(*names, text=2), cells, strong)
 

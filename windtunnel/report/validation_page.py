@@ -55,7 +55,7 @@ def render(
         parts=[
             *(_part(name, rows) for name in dict.fromkeys(row.model for row in rows)),
             *([_sources(ratios, testbed)] if ratios else []),
-            Part("What a model promises", RULE, [_incomplete(name) for name in missing]),
+            Part("Permitted error", RULE, [_incomplete(name) for name in missing]),
         ],
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis.subjects.validation import Prediction, judge, predictions, promise
+from windtunnel.analysis.subjects.validation import Prediction, judge, permitted_error, predictions
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import ScaleRecord, SimilarityGroup
 
@@ -30,15 +30,15 @@ def sort_of(tmp_path: Path, **model: object) -> Prediction:
     return next(row for row in rows if row.phase == "terasort")
 
 
-def test_a_model_that_agrees_keeps_its_promise(tmp_path: Path) -> None:
+def test_a_model_that_agrees_is_within_the_limit(tmp_path: Path) -> None:
     row = sort_of(tmp_path)
-    assert (row.verdict, row.within, row.finding) == ("kept", 0.10, False)
+    assert (row.verdict, row.within, row.finding) == ("within the limit", 0.10, False)
     assert row.error == pytest.approx(1, abs=0.05)
 
 
-def test_a_miss_with_matching_groups_is_a_finding(tmp_path: Path) -> None:
+def test_an_error_beyond_the_limit_with_matching_groups_is_a_finding(tmp_path: Path) -> None:
     row = sort_of(tmp_path, effect=0.0)
-    assert (row.verdict, row.finding) == ("missed", True)
+    assert (row.verdict, row.finding) == ("beyond the limit", True)
     assert row.error == pytest.approx(1 / 0.69, abs=0.08)
     assert [group.name for group in row.groups] == [START_UP]
 
@@ -49,14 +49,14 @@ def test_one_trial_decides_nothing(tmp_path: Path) -> None:
 
 
 def test_an_interval_across_the_limit_makes_the_verdict_likely() -> None:
-    assert judge(1.2, (1.05, 1.4), 0.10) == "likely missed"
-    assert judge(1.2, (1.15, 1.25), 0.10) == "missed"
-    assert judge(1.05, (0.98, 1.12), 0.10) == "likely kept"
-    assert judge(1.05, (1.02, 1.08), 0.10) == "kept"
+    assert judge(1.2, (1.05, 1.4), 0.10) == "likely beyond the limit"
+    assert judge(1.2, (1.15, 1.25), 0.10) == "beyond the limit"
+    assert judge(1.05, (0.98, 1.12), 0.10) == "likely within the limit"
+    assert judge(1.05, (1.02, 1.08), 0.10) == "within the limit"
     assert judge(1.05, None, 0.10) == "not decided"
 
 
-def test_a_broken_group_promises_the_direction_only(tmp_path: Path) -> None:
+def test_with_a_broken_group_only_the_direction_must_be_correct(tmp_path: Path) -> None:
     row = sort_of(tmp_path, share=0.6)
     assert (row.within, row.verdict) == (None, "same direction")
 
@@ -65,5 +65,5 @@ def test_invalid_trials_do_not_count(tmp_path: Path) -> None:
     assert sort_of(tmp_path, invalid=(1, 2)).n == 3
 
 
-def test_without_groups_nothing_is_promised() -> None:
-    assert promise([]) is None
+def test_without_groups_the_permitted_error_is_unknown() -> None:
+    assert permitted_error([]) is None

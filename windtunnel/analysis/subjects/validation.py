@@ -1,8 +1,8 @@
 """Validation of scale models: ratios of a model against those of its reference.
 
 The error of a model is the ratio of both ratios, on the log scale: a contrast of four samples with
-Welch's interval. The permitted error (the promise) depends on the similarity groups that are
-relevant for factor and phase.
+Welch's interval. The permitted error depends on the similarity groups that are relevant for
+factor and phase.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from windtunnel.results.folder import Results
 from windtunnel.results.record import SimilarityGroup, SimilarityState, StudyRecord
 
 Verdict = Literal[
-    "kept",
-    "likely kept",
-    "likely missed",
-    "missed",
+    "within the limit",
+    "likely within the limit",
+    "likely beyond the limit",
+    "beyond the limit",
     "not decided",
     "same direction",
     "other direction",
 ]
 LIMITS: dict[SimilarityState, float] = {"match": 0.10, "near": 0.30}
 RULE = (
-    "The promise of a model depends on the similarity groups that are relevant for factor and "
-    "phase. If all match, the error of its ratio is at most 10 %. If the worst is near, the error "
-    "is at most 30 %. If one is broken or unknown, only the direction is correct. A promise is "
-    "kept or missed if the whole interval of the error is within or beyond the limit, and likely "
-    "kept or likely missed if only the estimate is."
+    "The permitted error of a model's ratio depends on the similarity groups that are relevant for "
+    "factor and phase. It is 10 % if all match, and 30 % if the worst is near. If one is broken or "
+    "unknown, only the direction must be correct. The verdict is 'within the limit' or 'beyond the "
+    "limit' if the whole interval of the error is, and 'likely' if only the estimate is."
 )
 _ALWAYS = (
     "start-up, fraction of task time",
@@ -66,7 +65,7 @@ class Prediction:
     """A ratio of the reference, the same ratio of a model, and the model's error (their ratio).
 
     The intervals have 95 % confidence and are None if a side has one trial. ``within`` is the
-    permitted error (the promise) as a fraction, None if only the direction is promised.
+    permitted error as a fraction, None if only the direction must be correct.
     """
 
     model: str
@@ -88,7 +87,7 @@ class Prediction:
     @property
     def finding(self) -> bool:
         """Whether the error is larger than permitted although all groups match."""
-        return self.verdict == "missed" and self.within == LIMITS["match"]
+        return self.verdict == "beyond the limit" and self.within == LIMITS["match"]
 
 
 def predictions(reference: Results, models: Mapping[str, Results]) -> list[Prediction]:
@@ -142,8 +141,8 @@ def _against(base: SimilarityGroup | None, group: SimilarityGroup) -> Similarity
     return group.model_copy(update={"full": full, "state": state, "says": ""})
 
 
-def promise(groups: Sequence[SimilarityGroup]) -> float | None:
-    """The permitted error as a fraction; None if only the direction is promised."""
+def permitted_error(groups: Sequence[SimilarityGroup]) -> float | None:
+    """The permitted error as a fraction; None if only the direction must be correct."""
     if not groups or any(group.state not in LIMITS for group in groups):
         return None
     return max(LIMITS[group.state] for group in groups)
@@ -155,8 +154,10 @@ def judge(error: float, interval: tuple[float, float] | None, within: float) -> 
         return "not decided"
     low, high = 1 - within, 1 + within
     if low <= error <= high:
-        return "kept" if low <= interval[0] and interval[1] <= high else "likely kept"
-    return "likely missed" if interval[0] <= high and interval[1] >= low else "missed"
+        inside = low <= interval[0] and interval[1] <= high
+        return "within the limit" if inside else "likely within the limit"
+    touches = interval[0] <= high and interval[1] >= low
+    return "likely beyond the limit" if touches else "beyond the limit"
 
 
 def _prediction(
@@ -171,7 +172,7 @@ def _prediction(
     found = contrast([(1, level), (-1, at_base), (-1, true_level), (1, true_base)])
     error, span = math.exp(found.estimate), _span(found)
     groups = bearing(base_study, study, effect)
-    within = promise(groups)
+    within = permitted_error(groups)
     verdict = _direction(known, effect) if within is None else judge(error, span, within)
     return Prediction(
         model=name,
