@@ -43,7 +43,9 @@ def test_findings_and_what_is_missing_are_listed(capsys: pytest.CaptureFixture[s
     assert "not complete: model-1-4" in lines
     assert len(lines) <= 40
     assert all(
-        len(line) <= 80 for line in lines if "-" not in line[:1] and "The permitted error" not in line
+        len(line) <= 80
+        for line in lines
+        if "-" not in line[:1] and "The permitted error" not in line
     )
 
 

@@ -21,7 +21,7 @@ from tests.support.ceph import CLEAN, Started
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.ceph.gateway import BUCKET, ObjectGateway, signed
 from windtunnel.engines.locks import read_lock, shipped_lock
-from windtunnel.errors import DeploymentError, SetupError
+from windtunnel.errors import DeploymentError, DescriptionError, SetupError
 
 CLUSTER = load_cluster("local-3-s3a")
 USER = {"keys": [{"access_key": "AK", "secret_key": "planted-secret"}]}
@@ -97,6 +97,35 @@ def test_user_gateway_and_bucket_follow_each_other(tmp_path: Path, requests: lis
     assert stat.S_IMODE(keys.stat().st_mode) == 0o600
     assert "planted-secret" not in str(storage.settings())
     assert "planted-secret" not in str(storage.facts())
+
+
+def test_with_tls_the_gateway_has_a_certificate_that_clients_trust(
+    tmp_path: Path,
+) -> None:
+    found = started(tmp_path, {"storage.tls": True})
+    storage = found.storage
+    assert isinstance(storage, ObjectGateway)
+    folder = tmp_path / "shared" / "ceph"
+    server = folder / "gateway.pem"
+    assert stat.S_IMODE(server.stat().st_mode) == 0o600
+    frontends = storage.daemon_options(storage.gateway)["rgw-frontends"]
+    assert frontends == f"beast ssl_endpoint=127.1.1.1:7480 ssl_certificate={server}"
+    settings = storage.settings()
+    assert settings["fs.s3a.endpoint"] == "https://127.1.1.1:7480"
+    assert settings["fs.s3a.connection.ssl.enabled"] == "true"
+    assert f"-Djavax.net.ssl.trustStore={folder}/trusted.p12" in storage.java_options()
+    assert b"PRIVATE" not in (folder / "trusted.p12").read_bytes()
+
+
+def test_without_tls_there_is_no_certificate(tmp_path: Path) -> None:
+    storage = started(tmp_path).storage
+    assert storage.java_options() == ()
+    assert not (tmp_path / "shared" / "ceph" / "gateway.pem").exists()
+
+
+def test_tls_is_refused_without_an_object_store() -> None:
+    with pytest.raises(DescriptionError, match="'tls' is the encryption"):
+        apply_overrides(load_cluster("local-3"), {"storage.tls": True})
 
 
 def test_a_refused_bucket_and_a_failed_user_are_named(

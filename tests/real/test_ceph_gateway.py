@@ -18,7 +18,12 @@ from windtunnel.study.record import study_record
 from windtunnel.study.trial import Conditions, run_trial
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
-CHANGES = {"hosts.worker.count": 2, "storage.replication": 2, "storage.block_size": "16 MiB"}
+CHANGES = {
+    "hosts.worker.count": 2,
+    "storage.replication": 2,
+    "storage.block_size": "16 MiB",
+    "storage.tls": True,
+}
 STUDY = """\
 study: gateway
 cluster: local-3-s3a
@@ -26,6 +31,7 @@ set:
   hosts.worker.count: 2
   storage.replication: 2
   storage.block_size: 16 MiB
+  storage.tls: true
   settings.mapreduce.job.ubertask.enable: true
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
 workloads:
@@ -73,6 +79,12 @@ def test_terasort_is_verified_although_the_gateway_dies(
     whole = store.storage.copies({})
     assert whole is not None
     assert (whole.holders, whole.wanting, whole.serving) == (2, 0, True)
+
+    with store.hosts[0].open_socket() as plain:
+        plain.settimeout(10)
+        plain.connect((store.hosts[0].address, 7480))
+        plain.sendall(b"GET / HTTP/1.1\r\nHost: gateway\r\n\r\n")
+        assert b"200 OK" not in plain.recv(200), "the gateway answers through TLS only"
 
     keys = next(store.registration.folder.rglob("ceph/credentials")).read_text()
     secret = keys.rsplit("=", 1)[1].strip()

@@ -114,7 +114,8 @@ class Storage(Part):
     failover. ``erasure_code`` such as ``RS-3-2`` replaces the replication of the workloads' files.
     ``topology`` is the rule by which the file system separates replicas: none, by rack, or by host
     (for VMs).
-    ``file_system`` is the file system of the data disks.
+    ``file_system`` is the file system of the data disks. ``tls`` encrypts the connections to an
+    object store.
     """
 
     kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
@@ -126,6 +127,7 @@ class Storage(Part):
     short_circuit: Annotated[bool, Field(strict=True)] | None = None
     topology: Literal["flat", "rack", "host"] | None = None
     file_system: Literal["ext4", "xfs"] | None = None
+    tls: Annotated[bool, Field(strict=True)] | None = None
 
     @property
     def code(self) -> ErasureCode | None:
@@ -140,6 +142,12 @@ class Storage(Part):
                 "ha",
                 remedy="remove 'ha', or use 'kind: hdfs'.",
             )
+        if self.tls and self.kind != "s3a":
+            raise blame(
+                "'tls' is the encryption of the connections to an object store",
+                "tls",
+                remedy="remove 'tls', or use 'kind: s3a'.",
+            )
         if self.kind == "hdfs" and self.erasure_code not in (None, *HDFS_CODES):
             raise blame(
                 f"HDFS has no erasure code {self.erasure_code}",
@@ -150,10 +158,11 @@ class Storage(Part):
 
     @model_serializer(mode="wrap")
     def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Plain data; existing fingerprints do not contain ``ha``."""
+        """Plain data; existing fingerprints do not contain ``ha`` and ``tls``."""
         found: dict[str, Any] = serialise(self)
-        if self.ha is None:
-            found.pop("ha", None)
+        for name in ("ha", "tls"):
+            if getattr(self, name) is None:
+                found.pop(name, None)
         return found
 
 

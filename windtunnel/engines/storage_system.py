@@ -130,6 +130,10 @@ class StorageSystem(Running):
         """The properties with which clients and daemons of Hadoop use the storage."""
         return {}
 
+    def java_options(self) -> tuple[str, ...]:
+        """The options that all JVMs of Hadoop need to use the storage; none needs quoting."""
+        return ()
+
     def begin(self, jvms: Jvms) -> None:
         """Start the daemons that depend on no other daemon; raises DeploymentError."""
         return

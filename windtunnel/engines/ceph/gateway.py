@@ -3,7 +3,8 @@
 Hadoop's own client (``hadoop-aws``) stores each file as one object of a bucket. A bucket has no
 folders and no rename: the client lists names with a prefix, and copies an object to rename it.
 Therefore jobs commit their output with the magic committer, which completes uploads instead of
-renaming files (Hadoop: "Committing work to S3 with the S3A Committers").
+renaming files (Hadoop: "Committing work to S3 with the S3A Committers"). With ``storage.tls``, the
+gateway has a certificate of its own, which all JVMs of Hadoop trust.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import hashlib
 import hmac
 import http.client
 import json
+import socket
+import ssl
 from collections.abc import Mapping, Sequence
 from email.utils import formatdate
 from pathlib import Path
@@ -23,9 +26,10 @@ from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
 from windtunnel.engines.ceph import programs
 from windtunnel.engines.ceph.cluster import OWN_JAR, CephCluster, write_private
 from windtunnel.engines.ceph.site import RGW, Daemon
+from windtunnel.engines.certificate import Certificate, self_signed, trusting
 from windtunnel.engines.hadoop.releases import line_of
 from windtunnel.engines.running import tail
-from windtunnel.engines.storage_system import Ground
+from windtunnel.engines.storage_system import Ground, Jvms
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Process, ProcessSpec
 
@@ -55,6 +59,8 @@ class ObjectGateway(CephCluster):
         self._credentials = self.folder / "credentials"
         # the processes of a host can write only below its root
         self._user = self.gateway.host.root / "rgw-user.json"
+        self._tls = bool(ground.cluster.storage.tls)
+        self._certificate: Certificate | None = None
         self._creation: Process | None = None
         self._bucket = False
 
@@ -76,11 +82,12 @@ class ObjectGateway(CephCluster):
         """The bucket as the default file system."""
         block = int(self.cluster.storage.block_size or _BLOCK_BYTES)
         host, port = self._address
+        scheme = "https" if self._tls else "http"
         return {
             "fs.defaultFS": f"s3a://{BUCKET}/",
-            "fs.s3a.endpoint": f"http://{host}:{port}",
+            "fs.s3a.endpoint": f"{scheme}://{host}:{port}",
             "fs.s3a.endpoint.region": "default",
-            "fs.s3a.connection.ssl.enabled": "false",
+            "fs.s3a.connection.ssl.enabled": str(self._tls).lower(),
             "fs.s3a.path.style.access": "true",
             "fs.s3a.aws.credentials.provider": (
                 "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
@@ -95,6 +102,20 @@ class ObjectGateway(CephCluster):
                 "org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory"
             ),
         }
+
+    def java_options(self) -> tuple[str, ...]:
+        """With TLS, the trust store with the certificate of the gateway."""
+        return trusting(self._trusted) if self._tls else ()
+
+    def begin(self, jvms: Jvms) -> None:
+        """With TLS, also create the certificate of the gateway."""
+        if self._tls:
+            host = self.gateway.host
+            self._certificate = self_signed(host.name, host.address)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_private(self._server, self._certificate.server)
+            self._trusted.write_bytes(self._certificate.trusted)
+        super().begin(jvms)
 
     def options(self) -> dict[str, str]:
         """The pools that the gateway creates, and how soon it removes deleted objects."""
@@ -118,7 +139,9 @@ class ObjectGateway(CephCluster):
         options = super().daemon_options(daemon)
         if daemon.role == RGW:
             host, port = self._address
-            options["rgw-frontends"] = f"beast endpoint={host}:{port}"
+            plain = f"endpoint={host}:{port}"
+            secure = f"ssl_endpoint={host}:{port} ssl_certificate={self._server}"
+            options["rgw-frontends"] = f"beast {secure if self._tls else plain}"
         return options
 
     def open_files(self, status: Mapping[str, Any]) -> list[str]:
@@ -187,9 +210,9 @@ class ObjectGateway(CephCluster):
             channel.settimeout(_LIMIT_S)
             host, port = self._address
             connection = http.client.HTTPConnection(host, port, timeout=_LIMIT_S)
-            connection.sock = channel
             try:
                 channel.connect(self._address)
+                connection.sock = self._encrypted(channel) if self._tls else channel
                 headers = signed("PUT", path, found["access_key"], found["secret_key"])
                 connection.request("PUT", path, headers=headers)
                 answer = connection.getresponse()
@@ -202,6 +225,21 @@ class ObjectGateway(CephCluster):
             raise DeploymentError(
                 f"the gateway did not create the bucket (HTTP {answer.status})", tail=text
             )
+
+    def _encrypted(self, channel: socket.socket) -> ssl.SSLSocket:
+        """A connected socket with TLS; only the certificate of the gateway is accepted."""
+        if self._certificate is None:
+            raise DeploymentError("the gateway has no certificate")
+        trust = ssl.create_default_context(cadata=self._certificate.certificate)
+        return trust.wrap_socket(channel, server_hostname=self.gateway.host.address)
+
+    @property
+    def _server(self) -> Path:
+        return self.folder / "gateway.pem"
+
+    @property
+    def _trusted(self) -> Path:
+        return self.folder / "trusted.p12"
 
     @property
     def _log(self) -> Path:

@@ -33,7 +33,7 @@ class Software:
     ``lib`` holds the jars of all daemons, ``client_lib`` those that only clients need
     (examples, tests). ``version`` is Hadoop's, ``java_version`` the runtime's. ``security``
     is a file of properties that a trimmed runtime needs, see ``providers.py``. ``more_jars`` are
-    those of the storage system.
+    those of the storage system, ``more_options`` the options of all JVMs that it needs.
     """
 
     java: Path
@@ -44,11 +44,13 @@ class Software:
     class_archive: Path | None = None
     security: Path | None = None
     more_jars: tuple[Path, ...] = ()
+    more_options: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which :meth:`from_json` creates an equal object."""
         plain = {k: None if v is None else str(v) for k, v in asdict(self).items()}
-        return {**plain, "more_jars": [str(jar) for jar in self.more_jars]}
+        jars = [str(jar) for jar in self.more_jars]
+        return {**plain, "more_jars": jars, "more_options": list(self.more_options)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Software:
@@ -63,6 +65,7 @@ class Software:
             class_archive=Path(archive) if archive else None,
             security=Path(security) if security else None,
             more_jars=tuple(Path(jar) for jar in data.get("more_jars", ())),
+            more_options=tuple(data.get("more_options", ())),
         )
 
     @property
@@ -78,6 +81,7 @@ class Software:
             *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
             *([f"-Djava.security.properties={security}"] if security else []),
             *OPENS,
+            *self.more_options,
         )
 
     def command(
