@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic_core import PydanticSerializationError
 
-from windtunnel.cli import reproduce, run
+from windtunnel.cli import reproduce, run, storage_checks
 from windtunnel.errors import InterruptedStudyError, NotRealisableError
 from windtunnel.published.claims import study_claims
 
@@ -139,6 +139,55 @@ def test_the_end_of_the_time_of_quick_is_no_failure(
     finally:
         signal.signal(signal.SIGINT, old)
     assert "the time of --quick is over" in capsys.readouterr().err
+
+
+def test_the_storage_of_a_study_is_tested_once(
+    started: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tested: list[str] = []
+
+    def answers(study: str) -> dict[str, Any]:
+        tested.append(study)
+        return {"columns": [{"level": "HDFS", "through": "Hadoop", "answers": {}}]}
+
+    monkeypatch.setattr(storage_checks, "answers", answers)
+    assert run(["reproduce", "mellanox-2014", "--quick", "--results", "out"]) == 0
+    assert (started, tested) == ([("hdfs-or-cephfs", True)], [])
+    for _ in range(2):
+        assert run(["reproduce", "mellanox-2014", "--once", "--results", "out"]) == 0
+    assert tested == ["hdfs-or-cephfs"]
+    assert "columns" in json.loads(Path("out/mellanox-2014/storage-checks.json").read_text())
+
+
+def test_storage_that_cannot_be_tested_is_a_failed_run(
+    started: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answers(study: str) -> dict[str, Any]:
+        raise NotRealisableError("no Ceph", remedy="install it.")
+
+    monkeypatch.setattr(storage_checks, "answers", answers)
+    assert run(["reproduce", "mellanox-2014", "--once", "--results", "out"]) == 4
+    assert not Path("out/mellanox-2014/storage-checks.json").exists()
+
+
+def test_damaged_answers_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out/mellanox-2014").mkdir(parents=True)
+    Path("out/mellanox-2014/storage-checks.json").write_text('{"columns": [{}]}')
+    assert run(["reproduce", "mellanox-2014", "--report", "--results", "out"]) == 6
+    assert "storage-checks.json cannot be read" in capsys.readouterr().err
+
+
+def test_the_table_of_features_is_in_all_forms(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["reproduce", "mellanox-2014", "--report", "--results", "out"]
+    assert run([*words, "--full"]) == 0
+    assert "heterogeneous" in capsys.readouterr().out
+    page = Path("out/mellanox-2014/reproduction.html").read_text()
+    assert "The table of features" in page and "no mount of HDFS" in page
+    data = json.loads(Path("out/mellanox-2014/reproduction.json").read_text())
+    assert {cell["system"] for row in data["features"] for cell in row["cells"]} == {
+        "HDFS",
+        "CephFS",
+    }
 
 
 def test_an_interrupt_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

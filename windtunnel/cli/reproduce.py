@@ -141,13 +141,44 @@ def _execute_all(
                 print(error.render(), file=sys.stderr)
                 failed.setdefault(claims.study, []).append(f"{run}: {error.message}")
                 first = first or error
+    for claims in [] if quick else map(study_claims, names):
+        try:
+            _check_storage(claims, folder)
+        except WindtunnelError as error:
+            print(error.render(), file=sys.stderr)
+            failed.setdefault(claims.study, []).append(f"storage-checks: {error.message}")
+            first = first or error
     return failed, first
 
 
+def _check_storage(claims: Claims, folder: Path) -> None:
+    """Test the behaviour of files on the storage of a study, once."""
+    from windtunnel.cli.storage_checks import answers
+    from windtunnel.published.features import CHECKS_FILE
+    from windtunnel.report.atomic import write_bytes
+
+    target = folder / claims.study / CHECKS_FILE
+    if claims.storage_checks is None or target.exists():
+        return
+    print(f"{claims.study}: storage-checks {claims.storage_checks}", file=sys.stderr)
+    found = json.dumps(answers(claims.storage_checks), indent=1)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(target, found.encode())
+
+
 def _cheapest(jobs: Sequence[tuple[Claims, str]]) -> list[tuple[Claims, str]]:
-    """The run with the shortest round of each study, as many as fit into the time together."""
+    """The run with the shortest round of each study, as many as fit into the time together.
+
+    A run that measures only the table of features comes after those that measure claims.
+    """
     best: dict[str, tuple[Claims, str]] = {}
-    for claims, run in sorted(jobs, key=lambda job: job[0].runs[job[1]].minutes):
+
+    def cost(job: tuple[Claims, str]) -> tuple[bool, float]:
+        claims, run = job
+        measures = any(one.here is not None and one.here.run == run for one in claims.claims)
+        return not measures, claims.runs[run].minutes
+
+    for claims, run in sorted(jobs, key=cost):
         best.setdefault(claims.study, (claims, run))
     found: list[tuple[Claims, str]] = []
     minutes = 0.0
@@ -282,6 +313,7 @@ def _study(name: str, folder: Path, failed: Sequence[str]) -> Study:
         found.deviations,
         found.fits,
         failed,
+        found.features,
     )
 
 

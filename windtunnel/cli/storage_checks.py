@@ -60,16 +60,26 @@ def storage_checks(
     """
     if as_json and markdown:
         raise UsageError("--json and --markdown exclude each other", remedy="use one of them.")
-    plan = load(study, set_, hadoop)
-    columns: list[Column] = []
-    for name, cluster in _levels(plan, level or []).items():
-        columns += _test(plan, name, cluster)
+    columns = _columns(load(study, set_, hadoop), level or [])
     if as_json:
         json.dump(to_json(columns), sys.stdout, indent=1)
         print()
         return
     for line in markdown_lines(columns) if markdown else text_lines(columns):
         print(line)
+
+
+def answers(study: str) -> dict[str, Any]:
+    """The answers for each level of storage of a study, as ``--json`` prints them."""
+    return to_json(_columns(load(study, None, None), []))
+
+
+def _columns(plan: Plan, wanted: Sequence[str]) -> list[Column]:
+    return [
+        column
+        for name, cluster in _levels(plan, wanted).items()
+        for column in _test(plan, name, cluster)
+    ]
 
 
 def _levels(plan: Plan, wanted: Sequence[str]) -> dict[str, Cluster]:

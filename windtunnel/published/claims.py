@@ -49,6 +49,62 @@ class Here(Closed):
     baseline: dict[str, str] = Field(default_factory=dict)
 
 
+class At(Closed):
+    """A treatment of a run by its levels; those that are not given are the baseline's."""
+
+    run: str
+    treatment: dict[str, str]
+
+
+class Behaviours(Closed):
+    """The answers of ``storage-checks`` for a level of storage, ``through`` one of its programs."""
+
+    level: str
+    through: str
+
+
+class Cell(Closed):
+    """What is measured about a feature of one system: exactly one kind of evidence.
+
+    ``ratio`` is a time (or another metric) divided by that of a baseline, ``amount`` a mean,
+    ``outcome`` what happened after a fault, ``behaviours`` the number of behaviours as on a local
+    file system. ``cannot`` is the reason why nothing is measured. ``of`` names what is measured, if
+    a system has several cells.
+    """
+
+    system: str
+    of: str = ""
+    ratio: Here | None = None
+    amount: Here | None = None
+    outcome: At | None = None
+    behaviours: Behaviours | None = None
+    cannot: str = ""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Cell:
+        kinds = (self.ratio, self.amount, self.outcome, self.behaviours, self.cannot or None)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise blame(
+                "exactly one of 'ratio', 'amount', 'outcome', 'behaviours', 'cannot' is required",
+                "system",
+                remedy="say how this cell is measured here, or why it cannot be.",
+            )
+        return self
+
+    @property
+    def run(self) -> str | None:
+        """The run that measures the cell; None if no run does."""
+        found = self.ratio or self.amount or self.outcome
+        return None if found is None else found.run
+
+
+class Feature(Closed):
+    """A row of a table of features: what is measured about each system."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+
 class Claim(Closed):
     """One published claim. ``published`` is a ratio, null if it is not in this catalogue."""
 
@@ -88,11 +144,17 @@ class Run(Closed):
 
 
 class Claims(Closed):
-    """The claims of a study and the runs that measure them."""
+    """The claims of a study and the runs that measure them.
+
+    ``features`` is the table of features of the study, with measurements instead of claims.
+    ``storage_checks`` is the study of the catalogue whose storage is tested for it.
+    """
 
     study: str
     runs: dict[str, Run] = Field(default_factory=dict)
     claims: tuple[Claim, ...]
+    storage_checks: str | None = None
+    features: tuple[Feature, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Claims:
@@ -116,7 +178,25 @@ class Claims(Closed):
                     "run",
                     remedy=f"the runs are: {', '.join(self.runs) or 'none'}.",
                 )
+        self._features_have_runs()
         return self
+
+    def _features_have_runs(self) -> None:
+        for place, feature in enumerate(self.features):
+            for at, cell in enumerate(feature.cells):
+                key = ("features", place, "cells", at)
+                if cell.run is not None and cell.run not in self.runs:
+                    raise blame(
+                        f"there is no run '{cell.run}'",
+                        *key,
+                        remedy=f"the runs are: {', '.join(self.runs) or 'none'}.",
+                    )
+                if cell.behaviours is not None and self.storage_checks is None:
+                    raise blame(
+                        "'behaviours' requires 'storage_checks'",
+                        *key,
+                        remedy="add 'storage_checks' with the name of a study.",
+                    )
 
     def claim(self, name: str) -> Claim:
         """The claim with this id.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.subjects.claims import Evidence, Row, measured_ratio, verdict
+from windtunnel.errors import ResultsError
 from windtunnel.published.claims import Claim, Claims, study_claims
+from windtunnel.published.features import CHECKS_FILE, FeatureRow, feature_rows
 from windtunnel.published.predicted import predicted_claims
 from windtunnel.published.sources import build_published
 from windtunnel.results.folder import read_results
@@ -22,7 +26,10 @@ LOADED = 1.0
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The claims of a study with their verdicts, and the results folders of its runs."""
+    """The claims of a study with their verdicts, and the results folders of its runs.
+
+    ``features`` is the table of features, empty if the study has none.
+    """
 
     study: str
     question: str
@@ -30,6 +37,7 @@ class Reproduction:
     measured: Mapping[str, Analysis]
     fits: Sequence[str]
     deviations: Sequence[str]
+    features: Sequence[FeatureRow] = ()
 
 
 def reproduce(name: str, folder: Path) -> Reproduction:
@@ -46,13 +54,34 @@ def reproduce(name: str, folder: Path) -> Reproduction:
     predicted, fits = predicted_claims(name, claims.claims, record)
     rows = [_row(claim, claims, measured, predicted.get(claim.id)) for claim in claims.claims]
     return Reproduction(
-        name, record.question, rows, measured, fits, list(_deviations(record, measured))
+        name,
+        record.question,
+        rows,
+        measured,
+        fits,
+        list(_deviations(record, measured)),
+        feature_rows(claims, measured, _checks(folder)),
     )
 
 
 def present(claims: Claims, folder: Path) -> list[str]:
     """The runs that have a results folder."""
     return [run for run in claims.runs if (folder / run / "study.json").is_file()]
+
+
+def _checks(folder: Path) -> Mapping[str, Any] | None:
+    """The stored answers of ``storage-checks``; None if there are none."""
+    file = folder / CHECKS_FILE
+    if not file.is_file():
+        return None
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        columns = [(one["level"], one["through"], one["answers"]) for one in found["columns"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultsError(
+            f"{file} cannot be read: {error}", remedy="delete the file; the next run writes it."
+        ) from error
+    return found if columns else None
 
 
 def command(claims: Claims, claim: Claim) -> str:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from windtunnel.analysis.subjects.claims import CANNOT, GRADES, Evidence, Row, counts
+from windtunnel.published.features import FeatureRow, systems
 from windtunnel.report.charts.forest import Change
 from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
@@ -32,6 +33,11 @@ _CAPTION = (
     "predicted, with the 95 % interval. Measured claims first, then the largest published effects."
 )
 
+_FEATURES = (
+    "Each cell was measured on this machine. A ratio is the time divided by that of the first "
+    "system, with its 95 % interval; a time after a fault is compared with the trials without one."
+)
+
 
 @dataclass(frozen=True)
 class Point:
@@ -47,7 +53,8 @@ class Study:
     """The content of the page of one study.
 
     ``runs`` are (name, valid trials, answer of its report); ``similarity`` are the lines of the
-    groups that do not match; ``failed`` are runs that did not end, with the reason.
+    groups that do not match; ``failed`` are runs that did not end, with the reason; ``features`` is
+    the table of features.
     """
 
     name: str
@@ -60,6 +67,7 @@ class Study:
     deviations: Sequence[str] = ()
     fits: Sequence[str] = ()
     failed: Sequence[str] = field(default=())
+    features: Sequence[FeatureRow] = ()
 
 
 def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True) -> Table:
@@ -93,6 +101,22 @@ def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True)
         [[cell[place] for place in filled] for cell in cells],
         hint="" if reasons else "What each claim says and the reasons: --claim NAME, or the page.",
     )
+
+
+def features_table(rows: Sequence[FeatureRow]) -> Table:
+    """One row for each feature and what is measured of it, one column for each system."""
+    names = systems(rows)
+    cells = []
+    for row in rows:
+        for of in dict.fromkeys(cell.of for cell in row.cells):
+            own = {cell.system: cell.words for cell in row.cells if cell.of == of}
+            cells.append([row.name, of, *(own.get(name, "") for name in names)])
+    heads = [
+        Column("feature", group=True, wraps=True, weight=3),
+        Column("measured", wraps=True, weight=3),
+        *(Column(name, wraps=True, weight=2) for name in names),
+    ]
+    return Table("Features, as measured here", heads, cells, hint=_FEATURES)
 
 
 def grade_words(row: Row) -> str:
@@ -140,6 +164,9 @@ def print_study(study: Study, console: Console, *, full: bool) -> None:
         console.print(
             Text(f"Not shown: {left} claims that cannot be tested here. --full prints them.")
         )
+    features = [row for row in study.features if full or any(c.measured for c in row.cells)]
+    if features:
+        print_table(features_table(features), console)
     for line in (*(f"failed: {text}" for text in study.failed), RULE):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -167,6 +194,7 @@ def to_json(study: Study) -> dict[str, Any]:
             "deviations": list(study.deviations),
             "fits": list(study.fits),
             "failed": list(study.failed),
+            "features": [asdict(row) for row in study.features],
         }
     )
     return made
@@ -185,6 +213,7 @@ def study_page(study: Study) -> str:
             )
             for topic in topics
         ),
+        _features(study),
         _reviewed(study),
         Part(
             "What decides",
@@ -228,6 +257,18 @@ def _reviewed(study: Study) -> Part:
     ]
     lead = f"{len(remarks)} points of the review." if remarks else "The review has no point."
     return Part("Where the published numbers contradict themselves", lead, remarks)
+
+
+def _features(study: Study) -> Part | None:
+    if not study.features:
+        return None
+    cells = [cell for row in study.features for cell in row.cells]
+    done = sum(cell.measured for cell in cells)
+    return Part(
+        "The table of features",
+        f"{done} of {len(cells)} cells are measured.",
+        tables=[features_table(study.features)],
+    )
 
 
 def _bottlenecks(rows: Sequence[Row]) -> Table:

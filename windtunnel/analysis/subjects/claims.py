@@ -166,7 +166,7 @@ def measured_ratio(
     are not given are the levels of the study's baseline. The interval is Welch's on logarithms.
     """
     names = [
-        _treatment(analysis, {**analysis.study.baseline, **levels})
+        treatment_id(analysis, {**analysis.study.baseline, **levels})
         for levels in (treatment, baseline)
     ]
     if None in names:
@@ -202,7 +202,8 @@ def evidence_of(
     )
 
 
-def _treatment(analysis: Analysis, levels: Mapping[str, str]) -> str | None:
+def treatment_id(analysis: Analysis, levels: Mapping[str, str]) -> str | None:
+    """The id of the treatment with exactly these levels; None if the study has none."""
     for one in analysis.study.treatments:
         if dict(one.levels) == dict(levels):
             return one.id
