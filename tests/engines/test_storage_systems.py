@@ -56,6 +56,9 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
 def test_engines_that_do_not_run_on_a_storage_are_named() -> None:
     assert unsupported_engines(load_cluster("local-3"), ["spark", "hbase"]) == []
     assert unsupported_engines(LOCAL, ["spark", "hbase"]) == ["hbase", "spark"]
+    cephfs, s3a = load_cluster("local-3-cephfs"), load_cluster("local-3-s3a")
+    assert unsupported_engines(cephfs, ["spark", "hive", "pig", "hbase"]) == ["hbase"]
+    assert unsupported_engines(s3a, ["spark", "hive", "pig"]) == ["hive"]
 
 
 def test_a_local_folder_has_one_copy_and_no_code() -> None:

@@ -25,6 +25,7 @@ from windtunnel.engines.storage_system import Ground, Mounted
 from windtunnel.errors import SetupError
 
 _SCHEME = "ceph"
+_STACK = "-Xss1m"  # libcephfs overflows a smaller stack
 _METADATA_PGS = 8
 
 
@@ -32,6 +33,7 @@ class CephFs(CephCluster):
     """See the module's docstring."""
 
     name: ClassVar[str] = "cephfs"
+    engines: ClassVar[frozenset[str] | None] = frozenset({"hive", "pig", "spark"})
     needs: ClassVar[programs.Needs] = programs.CEPHFS
     service: ClassVar[str] = MDS
     client: ClassVar[str] = CLIENT
@@ -58,6 +60,10 @@ class CephFs(CephCluster):
             "ceph.auth.id": CLIENT,
             "ceph.auth.keyring": str(self._client_keys),
         }
+
+    def java_options(self) -> tuple[str, ...]:
+        """The size of the stack of a thread."""
+        return (_STACK,)
 
     def write_files(self) -> str:
         """Also the keyring of Hadoop, which contains only its own key."""

@@ -48,6 +48,7 @@ class ObjectGateway(CephCluster):
     """See the module's docstring."""
 
     name: ClassVar[str] = "s3a"
+    engines: ClassVar[frozenset[str] | None] = frozenset({"pig", "spark"})
     needs: ClassVar[programs.Needs] = programs.GATEWAY
     service: ClassVar[str] = RGW
     client: ClassVar[str] = f"{RGW}.a"
@@ -221,6 +222,8 @@ class ObjectGateway(CephCluster):
                 raise DeploymentError(
                     f"the gateway does not answer: {problem}", tail=tail(self._log)
                 ) from problem
+            finally:
+                connection.close()
         if answer.status != _OK:
             raise DeploymentError(
                 f"the gateway did not create the bucket (HTTP {answer.status})", tail=text

@@ -21,8 +21,6 @@ OPENS = tuple(
 OWN_JAR = Path(__file__).with_name("windtunnel-hadoop.jar")
 
 # C1 only and the serial collector: suitable for daemons and clients, which mostly wait.
-# The native library of a storage system overflows a smaller stack: that of Ceph does.
-_STACK = "-Xss1m"
 JVM_OPTIONS = ("-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
 
@@ -106,7 +104,6 @@ class Software:
             str(self.java),
             f"-Xmx{heap_mb}m",
             *JVM_OPTIONS,
-            *([_STACK] if self.more_jars else []),
             *self.options,
             f"-Djdk.net.hosts.file={hosts_file}",
             *options,

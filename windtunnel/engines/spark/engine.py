@@ -174,14 +174,17 @@ class Spark(Engine):
         ]
 
     def _jars(self) -> str:
-        return ":".join(f"{lib}/*" for lib in self._libs())
+        more = self.hadoop.daemons.layout.software.more_jars
+        return ":".join([*(f"{lib}/*" for lib in self._libs()), *map(str, more)])
 
     def _jvm_options(self) -> list[str]:
-        """Options of all its JVMs: host names, class archive, properties of a trimmed Java."""
-        security = self.hadoop.daemons.layout.software.security
+        """Options of all its JVMs: host names, class archive, trimmed Java, storage system."""
+        software = self.hadoop.daemons.layout.software
+        security = software.security
         options = [f"-Djdk.net.hosts.file={self.hadoop.hosts_file}"]
         options += [f"-XX:SharedArchiveFile={self._archive}"] if self._archive else []
-        return options + ([f"-Djava.security.properties={security}"] if security else [])
+        options += [f"-Djava.security.properties={security}"] if security else []
+        return options + list(software.more_options)
 
     def _settings(self, name: str, job: SparkJob, sizes: Sizes) -> dict[str, str]:
         client = self.hadoop.client
