@@ -4,8 +4,9 @@
     python tools/lock_jars.py hadoop-3.5      # one, by the name of its specification
 
 A specification is ``windtunnel/engines/ENGINE/locks/NAME.toml``. Other engines get no jars
-of Hadoop: they run with those of the cluster. With ``tree = false`` below ``[lock]`` only the
-coordinates are locked, without their dependencies.
+of Hadoop, unless ``hadoop = true`` is below ``[lock]``: they run with those of the cluster. With
+``tree = false`` there, only the coordinates are locked, without their dependencies; ``alone`` lists
+more coordinates, which are locked without theirs.
 
 Needs the network and some minutes each: jgo resolves the whole dependency
 tree in Python. The result is jgo's own lock file with two more keys per jar,
@@ -55,11 +56,11 @@ def lock(spec: Path, repo_cache: Path) -> dict[str, Any]:
     )
     builder = EnvironmentBuilder(context=context, cache_dir=repo_cache / "environments")
     found = resolved(builder, spec)
+    keeps = spec.parents[1].name == "hadoop" or options_of(spec).get("hadoop", False)
     found.dependencies = [
         jar
         for jar in found.dependencies
-        if jar.classifier not in DROPPED_CLASSIFIERS
-        and (spec.parents[1].name == "hadoop" or jar.groupId != HADOOP)
+        if jar.classifier not in DROPPED_CLASSIFIERS and (keeps or jar.groupId != HADOOP)
     ]
     found.jgo_version = version("jgo")
     folders = [""] * len(found.dependencies)
@@ -83,15 +84,25 @@ def lock(spec: Path, repo_cache: Path) -> dict[str, Any]:
 
 def resolved(builder: EnvironmentBuilder, spec: Path) -> LockFile:
     """The jars of a specification, with their dependencies if it requires them."""
-    wanted = EnvironmentSpec.load(spec)
-    if tomllib.loads(spec.read_text(encoding="utf-8")).get("lock", {}).get("tree", True):
-        return builder.resolve_lockfile(wanted)
+    wanted, options = EnvironmentSpec.load(spec), options_of(spec)
+    if options.get("tree", True):
+        found = builder.resolve_lockfile(wanted)
+        found.dependencies += lock_alone(
+            builder, EnvironmentSpec(coordinates=options.get("alone", []))
+        )
+        return found
     return LockFile(
         lock_alone(builder, wanted),
         environment_name=wanted.name,
         java_version=wanted.java_version,
         link_strategy=builder.link_strategy.name,
     )
+
+
+def options_of(spec: Path) -> dict[str, Any]:
+    """The table ``lock`` of a specification, which only this program reads."""
+    found: dict[str, Any] = tomllib.loads(spec.read_text(encoding="utf-8")).get("lock", {})
+    return found
 
 
 def lock_alone(builder: EnvironmentBuilder, spec: EnvironmentSpec) -> list[LockedDependency]:

@@ -118,7 +118,7 @@ class Storage(Part):
     object store.
     """
 
-    kind: Literal["hdfs", "cephfs", "s3a", "nfs", "local"] = "hdfs"
+    kind: Literal["hdfs", "cephfs", "s3a", "ozone", "nfs", "local"] = "hdfs"
     replication: Count | None = None
     erasure_code: CodeName | None = None
     block_size: ByteSize | None = None

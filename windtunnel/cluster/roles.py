@@ -220,6 +220,39 @@ ROLES.add(
     ],
     settings=("ceph",),
 )
+_OZONE = "org.apache.hadoop"
+ROLES.add(
+    "ozone",
+    [
+        RoleEntry(
+            "scm",
+            main=f"{_OZONE}.hdds.scm.server.StorageContainerManagerStarter",
+            storage=("ozone",),
+            returns="restart",
+            loss="no block is allocated; files can be read",
+        ),
+        RoleEntry(
+            "om",
+            main=f"{_OZONE}.ozone.om.OzoneManagerStarter",
+            step=2,
+            storage=("ozone",),
+            returns="restart",
+            loss="no file can be opened, created or listed",
+        ),
+        RoleEntry(
+            "ozone-datanode",
+            main=f"{_OZONE}.ozone.HddsDatanodeService",
+            step=2,
+            worker=True,
+            storage=("ozone",),
+            holds=True,
+            shaped=True,
+            returns="restart",
+            loss="containers lose a replica or a cell",
+        ),
+    ],
+    settings=("ozone", "hdds"),
+)
 ROLES.add(None, [RoleEntry("management")])
 
 

@@ -36,6 +36,10 @@ class Jvms(Protocol):
     running: dict[str, Process]
     out: set[str]
 
+    @property
+    def hosts_file(self) -> Path:
+        """The file with the names and addresses of all hosts."""
+
     def spawn(self, host: Host, role: str, *args: str, suffix: str = "") -> None:
         """Start the JVM of one of Hadoop's roles on a host."""
 
@@ -129,6 +133,10 @@ class StorageSystem(Running):
     def settings(self) -> Mapping[str, str]:
         """The properties with which clients and daemons of Hadoop use the storage."""
         return {}
+
+    def class_path(self) -> Sequence[Path]:
+        """The folders of this deployment that all JVMs of Hadoop need on their class path."""
+        return ()
 
     def java_options(self) -> tuple[str, ...]:
         """The options that all JVMs of Hadoop need to use the storage; none needs quoting."""

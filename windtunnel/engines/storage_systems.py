@@ -17,6 +17,7 @@ STORAGE_SYSTEMS = {
     "local": f"{_HERE}.hadoop.local_files:LocalFiles",
     "cephfs": f"{_HERE}.ceph.cephfs:CephFs",
     "s3a": f"{_HERE}.ceph.gateway:ObjectGateway",
+    "ozone": f"{_HERE}.ozone.ozone:Ozone",
 }
 
 

@@ -176,7 +176,11 @@ class HadoopDeployment(HadoopCluster):
         self._write_names()
         ground = Ground(self.described, placements, self.shared, own_networks=self.own_networks)
         self.storage = storage_of(self.cluster)(ground)
-        self.software = replace(self.software, more_options=self.storage.java_options())
+        self.software = replace(
+            self.software,
+            more_jars=(*self.software.more_jars, *self.storage.class_path()),
+            more_options=self.storage.java_options(),
+        )
         self.layout = self.plan(placements)
         self.daemons = Daemons(self.layout, self.storage, self.hosts_file, self.shared)
         self.daemons.write_settings()

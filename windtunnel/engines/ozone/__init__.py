@@ -1,0 +1,1 @@
+"""Apache Ozone: storage container manager, ozone manager, datanodes; Hadoop on ``ofs``."""
