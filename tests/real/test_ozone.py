@@ -17,10 +17,16 @@ from windtunnel.study.record import study_record
 from windtunnel.study.trial import Conditions, run_trial
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
+CHANGES = {
+    "hosts.worker.roles": ["ozone-datanode"],
+    "hosts.worker.extra_roles": {0: ["nodemanager"]},
+}
 STUDY = """\
 study: ozone
 cluster: local-3-ozone
 set:
+  hosts.worker.roles: [ozone-datanode]
+  hosts.worker.extra_roles: {0: [nodemanager]}
   settings.mapreduce.job.ubertask.enable: true
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
 workloads:
@@ -37,8 +43,8 @@ protocol: {rounds: 1, trial_time_limit: 5 min}
 
 @pytest.fixture(scope="module")
 def store(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
-    """Three datanodes, which hold a replica each."""
-    with testbed.deploy(apply_overrides(load_cluster("local-3-ozone"), {})) as running:
+    """Three datanodes, which hold a replica each, and one NodeManager."""
+    with testbed.deploy(apply_overrides(load_cluster("local-3-ozone"), CHANGES)) as running:
         yield running
 
 
