@@ -65,7 +65,9 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
     found = Started(tmp_path)
     command = lambda self, role, host: [role]  # noqa: E731
     monkeypatch.setattr(Ozone, "_command", command)
-    java = SimpleNamespace(java=Path("/java/bin/java"))
+    monkeypatch.setattr(ozone, "make_archive", lambda *words: None)
+    monkeypatch.setattr(ozone, "_artifacts", lambda: SimpleNamespace(lib=tmp_path))
+    java = SimpleNamespace(java=Path("/java/bin/java"), java_version="17")
     jvms: Any = SimpleNamespace(layout=SimpleNamespace(software=java))
     jvms.spawn_own = lambda host, name, *a, **k: found.spawn(SimpleNamespace(name=name, argv=[]))
     found.storage.begin(jvms)

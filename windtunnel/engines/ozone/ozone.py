@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -17,7 +18,9 @@ from windtunnel.cluster.settings import engine_of, text_of
 from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
 from windtunnel.engines.deployment import SHARED, TRIALS, copies_text
 from windtunnel.engines.faults import Copies
+from windtunnel.engines.hadoop.cds import make_archive
 from windtunnel.engines.hadoop.file_server import FileServer
+from windtunnel.engines.hadoop.software import OPENS
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.hbase.site import xml_of
 from windtunnel.engines.ozone.site import DATANODE, OM, SCM, plan_site
@@ -107,8 +110,16 @@ class Ozone(StorageSystem):
         return (self._client_conf,)
 
     def begin(self, jvms: Jvms) -> None:
-        """Write the settings; start the storage container manager and the datanodes."""
+        """Write the settings; start the storage container manager and the datanodes.
+
+        The first start on a machine creates a class archive, which takes half a minute.
+        """
         self._jvms = jvms
+        software = jvms.layout.software
+        classes = resources.files(__package__).joinpath("classlist/ozone.txt.gz").read_bytes()
+        self._archive = make_archive(
+            software.java, software.java_version, [_artifacts().lib], classes, (*OPENS, *_OPENS)
+        )
         self._write()
         self._spawn(SCM, self.site.hosts[SCM][0], first=True)
         for host in self.site.hosts[DATANODE]:
@@ -227,8 +238,9 @@ class Ozone(StorageSystem):
 
     def _command(self, role: str, host: Host) -> list[str]:
         layout, artifacts = self._jvms.layout, _artifacts()
-        # the class archive belongs to Hadoop's jars
-        software = replace(layout.software, lib=artifacts.lib, more_jars=(), class_archive=None)
+        software = replace(
+            layout.software, lib=artifacts.lib, more_jars=(), class_archive=self._archive
+        )
         return software.command(
             _MAIN[role],
             heap_mb=_HEAP_MB[role],
