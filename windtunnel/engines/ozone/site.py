@@ -74,7 +74,7 @@ class Site:
             "ozone.acl.enabled": "false",
             # with one loopback interface, every datanode has the IP address 127.0.0.1
             "hdds.datanode.use.datanode.hostname": "true",
-            # the server's defaults do not count: clients ask for three replicas unless told
+            # the server's defaults do not count: by default, clients request three replicas
             "ozone.replication.type": "EC" if storage.code else "RATIS",
             "ozone.replication": self._replication(),
         }
