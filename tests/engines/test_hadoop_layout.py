@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections import deque
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from tests.support.hosts import host
 from windtunnel.cluster import ROLES, Cluster, apply_overrides, load_cluster
 from windtunnel.cluster.roles import HADOOP
+from windtunnel.engines.hadoop import layout as hadoop_layout
 from windtunnel.engines.hadoop.daemons import HEAP_MB
 from windtunnel.engines.hadoop.layout import (
     ADDRESSES,
@@ -190,6 +192,16 @@ def test_a_port_that_is_taken_is_not_given_out(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("random.sample", lambda among, count: [port, free])
 
         assert free_ports(1) == [free]
+
+
+def test_ports_of_one_deployment_differ_before_its_daemons_listen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hadoop_layout, "_PORTS", range(20_000, 20_100))
+    monkeypatch.setattr(hadoop_layout, "_recent_ports", deque(maxlen=1000))
+    first, second = free_ports(30), free_ports(30)
+    assert not {*first} & {*second}
+    assert len(free_ports(90)) == 90, "ports of earlier calls are better than none"
 
 
 # -- memory ----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import math
 import random
 import re
 import socket
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,6 +80,7 @@ NAME_FOLDER = "name"  # of the NameNode's files, in the folder of its host
 _LIGHT_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _NAMES_OPTION = re.compile(r"(-Djdk\.net\.hosts\.file=)\S+")
 _PORTS = range(20000, 32000)
+_recent_ports: deque[int] = deque(maxlen=1000)
 
 
 @dataclass
@@ -188,7 +190,8 @@ def free_ports(count: int, open_socket: OpenSocket = socket.socket) -> list[int]
     """``count`` unused ports, below the range that outgoing connections use.
 
     ``open_socket`` creates a socket of the network that is examined. All sockets stay open until
-    the last port is found, so the ports differ.
+    the last port is found, so the ports differ. Ports of recent calls come last: a deployment calls
+    this several times before its daemons listen.
 
     Raises
     ------
@@ -196,8 +199,9 @@ def free_ports(count: int, open_socket: OpenSocket = socket.socket) -> list[int]
         If the machine has too few unused ports.
     """
     held: list[socket.socket] = []
+    recent = set(_recent_ports)
     try:
-        for port in random.sample(_PORTS, len(_PORTS)):
+        for port in sorted(random.sample(_PORTS, len(_PORTS)), key=recent.__contains__):
             sock = open_socket()
             held.append(sock)
             try:
@@ -205,7 +209,9 @@ def free_ports(count: int, open_socket: OpenSocket = socket.socket) -> list[int]
             except OSError:
                 held.pop().close()
             if len(held) == count:
-                return [sock.getsockname()[1] for sock in held]
+                found = [sock.getsockname()[1] for sock in held]
+                _recent_ports.extend(found)
+                return found
     finally:
         for sock in held:
             sock.close()
