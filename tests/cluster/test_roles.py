@@ -59,6 +59,9 @@ def test_what_can_be_killed_is_started_and_says_what_is_lost() -> None:
         "osd",
         "mds",
         "rgw",
+        "scm",
+        "om",
+        "ozone-datanode",
     ]
 
 

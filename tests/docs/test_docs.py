@@ -106,6 +106,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel plan erasure-coding": HERE,
     "windtunnel plan hdfs-external": HERE,
     "windtunnel plan hdfs-or-cephfs": HERE,
+    "windtunnel plan hdfs-or-ozone": HERE,
     "windtunnel plan hdfs-or-s3a": HERE,
     "windtunnel plan metadata": HERE,
     "windtunnel plan storage-kills": HERE,

@@ -10,10 +10,11 @@ import pytest
 from tests.report.test_faults import analysed
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.subjects.features import Found, systems
 from windtunnel.cluster import load_text
 from windtunnel.errors import DescriptionError
 from windtunnel.published.claims import Claims, claims_from, study_claims
-from windtunnel.published.features import Found, feature_rows, systems
+from windtunnel.published.features import feature_rows
 from windtunnel.report.reproduction import features_table
 from windtunnel.results.folder import read_results
 

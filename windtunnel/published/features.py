@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.formatting import digits, plural, quantity, with_interval
 from windtunnel.analysis.subjects.claims import measured_ratio, treatment_id
 from windtunnel.analysis.subjects.faults import FaultOutcome, fault_outcomes
+from windtunnel.analysis.subjects.features import FeatureRow, Found
 from windtunnel.published.claims import At, Behaviours, Cell, Claims, Here
 
 CHECKS_FILE = "storage-checks.json"
 """The answers of ``storage-checks`` in the folder of a study, as the command prints them."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """One cell: what was measured, in words; ``measured`` is False if there is only a reason."""
-
-    system: str
-    of: str
-    words: str
-    measured: bool
-
-
-@dataclass(frozen=True)
-class FeatureRow:
-    """A feature with its cells, in the order of the file."""
-
-    name: str
-    cells: Sequence[Found]
 
 
 def feature_rows(
@@ -52,11 +34,6 @@ def feature_rows(
         FeatureRow(feature.name, [_found(cell, measured, checks) for cell in feature.cells])
         for feature in claims.features
     ]
-
-
-def systems(rows: Sequence[FeatureRow]) -> list[str]:
-    """The systems of the table, in the order of their first cells."""
-    return list(dict.fromkeys(cell.system for row in rows for cell in row.cells))
 
 
 def _found(cell: Cell, measured: Mapping[str, Analysis], checks: Mapping[str, Any] | None) -> Found:

@@ -11,9 +11,10 @@ from typing import Any
 
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.subjects.claims import Evidence, Row, measured_ratio, verdict
+from windtunnel.analysis.subjects.features import FeatureRow
 from windtunnel.errors import ResultsError
 from windtunnel.published.claims import Claim, Claims, study_claims
-from windtunnel.published.features import CHECKS_FILE, FeatureRow, feature_rows
+from windtunnel.published.features import CHECKS_FILE, feature_rows
 from windtunnel.published.predicted import predicted_claims
 from windtunnel.published.sources import build_published
 from windtunnel.results.folder import read_results

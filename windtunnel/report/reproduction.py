@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from windtunnel.analysis.subjects.claims import CANNOT, GRADES, Evidence, Row, counts
-from windtunnel.published.features import FeatureRow, systems
+from windtunnel.analysis.subjects.features import FeatureRow, systems
 from windtunnel.report.charts.forest import Change
 from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
