@@ -35,7 +35,7 @@ set:
   settings.mapreduce.job.ubertask.enable: true
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
 workloads:
-  terasort: {rows: 500000, maps: 1, input_replication: 2, output_replication: 2}
+  terasort: {rows: 200000, maps: 1, input_replication: 2, output_replication: 2}
 factors:
   fault:
     none: {}

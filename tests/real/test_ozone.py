@@ -30,7 +30,7 @@ set:
   settings.mapreduce.job.ubertask.enable: true
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
 workloads:
-  terasort: {rows: 300000, maps: 1, input_replication: 3, output_replication: 3}
+  terasort: {rows: 100000, maps: 1, input_replication: 3, output_replication: 3}
 factors:
   fault:
     none: {}
