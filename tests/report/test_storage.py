@@ -51,7 +51,10 @@ def test_what_was_not_measured_is_unknown(tmp_path: Path) -> None:
     assert made.said == [], "one known value has nothing to be compared with"
 
 
-@pytest.mark.parametrize("overrides", [{}, {"settings.dfs.heartbeat.interval": 1}])
+@pytest.mark.parametrize(
+    "overrides",
+    [{}, {"settings.dfs.heartbeat.interval": 1}, {"storage.block_size": "64 MiB"}],
+)
 def test_a_study_of_other_factors_has_no_such_section(
     tmp_path: Path, overrides: dict[str, object]
 ) -> None:

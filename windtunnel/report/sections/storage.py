@@ -12,6 +12,7 @@ from windtunnel.report.sections.base import Section, Table, column
 
 _TASKS, _DAEMONS, _RAW, _DATA = "cpu_time", "storage_cpu_time", "stored_per_byte", "data_bytes"
 _PATH = "storage."
+_SIZE_PATH = "storage.block_size"  # it changes the number of maps, not what is stored
 _CODE_PATH = "storage.erasure_code"
 _CODES = "An erasure code of HDFS is computed by the tasks, one of Ceph by its daemons"
 _GB = 1e9
@@ -38,7 +39,7 @@ class Cost:
 def section(analysis: Analysis) -> Section | None:
     """None if no factor varies the storage, or nothing of it was measured."""
     paths = [path for t in analysis.study.treatments for path in t.overrides]
-    if not any(path.startswith(_PATH) for path in paths):
+    if not any(path.startswith(_PATH) and path != _SIZE_PATH for path in paths):
         return None
     found = list(_costs(analysis))
     if not any(c.daemons_cpu_s is not None or c.raw_per_byte is not None for c in found):
