@@ -34,8 +34,9 @@ _CAPTION = (
 )
 
 _FEATURES = (
-    "Each cell was measured on this machine. A ratio is the time divided by that of the first "
-    "system, with its 95 % interval; a time after a fault is compared with the trials without one."
+    "Each cell was measured on this machine. A ratio is a time divided by that of the first "
+    "system, or of what the row names, with its 95 % interval. A time after a fault is compared "
+    "with the trials without one."
 )
 
 

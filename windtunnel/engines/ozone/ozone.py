@@ -165,11 +165,7 @@ class Ozone(StorageSystem):
 
     def facts(self) -> dict[str, Any]:
         """The jars of the daemons, and their settings in the description."""
-        jars = [
-            {"name": jar.name, "version": jar.version, "sha256": jar.sha256}
-            for jar in _artifacts().jars
-        ]
-        return {"jars": jars, "options": self._given()}
+        return {"jars": _artifacts().facts(), "options": self._given()}
 
     def plays(self, name: str) -> bool:
         """Whether it starts a daemon of this name."""
