@@ -8,41 +8,23 @@ from pathlib import Path
 import pytest
 
 from tests.real.ceph_contract import runner
-from tests.real.conftest import Cli, by_hand, remains, wait_for
-from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
+from tests.real.conftest import Cli, remains, wait_for
+from tests.real.storage_trials import fault_study, file_is_read_as_written, killed_trial, survived
+from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.ceph import mounted, programs
 from windtunnel.engines.storage_checks.run import run_checks
 from windtunnel.errors import SetupError
 from windtunnel.hosts.leftovers import registered
-from windtunnel.results.folder import read_results
-from windtunnel.study.file import StudyFile
-from windtunnel.study.journal import open_journal
-from windtunnel.study.plan import make_plan
-from windtunnel.study.record import study_record
-from windtunnel.study.trial import Conditions, run_trial
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 CHANGES = {"hosts.worker.count": 2, "storage.replication": 2, "storage.block_size": "16 MiB"}
-STUDY = """\
-study: ceph
-cluster: local-3-cephfs
-set:
-  hosts.worker.count: 2
-  storage.replication: 2
-  storage.block_size: 16 MiB
-  settings.mapreduce.job.ubertask.enable: true
-  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
-workloads:
-  terasort: {rows: 500000, maps: 1, input_replication: 2, output_replication: 2}
-factors:
-  fault:
-    none: {}
-    killed:
-      fault:
-        {kind: kill-daemon, role: osd, host: worker-2, phase: terasort, after: 500 ms, watch: 0 s}
-baseline: {fault: none}
-protocol: {rounds: 1, trial_time_limit: 5 min}
-"""
+STUDY = fault_study(
+    "local-3-cephfs",
+    CHANGES,
+    rows=500_000,
+    copies=2,
+    fault={"role": "osd", "host": "worker-2", "after": "500 ms"},
+)
 
 pytestmark = pytest.mark.skipif(
     bool(programs.missing(programs.CEPHFS)),
@@ -82,18 +64,9 @@ def test_nothing_is_left_after_the_program_was_killed_with_ceph_running(
 
 
 def test_terasort_is_verified_although_an_osd_dies(ceph: LocalDeployment, tmp_path: Path) -> None:
-    located = load_text(STUDY, "study.yaml")
-    plan = make_plan(validate(StudyFile, located), located)
-    with open_journal(tmp_path / "results", study_record(plan)) as journal:
-        slot = next(s for s in plan.round_slots(1) if s.treatment.id == "killed")
-        run_trial(plan, slot, 1, ceph, journal, Conditions())
-    (trial,) = read_results(tmp_path / "results").trials
-
-    assert trial.verdict.valid, trial.verdict.reason
-    assert trial.outcome == "finished"
-    (fault,) = trial.faults
+    trial = killed_trial(STUDY, ceph, tmp_path / "results")
+    fault = survived(trial)
     assert fault.target == "the osd on worker-2"
-    assert fault.undone_at is not None
     stored = trial.metrics["stored_per_byte"].value
     assert 1.9 < stored < 2.6, "two copies, and what the disks allocate"
     whole = ceph.storage.copies({})
@@ -103,12 +76,7 @@ def test_terasort_is_verified_although_an_osd_dies(ceph: LocalDeployment, tmp_pa
 
 
 def test_a_client_reads_what_it_wrote(ceph: LocalDeployment, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(bytes(range(256)) * 100_000)
-    (tmp_path / "back").mkdir()
-    by_hand(ceph, "hdfs", "dfs", "-put", str(tmp_path / "file"), "/tmp/file")
-    by_hand(ceph, "hdfs", "dfs", "-get", "/tmp/file", str(tmp_path / "back"))
-
-    assert (tmp_path / "back" / "file").read_bytes() == (tmp_path / "file").read_bytes()
+    file_is_read_as_written(ceph, tmp_path)
     (status,) = [f for f in ceph.files.list_files("/tmp") if f.path == "/tmp/file"]
     assert (status.length_bytes, status.copies) == (25_600_000, "replication 2")
     blocks = ceph.files.replicas("/tmp/file")

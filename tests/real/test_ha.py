@@ -9,36 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import by_hand, wait_for
-from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
-from windtunnel.results.folder import read_results
-from windtunnel.results.record import Trial
-from windtunnel.study.file import StudyFile
-from windtunnel.study.journal import open_journal
-from windtunnel.study.plan import make_plan
-from windtunnel.study.record import study_record
-from windtunnel.study.trial import Conditions, run_trial
+from tests.real.storage_trials import fault_study, killed_trial, survived
+from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 CHANGES = {"hosts.worker.count": 2, "storage.replication": 2}
-STUDY = """\
-study: ha
-cluster: local-3-ha
-set:
-  hosts.worker.count: 2
-  storage.replication: 2
-  settings.mapreduce.job.ubertask.enable: true
-  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
-workloads:
-  terasort: {rows: 500000, maps: 1, input_replication: 2, output_replication: 2}
-factors:
-  fault:
-    none: {}
-    killed:
-      fault:
-        {kind: kill-daemon, role: namenode, host: active, phase: terasort, watch: 0 s}
-baseline: {fault: none}
-protocol: {rounds: 1, trial_time_limit: 5 min}
-"""
+STUDY = fault_study(
+    "local-3-ha",
+    CHANGES,
+    rows=500_000,
+    copies=2,
+    fault={"role": "namenode", "host": "active"},
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,28 +31,14 @@ def available(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
         yield running
 
 
-def killed_trial(deployment: LocalDeployment, folder: Path) -> Trial:
-    located = load_text(STUDY, "study.yaml")
-    plan = make_plan(validate(StudyFile, located), located)
-    with open_journal(folder, study_record(plan)) as journal:
-        slot = next(s for s in plan.round_slots(1) if s.treatment.id == "killed")
-        run_trial(plan, slot, 1, deployment, journal, Conditions())
-    (trial,) = read_results(folder).trials
-    return trial
-
-
 def test_terasort_is_verified_although_the_active_namenode_dies(
     available: LocalDeployment, tmp_path: Path
 ) -> None:
     first = available.storage.active_host()
     assert first == "master"
-    trial = killed_trial(available, tmp_path / "results")
-
-    assert trial.verdict.valid, trial.verdict.reason
-    assert trial.outcome == "finished"
-    (fault,) = trial.faults
+    trial = killed_trial(STUDY, available, tmp_path / "results")
+    fault = survived(trial)
     assert fault.target == "the active namenode"
-    assert fault.undone_at is not None
     assert available.storage.active_host() == "standby", "the other one has taken over"
     assert {"namenode@master", "namenode@standby", "journalnode@witness"} <= set(
         available.processes()

@@ -26,12 +26,9 @@ from windtunnel.workloads.base import Execution
 from windtunnel.workloads.terasort.terasort import TeraSort, TeraSortParameters
 from windtunnel.workloads.transfer import Transfer, TransferParameters
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(
-        any(lack.fatal for lack in capabilities()), reason="this machine can make no virtual hosts"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    any(lack.fatal for lack in capabilities()), reason="this machine can make no virtual hosts"
+)
 
 FAST = {f"hosts.{name}.nics.0.rate": "400 Mb/s" for name in ("master", "worker", "client")}
 

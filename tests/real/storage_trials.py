@@ -1,0 +1,80 @@
+"""What the tests of storage systems share: a TeraSort with a killed daemon, a copied file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.real.conftest import by_hand
+from windtunnel.cluster import load_text, validate
+from windtunnel.results.folder import read_results
+from windtunnel.results.record import FaultRecord, Trial
+from windtunnel.study.file import StudyFile
+from windtunnel.study.journal import open_journal
+from windtunnel.study.plan import make_plan
+from windtunnel.study.record import study_record
+from windtunnel.study.trial import Conditions, run_trial
+from windtunnel.testbeds.local import LocalDeployment
+
+CONTENT = bytes(range(256)) * 100_000
+
+
+def fault_study(
+    cluster: str, changes: Mapping[str, Any], *, rows: int, copies: int, fault: Mapping[str, Any]
+) -> str:
+    """A study of TeraSort without a fault and with a killed daemon, with few processes."""
+    few = {
+        "settings.mapreduce.job.ubertask.enable": True,
+        "settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 100,
+    }
+    kill = {"kind": "kill-daemon", "phase": "terasort", "watch": "0 s", **fault}
+    return json.dumps(
+        {
+            "study": "storage",
+            "cluster": cluster,
+            "set": {**changes, **few},
+            "workloads": {
+                "terasort": {
+                    "rows": rows,
+                    "maps": 1,
+                    "input_replication": copies,
+                    "output_replication": copies,
+                }
+            },
+            "factors": {"fault": {"none": {}, "killed": {"fault": kill}}},
+            "baseline": {"fault": "none"},
+            "protocol": {"rounds": 1, "trial_time_limit": "5 min"},
+        },
+        indent=1,
+    )
+
+
+def killed_trial(study: str, deployment: LocalDeployment, folder: Path) -> Trial:
+    """The trial with the killed daemon, on a running deployment."""
+    located = load_text(study, "study.yaml")
+    plan = make_plan(validate(StudyFile, located), located)
+    with open_journal(folder, study_record(plan)) as journal:
+        slot = next(s for s in plan.round_slots(1) if s.treatment.id == "killed")
+        run_trial(plan, slot, 1, deployment, journal, Conditions())
+    (trial,) = read_results(folder).trials
+    return trial
+
+
+def survived(trial: Trial) -> FaultRecord:
+    """The fault of a trial that finished with verified output; it was undone."""
+    assert trial.verdict.valid, trial.verdict.reason
+    assert trial.outcome == "finished"
+    (fault,) = trial.faults
+    assert fault.undone_at is not None
+    return fault
+
+
+def file_is_read_as_written(deployment: LocalDeployment, folder: Path) -> None:
+    """A client puts ``CONTENT`` to ``/tmp/file`` and gets it back."""
+    (folder / "file").write_bytes(CONTENT)
+    (folder / "back").mkdir()
+    by_hand(deployment, "hdfs", "dfs", "-put", str(folder / "file"), "/tmp/file")
+    by_hand(deployment, "hdfs", "dfs", "-get", "/tmp/file", str(folder / "back"))
+    assert (folder / "back" / "file").read_bytes() == CONTENT
