@@ -16,14 +16,8 @@ from tests.support.audited import CLEAN, Files, changed, write
 from tests.support.webserver import Reply, Request, serving
 from windtunnel import cli
 from windtunnel.audit.configuration import Configuration, Property
-from windtunnel.audit.in_force import (
-    Daemon,
-    LiveCluster,
-    differences,
-    equal,
-    merged,
-    readers_of,
-)
+from windtunnel.audit.in_force import LiveCluster, differences, equal, merged, readers_of
+from windtunnel.hosts.daemon import Daemon
 
 FAIL = ("FAIL", "hadoop")
 SECRET = "PLANTED-IN-FORCE"

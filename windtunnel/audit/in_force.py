@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from windtunnel.audit.catalogue import deprecated
 from windtunnel.audit.configuration import Configuration, Property, is_secret, number_of, old_names
+from windtunnel.hosts.daemon import Daemon
 
 MASTERS = ("namenode", "resourcemanager", "historyserver")
 WORKERS = ("datanode", "nodemanager")
@@ -39,23 +40,6 @@ _OWN = {
     "historyserver": "mapreduce.jobhistory.",
 }
 _DERIVED = "programmatically"  # the daemon set it itself, such as its own address
-
-
-@dataclass(frozen=True)
-class Daemon:
-    """A daemon: property -> value and resource in force; ``unread`` is why there are none."""
-
-    role: str
-    host: str
-    url: str
-    version: str = ""
-    values: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    unread: str = ""
-
-    @property
-    def name(self) -> str:
-        """Role and host."""
-        return f"{self.role} {self.host}"
 
 
 @dataclass(frozen=True)

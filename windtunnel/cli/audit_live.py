@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from windtunnel.audit.configuration import Configuration
     from windtunnel.audit.facts import HostFacts
     from windtunnel.audit.hardware import Hardware
-    from windtunnel.audit.in_force import Daemon, LiveCluster
+    from windtunnel.audit.in_force import LiveCluster
+    from windtunnel.hosts.daemon import Daemon
     from windtunnel.hosts.rest import Access
     from windtunnel.inspection.endpoints import Endpoints
     from windtunnel.inspection.facts import ClusterFacts
@@ -58,7 +59,7 @@ def read_live(folder: Path, files: Configuration, into: Live) -> Configuration:
     """
     from dataclasses import replace
 
-    from windtunnel.audit.in_force import Daemon, LiveCluster, merged
+    from windtunnel.audit.in_force import LiveCluster, merged
     from windtunnel.cluster.secrets import masked_text
     from windtunnel.hosts.rest import RestClient
     from windtunnel.inspection.daemons import read_daemons
@@ -74,7 +75,7 @@ def read_live(folder: Path, files: Configuration, into: Live) -> Configuration:
     with RestClient(into.access) as client:
         read_services(client, where, facts)
         read = read_daemons(client, where, facts)
-    daemons = [Daemon(**(vars(one) | {"unread": masked_text(one.unread)})) for one in read]
+    daemons = [replace(one, unread=masked_text(one.unread)) for one in read]
     live = LiveCluster(
         files, daemons, tuple(masked_text(why) for why in dict.fromkeys(facts.unread))
     )

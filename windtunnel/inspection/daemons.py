@@ -6,30 +6,18 @@ resource from which it comes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from windtunnel.errors import ClusterAccessError
+from windtunnel.hosts.daemon import Daemon
 from windtunnel.hosts.rest import RestClient
 from windtunnel.inspection.endpoints import Endpoints
 from windtunnel.inspection.facts import ClusterFacts
 
 _PARALLEL = 8
 REDACTED = "<redacted>"  # what daemons print instead of passwords
-
-
-@dataclass(frozen=True)
-class DaemonConf:
-    """One daemon: property -> value and resource; ``unread`` is why they could not be read."""
-
-    role: str
-    host: str
-    url: str
-    version: str = ""
-    values: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    unread: str = ""
 
 
 def planned(where: Endpoints) -> list[str]:
@@ -43,7 +31,7 @@ def planned(where: Endpoints) -> list[str]:
     return [*found, "GET /jmx and /conf of each DataNode and NodeManager that these list"]
 
 
-def read_daemons(client: RestClient, where: Endpoints, facts: ClusterFacts) -> list[DaemonConf]:
+def read_daemons(client: RestClient, where: Endpoints, facts: ClusterFacts) -> list[Daemon]:
     """The settings in force of all daemons that ``facts`` and the addresses name.
 
     A daemon that does not answer has no values, and the reason in ``unread``.
@@ -67,21 +55,21 @@ def _addresses(where: Endpoints, facts: ClusterFacts) -> Iterator[tuple[str, str
             yield role, host.name, str(host.value(f"{role}_url") or "")
 
 
-def _read(client: RestClient, facts: ClusterFacts, role: str, host: str, url: str) -> DaemonConf:
+def _read(client: RestClient, facts: ClusterFacts, role: str, host: str, url: str) -> Daemon:
     known = facts.hosts.get(host)
     version = str((known and known.value(f"{role}_version")) or "")
     if not url:
-        return DaemonConf(role, host, url, version, unread="its web address is not known")
+        return Daemon(role, host, url, version, unread="its web address is not known")
     try:
         found = client.get_json(f"{url}/conf", {"format": "json"}).get("properties")
     except ClusterAccessError as error:
-        return DaemonConf(role, host, url, version, unread=error.message)
+        return Daemon(role, host, url, version, unread=error.message)
     if not isinstance(found, list):
-        return DaemonConf(role, host, url, version, unread=f"{url}/conf lists no properties")
+        return Daemon(role, host, url, version, unread=f"{url}/conf lists no properties")
     facts.read.append(f"{url}/conf")
     values = {
         str(one["key"]): (str(one["value"]), str(one.get("resource") or ""))
         for one in found
         if isinstance(one, dict) and "key" in one and one.get("value") not in (None, REDACTED)
     }
-    return DaemonConf(role, host, url, version, values)
+    return Daemon(role, host, url, version, values)

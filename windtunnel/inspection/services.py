@@ -164,12 +164,17 @@ def _datanode(into: ClusterFacts, name: str, node: Mapping[str, Any], source: st
     host.add("rack", node.get("location"), source)
     host.add("hadoop", node.get("version"), source)
     host.add("datanode_version", node.get("version"), source)
-    secure = node.get("infoSecureAddr") or ""
-    address = secure if not str(secure).endswith(":0") and secure else node.get("infoAddr") or ""
-    port = str(address).rpartition(":")[2]
-    if port.isdigit() and port != "0":
-        scheme = "https" if address == secure else "http"
-        host.add("datanode_url", f"{scheme}://{host.name}:{port}", source)
+    host.add("datanode_url", datanode_url(host.name, node), source)
+
+
+def datanode_url(host: str, node: Mapping[str, Any]) -> str | None:
+    """The web address of a DataNode from its entry in ``LiveNodes`` of the NameNode."""
+    secure = str(node.get("infoSecureAddr") or "")
+    address = secure if secure and not secure.endswith(":0") else str(node.get("infoAddr") or "")
+    port = address.rpartition(":")[2]
+    if not port.isdigit() or port == "0":
+        return None
+    return f"{'https' if address == secure else 'http'}://{host}:{port}"
 
 
 def _read_resourcemanager(client: RestClient, url: str, into: ClusterFacts) -> None:
@@ -225,10 +230,17 @@ def _nodemanager(into: ClusterFacts, node: Mapping[str, Any], source: str) -> No
     host.add("yarn_memory_bytes", memory << 20, source)
     host.add("yarn_vcores", cores, source)
     host.labels = tuple(sorted(str(label) for label in node.get("nodeLabels") or []))
-    address = str(node.get("nodeHTTPAddress") or "")
-    if address.rpartition(":")[2].isdigit():
-        scheme = "https" if source.startswith("https") else "http"
-        host.add("nodemanager_url", f"{scheme}://{host.name}:{address.rpartition(':')[2]}", source)
+    host.add("nodemanager_url", nodemanager_url(host.name, node, source), source)
+
+
+def nodemanager_url(host: str, node: Mapping[str, Any], resourcemanager: str) -> str | None:
+    """The web address of a NodeManager from its entry in the list of the ResourceManager.
+
+    ``resourcemanager`` is the URL of that list: both servers have the same scheme.
+    """
+    port = str(node.get("nodeHTTPAddress") or "").rpartition(":")[2]
+    scheme = resourcemanager.partition("://")[0]
+    return f"{scheme}://{host}:{port}" if port.isdigit() else None
 
 
 def _read_history(client: RestClient, url: str, into: ClusterFacts) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from windtunnel.audit.configuration import redacted
 from windtunnel.audit.evidence import Evidence
-from windtunnel.audit.in_force import Daemon, Difference, LiveCluster, differences
+from windtunnel.audit.in_force import Difference, LiveCluster, differences
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
+from windtunnel.hosts.daemon import Daemon
 
 _SHOWN = 3
 _NOT_READ = "the daemons were not read (--live)"
