@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from windtunnel.cluster.stored_input import input_key
 from windtunnel.engines.deployment import Deployment
 from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidError
 from windtunnel.probes.machine import before_trial
@@ -84,8 +85,7 @@ def run_trial(
     cluster = plan.cluster_of(slot.treatment)
     execution = Execution(
         folder=f"{deployment.trials}/{draft.id}",
-        # only equal clusters share input, because the block size is a property of the input
-        shared=f"{deployment.shared_inputs}/{cluster.fingerprint()[:12]}",
+        shared=f"{deployment.shared_inputs}/{input_key(cluster)}",
         deadline_s=time.monotonic() + plan.protocol.trial_time_limit,
         study=around.study,
     )
