@@ -68,7 +68,7 @@ def test_what_cannot_be_started_is_refused(changes: dict[str, object], words: st
 
 
 def test_only_hdfs_has_it() -> None:
-    with pytest.raises(DescriptionError, match="high availability of HDFS"):
+    with pytest.raises(DescriptionError, match="'ha' requires storage of kind hdfs"):
         apply_overrides(load_cluster("local-3-cephfs"), {"storage.ha": True})
 
 

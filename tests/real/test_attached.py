@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from tests.real.conftest import LIMIT_S, by_hand, wait_for
+from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.supervisor import python_path
 from windtunnel.results.folder import read_results
@@ -41,6 +42,7 @@ testbed:
 set:
   hosts.worker.count: 2
   settings.mapreduce.job.ubertask.enable: {uber}
+  storage.policy: HOT
 workloads:
   {workload}
 protocol: {{rounds: 1, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}}
@@ -142,6 +144,65 @@ def test_a_study_runs_and_leaves_nothing(attached: Attached) -> None:
     facts: Any = results.provenance(trial)
     assert facts["software"]["attached"]["versions"]["namenode"].startswith("3.5")
     assert "machine" not in facts
+    assert attached.left() == []
+
+
+HAND = "yarn.nodemanager.disk-health-checker.interval-ms"
+BY_HAND = f"""
+factors:
+  interval: {{default: {{settings.{HAND}: 120000}}, short: {{settings.{HAND}: 60000}}}}
+baseline: {{interval: default}}
+"""
+
+
+def test_an_operator_changes_a_setting_of_daemons_during_a_study(attached: Attached) -> None:
+    study = attached.folder / attached.study("pi: {maps: 1, samples_per_map: 1000}", uber=True)
+    text = study.read_text().replace("kind: attached", "kind: attached\n  apply: by-hand")
+    study.write_text(text + BY_HAND)
+    stock, log = attached.deployment.cluster, attached.folder / "by-hand.log"
+    with log.open("w") as output:
+        runner = subprocess.Popen(
+            attached.command("run", study.name, "--results", "by-hand"),
+            cwd=attached.folder,
+            env=attached.env(),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    made: list[str] = []
+
+    def change(cluster: Cluster) -> None:
+        """What an operator does: edit the file of each NodeManager, and restart all of them."""
+        daemons = attached.deployment.daemons
+        daemons.layout.cluster = cluster
+        daemons.write_settings()
+        names = [name for name in daemons.running if name.startswith("nodemanager@")]
+        daemons.wait_ready(60, fresh=daemons.restart_all(names))
+
+    try:
+
+        def operate() -> bool:
+            wanted = re.findall(rf"set {HAND} = (\d+) in yarn-site.xml", log.read_text())
+            for value in wanted[len(made) :]:
+                change(apply_overrides(stock, {f"settings.{HAND}": int(value)}))
+                made.append(value)
+            return runner.poll() is not None
+
+        wait_for(operate, "the end of the study", LIMIT_S)
+    finally:
+        runner.kill()
+        runner.wait(30)
+        if made:
+            change(stock)
+
+    said = log.read_text()
+    assert runner.returncode == 0, said
+    assert made in (["60000"], ["60000", "120000"])
+    assert "2 of 2 NodeManagers have" in said
+    assert said.count("in force after") == len(made)
+    results = read_results(attached.folder / "by-hand")
+    assert [trial.verdict.valid for trial in results.trials] == [True, True]
+    facts: Any = results.provenance(results.trials[0])
+    assert facts["software"]["attached"]["changed_by_hand"] == {HAND: 2}
     assert attached.left() == []
 
 

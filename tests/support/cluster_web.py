@@ -33,7 +33,8 @@ def application(name: str, tags: str = "", **facts: Any) -> dict[str, Any]:
 class ClusterWeb:
     """The answers of the NameNode, the ResourceManager and the history server.
 
-    ``beans`` are those of the NameNode by name, ``conf`` the properties in force.
+    ``beans`` are those of the NameNode by name, ``conf`` the properties in force,
+    ``nodes`` the NodeManagers.
     """
 
     applications: list[dict[str, Any]] = field(default_factory=list)
@@ -41,6 +42,7 @@ class ClusterWeb:
         default_factory=lambda: {"containersPending": 0, "activeNodes": 1}
     )
     conf: dict[str, str] = field(default_factory=dict)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
     beans: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {
             "NameNodeStatus": {"State": "active"},
@@ -76,6 +78,7 @@ class ClusterWeb:
         queues = {"queue": [{"queueName": "default"}, {"queueName": "bench"}]}
         others: dict[str, dict[str, Any]] = {
             "/ws/v1/cluster/info": {"clusterInfo": {"hadoopVersion": "3.5.0"}},
+            "/ws/v1/cluster/nodes": {"nodes": {"node": self.nodes} if self.nodes else None},
             "/ws/v1/cluster/metrics": {"clusterMetrics": self.metrics},
             "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": {"queues": queues}}},
             "/ws/v1/history/info": {"historyInfo": {"hadoopVersion": "3.5.0"}},

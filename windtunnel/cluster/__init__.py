@@ -1,6 +1,6 @@
 """Cluster descriptions: typed YAML with units and checks; a path can override each value."""
 
-from windtunnel.cluster.description import Cluster, Network, Node, Rack, Software, Storage, Switch
+from windtunnel.cluster.description import Cluster, Network, Node, Rack, Software, Switch
 from windtunnel.cluster.hosts import Cpu, Degraded, Disk, Guest, HostClass, Nic
 from windtunnel.cluster.kinds import options_of_kind
 from windtunnel.cluster.loading import catalogue_clusters, load_cluster, read_cluster
@@ -41,6 +41,7 @@ from windtunnel.cluster.quantity import (
 from windtunnel.cluster.role_table import RoleEntry
 from windtunnel.cluster.roles import ROLES, Role
 from windtunnel.cluster.schema import cluster_schema
+from windtunnel.cluster.storage import Storage
 from windtunnel.cluster.validation_messages import blame
 from windtunnel.cluster.yamlfile import Located, load_text, load_yaml, validate
 

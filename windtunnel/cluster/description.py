@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     SerializerFunctionWrapHandler,
@@ -24,11 +23,11 @@ from pydantic import (
     model_validator,
 )
 
-from windtunnel.cluster.erasure_code import HDFS_CODES, ErasureCode
 from windtunnel.cluster.hosts import Count, Guest, HostClass, Name, Part
-from windtunnel.cluster.quantity import ByteSize, Duration, LinkRate
+from windtunnel.cluster.quantity import Duration, LinkRate
 from windtunnel.cluster.roles import ROLES, Role
 from windtunnel.cluster.schema_paths import suggest
+from windtunnel.cluster.storage import Storage
 from windtunnel.cluster.validation_messages import blame
 
 DEFAULT_REPLICATION = 3  # of HDFS, hdfs-default.xml
@@ -39,11 +38,6 @@ def _version(value: object) -> object:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         raise ValueError(f"a version is a text, not a number: write it in quotes, '{value}'")
     return value
-
-
-def _code(value: str) -> str:
-    """Refuse what is not the name of an erasure code."""
-    return ErasureCode.parse(value).name
 
 
 def _setting(value: object) -> object:
@@ -59,7 +53,6 @@ def _setting(value: object) -> object:
 
 
 Version = Annotated[str, BeforeValidator(_version), Field(min_length=1)]
-CodeName = Annotated[str, AfterValidator(_code)]
 Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
 Settings = dict[str, Setting]
 
@@ -104,66 +97,6 @@ class Network(Part):
                 "'racks' and 'spread_over' exclude each other", "spread_over", remedy=remedy
             )
         return self
-
-
-class Storage(Part):
-    """The storage of the workloads' data.
-
-    ``external`` names the host classes of a separate storage cluster (empty: the data is on the
-    compute hosts); ``ha`` is high availability: an active and a standby NameNode with automatic
-    failover. ``erasure_code`` such as ``RS-3-2`` replaces the replication of the workloads' files.
-    ``topology`` is the rule by which the file system separates replicas: none, by rack, or by host
-    (for VMs).
-    ``file_system`` is the file system of the data disks. ``tls`` encrypts the connections to an
-    object store.
-    """
-
-    kind: Literal["hdfs", "cephfs", "s3a", "ozone", "nfs", "local"] = "hdfs"
-    replication: Count | None = None
-    erasure_code: CodeName | None = None
-    block_size: ByteSize | None = None
-    external: tuple[str, ...] = ()
-    ha: Annotated[bool, Field(strict=True)] | None = None
-    short_circuit: Annotated[bool, Field(strict=True)] | None = None
-    topology: Literal["flat", "rack", "host"] | None = None
-    file_system: Literal["ext4", "xfs"] | None = None
-    tls: Annotated[bool, Field(strict=True)] | None = None
-
-    @property
-    def code(self) -> ErasureCode | None:
-        """The erasure code; None with replication."""
-        return ErasureCode.parse(self.erasure_code) if self.erasure_code else None
-
-    @model_validator(mode="after")
-    def _known_code(self) -> Storage:
-        if self.ha and self.kind != "hdfs":
-            raise blame(
-                "'ha' is the high availability of HDFS's NameNode",
-                "ha",
-                remedy="remove 'ha', or use 'kind: hdfs'.",
-            )
-        if self.tls and self.kind != "s3a":
-            raise blame(
-                "'tls' is the encryption of the connections to an object store",
-                "tls",
-                remedy="remove 'tls', or use 'kind: s3a'.",
-            )
-        if self.kind == "hdfs" and self.erasure_code not in (None, *HDFS_CODES):
-            raise blame(
-                f"HDFS has no erasure code {self.erasure_code}",
-                "erasure_code",
-                remedy=f"its codes are: {', '.join(HDFS_CODES)}.",
-            )
-        return self
-
-    @model_serializer(mode="wrap")
-    def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Plain data; existing fingerprints do not contain ``ha`` and ``tls``."""
-        found: dict[str, Any] = serialise(self)
-        for name in ("ha", "tls"):
-            if getattr(self, name) is None:
-                found.pop(name, None)
-        return found
 
 
 class Software(Part):

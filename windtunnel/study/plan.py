@@ -141,7 +141,7 @@ class Plan:
         return {**self.workloads[name], **own_parameters(name, treatment)}
 
     def round_slots(self, number: int) -> list[Slot]:
-        """The slots of a round in random order, which depends on the seed."""
+        """The slots of a round in random order, which depends on the seed; in blocks, if any."""
         return self._ordered(f"r{number:02d}", number, self._cells())
 
     def warmup_slots(self, number: int) -> list[Slot]:
@@ -161,6 +161,11 @@ class Plan:
     ) -> list[Slot]:
         order = list(cells)
         random.Random(f"{self.protocol.seed}/{lead}").shuffle(order)
+        block = {
+            one.id: self.testbed_options.block_of(cluster_changes(one)) for one in self.treatments
+        }
+        blocks = list(dict.fromkeys(block[one.id] for _, one in order))  # in random order
+        order.sort(key=lambda cell: blocks.index(block[cell[1].id]))
         return [
             Slot(f"{lead}-{name}-{treatment.id}", number, i + 1, name, treatment, extra)
             for i, (name, treatment) in enumerate(order)

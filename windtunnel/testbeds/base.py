@@ -46,6 +46,14 @@ class TestbedOptions(ClosedModel):
         """The fraction of a workload's tasks that run, more than 0 and at most 1."""
         return 1.0
 
+    def block_of(self, changes: Mapping[str, Any]) -> str:
+        """The block of a treatment: the trials of a block run one after the other in each round.
+
+        ``changes`` are those of the treatment to the cluster description. By default, all
+        treatments are in one block.
+        """
+        return ""
+
     def to_record(self) -> dict[str, Any]:
         """The options without the kind, as plain data."""
         return self.model_dump(mode="json", exclude={"kind"})

@@ -201,6 +201,11 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
             "storage.short_circuit needs Hadoop's native library (libhadoop), which its published "
             "jars do not contain"
         )
+    if cluster.storage.policy:
+        impossible.append(
+            "storage.policy: the disks of this testbed have no storage types; the testbed attached "
+            "supports it"
+        )
     return impossible
 
 

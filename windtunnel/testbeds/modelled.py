@@ -99,6 +99,8 @@ class ModelledTestbed(PredictingTestbed):
         kind = cluster.storage.kind
         if kind in _ON_CEPH:
             notes.append(_CEPH.format(kind=kind))
+        if cluster.storage.policy:
+            notes.append(f"storage.policy {cluster.storage.policy}: predicted like HOT")
         return Realisation(unrealised=notes)
 
     def check_work(self, work: PlannedWork) -> Realisation:

@@ -39,10 +39,10 @@ def app(name: str, containers: int) -> Application:
     ("changes", "says"),
     [
         ({"free_bytes": 100}, "10.0 % of HDFS is free (limit: 15 %)"),
-        ({"missing_blocks": 3}, "1 missing blocks since the start (limit: 0)"),
-        ({"under_replicated": 1008}, "1001 under-replicated blocks since the start (limit: 1000)"),
-        ({"datanodes": 3}, "1 lost DataNodes since the start (limit: 0)"),
-        ({"nodemanagers": 2}, "2 lost NodeManagers since the start (limit: 0)"),
+        ({"missing_blocks": 3}, "missing blocks since the start: 1 (limit: 0)"),
+        ({"under_replicated": 1008}, "under-replicated blocks since the start: 1001 (limit: 1000)"),
+        ({"datanodes": 3}, "lost DataNodes since the start: 1 (limit: 0)"),
+        ({"nodemanagers": 2}, "lost NodeManagers since the start: 2 (limit: 0)"),
         ({"own": (app("a", 9),)}, "the study has 9 containers (allowed by its option"),
     ],
 )

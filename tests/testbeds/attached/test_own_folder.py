@@ -17,6 +17,7 @@ class Files:
     def __init__(self) -> None:
         self.paths: dict[str, bytes | None] = {"/user": None, "/user/me": None}
         self.refuses_quota = False
+        self.policies: list[tuple[str, str | None]] = []
 
     def exists(self, path: str) -> bool:
         return path in self.paths
@@ -36,6 +37,9 @@ class Files:
         if self.refuses_quota:
             raise DeploymentError("Access denied for user me. Superuser privilege is required")
 
+    def set_storage_policy(self, path: str, policy: str | None) -> None:
+        self.policies.append((path, policy))
+
     def delete(self, path: str) -> None:
         self.paths = {p: c for p, c in self.paths.items() if not f"{p}/".startswith(f"{path}/")}
 
@@ -48,6 +52,18 @@ class Files:
 def folder(files: Files, id_: str = "wt-1") -> OwnFolder:
     made: Any = files
     return OwnFolder(made, "/user/me/windtunnel", id_)
+
+
+def test_a_storage_policy_is_set_on_a_folder_that_is_created() -> None:
+    files = Files()
+    mine = folder(files)
+    trials = f"{mine.path}/trials"
+    mine.set_policy(trials, None)
+    assert files.policies == [], "there is no folder and no policy"
+    mine.set_policy(trials, "ALL_SSD")
+    mine.set_policy(trials, None)
+    assert files.policies == [(trials, "ALL_SSD"), (trials, None)]
+    assert trials in files.paths
 
 
 def test_what_a_study_created_is_removed_with_an_empty_parent() -> None:

@@ -106,7 +106,7 @@ def test_an_absent_folder_and_a_damaged_file_are_refused(tmp_path: Path) -> None
     with pytest.raises(DescriptionError, match="there is no folder"):
         read_site(tmp_path / "nothing")
     (tmp_path / "core-site.xml").write_text("<configuration><property>")
-    with pytest.raises(DescriptionError, match="no configuration of Hadoop") as caught:
+    with pytest.raises(DescriptionError, match="not a configuration of Hadoop") as caught:
         read_site(tmp_path)
     assert caught.value.file == tmp_path / "core-site.xml"
 

@@ -122,6 +122,34 @@ def test_a_queue_that_does_not_exist_is_refused(conf: Path) -> None:
         check_plan(plan, bed_of(plan))
 
 
+def test_each_queue_of_a_study_must_exist_and_be_allowed(conf: Path) -> None:
+    path = "settings.mapreduce.job.queuename"
+    plan = study(conf, more=FACTOR.format(path=path, value="bench"))
+
+    with pytest.raises(NotAllowedError, match="the queue bench is not allowed; allowed: default"):
+        check_plan(plan, bed_of(plan))
+    allow(Allowance(CLUSTER, "bench", 1 << 40, 20, "2099-12-31"))
+    bed = bed_of(plan)
+    check_plan(plan, bed)
+    assert "queue default, bench" in "\n".join(bed.footprint(study_request(plan), None))
+
+    nowhere = study(conf, more=FACTOR.format(path=path, value="nowhere"))
+    allow(Allowance(CLUSTER, "nowhere", 1 << 40, 20, "2099-12-31"))
+    with pytest.raises(NotRealisableError, match="there is no queue nowhere; bench, default"):
+        check_plan(nowhere, bed_of(nowhere))
+
+
+def test_a_storage_policy_needs_disks_of_its_type(conf: Path, web: ClusterWeb) -> None:
+    plan = study(conf, more=FACTOR.format(path="storage.policy", value="ALL_SSD"))
+
+    check_plan(plan, bed_of(plan))  # a NameNode without these statistics
+    web.beans["BlockStats"] = {"StorageTypeStats": [{"key": "DISK", "value": {}}]}
+    with pytest.raises(NotRealisableError, match="ALL_SSD needs disks of the type SSD, and HDFS"):
+        check_plan(plan, bed_of(plan))
+    web.beans["BlockStats"]["StorageTypeStats"].append({"key": "SSD", "value": {}})
+    check_plan(plan, bed_of(plan))
+
+
 def test_the_allow_list_is_read_before_anything_else_is_sent(conf: Path, web: ClusterWeb) -> None:
     plan = study(conf, options=", containers: 21")
 

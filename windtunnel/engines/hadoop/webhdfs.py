@@ -199,6 +199,13 @@ class WebHdfs:
         """Limit the bytes of all replicas below a folder; raises DeploymentError if refused."""
         self._request("PUT", path, op="SETQUOTA", storagespacequota=str(size_bytes))
 
+    def set_storage_policy(self, path: str, policy: str | None) -> None:
+        """Have new files below a folder use a storage policy; None: that of the folder above."""
+        if policy is None:
+            self._request("POST", path, op="UNSETSTORAGEPOLICY")
+        else:
+            self._request("PUT", path, op="SETSTORAGEPOLICY", storagepolicy=policy)
+
     def set_erasure_code(self, path: str, policy: str) -> None:
         """Enable a policy, and have new files below a folder use it."""
         self._request("PUT", "/", op="ENABLEECPOLICY", ecpolicy=policy)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.hadoop import releases
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import Java
+from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.base import Host
 from windtunnel.testbeds.attached.client import Client
 from windtunnel.testbeds.attached.options import AttachedOptions
@@ -20,6 +22,35 @@ from windtunnel.testbeds.attached.site import Site, read_site
 from windtunnel.testbeds.attached.status import Identity, Status
 from windtunnel.testbeds.attached.tickets import Tickets, tickets_of
 from windtunnel.testbeds.attached.web import Web
+
+if TYPE_CHECKING:
+    from windtunnel.hosts.rest import RestClient
+
+_FAILOVER_S = 60.0
+"""How long a request to HDFS is repeated while no NameNode of a pair is active."""
+
+
+class ActiveNameNode:
+    """The web address of the active NameNode, which changes with a failover.
+
+    While none is active, it is the last one that was: requests to it fail and are repeated.
+    """
+
+    def __init__(self, client: RestClient, urls: Sequence[str], first: str) -> None:
+        self._client = client
+        self._urls = urls
+        self._last = first
+
+    def __call__(self) -> str:
+        """The address; a single NameNode is not queried."""
+        if len(self._urls) > 1:
+            # httpx is slow to import, and 'plan' needs none
+            from windtunnel.hosts.rest.active import active_namenode
+
+            with suppress(ClusterAccessError):
+                others = [url for url in self._urls if url != self._last]
+                self._last = active_namenode(self._client, [self._last, *others])
+        return self._last
 
 
 @dataclass
@@ -40,8 +71,11 @@ class ClusterAccess:
         return self.clients
 
     def webhdfs(self, identity: Identity, host: Host) -> WebHdfs:
-        """The file system of the cluster."""
-        return WebHdfs(lambda: identity.namenode, {}, host, http=self.web.http)
+        """The file system of the cluster, through the active NameNode."""
+        urls = self.site.namenodes
+        active = ActiveNameNode(self.web.client, urls, identity.namenode)
+        failover_s = _FAILOVER_S if len(urls) > 1 else 0.0
+        return WebHdfs(active, {}, host, failover_s, http=self.web.http)
 
     def own_folder(self, identity: Identity, host: Host, id_: str) -> OwnFolder:
         """The folder of a run, which may not exist yet."""
@@ -85,3 +119,15 @@ def access_from(facts: Mapping[str, Any], folder: Path) -> ClusterAccess:
     """The access that a run registered (``facts``), for the removal of what the run left."""
     options = AttachedOptions.model_validate(facts["options"])
     return open_access(options, folder, releases.load(facts["hadoop"]))
+
+
+def identify(access: ClusterAccess) -> Identity:
+    """The identity of a cluster; raises ClusterAccessError with the remedy."""
+    try:
+        return access.status.identity()
+    except ClusterAccessError as error:
+        raise ClusterAccessError(
+            f"the cluster of {access.site.folder}: {error.message}",
+            remedy=error.remedy,
+            reason=error.reason,
+        ) from error

@@ -11,13 +11,13 @@ from typing import Any
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import affects, engine_of, non_defaults, text_of
+from windtunnel.cluster.stored_input import input_key
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.hadoop.client import JobClient
 from windtunnel.engines.hadoop.transfer import Transfer
 from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE
 from windtunnel.engines.web import Through
 from windtunnel.errors import (
-    ClusterAccessError,
     DeploymentError,
     StudyStoppedError,
     TrialInvalidError,
@@ -31,8 +31,10 @@ from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
 from windtunnel.testbeds.attached.access import ClusterAccess
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
+from windtunnel.testbeds.attached.by_hand import ByHand
 from windtunnel.testbeds.attached.guard import Guard
 from windtunnel.testbeds.attached.history import AttachedHistory
+from windtunnel.testbeds.attached.options import OLD_QUEUE, QUEUE
 from windtunnel.testbeds.attached.remains import end_and_remove
 from windtunnel.testbeds.attached.status import Identity, Reading
 from windtunnel.testbeds.hadoop_software import Installed
@@ -60,10 +62,12 @@ class AttachedDeployment(Deployment):
 
     Parameters
     ----------
-    need:
-        What the study needs, as the allow list permits it.
+    needs:
+        What the study needs on each of its queues, as the allow list permits it.
     space_bytes:
         The permitted space, which becomes the quota where that is possible.
+    by_hand:
+        Waits for the settings of daemons that an operator changes during the study.
     """
 
     here = False
@@ -75,22 +79,23 @@ class AttachedDeployment(Deployment):
         installed: Installed,
         registration: Registration,
         logs: Path,
-        need: Need,
+        needs: Sequence[Need],
         space_bytes: int,
+        by_hand: ByHand,
     ) -> None:
         self.cluster = cluster
         self.access = access
         self.installed = installed
         self.logs = logs
-        self.need = need
+        self.needs = needs
         self.space_bytes = space_bytes
         self.registration = registration
         self.id = self.registration.id
         self.identity: Identity = access.status.identity()
         options = access.options
-        self.guard = Guard(
-            options.limits, options.containers, self._read, on_reading=self._record_others
-        )
+        limits = options.limits
+        self.by_hand = by_hand
+        self.guard = Guard(limits, options.containers, self._read, on_reading=self._record_others)
 
     def open(self, study: str) -> None:
         """Create the folder on the cluster, and start to watch; :meth:`close` undoes it.
@@ -127,6 +132,7 @@ class AttachedDeployment(Deployment):
         self.registration.update(attached=facts)
         marks = {"study": study, "cluster": self.identity.cluster}
         self.folder.create(self.space_bytes, marks)
+        self._set_policy()
         self.files = self.folder
         server = Through(self.access.site.history_server, self.access.web.http)
         webhdfs = self.access.webhdfs(self.identity, host)
@@ -160,10 +166,10 @@ class AttachedDeployment(Deployment):
         own = {
             name: text_of(value)
             for name, value in self.cluster.settings.items()
-            if affects(name) == "client" and not engine_of(name)
+            if affects(name) == "client" and not engine_of(name) and name != OLD_QUEUE
         }
         return own | {
-            "mapreduce.job.queuename": options.queue,
+            QUEUE: options.queue_of(self.cluster.settings),
             "mapreduce.job.tags": f"windtunnel,{self.id},{study}",
             _STAGING: f"{self.root}/staging",
             _INTERMEDIATE: new,
@@ -227,31 +233,58 @@ class AttachedDeployment(Deployment):
     def reconfigure(self, cluster: Cluster) -> list[str]:
         """Use the settings of another treatment for the next jobs.
 
+        :meth:`settle` waits for the settings that are changed by hand.
+
         Raises
         ------
         DeploymentError
             If more than settings of clients differs.
         """
-        if not client_only(self.cluster, cluster):
+        if not client_only(self._fixed(self.cluster), self._fixed(cluster)):
             raise DeploymentError("the difference requires other daemons")
         if self.cluster == cluster:
             return []
-        self.cluster = cluster
+        before, self.cluster = self.cluster.storage.policy, cluster
+        if before != cluster.storage.policy:
+            self._set_policy()
         study = self.access.client.settings["mapreduce.job.tags"].rpartition(",")[2]
         self.access.client.settings = self._settings(study)
         return ["job settings changed"]
 
+    def _set_policy(self) -> None:
+        """Store the files of the next trials, and their inputs, by the policy of the treatment.
+
+        Inputs of other treatments keep theirs: a mover would otherwise move them.
+        """
+        policy = self.cluster.storage.policy
+        self.folder.set_policy(self.trials, policy)
+        if policy:
+            self.folder.set_policy(f"{self.shared_inputs}/{input_key(self.cluster)}", policy)
+
+    def _fixed(self, cluster: Cluster) -> Cluster:
+        """The description without what may differ in addition to settings of clients."""
+        same = self.by_hand.without(cluster)
+        storage = same.storage.model_copy(update={"policy": None})
+        return same.model_copy(update={"storage": storage})
+
     def settle(self, note: Callable[[str], None], stop_if_requested: Callable[[], None]) -> None:
-        """Wait until no limit of the abort rule is exceeded.
+        """Wait for changes by hand, then until no limit of the abort rule is exceeded.
 
         Raises
         ------
         StudyStoppedError
-            If that takes longer than the patience of the limits, or the allowance has expired.
+            If that takes longer than permitted, or the allowance has expired.
         """
         self.access.renew()
+
+        def between_checks() -> None:
+            stop_if_requested()
+            self.access.renew()
+
+        self.by_hand.wait(self.cluster, note, between_checks)
         try:
-            check_allowed(self.need)
+            for need in self.needs:
+                check_allowed(need)
         except WindtunnelError as error:
             raise StudyStoppedError(error.message, remedy=error.remedy) from error
         limits = self.access.options.limits
@@ -262,7 +295,11 @@ class AttachedDeployment(Deployment):
         while reason:
             stop_if_requested()
             if time.monotonic() - since > limits.patience:
-                raise StudyStoppedError(f"the abort rule paused the study too long: {reason}")
+                raise StudyStoppedError(
+                    f"the abort rule paused the study too long: {reason}",
+                    remedy="run the same command again when the cluster is less busy, or "
+                    "change 'limits' of the testbed.",
+                )
             until = time.monotonic() + limits.interval
             while time.monotonic() < until:
                 stop_if_requested()
@@ -312,11 +349,12 @@ class AttachedDeployment(Deployment):
             "attached": {
                 "cluster_id": self.identity.cluster,
                 "versions": self.identity.versions,
-                "queue": self.access.options.queue,
+                "queue": self.access.options.queue_of(self.cluster.settings),
                 "secure": site.secure,
                 "client": self.access.options.hadoop or "Windtunnel's jars",
                 "containers": self.access.options.containers,
                 "quota": self.folder.quota,
+                **({"changed_by_hand": self.by_hand.confirmed} if self.by_hand.names else {}),
             },
             "hadoop": self.identity.versions["namenode"],
             "start": self.cluster.software.task_start,
@@ -351,15 +389,3 @@ class AttachedDeployment(Deployment):
         }
         with (self.logs / "others.jsonl").open("a") as file:
             file.write(json.dumps(row) + "\n")
-
-
-def identify(access: ClusterAccess) -> Identity:
-    """The identity of a cluster; raises ClusterAccessError with the remedy."""
-    try:
-        return access.status.identity()
-    except ClusterAccessError as error:
-        raise ClusterAccessError(
-            f"the cluster of {access.site.folder}: {error.message}",
-            remedy=error.remedy,
-            reason=error.reason,
-        ) from error

@@ -67,7 +67,7 @@ class Rule:
         }
         for what, (number, limit) in grown.items():
             if number > limit:
-                yield f"{number} {what} since the start (limit: {limit})"
+                yield f"{what} since the start: {number} (limit: {limit})"
         if now.own_containers > self.containers:
             yield (
                 f"the study has {now.own_containers} containers (allowed by its option "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,11 +12,24 @@ from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_
 
 from windtunnel.cluster import Duration, Fraction, blame
 from windtunnel.cluster.hosts import Part as ClosedModel
+from windtunnel.cluster.settings import affects
 from windtunnel.testbeds.base import TestbedOptions
 
+QUEUE, OLD_QUEUE = "mapreduce.job.queuename", "mapred.job.queue.name"
+_SETTINGS = "settings."
 _FEWEST_CONTAINERS = 3
-# Options with places on this machine, which do not affect what is measured.
-_PLACES = {"hosts_file", "keytab", "krb5_conf", "ca_file"}
+# Options that do not affect what is measured, mainly places on this machine.
+_PLACES = {"hosts_file", "keytab", "krb5_conf", "ca_file", "apply_within"}
+
+
+def daemon_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the changes of a description, the settings that daemons read: name -> value."""
+    found = {
+        path.removeprefix(_SETTINGS): value
+        for path, value in changes.items()
+        if path.startswith(_SETTINGS)
+    }
+    return {name: value for name, value in found.items() if affects(name) != "client"}
 
 
 class Limits(ClosedModel):
@@ -71,7 +86,10 @@ class AttachedOptions(TestbedOptions):
         description="Folder with the client configuration of the cluster (core-site.xml, "
         "hdfs-site.xml, yarn-site.xml, mapred-site.xml)."
     )
-    queue: str = Field("default", description="Queue of all jobs.")
+    queue: str = Field(
+        "default",
+        description="Queue of the jobs, unless a treatment sets mapreduce.job.queuename.",
+    )
     folder: str | None = Field(
         None,
         description="Folder of the cluster's file system in which the study creates a folder of "
@@ -105,6 +123,16 @@ class AttachedOptions(TestbedOptions):
     )
     ca_file: str | None = Field(
         None, description="PEM file of the certificates that are trusted; default: the system's."
+    )
+    apply: Literal["by-hand"] | None = Field(
+        None,
+        description="by-hand: treatments may change settings of daemons. An operator makes the "
+        "change; the study waits until it is in force. Default: such treatments are refused.",
+    )
+    apply_within: Duration = Field(
+        "2 h",
+        description="Longest time for a change by hand; then the study stops, and can be resumed.",
+        validate_default=True,
     )
     limits: Limits = Field(
         default_factory=lambda: Limits.model_validate({}),
@@ -162,11 +190,24 @@ class AttachedOptions(TestbedOptions):
         """The folder with the client configuration."""
         return Path(self.conf).expanduser().absolute()
 
+    def queue_of(self, settings: Mapping[str, Any]) -> str:
+        """The queue of the jobs of a treatment with these settings."""
+        return str(settings.get(QUEUE, settings.get(OLD_QUEUE, self.queue)))
+
+    def block_of(self, changes: Mapping[str, Any]) -> str:
+        """A text that is equal for treatments without a change by hand between them."""
+        if self.apply is None:
+            return ""
+        return json.dumps(daemon_settings(changes), sort_keys=True, default=str)
+
     def words(self) -> str:
         """The main options as text."""
-        return f"conf {self.conf}, queue {self.queue}, at most {self.containers} containers"
+        hand = ", daemons are changed by hand" if self.apply else ""
+        return f"conf {self.conf}, queue {self.queue}, at most {self.containers} containers{hand}"
 
     def to_record(self) -> dict[str, Any]:
-        """The options without the paths of this machine that do not affect what is measured."""
+        """The options that affect what is measured, without paths of this machine."""
         found = super().to_record()
+        if self.apply is None:  # results of earlier versions have no such option
+            del found["apply"]
         return {name: value for name, value in found.items() if name not in _PLACES}

@@ -59,6 +59,15 @@ class OwnFolder:
         except DeploymentError:  # only administrators may set quotas on most clusters
             self.quota = False
 
+    def set_policy(self, path: str, policy: str | None) -> None:
+        """Have new files in a folder inside use a storage policy; None: that of the parent.
+
+        The folder is created if necessary. Raises DeploymentError.
+        """
+        if policy or self._files.exists(path):
+            self._files.make_folder(path)
+            self._files.set_storage_policy(path, policy)
+
     def owned(self) -> bool:
         """Whether the folder exists with the marker of this run. Raises DeploymentError."""
         if not self._files.exists(f"{self.path}/{MARKER}"):

@@ -49,7 +49,11 @@ def _end(access: ClusterAccess, tag: str) -> None:
         if not access.status.unfinished(tag):
             return
         time.sleep(_STEP_S)
-    raise DeploymentError(f"applications with the tag {tag} are still running")
+    raise DeploymentError(
+        f"applications with the tag {tag} are still running: "
+        f"{', '.join(access.status.unfinished(tag))}",
+        remedy="end them with 'yarn application -kill ID'.",
+    )
 
 
 def _left(access: ClusterAccess, path: str, tag: str, there: bool) -> list[str]:

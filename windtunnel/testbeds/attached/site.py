@@ -154,7 +154,7 @@ def _read(file: Path) -> dict[str, str]:
         root = ElementTree.parse(file).getroot()
     except (ElementTree.ParseError, UnicodeDecodeError) as error:
         raise DescriptionError(
-            f"the file is no configuration of Hadoop: {error}",
+            f"the file is not a configuration of Hadoop: {error}",
             remedy="copy the file again.",
             file=file,
         ) from error
@@ -174,7 +174,10 @@ def read_names(file: Path) -> dict[str, str]:
         rows = [row.partition("#")[0].split() for row in file.read_text().splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise DescriptionError(
-            f"the file cannot be read: {error}", file=file, key="testbed.hosts_file"
+            f"the file cannot be read: {error}",
+            file=file,
+            key="testbed.hosts_file",
+            remedy="check its path, its permissions and its encoding (UTF-8).",
         ) from error
     return {name: row[0] for row in rows if row for name in row[1:]}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from windtunnel.errors import ClusterAccessError
 from windtunnel.testbeds.attached.site import Site
@@ -158,6 +160,50 @@ class Status:
         prop = found.get("property")
         return str(prop["value"]) if isinstance(prop, dict) and "value" in prop else None
 
+    def daemons(self, role: str) -> dict[str, str | None]:
+        """Name -> URL of the web servers of the daemons with a role; None if it is unknown.
+
+        Workers are those that their master lists as running.
+        """
+        # httpx is slow to import, and 'plan' needs none
+        from windtunnel.inspection.services import datanode_url, nodemanager_url
+
+        if role == "datanode":
+            _, info = self._namenode("NameNodeInfo")
+            nodes = json.loads(str(info.get("LiveNodes") or "{}"))
+            return {name: datanode_url(name.rpartition(":")[0], one) for name, one in nodes.items()}
+        if role == "nodemanager":
+            rm, answer = self.web.first(
+                self.site.resourcemanagers, "/ws/v1/cluster/nodes", active="nodes", states="RUNNING"
+            )
+            rows = (answer["nodes"] or {}).get("node", [])
+            hosts = [str(one.get("nodeHostName")) for one in rows]
+            return {
+                str(one.get("nodeHTTPAddress") or host): nodemanager_url(host, one, rm)
+                for host, one in zip(hosts, rows, strict=True)
+            }
+        masters = {
+            "namenode": self.site.namenodes,
+            "resourcemanager": self.site.resourcemanagers,
+            "historyserver": [self.site.history_server],
+        }
+        return {urlsplit(url).netloc: url for url in masters[role]}
+
+    def storage_types(self) -> set[str]:
+        """The types of the disks of HDFS, such as DISK and SSD; empty if nothing states them."""
+        active, _ = self._namenode("NameNodeInfo")
+        try:
+            stats = self._bean(active, "BlockStats")
+        except ClusterAccessError as error:
+            if error.reason == "no bean":
+                return set()
+            raise
+        return {str(one["key"]) for one in stats.get("StorageTypeStats") or []}
+
+    def safe_mode(self) -> bool:
+        """Whether the NameNode is in safe mode."""
+        return bool(self._namenode("NameNodeInfo")[1].get("Safemode"))
+
     def _applications(self, rm: str, **query: str) -> list[dict[str, Any]]:
         found = self.web.json(rm, CLUSTER_APPS, states=_UNFINISHED, **query).get("apps")
         return list(found.get("app", [])) if isinstance(found, dict) else []
@@ -176,7 +222,10 @@ class Status:
                 )
             except ClusterAccessError as error:
                 failure = error
-        raise failure or ClusterAccessError("the configuration names no NameNode")
+        raise failure or ClusterAccessError(
+            "the configuration names no NameNode",
+            remedy="set dfs.namenode.http-address in hdfs-site.xml of 'conf'.",
+        )
 
     def _bean(self, address: str, name: str) -> dict[str, Any]:
         found = self.web.json(address, "/jmx", qry=f"Hadoop:service=NameNode,name={name}")
@@ -185,6 +234,7 @@ class Status:
             raise ClusterAccessError(
                 f"{address}/jmx has no bean {name}",
                 remedy="check that 'conf' has the address of the NameNode.",
+                reason="no bean",
             )
         return dict(beans[0])
 

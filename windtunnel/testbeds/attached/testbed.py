@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from windtunnel.cluster import Cluster, format_bytes, format_duration
 from windtunnel.cluster.settings import affects, engine_of, text_of
+from windtunnel.cluster.stored_input import input_key
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.hadoop import releases
 from windtunnel.engines.hadoop.software import Software
@@ -24,12 +25,14 @@ from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionEr
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.results.record import Check, Metric
 from windtunnel.results.trial_metrics import OTHER_CONTAINERS
-from windtunnel.testbeds.attached.access import ClusterAccess, open_access
+from windtunnel.testbeds.attached import by_hand
+from windtunnel.testbeds.attached.access import ClusterAccess, identify, open_access
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
-from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment, identify
-from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment
+from windtunnel.testbeds.attached.options import AttachedOptions, daemon_settings
 from windtunnel.testbeds.attached.status import REQUESTS, Identity
+from windtunnel.testbeds.attached.storage_policy import POLICY, missing_types
 from windtunnel.testbeds.base import (
     ClusterTestbed,
     Judgement,
@@ -75,7 +78,9 @@ class AttachedTestbed(ClusterTestbed):
         self._deployments = 0
         self._remains = 0
         self._identity: Identity | None = None
-        self._need: Need | None = None
+        self._by_hand: list[str] = []  # settings that an operator changes during the study
+        self._daemons: dict[str, set[str]] = {}  # those that have to confirm each change
+        self._needs: list[Need] = []  # one for each queue
         self._space_bytes = 0
 
     def permit_open(self) -> None:
@@ -134,13 +139,23 @@ class AttachedTestbed(ClusterTestbed):
             )
         if options.hadoop:
             find_program(options.hadoop)
-        impossible = list(_refused(request))
+        impossible = list(_refused(request, by_hand=options.apply is not None))
+        if options.apply is not None:
+            impossible += by_hand.problems(request)
+            self._by_hand = list(daemon_settings(request.changes))
         with self._opened() as access:
             identity = identify(access)
-            self._need = self._needed(request, identity)
-            self._space_bytes = check_allowed(self._need).space_bytes
+            self._needs = self._needed(request, identity)
+            self._space_bytes = min(check_allowed(need).space_bytes for need in self._needs)
+            impossible += self._unknown_queues(access)
+            impossible += missing_types(request, access.status)
             impossible += self._different(access, identity, request.treatments[0].cluster)
             unrealised = self._caveats(access, identity, request.treatments[0].cluster)
+            if options.apply is not None:
+                unrealised += by_hand.caveats(request)
+                if not impossible:
+                    hand = self._waiting(access)
+                    impossible += hand.unreadable(request.treatments[0].cluster)
         self._identity = identity
         return Realisation(impossible, unrealised)
 
@@ -152,18 +167,32 @@ class AttachedTestbed(ClusterTestbed):
             stack.callback(access.close)
             yield access
 
-    def _needed(self, request: StudyRequest, identity: Identity) -> Need:
-        return Need(
-            identity.cluster, self.options.queue, space_bytes(request), self.options.containers
+    def _waiting(self, access: ClusterAccess) -> by_hand.ByHand:
+        options = self.options
+        return by_hand.ByHand(
+            self._by_hand,
+            access.status,
+            options.apply_within,
+            options.limits.interval,
+            self._daemons,
         )
+
+    def _needed(self, request: StudyRequest, identity: Identity) -> list[Need]:
+        """What the study needs on each of its queues."""
+        options, space = self.options, space_bytes(request)
+        queues = dict.fromkeys(options.queue_of(one.cluster.settings) for one in request.treatments)
+        return [Need(identity.cluster, queue, space, options.containers) for queue in queues]
+
+    def _unknown_queues(self, access: ClusterAccess) -> Iterator[str]:
+        known = access.status.queues()
+        for need in self._needs:
+            if known and need.queue not in known:
+                yield f"testbed.queue: there is no queue {need.queue}; {', '.join(known)}"
 
     def _different(
         self, access: ClusterAccess, identity: Identity, cluster: Cluster
     ) -> Iterator[str]:
         """Settings whose described value differs from the value in force on the cluster."""
-        queues = access.status.queues()
-        if queues and self.options.queue not in queues:
-            yield f"testbed.queue: there is no queue {self.options.queue}; {', '.join(queues)}"
         for name, value, daemon, found in self._in_force(access, identity, cluster):
             if found is not None and found != value:
                 state = f"{value} is described, the {daemon} has {found}"
@@ -179,7 +208,7 @@ class AttachedTestbed(ClusterTestbed):
         daemons = {"NameNode": identity.namenode, "ResourceManager": identity.resourcemanager}
         for name, value in cluster.settings.items():
             who = affects(name)
-            if who == "client" or engine_of(name):
+            if who == "client" or engine_of(name) or name in self._by_hand:
                 continue
             daemon = _DAEMONS.get(who, "NameNode")
             yield name, text_of(value), daemon, access.status.in_force(daemons[daemon], name)
@@ -212,7 +241,7 @@ class AttachedTestbed(ClusterTestbed):
     def footprint(self, request: StudyRequest, expected_s: float | None) -> Sequence[str]:
         """Jobs, bytes, container-hours, paths and requests of a study."""
         options = self.options
-        need = self._need
+        queues = ", ".join(need.queue for need in self._needs)
         phases = [
             (load.workload, [phase.name for phase in load.phases], load)
             for treatment in request.treatments[:1]
@@ -225,8 +254,8 @@ class AttachedTestbed(ClusterTestbed):
         polls = round((expected_s or longest_s) / options.limits.interval)
         return [
             "on the cluster:",
-            f"  id {need.cluster if need else 'UNKNOWN'}, user {options.account}, "
-            f"queue {options.queue}",
+            f"  id {self._needs[0].cluster if self._needs else 'UNKNOWN'}, user {options.account}, "
+            f"queue {queues or options.queue}",
             f"  jobs: at most {request.trials} trials, each with the phases {per_trial}",
             f"  space: at most {format_bytes(space_bytes(request), 3)} in HDFS at a time "
             "(estimate, all replicas)",
@@ -239,6 +268,7 @@ class AttachedTestbed(ClusterTestbed):
             "and a few for each job:",
             *(f"    {one}" for one in REQUESTS),
             "    WebHDFS below the path above; history of the study's own jobs",
+            *(by_hand.footprint(request, options.apply_within) if options.apply else ()),
         ]
 
     @contextmanager
@@ -250,7 +280,7 @@ class AttachedTestbed(ClusterTestbed):
         DeploymentError
             If the cluster does not answer, or the folder cannot be created.
         """
-        assert self._need is not None, "a study is admitted before it is deployed"
+        assert self._needs, "a study is admitted before it is deployed"
         self.prepare(cluster)
         self._deployments += 1
         stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{self._deployments}"
@@ -265,8 +295,9 @@ class AttachedTestbed(ClusterTestbed):
                 Installed(*software),
                 registration,
                 self.logs / stamp,
-                self._need,
+                self._needs,
                 self._space_bytes,
+                self._waiting(access),
             )
             deployment.open(self._study)
             yield deployment
@@ -299,14 +330,22 @@ class AttachedTestbed(ClusterTestbed):
 _NO_RESTART = "the testbed attached changes no daemons"
 
 
-def _refused(request: StudyRequest) -> Iterator[str]:
-    """The paths of the description that this testbed does not change, with the reason."""
+def _refused(request: StudyRequest, *, by_hand: bool) -> Iterator[str]:
+    """The paths of the description that this testbed does not change, with the reason.
+
+    With ``by_hand``, an operator changes settings of daemons.
+    """
     for path, treatment in request.changes.items():
         name = path.removeprefix("settings.")
+        if path == POLICY:
+            continue
         if path == name:
             yield f"{path} (treatment {treatment}): the hosts and the software are not changed here"
-        elif affects(name) != "client":
-            yield f"{path} (treatment {treatment}): needs a restart of daemons; {_NO_RESTART}"
+        elif affects(name) != "client" and not by_hand:
+            yield (
+                f"{path} (treatment {treatment}): needs a restart of daemons; {_NO_RESTART}. With "
+                "'apply: by-hand', the study waits until an operator has made the change"
+            )
     if request.restart != "never":
         yield f"protocol.restart: {request.restart}: {_NO_RESTART}"
     if request.engines:
@@ -319,13 +358,14 @@ def space_bytes(request: StudyRequest) -> int:
     It is an estimate from above: a trial removes its files, shared inputs stay.
     """
     trials = [_trial_bytes(load) for one in request.treatments for load in one.loads]
-    shared = [
-        load.data_bytes * _MOST_REPLICAS
+    shared = {
+        (input_key(one.cluster), load.workload, load.data_bytes)
         for one in request.treatments
         for load in one.loads
         if load.phases and load.phases[0].read_bytes
-    ]
-    return round(max(trials, default=0.0) + sum(shared)) + _JOB_FILES_BYTES
+    }
+    inputs = sum(data_bytes for _, _, data_bytes in shared) * _MOST_REPLICAS
+    return round(max(trials, default=0.0) + inputs) + _JOB_FILES_BYTES
 
 
 def _written(request: StudyRequest) -> int:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from windtunnel.hosts.rest import RestClient
 
 _TIMEOUT_S = 10.0
+# Answers that a repetition does not change: reason of the error -> HTTP status.
+_REFUSALS = {"not found": 404, "forbidden": 403, "refused": 400}
 
 
 def tcp_socket() -> socket.socket:
@@ -90,7 +92,10 @@ class Web:
                 remedy="check that 'conf' is the configuration of this cluster.",
                 reason="other daemon",
             )
-        raise failure or ClusterAccessError(f"no address for {path} is known")
+        raise failure or ClusterAccessError(
+            f"no address for {path} is known",
+            remedy="check that 'conf' has the web addresses of the cluster's daemons.",
+        )
 
 
 def _client(options: AttachedOptions, *, secure: bool, tickets: str | None) -> RestClient:
@@ -156,8 +161,8 @@ class _Http:
         try:
             answer = self._client.send(method, url, given, content=content)
         except ClusterAccessError as error:
-            if error.reason == "not found":
-                return httpx.Response(404, text=error.message)
+            if error.reason in _REFUSALS:
+                return httpx.Response(_REFUSALS[error.reason], text=error.message)
             raise httpx.TransportError(f"{error.message}; {error.remedy}") from error
         headers = {"content-type": answer.content_type}
         return httpx.Response(answer.status, content=answer.body, headers=headers)

@@ -1,0 +1,88 @@
+"""Requests to HDFS during a failover of the NameNode, and refusals."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from windtunnel.engines.hadoop.webhdfs import WebHdfs
+from windtunnel.errors import ClusterAccessError, DeploymentError
+from windtunnel.hosts.base import Host
+from windtunnel.hosts.rest import RestClient
+from windtunnel.testbeds.attached.access import ActiveNameNode
+from windtunnel.testbeds.attached.web import _Http
+
+
+class Pair:
+    """Two NameNodes; one that is missing in ``states`` does not answer."""
+
+    def __init__(self, **states: str) -> None:
+        self.states = states
+        self.requests = 0
+
+    def get_json(self, url: str, query: dict[str, str]) -> dict[str, Any]:
+        self.requests += 1
+        state = self.states.get(url.removeprefix("http://").partition(":")[0])
+        if state is None:
+            raise ClusterAccessError("no answer")
+        return {"beans": [{"State": state}]}
+
+
+URLS = ["http://one:9870", "http://two:9870"]
+
+
+def test_the_address_follows_a_failover() -> None:
+    pair = Pair(one="active", two="standby")
+    address = ActiveNameNode(cast(RestClient, pair), URLS, URLS[0])
+
+    assert address() == URLS[0]
+    pair.states = {"two": "standby"}
+    assert address() == URLS[0], "none is active: the last one"
+    pair.states = {"two": "active"}
+    assert address() == URLS[1]
+    pair.states = {"one": "standby", "two": "active"}
+    assert address() == URLS[1]
+
+
+def test_a_single_namenode_is_not_queried() -> None:
+    pair = Pair()
+
+    assert ActiveNameNode(cast(RestClient, pair), URLS[:1], URLS[0])() == URLS[0]
+    assert pair.requests == 0
+
+
+class Server:
+    """Refuses with the reasons in order, then answers."""
+
+    def __init__(self, *reasons: str) -> None:
+        self.reasons = list(reasons)
+        self.requests: list[str] = []
+
+    def send(self, method: str, url: str, query: dict[str, str], **_: Any) -> SimpleNamespace:
+        self.requests.append(f"{method} {query['op']}")
+        if self.reasons:
+            raise ClusterAccessError("no", reason=self.reasons.pop(0))
+        return SimpleNamespace(status=200, body=b"{}", content_type="application/json")
+
+
+def files(server: Server) -> WebHdfs:
+    http: Any = _Http(cast(RestClient, server), secure=False)
+    host = cast(Host, SimpleNamespace(open_socket=None, account="me"))
+    return WebHdfs(lambda: URLS[0], {}, host, 60.0, http=http)
+
+
+@pytest.mark.parametrize("reason", ["forbidden", "refused"])
+def test_a_refusal_is_not_repeated(reason: str) -> None:
+    server = Server(reason)
+    with pytest.raises(DeploymentError, match="PUT /folder: no"):
+        files(server).set_space_quota("/folder", 1)
+    assert len(server.requests) == 1
+
+
+def test_a_request_is_repeated_until_a_namenode_is_active() -> None:
+    server = Server("standby", "unreachable")
+    files(server).set_storage_policy("/folder", "ALL_SSD")
+    files(server).set_storage_policy("/folder", None)
+    assert server.requests == [*["PUT SETSTORAGEPOLICY"] * 3, "POST UNSETSTORAGEPOLICY"]

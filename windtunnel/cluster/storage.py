@@ -1,0 +1,97 @@
+"""The storage of a cluster description."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from windtunnel.cluster.erasure_code import HDFS_CODES, ErasureCode
+from windtunnel.cluster.hosts import Count, Part
+from windtunnel.cluster.quantity import ByteSize
+from windtunnel.cluster.validation_messages import blame
+
+
+def _code(value: str) -> str:
+    """Refuse what is not the name of an erasure code."""
+    return ErasureCode.parse(value).name
+
+
+CodeName = Annotated[str, AfterValidator(_code)]
+# Source: Hadoop documentation, ArchivalStorage ("Storage Policies").
+StoragePolicy = Literal[
+    "HOT", "WARM", "COLD", "ALL_SSD", "ONE_SSD", "ALL_NVDIMM", "LAZY_PERSIST", "PROVIDED"
+]
+
+
+class Storage(Part):
+    """The storage of the workloads' data.
+
+    ``external`` names the host classes of a separate storage cluster (empty: the data is on the
+    compute hosts); ``ha`` is high availability: an active and a standby NameNode with automatic
+    failover. ``erasure_code`` such as ``RS-3-2`` replaces the replication of the workloads' files.
+    ``topology`` is the rule by which the file system separates replicas: none, by rack, or by host
+    (for VMs).
+    ``file_system`` is the file system of the data disks. ``tls`` encrypts the connections to an
+    object store. ``policy`` is the storage policy of HDFS for the files of the workloads.
+    """
+
+    kind: Literal["hdfs", "cephfs", "s3a", "ozone", "nfs", "local"] = "hdfs"
+    replication: Count | None = None
+    erasure_code: CodeName | None = None
+    block_size: ByteSize | None = None
+    external: tuple[str, ...] = ()
+    ha: Annotated[bool, Field(strict=True)] | None = None
+    short_circuit: Annotated[bool, Field(strict=True)] | None = None
+    topology: Literal["flat", "rack", "host"] | None = None
+    file_system: Literal["ext4", "xfs"] | None = None
+    tls: Annotated[bool, Field(strict=True)] | None = None
+    policy: StoragePolicy | None = None
+
+    @property
+    def code(self) -> ErasureCode | None:
+        """The erasure code; None with replication."""
+        return ErasureCode.parse(self.erasure_code) if self.erasure_code else None
+
+    @model_validator(mode="after")
+    def _known_code(self) -> Storage:
+        if self.ha and self.kind != "hdfs":
+            raise blame(
+                f"'ha' requires storage of kind hdfs, but the kind is {self.kind}",
+                "ha",
+                remedy="remove 'ha', or use 'kind: hdfs'.",
+            )
+        if self.tls and self.kind != "s3a":
+            raise blame(
+                f"'tls' requires storage of kind s3a, but the kind is {self.kind}",
+                "tls",
+                remedy="remove 'tls', or use 'kind: s3a'.",
+            )
+        if self.policy and self.kind != "hdfs":
+            raise blame(
+                f"'policy' requires storage of kind hdfs, but the kind is {self.kind}",
+                "policy",
+                remedy="remove 'policy', or use 'kind: hdfs'.",
+            )
+        if self.kind == "hdfs" and self.erasure_code not in (None, *HDFS_CODES):
+            raise blame(
+                f"HDFS has no erasure code {self.erasure_code}",
+                "erasure_code",
+                remedy=f"its codes are: {', '.join(HDFS_CODES)}.",
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Plain data; existing fingerprints contain none of the newer keys."""
+        found: dict[str, Any] = serialise(self)
+        for name in ("ha", "tls", "policy"):
+            if getattr(self, name) is None:
+                found.pop(name, None)
+        return found
