@@ -16,7 +16,13 @@ import pytest
 
 from tests.real.conftest import remains, wait_for
 from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
-from windtunnel.engines.hadoop.pool import STOCK_STARTS, WARM_STARTS, Pool
+from windtunnel.engines.hadoop.pool import Pool
+from windtunnel.engines.hadoop.pool_metrics import (
+    POOL_FILL,
+    POOL_MEMORY,
+    STOCK_STARTS,
+    WARM_STARTS,
+)
 from windtunnel.engines.hadoop.start_up import START_SHARE, TASK_START
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
@@ -79,6 +85,8 @@ def test_terasort_runs_in_waiting_jvms_and_is_verified(
     for phase, tasks in zip(trial.phases, (2, 3, 2), strict=True):
         # the application master and every task
         assert phase.metrics[WARM_STARTS.name].value == 1 + tasks, phase.name
+        assert phase.metrics[POOL_FILL.name].value > 0
+        assert phase.metrics[POOL_MEMORY.name].value > 100 << 20
         assert phase.metrics[STOCK_STARTS.name].value == 0, phase.name
         assert phase.metrics[TASK_START.name].value > 0
         assert 0 < phase.metrics[START_SHARE.name].value < 1

@@ -27,7 +27,13 @@ from windtunnel.engines.hadoop.client import DaemonClients, JobClient
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES, Layout, Placement
-from windtunnel.engines.hadoop.pool import STOCK_STARTS, WARM_STARTS, Pool, Starts
+from windtunnel.engines.hadoop.pool import Pool, Starts
+from windtunnel.engines.hadoop.pool_metrics import (
+    POOL_FILL,
+    POOL_MEMORY,
+    STOCK_STARTS,
+    WARM_STARTS,
+)
 from windtunnel.engines.hadoop.start_up import ContainerLogs
 from windtunnel.engines.hadoop.transfer import Transfer
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
@@ -42,7 +48,7 @@ from windtunnel.hosts.isolation.folders import make_private, write_below
 from windtunnel.hosts.isolation.policy import Isolation, confined
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
-from windtunnel.results.metrics import numbers
+from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Metric
 from windtunnel.testbeds.base import Notify
 from windtunnel.testbeds.hadoop_faults import HadoopFaults
@@ -93,6 +99,7 @@ class HadoopDeployment(HadoopCluster):
         self.engines: dict[str, Engine] = {}
         self.pool: Pool | None = None
         self._starts = Starts()
+        self._filled: dict[MetricInfo, float] = {}
 
     @abstractmethod
     def place(self) -> list[Placement]:
@@ -339,7 +346,10 @@ class HadoopDeployment(HadoopCluster):
         """Fill the pool of warm JVMs, if the cluster has one, without the limits of the hosts."""
         if self.pool is not None:
             with self.unshaped():
+                began = time.monotonic()
                 self.pool.fill(_FILL_LIMIT_S)
+                took_s = time.monotonic() - began
+                self._filled = {POOL_FILL: took_s, POOL_MEMORY: self.pool.memory_bytes()}
             self._starts = self.pool.starts()
 
     def phase_metrics(self) -> Mapping[str, Metric]:
@@ -347,7 +357,7 @@ class HadoopDeployment(HadoopCluster):
         if self.pool is None:
             return {}
         done = self.pool.starts() - self._starts
-        return numbers({WARM_STARTS: done.warm, STOCK_STARTS: done.stock})
+        return numbers({WARM_STARTS: done.warm, STOCK_STARTS: done.stock, **self._filled})
 
     def close(self) -> None:
         """End all processes and remove all files except the logs."""

@@ -26,7 +26,6 @@ from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.engines.running import Running, tail
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host, ProcessSpec
-from windtunnel.results.metrics import MetricInfo, register
 
 ROLE = "pool"
 _KEEPER = "io.windtunnel.pool.Keeper"
@@ -65,20 +64,6 @@ exec "{java}" "$@"
 """
 _POLL_S = 0.1
 
-WARM_STARTS = MetricInfo(
-    "warm_starts",
-    "count",
-    "containers of MapReduce that a waiting JVM ran ('task_start: warm')",
-    "the pool of warm JVMs",
-)
-STOCK_STARTS = MetricInfo(
-    "stock_starts",
-    "count",
-    "containers of MapReduce that started a new JVM, because no JVM with their options waited "
-    "('task_start: warm')",
-    "the pool of warm JVMs",
-)
-register(WARM_STARTS, STOCK_STARTS)
 _KINDS = ("map", "reduce")
 _HEAP_MB = 16
 JVM_BYTES = 280 << 20  # resident, measured with Java 17 and heaps of 256 to 820 MiB
@@ -225,6 +210,7 @@ class Pool(Running):
                 names = ", ".join(host.name for host in missing)
                 raise DeploymentError(
                     f"warm JVMs are missing after {timeout_s:.0f} s on {names}",
+                    remedy="reduce software.warm_jvms, or use 'software.task_start: stock'.",
                     log=missing[0].logs / f"{ROLE}.log",
                 )
             time.sleep(_POLL_S)
@@ -236,6 +222,14 @@ class Pool(Running):
     def waiting(self) -> list[int]:
         """The process ids of all waiting JVMs."""
         return [pid for p in self._workers() for pid in self.status(p.host).waiting]
+
+    def memory_bytes(self) -> int:
+        """Resident memory of all waiting JVMs; pages that they share are counted for each."""
+        total = 0
+        for pid in self.waiting():
+            with suppress(psutil.Error):
+                total += psutil.Process(pid).memory_info().rss
+        return total
 
     def status(self, host: Host) -> Status:
         """The state of the pool of a host."""
@@ -355,7 +349,7 @@ def pool_note(
     note = (
         f"warm JVMs: {each} per worker ({sizes['map']} for maps, {sizes['reduce']} for reduces, "
         f"1 for an application master), {each * workers} in all, about "
-        f"{each * workers * JVM_BYTES / 2**30:.1f} GiB; other containers start stock"
+        f"{each * workers * JVM_BYTES / 2**30:.1f} GiB; other containers start a new JVM"
     )
     if sizes["map"] < wanted["map"]:
         which = "that software.warm_jvms requests" if jvms else "of one wave"
