@@ -99,7 +99,7 @@ def test_a_link_that_drops_large_frames_without_a_report_is_found(path: None) ->
     assert packets <= MOST_PACKETS
     (found,) = judged(*rows)
     assert (found.status, found.severity) == (Status.FAIL, "high")
-    assert "1500 of the 9000 bytes of own1 (2002 bytes: no answer)" in found.observed
+    assert "MTU 1500 bytes, but own1 has 9000 bytes (2002 bytes: no answer)" in found.observed
 
 
 def test_a_host_that_does_not_answer_is_unknown(path: None) -> None:

@@ -121,7 +121,7 @@ CASES = [
         "factor with one level",
         CHECK,
         3,
-        ("study.yaml:5", "has 1 level(s)"),
+        ("study.yaml:5", "has fewer than two levels"),
         study=GOOD + "factors: {hosts.worker.count: [3]}\n",
     ),
     Bad(

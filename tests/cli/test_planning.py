@@ -147,4 +147,4 @@ def test_check_counts_the_treatments(here: Path, capsys: pytest.CaptureFixture[s
     Path("study.yaml").write_text(HEAD + factors({"a": 20, "b": 20}))
 
     assert run(["check", "study.yaml"]) == 0
-    assert "study.yaml: valid; 400 treatments x 1 workloads" in capsys.readouterr().out
+    assert "study.yaml: valid; 400 treatments x 1 workload" in capsys.readouterr().out

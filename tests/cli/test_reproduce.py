@@ -43,7 +43,12 @@ def test_the_report_of_what_is_predicted(capsys: pytest.CaptureFixture[str]) -> 
     assert output.startswith("intel-2012: 9 claims: 1 same direction")
     assert "same direction" in output and "x0.2" in output
     page = Path("out/intel-2012/reproduction.html").read_text()
-    for title in ("What the study found", "contradict themselves", "What decides", "Deviations"):
+    for title in (
+        "What the study found",
+        "Problems of the published numbers",
+        "What decides",
+        "Deviations",
+    ):
         assert title in page
     assert page.count("<svg") == 2 and "http" not in page.replace("http://www.w3.org", "")
     data = json.loads(Path("out/intel-2012/reproduction.json").read_text())
@@ -206,7 +211,7 @@ def test_an_interrupt_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
         (["intel"], "no published study 'intel'"),
         (["--all", "--claim", "put"], "--claim requires one study"),
         (["intel-2012", "--claim", "pat"], "no claim 'pat'"),
-        (["intel-2012", "--run"], "use it with --claim"),
+        (["intel-2012", "--run"], "add --claim CLAIM"),
         (["mellanox-2014", "--claim", "rdma-latency", "--run"], "cannot be measured here"),
     ],
 )

@@ -38,7 +38,7 @@ def test_findings_and_what_is_missing_are_listed(capsys: pytest.CaptureFixture[s
     lines = capsys.readouterr().out.splitlines()
 
     assert "predictions" in lines[0]
-    finding = lines[lines.index("Findings about the theory") + 1]
+    finding = lines[lines.index("Errors that the similarity groups do not explain") + 1]
     assert finding.startswith("- model-1-2, terasort at ") and START_UP in finding
     assert "not complete: model-1-4" in lines
     assert len(lines) <= 40

@@ -124,7 +124,7 @@ def test_without_tls_there_is_no_certificate(tmp_path: Path) -> None:
 
 
 def test_tls_is_refused_without_an_object_store() -> None:
-    with pytest.raises(DescriptionError, match="'tls' is the encryption"):
+    with pytest.raises(DescriptionError, match="'tls' requires storage of kind s3a"):
         apply_overrides(load_cluster("local-3"), {"storage.tls": True})
 
 

@@ -138,7 +138,7 @@ def test_an_entry_stays_until_all_that_is_elsewhere_is_removed(state: Path) -> N
     )
     id_ = done.stdout.strip()
 
-    assert clean(lambda entry: ["no answer"]) == [f"NOT undone, of {id_}: no answer"]
+    assert clean(lambda entry: ["no answer"]) == [f"NOT removed, of {id_}: no answer"]
     assert [entry.id for entry in registered()] == [id_]
     assert clean(lambda entry: []) == [f"removed the folder of {id_}"]
     assert registered() == []

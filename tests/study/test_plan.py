@@ -185,7 +185,7 @@ def test_the_fingerprint_is_that_of_what_is_measured() -> None:
     ("text", "says"),
     [
         ("factors: {hosts.wroker.count: [1, 2]}", "did you mean 'hosts.worker'"),
-        ("factors: {hosts.worker.count: [3]}", "has 1 level(s)"),
+        ("factors: {hosts.worker.count: [3]}", "has fewer than two levels"),
         ("factors: {hosts.worker.count: [3, 3]}", "the same level twice"),
         ("factors: {hosts.worker.count: [3, 0]}", "at least 1"),
         ("factors: {f: {a: {}, b: {bundle: nope}}}", "no 'nope' among its bundles"),

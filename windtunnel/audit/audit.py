@@ -242,7 +242,7 @@ def _values(read: Read, evidence: Evidence) -> Iterator[Found]:
             any_row = True
             yield str(row.get(read.name)), row.get(read.key or ""), ""
     if not any_row:
-        raise AbsentFactError(f"no entry of {read.fact} is concerned")
+        raise AbsentFactError(f"no entry of {read.fact} matches this check")
 
 
 def _judged(check: Check, about: str, value: Any, place: str) -> Outcome:

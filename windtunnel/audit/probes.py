@@ -176,7 +176,7 @@ def _result(one: Probe, answer: dict[str, Any]) -> Result:
         question="Does the service reject requests without authentication?",
         observed=said,
         expected="401 or 403",
-        reason="The request was answered to a client that proved nothing.",
+        reason="The service answered a request without credentials.",
         source="catalogue/audit/ports.yaml",
         remedy=one.entry.remedy if open_ else "",
     )
@@ -193,7 +193,7 @@ def _silent(host: str) -> Result:
         question="Does the service reject requests without authentication?",
         observed="no well-known port answered",
         expected="401 or 403",
-        reason="A host that does not answer proves nothing.",
+        reason="No service answered, so it is unknown whether services require authentication.",
         source="catalogue/audit/ports.yaml",
         remedy="",
     )

@@ -49,7 +49,7 @@ def allow(
             print("no cluster is allowed")
         return
     if remove:
-        print(f"removed {allowance.disallow(cluster)} entries of {cluster}")
+        print(f"entries of {cluster} removed: {allowance.disallow(cluster)}")
         return
     if space is None or containers is None or until is None:
         raise UsageError(

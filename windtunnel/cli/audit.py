@@ -130,8 +130,8 @@ def audit(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="With --advise: run the study of the advice on the testbed 'local', with this "
-            "results folder.",
+            help="With --advise: measure the advised settings in a study on the testbed 'local', "
+            "with this results folder.",
         ),
     ] = None,
     balance: Annotated[
@@ -301,7 +301,10 @@ def _end(made: Audit, fail_on: Level | None) -> None:
     bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     found = [one for one in made.worst if one.severity in bad]
     if found:
+        from windtunnel.analysis.formatting import plural
+
         raise AuditFailedError(
-            f"{len(found)} results are {fail_on} or worse, the first: {found[0].observed}",
+            f"{plural(len(found), 'result')} of severity {fail_on} or higher; the first: "
+            f"{found[0].observed}",
             remedy="apply the remedies above, or declare exceptions with --exceptions.",
         )

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.errors import BundleError
 
 
@@ -57,7 +58,7 @@ def verify(
     found = verify_bundle(file)
     print(f"{file}: SHA-256 {found.sha256}")
     print(
-        f"{found.files} files, {len(found.manifest.results)} results folders, "
+        f"{found.files} files, {plural(len(found.manifest.results), 'results folder')}, "
         f"{found.numbers} numbers computed again"
     )
     for line in found.problems[:SHOWN]:

@@ -35,9 +35,10 @@ def calibrate(
     study: Annotated[
         str | None,
         typer.Argument(
-            help="Study whose rates are measured, for all its treatments; default: the rates of "
-            "the cluster model-3 and typical rates of each kind of resource. Without limits: the "
-            "study to which the physics model is fitted; default: calibration.",
+            help="Testbed with limits: the study whose rates are measured, for all its treatments; "
+            "default: the rates of the cluster model-3 and typical rates of each kind of resource. "
+            "Testbed without limits: the study to which the physics model is fitted; default: "
+            "calibration.",
             show_default=False,
         ),
     ] = None,
@@ -47,7 +48,7 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Without limits: results folder; default: windtunnel-results/NAME.",
+            help="Testbed without limits: results folder; default: windtunnel-results/NAME.",
             show_default=False,
         ),
     ] = None,
@@ -55,7 +56,8 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Without limits: file of the fit; default: fit.json in the results folder.",
+            help="Testbed without limits: file of the fit; default: fit.json in the results "
+            "folder.",
             show_default=False,
         ),
     ] = None,

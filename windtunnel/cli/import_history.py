@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.cli.inspect import (
     CaFile,
     Keytab,
@@ -159,7 +160,10 @@ def history(
     built = build(jobs, given)
     proposed = store(jobs, built, results, cluster)
     kinds = len(built.study.workloads)
-    print(f"{results}: {len(built.trials)} jobs of {kinds} kinds; windtunnel report {results}")
+    print(
+        f"{results}: {plural(len(built.trials), 'job')} of {plural(kinds, 'kind')}; "
+        f"windtunnel report {results}"
+    )
     if proposed is not None:
         print(
             f"{proposed}: a study that measures the associated setting; windtunnel plan {proposed}"

@@ -243,7 +243,7 @@ def clean(
     for line in lines:
         print(line)
     if ended := interactive.forget_ended():
-        print(f"removed the logs of {ended} interactive clusters that are down")
+        print(f"logs of interactive clusters that are down: {ended} removed")
     if cache:
         print(f"removed {clear_cache() / 1e6:.0f} MB of jars")
     if any(line.startswith("NOT") for line in lines):
@@ -263,5 +263,5 @@ def _forget(id_: str) -> None:
             f"there is no crashed run {id_}", remedy="'windtunnel status' lists the runs."
         )
     for problem in found.forget():
-        print(f"NOT undone, of {id_}: {problem}")
+        print(f"NOT removed, of {id_}: {problem}")
     print(f"forgot {id_}")

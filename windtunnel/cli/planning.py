@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Study, load, testbed_of
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def plan(
         bool,
         typer.Option(
             "--propose",
-            help="Propose instead the scale at which this machine can run a model of the study "
-            "with the least expected error.",
+            help="Instead of the plan, propose a scale for this machine: the one whose ratios have "
+            "the smallest expected error.",
         ),
     ] = False,
     within: Annotated[
@@ -82,7 +83,7 @@ def plan(
     if within is not None:
         from windtunnel.errors import UsageError
 
-        raise UsageError("--within is the time of a proposal", remedy="use it with --propose.")
+        raise UsageError("--within requires --propose", remedy="add --propose.")
     found = load(study, set_, hadoop)
     testbed = testbed_of(found, Path("logs"))
     caveats = check_plan(found, testbed, every=False)
@@ -110,7 +111,7 @@ def check(study: Study, set_: Changes = None, hadoop: Hadoop = None) -> None:
     for caveat in check_plan(found, testbed_of(found, Path("logs"))):
         console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
     treatments, workloads = len(found.treatments), len(found.workloads)
-    print(f"{study}: valid; {treatments} treatments x {workloads} workloads")
+    print(f"{study}: valid; {plural(treatments, 'treatment')} x {plural(workloads, 'workload')}")
 
 
 def lines(found: Plan, expected: Forecast, caveats: Sequence[str], limit: int) -> Iterator[str]:
@@ -123,11 +124,11 @@ def lines(found: Plan, expected: Forecast, caveats: Sequence[str], limit: int) -
     yield f"study {found.name} on the testbed {testbed}, cluster {found.base.name}"
     options = ", ".join(f"{name} {value}" for name, value in found.design.options.items())
     design = found.design.kind + (f" ({options})" if options else "")
-    yield f"  design {design}: {len(found.treatments)} treatments"
+    yield f"  design {design}: {plural(len(found.treatments), 'treatment')}"
     yield from _cut(_treatments(found), len(found.treatments), limit, "treatments")
     for number in range(1, expected.rounds + 1):
         if number > limit:
-            yield f"  and {expected.rounds - limit} more rounds (--all shows them)"
+            yield f"  and {plural(expected.rounds - limit, 'more round')} (--all shows them)"
             break
         yield f"  round {number}: {_order(found, found.round_slots(number), limit)}"
     yield from _protocol(found)
@@ -205,7 +206,8 @@ def _protocol(found: Plan) -> Iterator[str]:
         f", up to {count['extra_trials_at_most']} more if the variation exceeds the limit "
         f"({protocol.retest})"
     )
-    yield f"  {count['trials']} trials{pilot}{warmup}{extra if protocol.extra_rounds else ''}"
+    more = extra if protocol.extra_rounds else ""
+    yield f"  {plural(count['trials'], 'trial')}{pilot}{warmup}{more}"
     said = {
         "preset": (protocol.preset, protocol.preset != "windtunnel"),
         "cache": (protocol.cache, protocol.cache != "warm"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ def import_(
     built = import_csv(csv, mapped, csv.stem, text, folder)
     write_results(built, results)
     treatments, trials = len(built.study.treatments), len(built.trials)
-    print(f"{results}: {trials} trials of {treatments} treatments; windtunnel report {results}")
+    print(
+        f"{results}: {plural(trials, 'trial')} of {plural(treatments, 'treatment')}; "
+        f"windtunnel report {results}"
+    )
 
 
 def _map(given: list[str]) -> tuple[Map, str, Path]:

@@ -55,7 +55,7 @@ def reproduce(
         typer.Option(metavar="CLAIM", help="Print one claim: evidence, command, time, resources."),
     ] = None,
     run: Annotated[
-        bool, typer.Option("--run", help="With --claim: run what measures this claim.")
+        bool, typer.Option("--run", help="With --claim: run the study that measures it.")
     ] = False,
     once: Annotated[
         bool, typer.Option("--once", help="Stop after one round of every run; default: all rounds.")
@@ -87,13 +87,14 @@ def reproduce(
             return
         if here is None:
             raise UsageError(
-                f"the claim '{claim}' cannot be measured here", remedy=claims.claim(claim).cannot
+                f"the claim '{claim}' cannot be measured here: {claims.claim(claim).cannot}",
+                remedy="omit --run; the claim is compared with the prediction, if there is one.",
             )
         _execute(claims, here.run, folder, first_only=False)
         _print_claim(claims, folder, claim)
         return
     if run:
-        raise UsageError("--run runs what measures a claim", remedy="use it with --claim.")
+        raise UsageError("--run requires --claim", remedy="add --claim CLAIM.")
     if not report:
         with _time_limit(QUICK_S, QUICK_END_S) if quick else _no_limit():
             failed, first = _execute_all(names, folder, once=quick or once, quick=quick)

@@ -119,7 +119,10 @@ def _test(plan: Plan, name: str, cluster: Cluster) -> list[Column]:
         with bed.deploy(cluster) as running:
             line.update(f"{name}: testing")
             if not isinstance(running, HadoopDeployment):
-                raise NotRealisableError(f"the testbed '{plan.testbed}' starts no Hadoop")
+                raise NotRealisableError(
+                    f"the testbed '{plan.testbed}' starts no Hadoop",
+                    remedy="use a study on another testbed: see 'windtunnel catalogue testbeds'.",
+                )
             return run_checks(running, name, running.registration.folder)
 
 

@@ -124,7 +124,11 @@ def _maps_names_to_values(types: list[Any]) -> bool:
 
 def _name(path: str, name: str) -> str:
     if not name or name.startswith(".") or name.endswith("."):
-        raise DescriptionError(f"the path '{path}' does not end with a name", key=path)
+        raise DescriptionError(
+            f"the path '{path}' does not end with a name",
+            key=path,
+            remedy="write a path such as hosts.worker.count.",
+        )
     return name
 
 

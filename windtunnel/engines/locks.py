@@ -113,7 +113,10 @@ def read_lock(path: Path) -> Lock:
             remedy="install Windtunnel again, or write the file again with tools/lock_jars.py",
         ) from problem
     if len({jar.relative for jar in jars}) != len(jars):
-        raise SetupError(f"the lock file {path} names a jar twice")
+        raise SetupError(
+            f"the lock file {path} names a jar twice",
+            remedy="install Windtunnel again, or write the file again with tools/lock_jars.py.",
+        )
     return Lock(path, jars)
 
 

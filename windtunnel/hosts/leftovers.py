@@ -159,7 +159,8 @@ def sockets_of(entry: Registration) -> Iterator[Callable[[], socket.socket]]:
         channel.close()
         maker.wait()
         raise DeploymentError(
-            f"the network of {entry.id} cannot be entered", remedy="see 'windtunnel status'."
+            f"the network of {entry.id} cannot be entered",
+            remedy="check with 'windtunnel status' that it is still up.",
         ) from error
     try:
         yield channel.open_socket
@@ -198,7 +199,7 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
     for id_, entry in entries.items():
         if id_ not in living:
             problems = elsewhere(entry) or entry.forget()
-            done += [f"NOT undone, of {id_}: {problem}" for problem in problems]
+            done += [f"NOT removed, of {id_}: {problem}" for problem in problems]
             if not problems:
                 done.append(f"removed the folder of {id_}")
     return done

@@ -47,6 +47,12 @@ def accuracy_text(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {row['factor']:16} {row['error']:6.1%}  {_right(row)}"
     for name, row in found["directions"].items():
         yield f"directions, {name}: {row['right']:.0%} of {row['effects']} effects above 10 %"
+    yield ""
+    yield (
+        "equations alone: without the fitted correction; in interval: times within the 90 % "
+        "interval; row mean: predicted as the mean of the known times; like Ernest: by a "
+        "regression on data and machines"
+    )
     yield f"SHA-256 of the splits: {found['splits_sha256']}"
 
 

@@ -79,7 +79,7 @@ def write_advice(
         if one.area == "host":
             kernel.setdefault(name, (value, one))
         elif default_of(name) is not None or one.area == "hadoop":
-            # secure mode needs a KDC, key tables and certificates: not to be merged with the rest
+            # secure mode needs a KDC, keytabs and certificates: not to be merged with the rest
             place = f"secure-mode/{site_of(name)}" if one.area != "hadoop" else site_of(name)
             sites.setdefault(place, {})[name] = (value, one)
     written = []

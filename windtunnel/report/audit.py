@@ -38,7 +38,8 @@ def answer(audit: Audit) -> str:
         return f"Nothing could be judged{end}"
     if not worst:
         return f"None of {judged} results fails{end}"
-    return f"{len(worst)} of {judged} results fail ({said}){end}"
+    fail = "fails" if len(worst) == 1 else "fail"
+    return f"{len(worst)} of {judged} results {fail} ({said}){end}"
 
 
 def score_table(audit: Audit) -> Table:
@@ -46,7 +47,7 @@ def score_table(audit: Audit) -> Table:
     names = ("area", "score", "pass", "fail", "unknown", "not applicable", "excepted")
     columns = [Column(name, place > 0) for place, name in enumerate(names)]
     rows = [_score_row(one) for one in audit.scores]
-    hint = "Score: weight of PASS in the weight of PASS and FAIL. "
+    hint = "Score: weight of the PASS results divided by that of the PASS and FAIL results. "
     hint += "Weights: critical 10, high 5, medium 3, low 1."
     return Table("Score by area, the lowest first", columns, rows, hint=hint)
 

@@ -47,7 +47,7 @@ def _phases(found: Mapping[str, Any]) -> Table:
         ]
         for row in found["phases"]
     ]
-    hint = "Predicted: the time that the resource alone would take, in the time of the phase."
+    hint = "Predicted: the time that the resource alone would take, as a fraction of the phase."
     return Table("Utilisation by phase", columns, rows, hint=hint)
 
 
@@ -70,7 +70,7 @@ def _steps(found: Mapping[str, Any]) -> Table:
             ]
         )
     hint = "Predicted; the interval has the uncertainty of the model's constants only."
-    return Table("What one step of each part brings", columns, rows, hint=hint)
+    return Table("Predicted effect of one step of each part", columns, rows, hint=hint)
 
 
 def print_alternatives(found: Mapping[str, Any], console: Console) -> None:
@@ -117,8 +117,9 @@ def _against(found: Mapping[str, Any], name: str) -> Table:
         if row["cluster"] == name
     ]
     hint = (
-        "Predicted. Below its equal price, the cluster costs less for the same work (price x time)."
-        " *: outside the values on which the model was fitted."
+        "Predicted. Equal price: the price at which price x time equals that of the first cluster; "
+        "a cluster with a lower price costs less for the same work. *: outside the values on "
+        "which the model was fitted."
     )
     return Table(f"{name} against {reference}", columns, rows, hint=hint)
 

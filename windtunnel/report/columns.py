@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.report.sections.base import Table
 from windtunnel.report.typography import words, wrapped
 
@@ -36,7 +37,7 @@ def print_table(table: Table, console: Console, rows_shown: int = ROWS_SHOWN) ->
     if omitted:
         notes.append(f"omitted at this width: {', '.join(omitted)}")
     if len(table.rows) > rows_shown:
-        notes.append(f"{len(table.rows) - rows_shown} more rows: see --json or --html")
+        notes.append(f"{plural(len(table.rows) - rows_shown, 'more row')}: see --json or --html")
     for note in notes:
         console.print(text_block(note, console.width, "dim"))
 

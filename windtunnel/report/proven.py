@@ -18,6 +18,7 @@ from windtunnel.results.folder import Results
 
 FOLDER = "proven"
 _SETTING = "settings."
+_TITLE = "# Measured effects of the advised settings"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def write_proven(found: list[Proof], advice: Path) -> list[Path]:
         for name, value in one.settings.items() if one.wins else ():
             sites.setdefault(site_of(name), {})[name] = (value, one.words)
     texts = {name: site_text(properties) for name, properties in sites.items()}
-    texts["measured.md"] = "\n".join(["# What the advice brings here", "", *_lines(found)]) + "\n"
+    texts["measured.md"] = "\n".join([_TITLE, "", *_lines(found), ""])
     written = []
     for name, text in texts.items():
         write_bytes(folder / name, text.encode())

@@ -23,14 +23,16 @@ ROWS_SHOWN = 30
 DRAWN = 10
 RULE = (
     "A ratio is the amount of the treatment divided by that of its baseline. Same size: within the "
-    "tolerance of the claim; same direction: the interval excludes 1 on the published side; "
-    "contradicted: it is on the other side, or outside the tolerance of a published zero. A "
-    "measurement decides before a prediction. Intervals have 95 %. Predictions of treatments to "
+    "tolerance of the claim; same direction: the interval excludes 1 on the side of the published "
+    "ratio; contradicted: the interval excludes 1 on the opposite side, or the published change is "
+    "zero and the interval is outside the tolerance. If a claim was measured, the measurement "
+    "determines the verdict, not the prediction. Intervals have 95 %. Predictions of treatments to "
     "which the model was fitted come from a fit to the other study."
 )
 _CAPTION = (
-    "Row with the name of a claim: published, without an interval. Below it: measured here or "
-    "predicted, with the 95 % interval. Measured claims first, then the largest published effects."
+    "A row with the name of a claim is the published value, without an interval. Below it: "
+    "measured or predicted, with the 95 % interval. Measured claims first, then the largest "
+    "published effects."
 )
 
 _FEATURES = (
@@ -218,8 +220,8 @@ def study_page(study: Study) -> str:
         _reviewed(study),
         Part(
             "What decides",
-            "The resource that binds at full size, by the physics model: at the treatment, and at "
-            "the baseline if it is another one.",
+            "The bottleneck at full size that the physics model predicts: that of the treatment, "
+            "and that of the baseline if it differs.",
             tables=[_bottlenecks(study.rows)],
         ),
         Part(
@@ -256,8 +258,8 @@ def _reviewed(study: Study) -> Part:
         )
         for point in study.points
     ]
-    lead = f"{len(remarks)} points of the review." if remarks else "The review has no point."
-    return Part("Where the published numbers contradict themselves", lead, remarks)
+    lead = f"Points of 'windtunnel review': {len(remarks) or 'none'}."
+    return Part("Problems of the published numbers", lead, remarks)
 
 
 def _features(study: Study) -> Part | None:

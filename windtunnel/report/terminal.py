@@ -61,7 +61,7 @@ def print_summary(analysis: Analysis, console: Console, folder: str, page: Path 
         console.print(Text("Warnings", style="bold"))
         _some([f"{note.severity}: {note.text}" for note in notes], _WARNINGS_SHOWN, console)
     else:
-        console.print("No warnings: every rule of trust is met.")
+        console.print("No warnings: the study passed all checks of the report.")
     console.print()
     where = f"Page: {page}" if page is not None else f"Page: windtunnel report {folder} --html FILE"
     for line in (f"Full report: windtunnel report {folder} --full", where):

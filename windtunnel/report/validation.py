@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.analysis.subjects.side_by_side import Ratios
 from windtunnel.analysis.subjects.validation import RULE, Prediction
 from windtunnel.report.columns import print_table
@@ -36,9 +37,9 @@ def print_validation(
     if shown:
         print_table(table(shown), console)
     if len(shown) < len(rows):
-        console.print(f"{len(rows) - len(shown)} more rows: see --full")
+        console.print(f"{plural(len(rows) - len(shown), 'more row')}: see --full")
     if found := finding_lines(rows):
-        console.print(Text("Findings about the theory", style="bold"))
+        console.print(Text("Errors that the similarity groups do not explain", style="bold"))
         for line in found:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if ratios:
@@ -56,14 +57,19 @@ def answer(rows: Sequence[Prediction]) -> str:
     for row in rows:
         counts[row.verdict] = counts.get(row.verdict, 0) + 1
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    return f"{len(rows)} predictions: {said}" if rows else "no predictions: results are missing"
+    return (
+        f"{plural(len(rows), 'prediction')}: {said}"
+        if rows
+        else "no predictions: results are missing"
+    )
 
 
 def finding_line(r: Prediction) -> str:
     """An error larger than permitted although all groups match, with these groups."""
     return (
-        f"{r.model}, {r.phase} at {r.factor} {r.level}: error x{r.error:.2f}, although these "
-        f"groups match: {', '.join(g.name for g in r.groups)}"
+        f"{r.model}, {r.phase} at {r.factor} {r.level}: the ratio of the model is {r.error:.2f} "
+        "times that of the reference, although these groups match: "
+        f"{', '.join(g.name for g in r.groups)}"
     )
 
 

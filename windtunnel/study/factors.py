@@ -44,7 +44,9 @@ def _levels(name: str, given: object, located: Located) -> dict[str, dict[str, A
             )
         found = {label_of(value): {name: value} for value in given}
         if len(found) != len(given):
-            raise DescriptionError(f"factor '{name}' has the same level twice")
+            raise DescriptionError(
+                f"factor '{name}' has the same level twice", remedy="remove one of the two levels."
+            )
     else:
         assert isinstance(given, dict)
         found = {
@@ -54,7 +56,7 @@ def _levels(name: str, given: object, located: Located) -> dict[str, dict[str, A
         }
     if len(found) < 2:
         raise DescriptionError(
-            f"factor '{name}' has {len(found)} level(s)",
+            f"factor '{name}' has fewer than two levels",
             remedy="write at least two levels, or move the only one to 'set'.",
         )
     return found

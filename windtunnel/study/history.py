@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.errors import ResultsError
 from windtunnel.results.folder import read_results, read_study
 from windtunnel.results.record import Trial
@@ -123,8 +124,8 @@ def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
             rounds = min(max(needed or protocol.max_rounds, rounds), protocol.max_rounds)
             lines.append(_size_line(plan, noise, past, needed))
         lines.append(
-            f"the pilot of {protocol.pilot_rounds} rounds determines the number of rounds, "
-            f"at most {protocol.max_rounds}"
+            f"the pilot of {plural(protocol.pilot_rounds or 0, 'round')} determines the number of "
+            f"rounds, at most {protocol.max_rounds}"
         )
     missing = [name for name in plan.workloads if name not in past]
     if missing:

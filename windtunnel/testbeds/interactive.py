@@ -148,7 +148,11 @@ def _wait_ready(
                 tail="\n".join(lines[-20:]),
             )
         time.sleep(0.1)
-    raise DeploymentError(f"the cluster was not ready after {_START_LIMIT_S:.0f} s", log=log)
+    raise DeploymentError(
+        f"the cluster was not ready after {_START_LIMIT_S:.0f} s",
+        remedy="read the log, or start a cluster with fewer workers.",
+        log=log,
+    )
 
 
 def stop(entry: Registration) -> None:

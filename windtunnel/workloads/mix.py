@@ -111,7 +111,11 @@ class Part(BaseModel):
         """The workload; raises DescriptionError for a wrong name or parameter."""
         kind = find_workload(self.workload)
         if kind is Mix:
-            raise DescriptionError("a mix cannot be part of a mix", key="workloads")
+            raise DescriptionError(
+                "a mix cannot be part of a mix",
+                key="workloads",
+                remedy="list the parts of the inner mix directly.",
+            )
         return kind(validate(kind.parameters_type, Located(dict(self.parameters))))
 
     def measured(self) -> str:
@@ -140,8 +144,8 @@ class MixParameters(Parameters):
                     f"a part cannot be called '{name}'",
                     "parts",
                     name,
-                    remedy="use letters, digits and _, a letter first, and not "
-                    f"'{TOGETHER}': tables and folders are named after it.",
+                    remedy="use letters, digits and _, a letter first, because tables and folders "
+                    f"get this name; '{TOGETHER}' is reserved.",
                 )
         return self
 

@@ -115,7 +115,7 @@ def test_without_a_change_nothing_is_found(
     assert run(["import", "history", str(jobs), "--results", str(tmp_path / "r")]) == 0
     assert not (tmp_path / "r" / "proposed-study.yaml").exists()
     assert run(["report", str(tmp_path / "r")]) == 0
-    assert "No drift, step or setting" in capfd.readouterr().out
+    assert "No drift, step or associated setting" in capfd.readouterr().out
 
 
 def test_a_drift_is_found(tmp_path: Path) -> None:

@@ -187,8 +187,8 @@ def test_a_trial_that_ends_before_the_expiry_is_warned_of() -> None:
     assert note == (
         "the nodemanager on worker-3 killed at the start of terasort, to the end: "
         "the ResourceManager notices it after 600 s, but the limit of the trial is 300 s: "
-        f"only clients and tasks notice it. {NODE_DEFAULT}: "
-        "set a shorter time, or raise protocol.trial_time_limit"
+        f"only clients and tasks notice it. {NODE_DEFAULT}. "
+        "Reduce this time by its settings, or raise protocol.trial_time_limit"
     )
 
 
@@ -197,10 +197,11 @@ def test_a_fault_that_ends_before_it_is_noticed_is_warned_of() -> None:
     notes = cut.undetected(cluster(), 1800.0)
     assert len(notes) == 2, "an order of a replica may be repeated after the end of the fault"
     assert notes[1].endswith(
-        "for 15 s: ends after 15 s, before the ResourceManager notices it after 600 s: only "
-        f"clients and tasks notice it. {NODE_DEFAULT}: set a shorter time, or a longer 'lasts'"
+        "for 15 s: ends after 15 s, but the ResourceManager notices it only after 600 s: only "
+        f"clients and tasks notice it. {NODE_DEFAULT}. Reduce this time by its settings, or set a "
+        "longer 'lasts'"
     )
-    assert "before the NameNode notices it after 630 s" in notes[0]
+    assert "but the NameNode notices it only after 630 s" in notes[0]
 
 
 def test_a_daemon_that_is_restarted_registers_again() -> None:
@@ -218,7 +219,7 @@ def test_a_daemon_that_is_restarted_registers_again() -> None:
         (600.0, "0 s", None, "but the limit of the trial is 600 s: only clients"),
         (800.0, "5 s", None, "possibly only clients"),
         (800.0, "250 s", None, "after 600 s, but the limit of the trial is 800 s: only"),
-        (1800.0, "0 s", "10 min", "ends after 600 s, before"),
+        (1800.0, "0 s", "10 min", "ends after 600 s, but"),
         (1800.0, "0 s", "11 min", "ends after 660 s, but the ResourceManager notices it after 600"),
         (1800.0, "0 s", "14 min", None),
         (300.0, "0 s", "20 min", "but the limit of the trial is 300 s"),
@@ -248,7 +249,7 @@ def test_an_order_that_is_not_repeated_can_leave_blocks_under_replicated() -> No
     kill = fault("kill-daemon", role="datanode", lasts="40 s")
     (note,) = kill.undetected(on, 200.0)
     assert "after 300 s, but the limit of the trial is 200 s: such blocks stay under-rep" in note
-    assert f"{PENDING} = 300 (Hadoop's default): set a shorter time" in note
+    assert f"{PENDING} = 300 (Hadoop's default). Reduce this time" in note
     assert kill.undetected(on, 600.0) == []
 
 
@@ -257,7 +258,7 @@ def test_tasks_of_a_lost_host_may_wait_longer_than_the_trial() -> None:
     kill = fault("kill-host", host="worker-1")
     (note,) = kill.undetected(on, 150.0)
     assert "repeats the unfinished tasks of that host after 200 s" in note
-    assert f"{NODE_CONNECT} = 180000 (Hadoop's default): set a shorter time" in note
+    assert f"{NODE_CONNECT} = 180000 (Hadoop's default). Reduce this time" in note
     (lost,) = kill.undetected(on, 21.0)[-1:]
     assert "the ResourceManager notices it" in lost, "what follows from it has no note of its own"
 
@@ -272,7 +273,7 @@ def test_tasks_of_a_lost_host_may_wait_for_ever() -> None:
     given = {RECHECK: 2000, HEARTBEAT: 1, PENDING: 10, NODE_EXPIRY: 20000, NODE_CONNECT: -1}
     (note,) = fault("kill-host", host="worker-1").undetected(cluster(given), 3600.0)
     assert "the application master never repeats the unfinished tasks of that host" in note
-    assert f"{NODE_CONNECT} = -1: change this setting" in note
+    assert f"{NODE_CONNECT} = -1. Change this setting" in note
 
 
 def test_a_window_without_detections_has_no_notes() -> None:

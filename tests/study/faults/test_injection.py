@@ -171,7 +171,10 @@ def test_another_daemons_death_is_no_outcome(tmp_path: Path) -> None:
 def test_a_phase_that_ends_before_the_fault_makes_the_trial_invalid(tmp_path: Path) -> None:
     here = breaking()
     trial = only(tmp_path, f"{KILL}, after: 1 h", here)
-    assert "terasort ended before the time of the fault: 1 h into its job" in trial.verdict.reason
+    assert (
+        "the fault was planned 1 h into the job of terasort, which ended earlier"
+        in trial.verdict.reason
+    )
     assert trial.outcome is None
     assert trial.faults[0].at is None
     assert here.events == []
@@ -180,7 +183,7 @@ def test_a_phase_that_ends_before_the_fault_makes_the_trial_invalid(tmp_path: Pa
 def test_time_is_counted_from_the_jobs_start(tmp_path: Path) -> None:
     here = breaking(progress=[None])
     trial = only(tmp_path, KILL, here)
-    assert "terasort ended before the time of the fault" in trial.verdict.reason
+    assert "the job of terasort, which ended earlier" in trial.verdict.reason
     assert here.events == []
 
 
@@ -195,12 +198,12 @@ def test_a_fault_strikes_when_so_much_of_the_job_is_done(tmp_path: Path) -> None
 
 def test_a_job_that_never_comes_so_far_makes_the_trial_invalid(tmp_path: Path) -> None:
     trial = only(tmp_path, f"{KILL}, at: 50 %", breaking(progress=[0.4]))
-    assert "before the time of the fault: 50 % into its job" in trial.verdict.reason
+    assert "the fault was planned 50 % into the job of terasort" in trial.verdict.reason
 
 
 def test_a_fault_that_cannot_be_made_makes_the_trial_invalid(tmp_path: Path) -> None:
     trial = only(tmp_path, KILL, breaking(refuses="datanode@worker-3 does not run"))
-    assert "a fault was not as planned" in trial.verdict.reason
+    assert "the fault was not injected or undone as planned" in trial.verdict.reason
     assert "datanode@worker-3 does not run" in trial.verdict.reason
     assert trial.faults[0].at is None
 

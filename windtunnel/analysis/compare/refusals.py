@@ -130,7 +130,7 @@ def testbed(p: Pairing) -> Iterator[Refusal]:
     """Times on different testbeds are not comparable."""
     a, b = (p.a.results.study.testbed, p.b.results.study.testbed)
     if a != b and not p.predicted:
-        yield Refusal("testbed", f"testbed {a} against {b}")
+        yield Refusal("testbed", f"different testbeds: {a} and {b}")
 
 
 def workload_parameters(p: Pairing) -> Iterator[Refusal]:
@@ -203,7 +203,7 @@ def verdict_rules(p: Pairing) -> Iterator[Refusal]:
     said = []
     a, b = (s.results.study.protocol.invalidate for s in (p.a, p.b))
     if a != b:
-        said.append(f"trials are invalidated by {_rules(a)} against {_rules(b)}")
+        said.append(f"different rules make trials invalid: {_rules(a)} and {_rules(b)}")
     for m in p.matched:
         names = [{c.name for t in side for c in t.verdict.checks} for side in p.trials(m)]
         if names[0] != names[1]:

@@ -115,8 +115,8 @@ def _on_time(comparison: Comparison, pair: Pair) -> list[str]:
         said.append(DIFFERENT_TIMES.format(**names))
     if "back to back" in bases:
         said.append(
-            "the folders ran one shortly after the other: a verdict also has to hold if the "
-            "trend within the folders continued between them"
+            "the folders ran one shortly after the other: a difference counts only if it remains "
+            "when the trend within the folders is continued over the time between them"
         )
     if "interleaved" in bases:
         said.append("the folders ran at the same time: their common trend was removed")

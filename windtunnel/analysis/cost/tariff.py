@@ -15,7 +15,7 @@ YEARS = 3.0
 ELECTRICITY = Money(0.13, "USD")
 """Per kWh: about what commercial customers paid in the United States in 2024 (EIA, Electric
 Power Monthly, table 5.3)."""
-_EXAMPLE = "such as --electricity '0.15 USD/kWh'."
+_EXAMPLE = "write --electricity '0.15 USD/kWh'."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,13 @@ def parse_tariff(
     """
     usual = Tariff()
     if years is not None and not 0 < years <= 100:
-        raise UsageError(f"--years {years:g}: must be more than 0 and at most 100")
+        raise UsageError(
+            f"--years {years:g}: must be more than 0 and at most 100", remedy="write --years 3."
+        )
     if pue is not None and not 1 <= pue <= 10:
-        raise UsageError(f"--pue {pue:g}: must be at least 1 and at most 10")
+        raise UsageError(
+            f"--pue {pue:g}: must be at least 1 and at most 10", remedy="write --pue 1.5."
+        )
     return Tariff(
         years=usual.years if years is None else years,
         utilisation=usual.utilisation if utilisation is None else _share(utilisation),
@@ -87,11 +91,11 @@ def _share(text: str) -> float:
     try:
         share = parse_fraction(text)
     except QuantityError as error:
-        raise UsageError(
-            f"--utilisation: {error}", remedy="such as --utilisation '60 %'."
-        ) from None
+        raise UsageError(f"--utilisation: {error}", remedy="write --utilisation '60 %'.") from None
     if share <= 0:
-        raise UsageError("--utilisation: must be more than 0 %")
+        raise UsageError(
+            "--utilisation: must be more than 0 %", remedy="write --utilisation '60 %'."
+        )
     return share
 
 

@@ -55,10 +55,10 @@ def not_bottleneck(evidence: Evidence) -> Iterator[ReportWarning]:
             id="not-the-bottleneck",
             rule=6,
             severity="note",
-            text=f"below {percent(IDLE_BELOW, signed=False)} of every known limit "
-            f"({', '.join(sorted(resources))}): {listed(names)}",
+            text=f"these phases use less than {percent(IDLE_BELOW, signed=False)} of every known "
+            f"limit ({', '.join(sorted(resources))}): {listed(names)}",
             advice="the bottleneck is start-up, waiting or a resource without a described limit; "
-            "more of the resources above would not reduce the time.",
+            "more of these resources would not reduce the time.",
         )
 
 

@@ -34,7 +34,8 @@ RULE = (
     "The permitted error of a model's ratio depends on the similarity groups that are relevant for "
     "factor and phase. It is 10 % if all match, and 30 % if the worst is near. If one is broken or "
     "unknown, only the direction must be correct. The verdict is 'within the limit' or 'beyond the "
-    "limit' if the whole interval of the error is, and 'likely' if only the estimate is."
+    "limit' if this holds for the whole interval of the error, and 'likely' if it holds only for "
+    "the estimate."
 )
 _ALWAYS = (
     "start-up, fraction of task time",

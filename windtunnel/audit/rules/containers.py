@@ -75,7 +75,8 @@ def bounds(evidence: Evidence) -> Iterator[Outcome]:
     if most is not None and node is not None and most > node and conf.is_set(MOST_MB):
         bad = True
         text = (
-            f"{MOST_MB} = {most:.0f}, but a NodeManager offers {node:.0f}: such a container waits"
+            f"{MOST_MB} = {most:.0f}, but a NodeManager offers {node:.0f} MiB: a larger container "
+            "never starts"
         )
         remedy = f"set {MOST_MB} = {node:.0f}"
         yield failed(text, remedy, about=MOST_MB, place=conf.place(MOST_MB))

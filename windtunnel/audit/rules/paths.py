@@ -24,7 +24,7 @@ def path_mtu(evidence: Evidence) -> Iterator[Outcome]:
             yield passed(f"{about}: {found} bytes, as the interface {interface}", about)
         else:
             how = "a router reported it" if row["reported"] else f"{lost} bytes: no answer"
-            text = f"path to {about}: {found} of the {own} bytes of {interface} ({how})"
+            text = f"path to {about}: MTU {found} bytes, but {interface} has {own} bytes ({how})"
             remedy = (
                 f"set the MTU {own} on every switch, router and host of the path, or: "
                 f"ip link set dev {interface} mtu {found}"

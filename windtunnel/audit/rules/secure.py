@@ -133,9 +133,9 @@ def keytabs(evidence: Evidence) -> Iterator[Outcome]:
             text = f"{path} has mode {mode:04o}, owner {row.get('owner')}"
             yield failed(text, f"chmod 0400 {path}", about=path)
     if not rows:
-        yield not_applicable("no key table was found")
+        yield not_applicable("no keytab was found")
     elif not bad:
-        yield passed(f"{len(rows)} key tables, each readable for its owner only")
+        yield passed(f"{len(rows)} keytabs, each readable for its owner only")
 
 
 def exports(evidence: Evidence) -> Iterator[Outcome]:

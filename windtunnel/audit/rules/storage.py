@@ -154,7 +154,10 @@ def tolerated(evidence: Evidence) -> Iterator[Outcome]:
         remedy = f"set {name} = {max(0, volumes // 4)}"
         yield failed(text, remedy, about=name, place=conf.place(name))
     elif volumes >= 4 and count == 0:
-        text = f"one failed of {volumes} disks ends the DataNode and replicates all of its blocks"
+        text = (
+            f"{name} = 0: if one of {volumes} disks fails, the DataNode stops, and HDFS replicates "
+            "all of its blocks"
+        )
         remedy = f"set {name} = {volumes // 4}"
         yield failed(text, remedy, about=name, place=conf.place(name))
     else:
@@ -200,12 +203,15 @@ def topology(evidence: Evidence) -> Iterator[Outcome]:
         yield failed(f"{script} does not exist", about=about, place=place)
     elif script and not script.startswith("/"):
         yield failed(
-            f"{script} is no absolute path", "write the full path", about=about, place=place
+            f"{script} is not an absolute path", "write the full path", about=about, place=place
         )
     elif hard.racks is None and not hard.virtual:
         yield not_applicable("the number of racks is unknown")
     elif (hard.racks or 1) > 1 and not script and not table:
-        text = f"{hard.racks} racks, and HDFS takes all hosts for one: a rack can hold all replicas"
+        text = (
+            f"the cluster has {hard.racks} racks, but HDFS treats all hosts as one rack: all "
+            "replicas of a block can be in one rack"
+        )
         yield failed(text, about=about)
     elif (hard.racks or 1) == 1:
         yield not_applicable("one rack")

@@ -35,7 +35,7 @@ def _problem(one: Property, value: str, version: str) -> tuple[str, str] | None:
     if _DASHES.search(value) and re.search(r"(opts|command)", one.name):
         return f"{shown} contains a typographic dash: Java does not read it", "write '-'"
     if _SPACES.search(value):
-        return f"{shown} contains a space that is not a blank", "write the value by hand"
+        return f"{shown} contains a special Unicode space", "write the value by hand"
     if default in ("true", "false") and value.lower() not in ("true", "false"):
         return f"'{shown}' is neither true nor false: {default} applies", "write true or false"
     if value == "" or "${" in value:
@@ -43,19 +43,22 @@ def _problem(one: Property, value: str, version: str) -> tuple[str, str] | None:
     if _NUMBER.fullmatch(default) and number_of(value) is None:
         if _DURATION.fullmatch(value) or one.name.endswith((".jitter", "-policy")):
             return None
-        return f"'{shown}' is no number", f"write a number; Hadoop's default is {default}"
+        return f"'{shown}' is not a number", f"write a number; Hadoop's default is {default}"
     whole = default.lstrip("-").isdigit() and one.name.endswith(("-mb", ".mb", "vcores", "count"))
     if whole and not re.fullmatch(r"[+-]?\d+", value):
-        return f"'{shown}' is no whole number without a unit", f"such as {default}"
+        return (
+            f"'{shown}' is not a whole number without a unit",
+            f"write a whole number, such as {default}",
+        )
     address = re.search(r"(^|[.-])(address|bind-host)$", one.name) is not None
     if address and re.fullmatch(r"[^:]*:\d+", default) and not _ADDRESS.fullmatch(value):
-        return f"'{shown}' is no address", "write HOST:PORT"
+        return f"'{shown}' is not an address", "write HOST:PORT"
     port = value.rpartition(":")[2]
     if address and port.isdigit() and int(port) > 65535:
         return f"'{shown}' has a port above 65535", "write a port from 1 to 65535"
     heap = _XMX.search(value)
     if heap and not re.fullmatch(r"\d+[kKmMgGtT]?", heap[1]):
-        return f"-Xmx{heap[1]} is no size", "write -Xmx with a whole number and k, m or g"
+        return f"-Xmx{heap[1]} is not a size", "write -Xmx with a whole number and k, m or g"
     return None
 
 

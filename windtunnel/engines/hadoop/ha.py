@@ -35,12 +35,12 @@ def problems(cluster: Cluster) -> list[str]:
     roles, found = cluster.role_counts(), []
     if roles["namenode"] != 2:
         found.append(
-            f"storage.ha: two hosts must have the role namenode, but {roles['namenode']} have it"
+            f"storage.ha: two hosts must have the role namenode, found: {roles['namenode']}"
         )
     if roles["journalnode"] < 3 or roles["journalnode"] % 2 == 0:
         found.append(
             "storage.ha: three hosts, or a greater odd number, must have the role journalnode, "
-            f"but {roles['journalnode']} have it"
+            f"found: {roles['journalnode']}"
         )
     if cluster.software.task_start == "warm":
         found.append("software.task_start: warm starts are not tested with storage.ha")

@@ -115,7 +115,7 @@ class Membership:
         found = self._jmx("FSNamesystem")
         missing = found.get("MissingBlocks", 0)
         if missing:
-            raise DeploymentError(f"{missing} blocks have lost all replicas")
+            raise DeploymentError(f"blocks without any replica: {missing}")
         counts = ("UnderReplicatedBlocks", "PendingReplicationBlocks", "PendingDeletionBlocks")
         return bool(found) and not any(found.get(name, 0) for name in counts)
 

@@ -24,6 +24,10 @@ JAR = "org.apache.kudu:kudu-binary:linux-x86_64"
 _MADE_FOR = ("Linux", "x86_64")
 _OLDEST_GLIBC = (2, 27)  # the newest symbol version that its programs and libraries require
 _WANTED = re.compile(r"[^/]+/(bin/kudu|lib/.+|LICENSE\.txt|NOTICE\.txt)")
+_LIBRARIES = (
+    "install the named library; the programs need glibc, libstdc++, libcom_err, libkeyutils, "
+    "libselinux, libcrypt.so.1, and a cache on a disk without 'noexec'."
+)
 _LIMIT_S = 30
 
 
@@ -129,11 +133,12 @@ def try_out(programs: Programs) -> None:
             argv, capture_output=True, text=True, timeout=_LIMIT_S, check=False, errors="replace"
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
-        raise SetupError(f"Kudu's programs do not start on this machine: {problem}") from problem
+        raise SetupError(
+            f"Kudu's programs do not start on this machine: {problem}", remedy=_LIBRARIES
+        ) from problem
     if done.returncode != 0:
         output = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[0]
         raise SetupError(
             f"Kudu's programs do not start on this machine: {output}",
-            remedy="install the named library; the programs need glibc, libstdc++, libcom_err, "
-            "libkeyutils, libselinux, libcrypt.so.1, and a cache on a disk without 'noexec'.",
+            remedy=_LIBRARIES,
         )

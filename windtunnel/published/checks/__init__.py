@@ -77,7 +77,7 @@ CONDUCT: tuple[Check, ...] = (
     Check("resolution", "a spread of 0 is not caused by rounding", trust.resolution),
     Check("order", "treatments are interleaved, not run one after the other", trust.order),
     Check("unverified", "the output was verified", trust.unverified),
-    Check("warnings", "rules of trust of the report", trust.report_warnings),
+    Check("warnings", "warnings of the report", trust.report_warnings),
 )
 """Checks of the results folder: how the study was done."""
 

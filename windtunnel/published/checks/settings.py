@@ -294,7 +294,8 @@ def _flags(profile: Profile) -> Iterator[Point]:
                 stated_source=source_of(row),
                 found=f"{without} {row[without]}",
                 found_source=source_of(row),
-                means="whoever repeats the study from one of the two places runs another setting.",
+                means="the two sources state different settings; a repetition depends on which "
+                "one is used.",
                 cells=(place(row, a), place(row, b)),
             )
 

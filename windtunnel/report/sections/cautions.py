@@ -14,7 +14,7 @@ def section(analysis: Analysis) -> Section:
     """The warnings, the serious warnings first."""
     found = analysis.warnings
     if not found:
-        kept = "no warnings: every rule of trust is met"
+        kept = "no warnings: the study passed all checks of the report"
         return Section(id="warnings", title="Warnings", said=[kept], data=[], group="trust")
     counts = Counter(warning.severity for warning in found)
     count = plural(len(found), "warning")

@@ -42,8 +42,8 @@ def section(analysis: Analysis) -> Section | None:
     said = [*map(_change_sentence, steps), *map(_association_sentence, found)]
     if not said:
         said = [
-            "No drift, step or setting goes with the times of these jobs; kinds of jobs with "
-            f"fewer than {LEAST_RUNS} successful runs are not analysed over time"
+            "No drift, step or associated setting was found in the times of these jobs; kinds of "
+            f"jobs with fewer than {LEAST_RUNS} successful runs are not analysed over time"
         ]
     return Section(
         id="observed",
@@ -80,14 +80,14 @@ def _change_sentence(change: Change) -> str:
         text += f"; settings that changed then: {names}{f' and {more} more' if more > 0 else ''} "
         text += "(an association)"
     elif change.at is not None:
-        text += "; no setting has another value in all runs since then"
+        text += "; no setting changed at that time and kept its new value"
     return text + _input(change.input_ratio)
 
 
 def _input(ratio: float | None) -> str:
     if ratio is None or 0.9 <= ratio <= 1.1:
         return ""
-    return f"; the data read changed too, to {ratio:.2f} of its size"
+    return f"; the amount of data read also changed, to {ratio:.2f} times its size"
 
 
 def _association_sentence(one: Association) -> str:

@@ -283,8 +283,8 @@ class Window:
     def _note(self, detection: Detection) -> str:
         if detection.after_s is None or detection.at_most_s is None:
             return (
-                f"{detection.never()}: {detection.otherwise}. {detection.basis()}: change this "
-                "setting, or the fault"
+                f"{detection.never()}: {detection.otherwise}. {detection.basis()}. Change this "
+                "setting or the fault"
             )
         left_s = self.limit_s - self.after_s + (self.watch_s if detection.watched else 0.0)
         lasts_s = self.lasts_s if detection.ends_with_fault else None
@@ -296,20 +296,20 @@ class Window:
         if ends:
             until = "until a daemon registers again, " if self.restarts else ""
             said = f"ends after {_seconds(window_s)}, " + (
-                f"before {detection.event} after {_seconds(detection.after_s)}: "
+                f"but {detection.event} only after {_seconds(detection.after_s)}: "
                 f"{until}{detection.otherwise}"
                 if surely
                 else f"but {detection.event} {detection.when()}: possibly {detection.otherwise}"
             )
-            remedy = "set a shorter time, or a longer 'lasts'"
+            remedy = "Reduce this time by its settings, or set a longer 'lasts'"
         else:
             late = f"after {_seconds(detection.after_s)}" if surely else detection.when()
             said = (
                 f"{detection.event} {late}, but the limit of the trial is "
                 f"{_seconds(self.limit_s)}: {'' if surely else 'possibly '}{detection.otherwise}"
             )
-            remedy = "set a shorter time, or raise protocol.trial_time_limit"
-        return f"{said}. {detection.basis()}: {remedy}"
+            remedy = "Reduce this time by its settings, or raise protocol.trial_time_limit"
+        return f"{said}. {detection.basis()}. {remedy}"
 
 
 def _seconds(value: float) -> str:

@@ -66,8 +66,8 @@ class Injection(threading.Thread):
             self.join()
         if self.record.at is None and not self.problem:
             self.problem = (
-                f"{self.record.phase} ended before the time of the fault: "
-                f"{self._fault.moment()} its job"
+                f"the fault was planned {self._fault.moment()} the job of {self.record.phase}, "
+                "which ended earlier"
             )
 
     def phases_over(self) -> None:
@@ -235,4 +235,6 @@ class Injector:
     def _raise_problems(self) -> None:
         problems = [injection.problem for injection in self.injections if injection.problem]
         if problems:
-            raise DeploymentError(f"a fault was not as planned: {'; '.join(problems)}")
+            raise DeploymentError(
+                f"the fault was not injected or undone as planned: {'; '.join(problems)}"
+            )

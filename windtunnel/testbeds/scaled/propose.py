@@ -240,13 +240,13 @@ def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[st
         disk = max(size.disk("read"), size.disk("write"))
         nic = max(host.nic_bytes_s or 0.0 for host in size.hosts)
         own = {
-            f"CPU: {size.cores:.0f} cores on {cores:.2f} of {machine.cores} cores": (
+            f"CPU: {size.cores:.0f} cores at full size, {cores:.2f} of {machine.cores} here": (
                 cores / size.cores
             ),
-            f"disk: {disk / 1e6:.0f} MB/s in all on one of {machine.disk_bytes_s / 1e6:.0f} MB/s": (
+            f"disk: {disk / 1e6:.0f} MB/s at full size, {machine.disk_bytes_s / 1e6:.0f} here": (
                 BUSY_AT_MOST * machine.disk_bytes_s / disk
             ),
-            f"network: NICs of {nic * 8 / 1e9:.3g} Gb/s as at most 1 Gb/s": NIC_AT_MOST / nic,
+            f"network: NICs of {nic * 8 / 1e9:.3g} Gb/s, here at most 1 Gb/s": NIC_AT_MOST / nic,
         }
         for name, bound in own.items():
             bounds[name] = min(bound, bounds.get(name, math.inf))

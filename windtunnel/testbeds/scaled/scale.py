@@ -81,13 +81,16 @@ class Combine(Part):
     """How many slots, disks and waves of the full size are one of the model."""
 
     slots: Annotated[int, Field(strict=True, ge=1)] = Field(
-        1, description="Slots of a host that are one slot of the model; also for reduce tasks."
+        1,
+        description="Slots of a full-size host for each slot of the model; also for reduce tasks.",
     )
     disks: Annotated[int, Field(strict=True, ge=1)] = Field(
-        1, description="Disks of a host that are one disk of the model, with their total rate."
+        1,
+        description="Disks of a full-size host for each disk of the model, with their total rate.",
     )
     waves: Annotated[int, Field(strict=True, ge=1)] = Field(
-        1, description="Waves of map tasks that are one wave of the model, with larger blocks."
+        1,
+        description="Full-size waves of maps for each wave of the model; blocks are larger.",
     )
 
     def __str__(self) -> str:
@@ -131,8 +134,8 @@ class ScaledOptions(TestbedOptions):
     )
     combine: Combine | None = Field(
         None,
-        description="Numbers of slots, disks and waves that are one of the model: fewer JVMs. "
-        "Default: none are combined.",
+        description="How many slots, disks and waves of the full size become one in the model, "
+        "which then has fewer JVMs. Default: none are combined.",
     )
     core_speed: float = Field(
         1.0,
