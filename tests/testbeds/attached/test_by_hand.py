@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.cluster_web import CLUSTER, ClusterWeb, serving
+from tests.support.cluster_web import ClusterWeb
 from tests.support.mock import plan_from
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.errors import NotRealisableError, StudyStoppedError
 from windtunnel.study.check import check_plan, study_request
 from windtunnel.study.plan import Plan
 from windtunnel.testbeds.attached.access import ClusterAccess, open_access
-from windtunnel.testbeds.attached.allowance import VARIABLE, Allowance, allow
 from windtunnel.testbeds.attached.by_hand import ByHand
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.testbed import AttachedTestbed
@@ -38,19 +37,6 @@ design: full-factorial
 protocol: {{rounds: 8}}
 """
 SMALL = f"settings.{MEMORY}: 4096"
-
-
-@pytest.fixture
-def web() -> ClusterWeb:
-    return ClusterWeb()
-
-
-@pytest.fixture
-def conf(web: ClusterWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "allowed.json"))
-    allow(Allowance(CLUSTER, "default", 1 << 40, 20, "2099-12-31"))
-    with serving(web, tmp_path) as folder:
-        yield folder
 
 
 def study(

@@ -64,6 +64,8 @@ def test_a_storage_policy_is_set_on_a_folder_that_is_created() -> None:
     mine.set_policy(trials, None)
     assert files.policies == [(trials, "ALL_SSD"), (trials, None)]
     assert trials in files.paths
+    with pytest.raises(DeploymentError, match="is not inside"):
+        mine.set_policy("/user/me", "ALL_SSD")
 
 
 def test_what_a_study_created_is_removed_with_an_empty_parent() -> None:

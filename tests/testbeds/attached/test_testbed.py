@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.cluster_web import CLUSTER, ClusterWeb, application, serving
+from tests.support.cluster_web import CLUSTER, ClusterWeb, application
 from tests.support.mock import plan_from
 from windtunnel.errors import ClusterAccessError, NotAllowedError, NotRealisableError
 from windtunnel.results.metrics import numbers
@@ -15,7 +14,7 @@ from windtunnel.results.trial_metrics import OTHER_CONTAINERS
 from windtunnel.study.check import check_plan, study_request
 from windtunnel.study.plan import Plan
 from windtunnel.testbeds.attached.access import open_access
-from windtunnel.testbeds.attached.allowance import VARIABLE, Allowance, allow
+from windtunnel.testbeds.attached.allowance import Allowance, allow
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.testbed import AttachedTestbed
 
@@ -29,19 +28,6 @@ workloads:
 protocol: {{rounds: 2{protocol}}}
 """
 FACTOR = "factors: {{f: {{a: {{}}, b: {{{path}: {value}}}}}}}\nbaseline: {{f: a}}"
-
-
-@pytest.fixture
-def web() -> ClusterWeb:
-    return ClusterWeb()
-
-
-@pytest.fixture
-def conf(web: ClusterWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "allowed.json"))
-    allow(Allowance(CLUSTER, "default", 1 << 40, 20, "2099-12-31"))
-    with serving(web, tmp_path) as folder:
-        yield folder
 
 
 def study(conf: Path, *, options: str = "", more: str = "", protocol: str = "") -> Plan:
@@ -142,7 +128,8 @@ def test_each_queue_of_a_study_must_exist_and_be_allowed(conf: Path) -> None:
 def test_a_storage_policy_needs_disks_of_its_type(conf: Path, web: ClusterWeb) -> None:
     plan = study(conf, more=FACTOR.format(path="storage.policy", value="ALL_SSD"))
 
-    check_plan(plan, bed_of(plan))  # a NameNode without these statistics
+    (note,) = [one for one in check_plan(plan, bed_of(plan)) if "storage.policy" in one]
+    assert "does not report the types of its disks, so it is UNKNOWN" in note
     web.beans["BlockStats"] = {"StorageTypeStats": [{"key": "DISK", "value": {}}]}
     with pytest.raises(NotRealisableError, match="ALL_SSD needs disks of the type SSD, and HDFS"):
         check_plan(plan, bed_of(plan))

@@ -81,10 +81,10 @@ def footprint(request: StudyRequest, limit_s: float) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A setting that is not in force on all daemons with a role.
+class Comparison:
+    """The wanted value of a setting against the values of all daemons with a role.
 
-    ``found`` is the number of daemons by value in force; None is a daemon without a value.
+    ``found`` is the number of daemons by other value in force; None is a daemon without a value.
     ``silent`` are hosts whose daemon does not answer.
     """
 
@@ -94,6 +94,11 @@ class Missing:
     total: int
     found: Mapping[str | None, int]
     silent: Sequence[str]
+
+    @property
+    def in_force(self) -> int:
+        """The number of daemons that have the wanted value."""
+        return self.total - sum(self.found.values()) - len(self.silent)
 
     @property
     def reason(self) -> str:
@@ -148,7 +153,7 @@ class ByHand:
         rest = {k: value for k, value in cluster.settings.items() if k not in self.names}
         return cluster.model_copy(update={"settings": rest})
 
-    def missing(self, cluster: Cluster) -> list[Missing]:
+    def missing(self, cluster: Cluster) -> list[Comparison]:
         """The settings of a description that are not in force; raises ClusterAccessError."""
         daemons = self._daemons()
         self.confirmed = {}
@@ -157,9 +162,9 @@ class ByHand:
             wanted = text_of(cluster.settings[name])
             for role in readers_of(name):
                 one = self._compare(name, wanted, role, daemons[role])
-                if one.found or one.silent or not one.total:
+                if one.in_force < max(one.total, 1):
                     found.append(one)
-                self.confirmed[name] = self.confirmed.get(name, 0) + one.total
+                self.confirmed[name] = self.confirmed.get(name, 0) + one.in_force
         return found
 
     def unreadable(self, cluster: Cluster) -> list[str]:
@@ -180,7 +185,7 @@ class ByHand:
 
     def _compare(
         self, name: str, wanted: str, role: str, urls: Mapping[str, str | None]
-    ) -> Missing:
+    ) -> Comparison:
         def read(url: str | None) -> tuple[bool, str | None]:
             if url is None:
                 return False, None
@@ -198,7 +203,7 @@ class ByHand:
             for answered, value in answers.values()
             if answered and (value is None or not equal(wanted, value))
         )
-        return Missing(name, wanted, role, len(hosts), others, silent)
+        return Comparison(name, wanted, role, len(hosts), others, silent)
 
     def wait(
         self,
@@ -216,16 +221,16 @@ class ByHand:
         if not self.names:
             return
         since = time.monotonic()
-        told: set[str] = set()
+        printed: set[str] = set()
         shown: list[str] = []
         while True:
             missing, reasons = self._state(cluster)
             if not reasons:
                 break
-            new = {one.name for one in missing} - told
+            new = {one.name for one in missing} - printed
             for line in self._instructions(cluster, new):
                 note(line)
-            told |= new
+            printed |= new
             if reasons != shown:
                 for reason in reasons:
                     note(f"not in force yet: {reason}")
@@ -249,7 +254,7 @@ class ByHand:
                 f"{site} of {titles}, and restart these daemons"
             )
 
-    def _state(self, cluster: Cluster) -> tuple[list[Missing], list[str]]:
+    def _state(self, cluster: Cluster) -> tuple[list[Comparison], list[str]]:
         """What is not in force, and why the study cannot continue yet, in words."""
         try:
             missing = self.missing(cluster)

@@ -62,8 +62,9 @@ class OwnFolder:
     def set_policy(self, path: str, policy: str | None) -> None:
         """Have new files in a folder inside use a storage policy; None: that of the parent.
 
-        The folder is created if necessary. Raises DeploymentError.
+        The folder is created if necessary. Raises DeploymentError, also if the path is outside.
         """
+        self._check_inside(path)
         if policy or self._files.exists(path):
             self._files.make_folder(path)
             self._files.set_storage_policy(path, policy)
@@ -126,7 +127,9 @@ class OwnFolder:
         DeploymentError
             If the path is outside: files of others are never removed.
         """
-        parts = path.split("/")
-        if not path.startswith(f"{self.path}/") or ".." in parts:
-            raise DeploymentError(f"{path} is not inside {self.path} and is not removed")
+        self._check_inside(path)
         self._files.delete(path)
+
+    def _check_inside(self, path: str) -> None:
+        if not path.startswith(f"{self.path}/") or ".." in path.split("/"):
+            raise DeploymentError(f"{path} is not inside {self.path} and is not changed")

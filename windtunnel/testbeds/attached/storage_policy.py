@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from windtunnel.testbeds.attached.status import Status
-from windtunnel.testbeds.base import StudyRequest
+from windtunnel.testbeds.base import Realisation, StudyRequest
 
 POLICY = "storage.policy"
 # Policy of HDFS -> the type of disk without which it stores the data elsewhere.
@@ -20,14 +18,25 @@ _TYPE_OF_POLICY = {
 }
 
 
-def missing_types(request: StudyRequest, status: Status) -> Iterator[str]:
-    """Storage policies whose type of disk HDFS does not have: it would use others silently."""
+def storage_types(request: StudyRequest, status: Status) -> Realisation:
+    """Check that HDFS has the disks of each policy: without them, it uses others silently."""
     policies = [one.cluster.storage.policy for one in request.treatments]
-    known = status.storage_types() if any(policies) else set()
-    for policy in dict.fromkeys(policies):
-        wanted = _TYPE_OF_POLICY.get(policy or "", "DISK")
-        if policy and known and wanted not in known:
-            yield (
-                f"{POLICY}: {policy} needs disks of the type {wanted}, and HDFS has "
-                f"{', '.join(sorted(known))}"
-            )
+    wanted = {policy: _TYPE_OF_POLICY.get(policy, "DISK") for policy in policies if policy}
+    if not wanted:
+        return Realisation()
+    known = status.storage_types()
+    if not known:
+        return Realisation(
+            unrealised=[
+                f"{POLICY}: the NameNode does not report the types of its disks, so it is UNKNOWN "
+                "whether HDFS can follow the policies"
+            ]
+        )
+    return Realisation(
+        [
+            f"{POLICY}: {policy} needs disks of the type {kind}, and HDFS has "
+            f"{', '.join(sorted(known))}"
+            for policy, kind in wanted.items()
+            if kind not in known
+        ]
+    )

@@ -32,7 +32,7 @@ from windtunnel.testbeds.attached.client import find_program, unknown_files
 from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment
 from windtunnel.testbeds.attached.options import AttachedOptions, daemon_settings
 from windtunnel.testbeds.attached.status import REQUESTS, Identity
-from windtunnel.testbeds.attached.storage_policy import POLICY, missing_types
+from windtunnel.testbeds.attached.storage_policy import POLICY, storage_types
 from windtunnel.testbeds.base import (
     ClusterTestbed,
     Judgement,
@@ -148,13 +148,15 @@ class AttachedTestbed(ClusterTestbed):
             self._needs = self._needed(request, identity)
             self._space_bytes = min(check_allowed(need).space_bytes for need in self._needs)
             impossible += self._unknown_queues(access)
-            impossible += missing_types(request, access.status)
+            types = storage_types(request, access.status)
+            impossible += types.impossible
             impossible += self._different(access, identity, request.treatments[0].cluster)
             unrealised = self._caveats(access, identity, request.treatments[0].cluster)
+            unrealised += types.unrealised
             if options.apply is not None:
                 unrealised += by_hand.caveats(request)
                 if not impossible:
-                    hand = self._waiting(access)
+                    hand = self._changes_by_hand(access)
                     impossible += hand.unreadable(request.treatments[0].cluster)
         self._identity = identity
         return Realisation(impossible, unrealised)
@@ -167,7 +169,7 @@ class AttachedTestbed(ClusterTestbed):
             stack.callback(access.close)
             yield access
 
-    def _waiting(self, access: ClusterAccess) -> by_hand.ByHand:
+    def _changes_by_hand(self, access: ClusterAccess) -> by_hand.ByHand:
         options = self.options
         return by_hand.ByHand(
             self._by_hand,
@@ -297,7 +299,7 @@ class AttachedTestbed(ClusterTestbed):
                 self.logs / stamp,
                 self._needs,
                 self._space_bytes,
-                self._waiting(access),
+                self._changes_by_hand(access),
             )
             deployment.open(self._study)
             yield deployment
