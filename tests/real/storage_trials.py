@@ -1,4 +1,4 @@
-"""What the tests of storage systems share: a TeraSort with a killed daemon, a copied file."""
+"""What the tests of storage systems share: a trial with a killed daemon, a copied file."""
 
 from __future__ import annotations
 
@@ -21,28 +21,43 @@ from windtunnel.testbeds.local import LocalDeployment
 CONTENT = bytes(range(256)) * 100_000
 
 
+def sort_of(rows: int, copies: int) -> dict[str, Any]:
+    """TeraSort with one map: three jobs. The fault happens during the second."""
+    return {
+        "terasort": {
+            "rows": rows,
+            "maps": 1,
+            "input_replication": copies,
+            "output_replication": copies,
+        }
+    }
+
+
+def count_of(size: str, copies: int) -> dict[str, Any]:
+    """WordCount: the client puts a text, and one job reads it and writes the counts."""
+    return {"wordcount": {"size": size, "replication": copies}}
+
+
 def fault_study(
-    cluster: str, changes: Mapping[str, Any], *, rows: int, copies: int, fault: Mapping[str, Any]
+    cluster: str,
+    changes: Mapping[str, Any],
+    *,
+    workload: Mapping[str, Any],
+    fault: Mapping[str, Any],
 ) -> str:
-    """A study of TeraSort without a fault and with a killed daemon, with few processes."""
+    """A study of one workload without a fault and with a killed daemon, with few processes."""
     few = {
         "settings.mapreduce.job.ubertask.enable": True,
         "settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 100,
     }
-    kill = {"kind": "kill-daemon", "phase": "terasort", "watch": "0 s", **fault}
+    (phase,) = workload
+    kill = {"kind": "kill-daemon", "phase": phase, "watch": "0 s", **fault}
     return json.dumps(
         {
             "study": "storage",
             "cluster": cluster,
             "set": {**changes, **few},
-            "workloads": {
-                "terasort": {
-                    "rows": rows,
-                    "maps": 1,
-                    "input_replication": copies,
-                    "output_replication": copies,
-                }
-            },
+            "workloads": workload,
             "factors": {"fault": {"none": {}, "killed": {"fault": kill}}},
             "baseline": {"fault": "none"},
             "protocol": {"rounds": 1, "trial_time_limit": "5 min"},

@@ -9,7 +9,13 @@ import pytest
 
 from tests.real.ceph_contract import runner
 from tests.real.conftest import Cli, remains, wait_for
-from tests.real.storage_trials import fault_study, file_is_read_as_written, killed_trial, survived
+from tests.real.storage_trials import (
+    fault_study,
+    file_is_read_as_written,
+    killed_trial,
+    sort_of,
+    survived,
+)
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.ceph import mounted, programs
 from windtunnel.engines.storage_checks.run import run_checks
@@ -21,8 +27,7 @@ CHANGES = {"hosts.worker.count": 2, "storage.replication": 2, "storage.block_siz
 STUDY = fault_study(
     "local-3-cephfs",
     CHANGES,
-    rows=500_000,
-    copies=2,
+    workload=sort_of(500_000, 2),
     fault={"role": "osd", "host": "worker-2", "after": "500 ms"},
 )
 

@@ -1,4 +1,4 @@
-"""Hadoop on an object store: a TeraSort during which Ceph's gateway is killed and restarted."""
+"""Hadoop on an object store: a WordCount during which Ceph's gateway is killed and restarted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.storage_trials import fault_study, file_is_read_as_written, killed_trial, survived
+from tests.real.storage_trials import (
+    count_of,
+    fault_study,
+    file_is_read_as_written,
+    killed_trial,
+    survived,
+)
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.ceph import programs
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
@@ -21,8 +27,7 @@ CHANGES = {
 STUDY = fault_study(
     "local-3-s3a",
     CHANGES,
-    rows=200_000,
-    copies=2,
+    workload=count_of("20 MB", 2),
     fault={"role": "rgw", "after": "500 ms", "lasts": "3 s"},
 )
 
@@ -40,7 +45,7 @@ def store(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
         yield running
 
 
-def test_terasort_is_verified_although_the_gateway_dies(
+def test_wordcount_is_verified_although_the_gateway_dies(
     store: LocalDeployment, tmp_path: Path
 ) -> None:
     trial = killed_trial(STUDY, store, tmp_path / "results")

@@ -1,4 +1,4 @@
-"""A fault in a real TeraSort: the trial counts, its output is verified, the next one is whole."""
+"""A fault in a real WordCount: the trial counts, its output is verified, the next one is whole."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ set:  # as few processes and waits as real jobs can do with
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
   settings.dfs.namenode.reconstruction.pending.timeout-sec: 2
 workloads:
-  terasort:
-    {rows: 500000, maps: 1, input_replication: 2, output_replication: 2, reuse_input: true}
+  wordcount: {size: 50 MB, replication: 2}
 factors:
   fault:
     none: {}
-    killed: {fault: {kind: kill-daemon, role: datanode, phase: terasort, after: 500 ms, watch: 0 s}}
+    killed:
+      fault:
+        {kind: kill-daemon, role: datanode, phase: wordcount, after: 500 ms, watch: 0 s}
 baseline: {fault: none}
 protocol: {rounds: 1, seed: 5, trial_time_limit: 5 min, extra_rounds: 0}
 """
@@ -37,12 +38,12 @@ def test_a_datanode_dies_on_purpose_and_the_study_goes_on(cli: Cli, tmp_path: Pa
     assert trials[0].treatment.id == "killed", "a trial without a fault follows: see the seed"
     assert trials[0].outcome == "finished"
     (fault,) = trials[0].faults
-    sort = next(phase for phase in trials[0].phases if phase.name == "terasort")
+    count = next(phase for phase in trials[0].phases if phase.name == "wordcount")
     assert fault.at is not None and fault.undone_at is not None
-    assert fault.at < sort.finished_at <= fault.undone_at
+    assert fault.at < count.finished_at <= fault.undone_at
     assert fault.target == "the datanode on worker-2"
     # one start of the cluster: it was put back, and not dropped
     assert [trial.deployment for trial in trials] == [1, 1]
     assert trials[1].faults == []
     full = cli("report", "results", "--full")
-    assert "the datanode on worker-2 killed 500 ms into terasort" in " ".join(full.stdout.split())
+    assert "the datanode on worker-2 killed 500 ms into wordcount" in " ".join(full.stdout.split())

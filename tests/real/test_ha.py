@@ -1,4 +1,4 @@
-"""High availability of the NameNode: the active one is killed during TeraSort and PUT."""
+"""High availability of the NameNode: the active one is killed during WordCount and PUT."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import by_hand, wait_for
-from tests.real.storage_trials import fault_study, killed_trial, survived
+from tests.real.storage_trials import count_of, fault_study, killed_trial, survived
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
@@ -17,8 +17,7 @@ CHANGES = {"hosts.worker.count": 2, "storage.replication": 2}
 STUDY = fault_study(
     "local-3-ha",
     CHANGES,
-    rows=500_000,
-    copies=2,
+    workload=count_of("50 MB", 2),
     fault={"role": "namenode", "host": "active"},
 )
 
@@ -31,7 +30,7 @@ def available(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
         yield running
 
 
-def test_terasort_is_verified_although_the_active_namenode_dies(
+def test_wordcount_is_verified_although_the_active_namenode_dies(
     available: LocalDeployment, tmp_path: Path
 ) -> None:
     first = available.storage.active_host()

@@ -1,4 +1,4 @@
-"""Hadoop on Apache Ozone: a TeraSort during which the ozone manager is killed and restarted."""
+"""Hadoop on Apache Ozone: a WordCount during which the ozone manager is killed and restarted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.storage_trials import fault_study, file_is_read_as_written, killed_trial, survived
+from tests.real.storage_trials import (
+    count_of,
+    fault_study,
+    file_is_read_as_written,
+    killed_trial,
+    survived,
+)
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
@@ -18,8 +24,7 @@ CHANGES = {
 STUDY = fault_study(
     "local-3-ozone",
     CHANGES,
-    rows=100_000,
-    copies=3,
+    workload=count_of("10 MB", 3),
     fault={"role": "om", "after": "500 ms", "lasts": "3 s"},
 )
 
@@ -31,7 +36,7 @@ def store(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
         yield running
 
 
-def test_terasort_is_verified_although_the_ozone_manager_dies(
+def test_wordcount_is_verified_although_the_ozone_manager_dies(
     store: LocalDeployment, tmp_path: Path
 ) -> None:
     trial = killed_trial(STUDY, store, tmp_path / "results")
