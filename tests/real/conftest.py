@@ -38,12 +38,24 @@ PI_STUDY = re.sub("terasort: .*", "pi: {maps: 1, samples_per_map: 1000000}", TIN
 """One job instead of three."""
 
 
+SHARED = "deployment"
+"""The group of all tests that use the fixture of this name: one process starts the cluster."""
+LONGEST = (SHARED, "test_kills", "test_scaled", "test_ceph", "test_ozone", "test_warm_starts")
+"""Groups that start first, so that no process works alone at the end."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before the plug-in xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Real daemons last: what is quick to tell is told first."""
+    """Real daemons last, and in groups: the files that share a cluster, and each other file."""
     here = Path(__file__).parent
     real = [item for item in items if here in item.path.parents]
+    sharing = {item.path for item in real if SHARED in getattr(item, "fixturenames", ())}
+    group = {item: SHARED if item.path in sharing else item.path.stem for item in real}
     for item in real:
         item.add_marker(pytest.mark.real)
+        item.add_marker(pytest.mark.xdist_group(group[item]))
+    place = {name: number for number, name in enumerate(LONGEST)}
+    real.sort(key=lambda item: place.get(group[item], len(place)))
     items[:] = [item for item in items if here not in item.path.parents] + real
 
 
