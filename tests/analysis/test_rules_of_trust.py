@@ -90,7 +90,7 @@ BROKEN: list[tuple[int, str, dict[str, Any], str]] = [
     (3, "variation-limit", {"edit": slower("t00003", 3)}, "elapsed time varies by more than 20 %"),
     (3, "outlier", {"edit": slower("t00003", 1.6)}, "outliers, which all results include"),
     (5, "unverified", {"edit": unchecked}, "output of 12 trials was not verified"),
-    (5, "invalid-trials", {"invalid": (3,)}, "1 of 12 trials invalid and excluded"),
+    (5, "invalid-trials", {"invalid": (3,)}, "1 invalid trial of 12, excluded"),
     (6, "above-physical-limit", {"cluster": SLOW}, "indicates a cache or an error"),
     (7, "cache-unknown", {"edit": changed(before=None)}, "the state of the caches before 12"),
     (7, "cache-mixed", {"edit": half_cold}, "the state of the caches before the start"),

@@ -64,7 +64,7 @@ def test_the_table_is_shown_and_a_part_that_is_off_ends_with_4(
     assert run(["calibrate", "scaled"]) == 4
     out, err = capsys.readouterr()
     assert "0.500" in out
-    assert "OFF" in out
+    assert "outside 10 %" in out
     assert "disk read cold, w disk-1: set 20 MB/s, measured 10 MB/s (-50%)" in err
     assert "what to do:" in err
 

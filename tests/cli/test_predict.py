@@ -94,7 +94,7 @@ def test_the_text_names_interval_bottleneck_and_assumptions(
 ) -> None:
     assert run(["predict", "cern-2016-vm-ssd", "pi"]) == 0
     text = capsys.readouterr().out
-    assert "cpu, then" in text
+    assert "bottleneck: cpu, next: " in text
     assert "intervals: 90 %" in text
     assert "assumed: rate of the NICs unknown: 10 Gb/s" in text
 
@@ -124,7 +124,7 @@ def test_eight_of_an_imported_spreadsheet_predict_the_others(
     only, fitted = tmp_path / "eight.txt", tmp_path / "fit.json"
     only.write_text("\n".join(cloud.eight(2)) + "\n")
     assert run(["fit", str(imported), "--only", str(only), "--out", str(fitted)]) == 0
-    assert "16 times fitted" in capsys.readouterr().out
+    assert "fitted to 16 elapsed times" in capsys.readouterr().out
     found = output(capsys, "predict", "--for", str(imported), "--fit", str(fitted))
     assert len(found["predictions"]) == 138
     assert {row["phase"] for row in found["predictions"]} == {"total"}

@@ -68,7 +68,7 @@ def test_the_page_has_each_model_with_its_errors() -> None:
 
     assert "Models of model-of-a-model" in page
     assert page.count("<svg") == 2, "wide and narrow"
-    assert "finding about the theory" in page and START_UP in page
+    assert "unexplained error" in page and START_UP in page
     assert "model-1-4 lacks trials" in page
     assert "Published, measured and predicted" in page and "measured on scaled" in page
     assert "http" not in page.replace("http://www.w3.org", "")

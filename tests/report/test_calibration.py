@@ -59,7 +59,7 @@ def test_equal_parts_are_one_row_with_their_span() -> None:
     rows = [line.words() for line in lines(found)]
     assert rows == [
         ("disk read cold", "5.00 MB/s", "5.00 MB/s", "1.000", "as set"),
-        ("disk read cold (2)", "20.0 MB/s", "10.0-19.0 MB/s", "0.500-0.950", "OFF"),
+        ("disk read cold (2)", "20.0 MB/s", "10.0-19.0 MB/s", "0.500-0.950", "outside 10 %"),
         ("CPU", "0.500 cores", "0.490 cores", "0.980", "as set"),
         ("guests of one host, a to b", "none", "32,000 Mb/s", "", "-"),
     ]

@@ -102,7 +102,7 @@ def test_the_section_says_it_in_words(analysis: Analysis) -> None:
     assert outcomes.rows[0][-1] == ""
     assert outcomes.strong == {1}
     assert timeline.rows[0][2:] == ["finished", "3.00 s", "60.0 s"]
-    assert timeline.rows[2][2:] == ["job failed", "3.00 s", "end of the cluster"]
+    assert timeline.rows[2][2:] == ["job failed", "3.00 s", "not reverted"]
     assert len(timeline.rows) == 5
     assert [row[1:] for row in reasons.rows] == [
         ["job failed", "made up"],
@@ -122,7 +122,7 @@ def test_a_trial_that_its_fault_ended_is_not_called_invalid(analysis: Analysis) 
     assert found["invalid"].data == [killed[-1].id]
     assert found["invalid"].brief == "1 invalid trial of 10; made up"
     (warning,) = (w for w in analysis.warnings if w.id == "invalid-trials")
-    assert warning.text.startswith("1 of 10 trials invalid and excluded")
+    assert warning.text.startswith("1 invalid trial of 10, excluded")
     assert [t.verdict for t in killed if t.reason] == ["job failed", "output wrong", "invalid"]
 
 
@@ -137,7 +137,7 @@ def test_the_plot_has_a_mark_for_the_outcomes(analysis: Analysis) -> None:
 def test_without_intervals_the_section_states_that_once(tmp_path: Path) -> None:
     found = section(analysed(tmp_path, 2))
     assert found.lead == f"{INTERVALS_UNKNOWN.capitalize()}."
-    assert ", time +" in found.said[0] and found.said[0].endswith(" %")
+    assert ", elapsed time +" in found.said[0] and found.said[0].endswith(" %")
     assert "interval unknown" not in str((found.said, found.tables))
 
 

@@ -57,8 +57,8 @@ def test_section_chart_and_data(tmp_path: Path) -> None:
     section = section_module.section(analysis)
     assert section is not None
     assert section.said[0] == (
-        "kv takes 1.60 times as long together; its read p99 is 4.00 times as large; "
-        "other parts ran in 40 % of that time"
+        "kv takes 1.60 times as long together with the others as alone; its read p99 is 4.00 times "
+        "as large; other parts ran in 40 % of that time"
     )
     json.dumps(section.data, allow_nan=False)
     assert CHARTS["mix"].draw(analysis, 700) is not None
@@ -71,10 +71,10 @@ def test_without_intervals_the_section_states_that_once(tmp_path: Path) -> None:
     assert one.lead.endswith(f"{INTERVALS_UNKNOWN.capitalize()}.")
     assert one.answer.count(INTERVALS_UNKNOWN) == 1
     assert "interval unknown" not in str((one.said, one.tables, one.answer))
-    assert all("95 %" not in [c.name for c in table.columns] for table in one.tables)
-    assert "together [1.60, 1.60]" in five.said[0] and "95 % interval" in five.lead
+    assert all("95 % interval" not in [c.name for c in table.columns] for table in one.tables)
+    assert "as alone [1.60, 1.60]" in five.said[0] and "95 % interval" in five.lead
     assert INTERVALS_UNKNOWN not in f"{five.answer}{five.lead.lower()}"
-    assert "95 %" in [column.name for column in five.tables[0].columns]
+    assert "95 % interval" in [column.name for column in five.tables[0].columns]
 
 
 def test_no_mix_no_section(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def _outcome(at: At, analysis: Analysis) -> str | None:
 
 
 def _parts(one: FaultOutcome) -> Iterator[str]:
-    """``2 of 3 jobs finished, all with the right output; time +12 % [...]; ...``."""
+    """``2 of 3 jobs finished, all with the correct output; time +12 % [...]; ...``."""
     wrong = one.finished - one.right
     done = f"{one.finished} of {plural(one.trials, 'job')} finished"
     yield f"{done}, {wrong} with wrong output" if wrong else done

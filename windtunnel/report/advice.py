@@ -113,8 +113,8 @@ def _study(results: Iterable[Result], present: Mapping[str, str]) -> str:
     if not factors:
         return ""
     lines = [
-        "# Does the advice of the audit change the time of TeraSort? What is not distinguishable",
-        "# there, leave as it is. On testbed local, all hosts share this machine: check the sizes.",
+        "# Does the advice of the audit change the time of TeraSort? If no difference is detected,",
+        "# keep 'present'. On testbed local, all hosts share this machine: check the sizes.",
         "study: advice",
         "question: Which of the advised settings change the time of TeraSort?",
         "cluster: local-3",
@@ -161,7 +161,7 @@ def site_text(found: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _by_hand(results: Iterable[Result]) -> str:
-    lines = ["# What no file of settings corrects", ""]
+    lines = ["# Findings that need changes outside the settings files", ""]
     for one in results:
         remedy = f"`{one.remedy}`" if _COMMAND.match(one.remedy) else one.remedy
         lines.append(f"- **{one.check}** ({one.subject}): {one.observed}\n  - {remedy}")

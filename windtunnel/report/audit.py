@@ -220,7 +220,7 @@ def render(audit: Audit, compared: Differences | None = None) -> str:
     for host, rows in audit.benchmarks.items():
         parts.append(Part(f"Benchmark of {host}", tables=[benchmark_table(host, rows)]))
     if audit.notes:
-        parts.append(Part("Notes", listed=audit.notes, listed_title="Exceptions and reads"))
+        parts.append(Part("Notes", listed=audit.notes, listed_title="Exceptions and OpenSCAP"))
     return page(
         eyebrow="Windtunnel audit",
         title=_listed(list(map(_short, audit.subjects))) or "Audit",

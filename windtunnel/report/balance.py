@@ -25,7 +25,7 @@ def print_balance(found: Mapping[str, Any], console: Console) -> None:
         said += f"; racks oversubscribed {one['oversubscription']:.2g} to 1"
     console.print(text_block(f"{said}.", console.width, "bold"))
     unused = found["never_used"]
-    text = f"Below 30 % in every phase: {', '.join(unused) or 'no resource'}."
+    text = f"Resources below 30 % utilisation in every phase: {', '.join(unused) or 'none'}."
     console.print(text_block(text, console.width))
     print_table(_phases(found), console, rows_shown=40)
     print_table(_steps(found), console, rows_shown=60)
@@ -53,7 +53,8 @@ def _phases(found: Mapping[str, Any]) -> Table:
 
 def _steps(found: Mapping[str, Any]) -> Table:
     columns = [Column("step", group=True), Column("workload"), Column("change of time", True)]
-    columns += [Column("90 % interval", True), Column("price", True), Column("% per 1000", True)]
+    columns += [Column("90 % interval", True), Column("price", True)]
+    columns += [Column("time saved, % per 1000", True)]
     rows = []
     for row in found["steps"]:
         price, gain = row["price"], ""
@@ -69,7 +70,10 @@ def _steps(found: Mapping[str, Any]) -> Table:
                 gain or "-",
             ]
         )
-    hint = "Predicted; the interval has the uncertainty of the model's constants only."
+    hint = (
+        "Predicted; the interval has the uncertainty of the model's constants only. Time saved: "
+        "percent of the time for each 1000 units of the currency of the price."
+    )
     return Table("Predicted effect of one step of each part", columns, rows, hint=hint)
 
 
@@ -82,7 +86,8 @@ def print_alternatives(found: Mapping[str, Any], console: Console) -> None:
 
 
 def _clusters(found: Mapping[str, Any]) -> Table:
-    columns = [Column("cluster"), *(Column(name, True) for name in ("workers", "disks", "price"))]
+    names = ("workers", "disk capacity", "price")
+    columns = [Column("cluster"), *(Column(name, True) for name in names)]
     rows = [
         [
             row["cluster"],
@@ -94,7 +99,7 @@ def _clusters(found: Mapping[str, Any]) -> Table:
         ]
         for row in found["clusters"]
     ]
-    hint = "Disks: all data disks together, before replication. Price: all hosts."
+    hint = "Disk capacity: all data disks together, before replication. Price: all hosts."
     return Table("What each cluster has and costs", columns, rows, hint=hint)
 
 

@@ -39,9 +39,9 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         for caveat in caveats(comparison, pair):
             console.print(Text("caveat: ", style="yellow").append(caveat, style="default"))
         for lonely in pair.unmatched[:LONELY_SHOWN]:
-            console.print(Text(f"without a partner: {lonely}", style="dim"))
+            console.print(Text(f"not compared: {lonely}", style="dim"))
         if (left := len(pair.unmatched) - LONELY_SHOWN) > 0:
-            console.print(Text(f"{left} more without a partner: see --json", style="dim"))
+            console.print(Text(f"{left} more not compared: see --json", style="dim"))
 
 
 def tables(comparison: Comparison, pair: Pair) -> list[Table]:
@@ -51,7 +51,7 @@ def tables(comparison: Comparison, pair: Pair) -> list[Table]:
     made = [
         differences_table(pair),
         cells_table("Total elapsed time (95 % intervals)", pair.totals),
-        cells_table("Elapsed time by phase (indicative, not corrected)", phases),
+        cells_table("Elapsed time by phase (not corrected for multiple comparisons)", phases),
         _metrics_table(cells),
     ]
     return [table for table in made if table.rows]
@@ -136,7 +136,7 @@ def _metrics_table(cells: Sequence[CellComparison]) -> Table:
     ]
     left = len(rest) - len(rows)
     hint = f"{left} more metrics: see --json" if left > 0 else ""
-    caption = "Other metrics over all phases (indicative, not corrected)"
+    caption = "Other metrics over all phases (not corrected for multiple comparisons)"
     return Table(
         caption, column("cell", "verdict", "change", "reference", "other", text=2), rows, hint=hint
     )

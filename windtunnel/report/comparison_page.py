@@ -51,7 +51,7 @@ def _part(comparison: Comparison, pair: Pair) -> Part:
         chart=_chart(pair),
         tables=tables(comparison, pair),
         listed=pair.unmatched,
-        listed_title="Without a partner",
+        listed_title="Not compared",
     )
 
 

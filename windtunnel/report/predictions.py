@@ -12,7 +12,7 @@ from windtunnel.model.constants import CONSTANTS
 from windtunnel.model.fit import Fit
 
 WEAK = 0.1
-OUTSIDE = "outside what was fitted"
+OUTSIDE = "outside the fitted range"
 
 
 def as_text(found: Mapping[str, Any]) -> Iterator[str]:
@@ -27,7 +27,7 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
             error = row["elapsed_s"] / row["measured_s"] - 1.0
             line += f"  measured {_seconds(row['measured_s'])}, error {error:+.1%}"
             line += ", fitted" if row["fitted"] else ""
-        line += f"  {row['bottleneck']}, then {row['next_bottleneck']}"
+        line += f"  bottleneck: {row['bottleneck']}, next: {row['next_bottleneck']}"
         if row.get("energy_wh"):
             line += f"  {row['energy_wh']:.0f} Wh (modelled)"
         if row.get("cost"):
@@ -38,7 +38,7 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
         errors = found.get("errors", {}).get(key)
         if errors and errors["points"]:
             yield (
-                f"{title}: {errors['points']} times, mean absolute error "
+                f"{title}: {errors['points']} elapsed times, mean absolute error "
                 f"{errors['mean_absolute_error']:.1%}, largest {errors['largest']:+.1%}, "
                 f"{errors['covered']:.0%} within the interval"
             )
@@ -58,7 +58,7 @@ def what_if_text(found: Mapping[str, Any]) -> Iterator[str]:
         line = (
             f"{name:{width}}  {_seconds(row['measured_s']):>9} -> {_seconds(row['elapsed_s']):>9}  "
             f"{row['ratio'] - 1.0:+.1%} [{low:+.1%}, {high:+.1%}]  "
-            f"{row['bottleneck']}, then {row['next_bottleneck']}"
+            f"bottleneck: {row['bottleneck']}, next: {row['next_bottleneck']}"
         )
         yield line if row["inside_fitted_range"] else f"{line}  ({OUTSIDE})"
     yield "intervals: 90 %; constants fitted to these results, from those of published studies"
@@ -78,7 +78,7 @@ def fit_text(fit: Fit) -> Iterator[str]:
     """Lines of ``fit``: a line for each constant with its bounds, and the model's error."""
     spread = np.sqrt(np.diag(fit.covariance))
     known = fit.determined()
-    yield f"{len(fit.names)} times fitted: {fit.origin}"
+    yield f"fitted to {len(fit.names)} elapsed times: {fit.origin}"
     for place, one in enumerate(CONSTANTS):
         value = np.exp(fit.log[place])
         low, high = (np.exp(fit.log[place] + sign * 1.645 * spread[place]) for sign in (-1, 1))

@@ -137,7 +137,7 @@ def _short(row: Row) -> str:
 def _published(row: Row) -> str:
     if row.published is not None:
         return f"x{row.published:.3g}"
-    return "not in catalogue" if row.withheld else "as text"
+    return "not in catalogue" if row.withheld else "no ratio"
 
 
 def lines(row: Row) -> Iterator[str]:
@@ -232,7 +232,7 @@ def study_page(study: Study) -> str:
             listed=study.similarity,
             listed_title="Similarity of the scale models",
         ),
-        Part("Deviations", listed=study.deviations, listed_title="Published, and here"),
+        Part("Deviations", listed=study.deviations, listed_title="Published study and runs here"),
         Part("The rule of the verdicts", RULE, listed=study.fits, listed_title="Fits of the model"),
     ]
     return page(
@@ -345,10 +345,11 @@ def overview(studies: Sequence[Study]) -> Table:
         Column("largest published", numeric=True, weight=3),
         Column("measured here", numeric=True, weight=2),
         Column("predicted", numeric=True, weight=2),
-        Column("confirmed of decided (all)", numeric=True, weight=3),
-        Column("what it is", weight=1, wraps=True),
+        Column("confirmed of decided (all claims)", numeric=True, weight=3),
+        Column("claim with the largest effect", weight=1, wraps=True),
     )
-    return Table("What matters in a Hadoop cluster", heads, cells)
+    hint = "Confirmed: same size or same direction. Decided: confirmed or contradicted."
+    return Table("What matters in a Hadoop cluster", heads, cells, hint=hint)
 
 
 def _by_topic(studies: Sequence[Study]) -> dict[str, list[tuple[str, Row]]]:

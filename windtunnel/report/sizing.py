@@ -21,7 +21,7 @@ def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
     meeting = [row for row in rows if row["meets"]]
     wanted = f"{goal['within_s']:,.0f} s with a probability of {goal['probability']:.0%}"
     if meeting:
-        yield f"cheapest of {len(rows)} candidates that need at most {wanted}: {rows[0]['name']}"
+        yield f"cheapest candidate (of {len(rows)}) that needs at most {wanted}: {rows[0]['name']}"
     else:
         yield f"none of {len(rows)} candidates meets the goal: at most {wanted}"
     for row in rows[:SHOWN]:
@@ -31,11 +31,12 @@ def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
         power = "" if row["power_w"] is None else f", {row['power_w'] / 1000.0:.1f} kW"
         line = (
             f"{'*' if not row['dominated'] else ' '} {row['name']}: {row['elapsed_s']:,.0f} s "
-            f"[{row['low_s']:,.0f}, {row['high_s']:,.0f}], {row['probability']:.0%} in time, "
-            f"{price}{power}; {row['bottleneck']}, then {row['next_bottleneck']}"
+            f"[{row['low_s']:,.0f}, {row['high_s']:,.0f}], "
+            f"probability of meeting the time limit {row['probability']:.0%}, "
+            f"{price}{power}; bottleneck: {row['bottleneck']}, next: {row['next_bottleneck']}"
         )
         line += f"; misses {', '.join(row['misses'])}" if row["misses"] else ""
-        yield line if row["inside_fitted_range"] else f"{line} (outside what was fitted)"
+        yield line if row["inside_fitted_range"] else f"{line} (outside the fitted range)"
     if len(rows) > SHOWN:
         yield f"{len(rows) - SHOWN} more candidates: see --json"
     yield "* not dominated: no other candidate is as fast and cheaper"

@@ -95,7 +95,7 @@ def table(rows: Sequence[Prediction]) -> Table:
             _number(r.reference, r.reference_interval),
             _number(r.ratio, r.interval),
             _number(r.error, r.error_interval),
-            "direction" if r.within is None else f"{r.within * 100:.0f} %",
+            "direction only" if r.within is None else f"{r.within * 100:.0f} %",
         )
         for r in rows
     ]

@@ -66,7 +66,7 @@ def _part(model: str, rows: Sequence[Prediction]) -> Part:
         title=f"{model} against the reference",
         lead=f"{answer(own)}.",
         remarks=[
-            Remark("serious", "finding about the theory", f"{finding_line(row)}.")
+            Remark("serious", "unexplained error", f"{finding_line(row)}.")
             for row in own
             if row.finding
         ],

@@ -68,7 +68,7 @@ def test_a_price_that_only_some_treatments_lack_stops_the_comparison(tmp_path: P
 
     assert made.currency is None
     assert not made.cells
-    assert any("not every treatment has a price of worker" in note for note in made.notes)
+    assert any("the price of worker is unknown in some treatments" in note for note in made.notes)
 
 
 def test_currencies_within_a_cluster_are_not_added(tmp_path: Path) -> None:

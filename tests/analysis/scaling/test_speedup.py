@@ -264,9 +264,9 @@ def test_the_section_says_where_it_stops_paying(tmp_path: Path) -> None:
     (said,) = section.said
 
     assert "workers, terasort: 1 -> 32 (32.0 times as many) is" in said
-    assert "a doubling gains less than 10 % (USL)" in said
+    assert "a doubling increases the speed by less than 10 % (USL)" in said
     assert "beyond the measured levels" not in said, "both ends of the doubling are measured"
-    assert "by Gunther's law the time is shortest at 2" in said
+    assert "by the USL the time is shortest at 2" in said
     json.dumps(section.data, allow_nan=False)
 
 

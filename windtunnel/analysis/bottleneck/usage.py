@@ -20,7 +20,7 @@ IDLE_BELOW = 0.30
 TOLERANCE = 1.05
 """A rate is above a limit if it exceeds it by more than 5 %: counters and clocks have errors."""
 
-State = Literal["above limit", "not the bottleneck", "possible", "unknown"]
+State = Literal["above limit", "not the bottleneck", "possible bottleneck", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Usage:
             return "unknown"
         if self.peak > TOLERANCE:
             return "above limit"
-        return "not the bottleneck" if self.share < IDLE_BELOW else "possible"
+        return "not the bottleneck" if self.share < IDLE_BELOW else "possible bottleneck"
 
 
 def usages(trials: Iterable[Trial], limits: Mapping[str, Capacity]) -> list[Usage]:

@@ -127,7 +127,7 @@ def _of_prediction(key: tuple[str, str, str], phase: Phase) -> Verdict:
     for name in (made.bottleneck, made.next_bottleneck):
         alone = made.resources_s[name]
         kind = _PREDICTED.get(name, name)
-        words = f"{kind} alone takes {quantity(alone, 's')} of {quantity(phase.elapsed_s, 's')}"
+        words = f"the {kind} alone takes {quantity(alone, 's')} of {quantity(phase.elapsed_s, 's')}"
         causes.append(Cause(kind, words, alone / phase.elapsed_s, True, {"alone_s": alone}))
     return Verdict(
         *key,

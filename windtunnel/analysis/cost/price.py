@@ -227,7 +227,7 @@ def _comparable(
     if len(missing) > 1:
         names = sorted({name for lacking in missing for name in lacking})
         notes.append(
-            f"not every treatment has a price of {', '.join(names)}: costs are not compared"
+            f"the price of {', '.join(names)} is unknown in some treatments: costs are not compared"
         )
     elif missing != {()} and missing:
         priced = next(p for p in found if p.amount is not None)

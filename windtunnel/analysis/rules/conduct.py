@@ -108,7 +108,7 @@ def invalid_trials(evidence: Evidence) -> Iterator[ReportWarning]:
         id="invalid-trials",
         rule=5,
         severity="serious" if len(invalid) * 2 >= ran else "caution",
-        text=f"{len(invalid)} of {plural(ran, 'trial')} invalid and excluded from all results: "
+        text=f"{plural(len(invalid), 'invalid trial')} of {ran}, excluded from all results: "
         + listed([f"{reason} ({count}x)" for reason, count in reasons.most_common()]),
         advice="read the reasons; if one treatment fails more often than the others, the results "
         "of its valid trials may be too good.",

@@ -124,11 +124,12 @@ def _warm(evidence: Evidence) -> Iterator[ReportWarning]:
         if data is None or memory is None
         else f"the data ({quantity(data, 'bytes')}) fits in memory ({quantity(memory, 'bytes')})"
     )
+    may_be = "can be" if data is None or memory is None else "are"
     yield ReportWarning(
         id="cache-warm",
         rule=7,
         severity="note",
-        text=f"caches were warm and {sizes}: disk rates are those of the page cache",
+        text=f"caches were warm and {sizes}: disk rates {may_be} those of the page cache",
         advice="to measure disks, use data larger than memory or drop caches "
         "(protocol.cache: drop).",
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from windtunnel.analysis.formatting import digits, plural, quantity
 from windtunnel.results.calibration import CalibrationRecord, CalibrationResource
 
-COLUMNS = ("part", "set", "got", "got/set", "state")
+COLUMNS = ("part", "set", "measured", "measured/set", "state")
 HINT = (
     "Equal parts have one row with their number in brackets and the lowest and highest value. The "
     "limit of a NIC or uplink includes headers, and a stream counts only its own data: 0.956 of "
@@ -45,7 +45,7 @@ class Line:
             "none" if self.set is None else value_words(self.set, self.kind, unit),
             _span(got[0], got[-1]),
             _span(f"{min(ratios):.3f}", f"{max(ratios):.3f}") if ratios else "",
-            "OFF" if self.off else state,
+            "outside 10 %" if self.off else state,
         )
 
 

@@ -96,7 +96,8 @@ def _point(row: Mapping[str, Any]) -> dict[str, object]:
         kind = f"Pareto front, {'meets' if row['meets'] else 'misses'} the goal"
     words = (
         f"{row['name']}: {row['elapsed_s']:,.0f} s [{row['low_s']:,.0f}, {row['high_s']:,.0f}], "
-        f"{row['price']:,.0f} {row['currency']}; {row['bottleneck']}, then {row['next_bottleneck']}"
+        f"{row['price']:,.0f} {row['currency']}; "
+        f"bottleneck: {row['bottleneck']}, next: {row['next_bottleneck']}"
     )
     return {
         "x": row["elapsed_s"],

@@ -23,7 +23,7 @@ def draw(analysis: Analysis, width: int) -> Drawing | None:
 def describe(analysis: Analysis) -> str:
     """The plot in words: the treatments on each front."""
     said = [
-        f"{front.workload}: on the Pareto front are "
+        f"{front.workload}: the Pareto front contains "
         + ", ".join(analysis.name(p.treatment) for p in _on(front))
         for front in analysis.once(fronts)
     ]

@@ -68,8 +68,13 @@ def _verdicts(analysis: Analysis, verdicts: list[Verdict], several: bool) -> Tab
         )
         for v in verdicts
     ]
-    names = ("phase", "treatment", "bound by", "next", "value", "trials agree")
-    return Table("Bottleneck of each phase", column(*names, text=4), rows)
+    names = ("phase", "treatment", "bound by", "next bottleneck", "value", "trials agree")
+    hint = (
+        "Value: the number that decides the verdict (a fraction of the limit, of the phase or of "
+        "the task time; for the map sort buffer, the writes of each record). A range is over the "
+        "trials."
+    )
+    return Table("Bottleneck of each phase", column(*names, text=4), rows, hint=hint)
 
 
 def _use(analysis: Analysis, verdicts: list[Verdict], several: bool) -> Table:

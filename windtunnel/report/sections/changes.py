@@ -24,10 +24,13 @@ def changes(caption: str, effects: Sequence[Effect]) -> list[Table]:
         )
         for e in effects
     ]
-    columns = (*column("workload", "level : baseline", text=2), *column("change", "95 %", text=0))
+    columns = (
+        *column("workload", "level : baseline", text=2),
+        *column("change", "95 % interval", text=0),
+    )
     strong = frozenset(place for place, e in enumerate(effects) if e.distinguishable)
     made = Table(caption, (*columns, *column("difference")), rows, strong)
-    return [without_unknown(made, "95 %", "difference")]
+    return [without_unknown(made, "95 % interval", "difference")]
 
 
 def _verdict(e: Effect) -> str:
@@ -35,4 +38,4 @@ def _verdict(e: Effect) -> str:
         return "spread unknown"
     if e.distinguishable:
         return "detected"
-    return "not after correction" if e.clear_alone else "not detected"
+    return "not detected after correction" if e.clear_alone else "not detected"

@@ -130,8 +130,8 @@ def _tables(analysis: Analysis, kind: Kind) -> list[Table]:
             (*row, "unknown" if product is None else digits(product.mean / scale))
             for row, product in zip(_figures(analysis, kind, totals), products, strict=True)
         ]
-        hint = "energy x delay: energy multiplied by elapsed time; lower is better."
-        columns = _columns("workload", totals, f"energy x delay, {prefix}J s")
+        hint = "Energy-delay product: energy multiplied by elapsed time; lower is better."
+        columns = _columns("workload", totals, f"energy-delay product, {prefix}J s")
         whole = Table(f"Energy of all phases, {kind}", columns, rows, hint=hint)
         tables.append(without_unknown(whole, "95 % interval"))
     if phases:

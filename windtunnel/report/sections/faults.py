@@ -29,7 +29,7 @@ def section(analysis: Analysis) -> Section | None:
             _outcomes(analysis, outcomes, known=known),
             Table(
                 "Injected faults",
-                column("trial", "fault", "outcome", "time in the job", "reverted after", text=3),
+                column("trial", "fault", "outcome", "injected after", "reverted after", text=3),
                 [_event(event) for event in timeline],
             ),
             *_reasons(timeline),
@@ -49,15 +49,16 @@ def section(analysis: Analysis) -> Section | None:
 def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) -> Table:
     failed = [i for i, outcome in enumerate(outcomes) if outcome.right < outcome.trials]
     several = len(analysis.phases) > 1
-    names = ("treatment", "finished", "right", "time", "against the baseline")
+    names = ("treatment", "finished", "output correct", "mean time", "change of time")
     return Table(
         "Outcomes",
-        column(*names, "detected", "fully replicated"),
+        column(*names, "failure detected after", "fully replicated after"),
         [_row(analysis, outcome, several=several, known=known) for outcome in outcomes],
         strong=frozenset(failed),
-        hint="Right: trials with verified output; time: their mean over all phases. Detected: time "
-        "from the fault until the NameNode reported a DataNode as dead or did not respond itself. "
-        "Fully replicated: time from the fault until every block had all its replicas.",
+        hint="Output correct: trials with verified output. Mean time: their mean elapsed time over "
+        "all phases. Failure detected after: time from the fault until the NameNode reported a "
+        "DataNode as dead or stopped responding. Fully replicated after: time from the fault until "
+        "every block had all its replicas.",
     )
 
 
@@ -85,9 +86,10 @@ def _sentence(analysis: Analysis, outcome: FaultOutcome, *, known: bool) -> str:
     if wrong:
         done += f", {wrong} with wrong output"
     elif outcome.finished:
-        done += " with the right output"
+        done += " with correct output"
     cost = _effect(outcome.effect, known=known)
-    return f"{lead}{done[0].upper()}{done[1:]}" + (f", time {cost}" if cost != "unknown" else "")
+    change = f", elapsed time {cost}" if cost != "unknown" else ""
+    return f"{lead}{done[0].upper()}{done[1:]}{change}"
 
 
 def _row(analysis: Analysis, outcome: FaultOutcome, *, several: bool, known: bool) -> list[str]:
@@ -125,7 +127,7 @@ def _seen(seen: Seen | None) -> str:
 def _event(event: Struck) -> list[str]:
     fault = event.fault
     into = "not injected" if fault.at is None else quantity(event.into_job_s, "s")
-    undone = "end of the cluster" if fault.at is not None else ""
+    undone = "not reverted" if fault.at is not None else ""
     if event.lasted_s is not None:
         undone = quantity(event.lasted_s, "s")
     return [event.trial, fault.text, event.outcome, into, undone]

@@ -95,7 +95,8 @@ def _rates(found: Formats, *, known: bool) -> Table:
         ]
         for entry in found.entries
     ]
-    columns = column("format", "layout", "rows/s", f"times {found.base or 'row'}", "n", text=2)
+    ratio = f"ratio to {found.base or 'row'}"
+    columns = column("format", "layout", "records/s", ratio, "n", text=2)
     return Table(f"Records per second: {name(found)}", columns, rows)
 
 
@@ -130,7 +131,7 @@ def _limit(analysis: Analysis, one: Formats, other: Formats, *, known: bool) -> 
         rows.append([entry.name, *rates, ratio_words(ratio, known=known)])
     return Table(
         f"Compared with DuckDB on one machine: {name(one)}",
-        column("format", "rows/s", "DuckDB rows/s", "DuckDB, times"),
+        column("format", "records/s", "DuckDB records/s", "DuckDB / engine"),
         rows,
         hint="DuckDB reads the same files from the client's local disk, with all cores of "
         "the client and without HDFS",

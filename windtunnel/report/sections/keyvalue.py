@@ -175,7 +175,7 @@ def _throughput(analysis: Analysis, rows: list[Served], several: bool) -> Table:
                 _rate(row.throughput.mean),
                 f"{row.target:,.0f} ops/s" if row.target else "maximum",
                 _reached(row),
-                f"{digits(row.data_to_cache)} times" if row.data_to_cache else "unknown: warm",
+                f"{digits(row.data_to_cache)} times" if row.data_to_cache else "unknown",
                 percent(row.cache_hits, signed=False),
             )
             for row in rows
@@ -197,7 +197,7 @@ def _reached(row: Served) -> str:
 def _latencies(analysis: Analysis, rows: list[Served], several: bool) -> Table:
     return Table(
         "Latency from the intended start, ms",
-        column("treatment", "operation", *PERCENTILES, "service", text=2),
+        column("treatment", "operation", *PERCENTILES, "service p99", text=2),
         [
             (
                 name(analysis, row, several),
@@ -208,8 +208,8 @@ def _latencies(analysis: Analysis, rows: list[Served], several: bool) -> Table:
             for row in rows
             for one in row.latencies
         ],
-        hint="Percentiles of each trial, averaged over the trials. service: 99th percentile of the "
-        "service time (from the actual start)",
+        hint="Percentiles of each trial, averaged over the trials. service p99: 99th percentile of "
+        "the service time (from the actual start)",
     )
 
 

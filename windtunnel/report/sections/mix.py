@@ -60,7 +60,8 @@ def _answer(analysis: Analysis, found: list[PartInMix]) -> str | None:
         said = [_sentence(analysis, part, several=False, known=known) for part in found]
     else:
         said = [
-            f"{name} takes {_ratios(analysis, found, name, known=known)} times as long together"
+            f"{name} takes {_ratios(analysis, found, name, known=known)} times as long together "
+            "with the others as alone"
             for name in dict.fromkeys(part.part for part in found)
         ]
     return "; ".join(said if known else [*said, INTERVALS_UNKNOWN])
@@ -82,7 +83,10 @@ def _sentence(analysis: Analysis, part: PartInMix, *, several: bool, known: bool
     change = part.slowdown
     if change.ratio is None:
         return f"{part.part}{where}: no time to compare"
-    text = f"{part.part}{where} takes {digits(change.ratio)} times as long together"
+    text = (
+        f"{part.part}{where} takes {digits(change.ratio)} times as long together with the others "
+        "as alone"
+    )
     text += span(change, known=known)
     if change.low is not None and change.high is not None and change.low <= 1 <= change.high:
         text += ": no difference detected"
@@ -120,10 +124,10 @@ def _slowdowns(analysis: Analysis, found: list[PartInMix]) -> Table:
         )
         for part in found
     ]
-    names = ("part", "treatment", "n", "alone", "together", "slowdown", "95 %", "overlap")
+    names = ("part", "treatment", "n", "alone", "together", "slowdown", "95 % interval", "overlap")
     hint = "overlap: fraction of its time together in which other parts ran"
     made = Table("Elapsed time of each part", column(*names, text=2), rows, hint=hint)
-    return without_unknown(made, "95 %")
+    return without_unknown(made, "95 % interval")
 
 
 def _others(found: list[PartInMix]) -> list[Table]:
@@ -143,6 +147,6 @@ def _others(found: list[PartInMix]) -> list[Table]:
     if not rows:
         return []
     hint = f"metrics that differ by {percent(LEAST_CHANGE, signed=False)} or more"
-    names = ("part", "metric", "alone", "together", "ratio", "95 %")
+    names = ("part", "metric", "alone", "together", "ratio", "95 % interval")
     made = Table("Other metrics of the parts", column(*names, text=2), rows, hint=hint)
-    return [without_unknown(made, "95 %")]
+    return [without_unknown(made, "95 % interval")]

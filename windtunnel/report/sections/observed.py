@@ -93,9 +93,9 @@ def _input(ratio: float | None) -> str:
 def _association_sentence(one: Association) -> str:
     words = percent_interval(one.low - 1, one.high - 1, one.ratio - 1)
     return (
-        f"{one.workload}: runs with {one.setting} = {one.value or 'not set'} took "
-        f"{percent(one.ratio - 1)} {words} relative to {one.reference or 'not set'} "
-        f"({one.runs} and {one.runs_reference} runs): an association"
+        f"{one.workload}: elapsed time {percent(one.ratio - 1)} {words} with {one.setting} = "
+        f"{one.value or 'not set'} relative to {one.reference or 'not set'} "
+        f"({one.runs} and {one.runs_reference} runs); this is an association"
         f"{_input(one.input_ratio)}"
     )
 
@@ -165,7 +165,11 @@ def _phases(kinds: Sequence[tuple[str, list[Trial]]]) -> Table:
                     ),
                 )
             )
-    return Table("What bound each phase", column(*names, text=3), rows)
+    hint = (
+        "longest / median: durations of the tasks; CPU, GC: fractions of the elapsed time of the "
+        "tasks; shuffle: fraction of the elapsed time of the reduce tasks"
+    )
+    return Table("Bottleneck of each phase", column(*names, text=3), rows, hint=hint)
 
 
 _COLUMNS: dict[str, str] = {

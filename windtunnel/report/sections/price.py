@@ -137,9 +137,9 @@ def _figures(analysis: Analysis, found: Prices) -> list[Table]:
         columns = column(
             "treatment",
             f"price/performance, {'k' if thousands else ''}{coin} per TB/h",
-            f"hardware, {coin}/TB",
-            f"with energy, {coin}/TB",
-            f"{analysis.tariff.span} with energy, {coin}",
+            f"hardware cost, {coin}/TB",
+            f"hardware and energy cost, {coin}/TB",
+            f"hardware and energy cost of {analysis.tariff.span}, {coin}",
         )
         words = [
             (

@@ -60,18 +60,21 @@ def _sentence(scaling: Scaling, *, known: bool) -> str:
 def _laws(scaling: Scaling) -> list[str]:
     """The results of the fits, or the reason why there is none."""
     if scaling.amdahl is None and len(scaling.points) > parameters("Amdahl"):
-        return ["neither Amdahl's nor Gunther's law fits these times"]
+        return ["neither Amdahl's law nor the Universal Scalability Law (USL) fits these times"]
     if scaling.amdahl is None:
         levels = plural(len(scaling.points), "level")
-        return [f"{levels} are too few for a fit: Amdahl's law needs 3 levels, Gunther's law 4"]
+        return [
+            f"{levels} are too few for a fit: Amdahl's law needs 3 levels, the Universal "
+            "Scalability Law (USL) 4"
+        ]
     amdahl, usl = scaling.amdahl, scaling.usl
     said = [f"by Amdahl's law {_share(amdahl.serial)} of the work does not scale"]
     if usl is None:
-        said.append(f"Gunther's law cannot be fitted to these {len(scaling.points)} levels")
+        said.append(f"the USL cannot be fitted to these {len(scaling.points)} levels")
     best = usl if usl is not None and usl.error < amdahl.error else amdahl
     said.append(_stop(scaling, best))
     if usl is not None and usl.peak is not None and math.isfinite(usl.peak.high):
-        said.append(f"by Gunther's law the time is shortest at {_count(scaling, usl.peak)}")
+        said.append(f"by the USL the time is shortest at {_count(scaling, usl.peak)}")
     return said
 
 
@@ -79,11 +82,13 @@ def _stop(scaling: Scaling, best: Fit) -> str:
     gain = percent(DOUBLING_PAYS, signed=False)
     stop, largest = best.stops_paying(DOUBLING_PAYS), scaling.points[-1].count
     if stop.value > 64 * largest:
-        return f"every doubling up to {digits(64 * largest)} gains {gain} or more ({best.law})"
+        most = digits(64 * largest)
+        return f"every doubling up to {most} increases the speed by {gain} or more ({best.law})"
     where = _count(scaling, stop)
     # a doubling is measured if both its ends are
     beyond = ", beyond the measured levels" if 2 * stop.value > largest else ""
-    return f"from {where}, a doubling gains less than {gain} ({best.law}{beyond})"
+    lead = f"from {where} on, a doubling increases the speed by less than {gain}"
+    return f"{lead} ({best.law}{beyond})"
 
 
 def _count(scaling: Scaling, estimate: Estimate) -> str:
@@ -117,8 +122,18 @@ def _points(found: list[Scaling]) -> Table:
         for scaling in found
         for point in scaling.points
     ]
-    names = ("factor, workload", "level", "n", "mean total", "speed-up", "95 %", "efficiency")
-    return without_unknown(Table("Speed-up by level", column(*names, text=2), rows), "95 %")
+    names = (
+        "factor, workload",
+        "level",
+        "n",
+        "mean total",
+        "speed-up",
+        "95 % interval",
+        "efficiency",
+    )
+    return without_unknown(
+        Table("Speed-up by level", column(*names, text=2), rows), "95 % interval"
+    )
 
 
 def _fits(found: list[Scaling]) -> Table:
@@ -145,8 +160,8 @@ def _fits(found: list[Scaling]) -> Table:
         "Laws fitted to the elapsed times (95 % intervals by parametric bootstrap)",
         column(*names, "shortest time at", "residuals", text=3),
         rows,
-        hint=f"A fit of Amdahl's law needs {parameters('Amdahl') + 1} levels, a fit of Gunther's "
-        f"law (USL, Universal Scalability Law) {parameters('USL') + 1}. Residuals: relative "
+        hint=f"A fit of Amdahl's law needs {parameters('Amdahl') + 1} levels, a fit of the "
+        f"Universal Scalability Law (USL, Gunther) {parameters('USL') + 1}. Residuals: relative "
         "standard deviation of the trials from the curve",
     )
 

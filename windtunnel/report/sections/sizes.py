@@ -103,7 +103,7 @@ def _lines(found: list[SizeFit]) -> Table:
         )
         for fit in found
     ]
-    names = ("phase", "fixed part", "95 %", "rate", "95 %", "p of a line")
+    names = ("phase", "fixed part", "95 % interval", "rate", "95 % interval", "p, lack of fit")
     hint = (
         f"p below {SURE}: the times are not linear, and neither number applies beyond the "
         "measured sizes"

@@ -47,7 +47,7 @@ def section(analysis: Analysis) -> Section | None:
     names = ("time", "CPU of the tasks", "CPU of the storage", "CPU per GB", "raw bytes per byte")
     return Section(
         id="storage",
-        title="Cost of the storage",
+        title="CPU time and disk space of the storage",
         said=[
             text
             for text in (

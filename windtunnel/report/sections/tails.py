@@ -39,7 +39,7 @@ def section(analysis: Analysis) -> Section | None:
         id="tails",
         title="Task waves and stragglers",
         lead="Means over the trials. The long pole is the part of the phase in which only the last "
-        "5 % of its tasks (at least one task) run; a straggler takes at least "
+        "5 % of its tasks (at least one task) run; a straggler takes more than "
         f"{STRAGGLER} times the median.",
         said=[*_said(analysis, chosen, several), *_far(analysis, chosen, several)],
         tables=[
@@ -66,7 +66,8 @@ def _said(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> l
         wasted, second = mean_of(rows, "wasted_s") or 0.0, mean_of(rows, "speculated")
         if wasted > 0 or second:
             won = mean_of(rows, "speculation_won")
-            how = "speculation" if second is None else f"{digits(second)} speculative {KINDS[kind]}"
+            count = "an unknown number of" if second is None else digits(second)
+            how = f"{count} speculative {KINDS[kind]}"
             wins = f", of which {digits(won)} finished first" if won is not None else ""
             said.append(
                 f"{where}: {how} per trial{wins}; {digits(wasted)} s of task time were wasted"

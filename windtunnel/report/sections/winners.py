@@ -49,7 +49,7 @@ def _sentence(w: Winner, *, known: bool) -> str:
         )
     clear = [rival.level for rival in w.rivals if rival.distinguishable]
     rest = f"; higher: {listed(clear)}" if clear else ""
-    return f"{lead}, not distinguishable from {listed(w.tied)}{rest}"
+    return f"{lead}; no difference from {listed(w.tied)} was detected{rest}"
 
 
 def _more(rival: Rival, *, known: bool = True) -> str:
