@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.inspection.test_site_files import site, write
+from tests.support.prometheus_web import PrometheusWeb
 from tests.support.webserver import Reply, Request, serving
 from windtunnel.cli import run
 from windtunnel.cluster.loading import load_cluster
@@ -195,6 +196,36 @@ def test_the_description_of_a_cluster(
     assert f"{daemons.url}/ws/v1/cluster/nodes" in out
     for everything in (out, text, json.dumps(sources)):
         assert PLANTED not in everything
+
+
+def test_a_prometheus_server_adds_what_no_daemon_reports(
+    daemons: Daemons, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    conf, file = conf_of(tmp_path / "conf", daemons.url), tmp_path / "mine.yaml"
+    words = ["inspect", str(conf), "--output", str(file), "--prometheus"]
+    with serving(PrometheusWeb({"w1:9100": "w1", "w2:9100": "w2"})) as url:
+        assert run([*words, url, "--selector", 'job="node"']) == 0
+    out, text = capfd.readouterr().out, file.read_text()
+    assert "Prometheus does not know localhost, w3" in out
+    worker = load_cluster(file).hosts["worker"]
+    assert worker.nics is not None
+    assert [(int(nic.rate or 0), nic.count) for nic in worker.nics] == [(1_250_000_000, 1)]
+    assert worker.cpu is not None and worker.cpu.threads == 8
+    assert int(worker.memory or 0) == 16 << 30
+    assert f"nics:  # {url} (Prometheus, node exporter)" in text
+    sources = json.loads((tmp_path / "mine.sources.json").read_text())
+    nics = [host["nics"] for host in sources["hosts"]]
+    assert sum(nic["bytes_s"] == [1.25e9] for nic in nics) == 2
+
+
+def test_a_prometheus_server_that_does_not_answer_is_listed(
+    daemons: Daemons, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    conf, file = conf_of(tmp_path / "conf", daemons.url), tmp_path / "mine.yaml"
+    with serving(PrometheusWeb({})) as url:
+        assert run(["inspect", str(conf), "--output", str(file), "--prometheus", url]) == 0
+    assert "has no node exporter of a host of the cluster" in capfd.readouterr().out
+    assert "# nics: UNKNOWN" in file.read_text()
 
 
 def test_from_urls_alone(daemons: Daemons, tmp_path: Path) -> None:

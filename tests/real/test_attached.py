@@ -19,9 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.real.conftest import LIMIT_S, by_hand, wait_for
+from tests.support import prometheus_server
+from windtunnel.analysis.analyse import analyse
+from windtunnel.analysis.bottleneck.utilisation import host_uses
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.supervisor import python_path
@@ -37,7 +41,7 @@ testbed:
   conf: conf
   hosts_file: hosts
   user: guest
-  containers: 4
+  containers: 4{more}
   limits: {{interval: 1 s, pending_for: 2 s, free_space: 0 %, patience: 2 min}}
 set:
   hosts.worker.count: 2
@@ -81,9 +85,9 @@ class Attached:
             check=False,
         )
 
-    def study(self, workload: str, *, uber: bool) -> str:
-        """The name of a study file with one workload."""
-        text = TINY.format(workload=workload, uber=str(uber).lower())
+    def study(self, workload: str, *, uber: bool, more: str = "") -> str:
+        """The name of a study file with one workload, and with more options of the testbed."""
+        text = TINY.format(workload=workload, uber=str(uber).lower(), more=more)
         name = f"{workload.partition(':')[0]}.yaml"
         (self.folder / name).write_text(text)
         return name
@@ -129,8 +133,18 @@ def test_nothing_starts_without_an_entry_in_the_allow_list(attached: Attached) -
     assert allowed.returncode == 0, allowed.stderr
 
 
-def test_a_study_runs_and_leaves_nothing(attached: Attached) -> None:
-    study = attached.study(SORT, uber=True)
+@pytest.fixture(scope="module")
+def prometheus(attached: Attached) -> Iterator[str]:
+    """The options for a Prometheus server with a node exporter on each host; else none."""
+    if prometheus_server.missing():
+        yield ""
+        return
+    with prometheus_server.running(attached.deployment, attached.folder) as url:
+        yield f"\n  prometheus: {{url: '{url}'}}"
+
+
+def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str) -> None:
+    study = attached.study(SORT, uber=True, more=prometheus)
     done = attached("run", study, "--results", "tiny")
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -145,6 +159,21 @@ def test_a_study_runs_and_leaves_nothing(attached: Attached) -> None:
     assert facts["software"]["attached"]["versions"]["namenode"].startswith("3.5")
     assert "machine" not in facts
     assert attached.left() == []
+    if not prometheus:
+        pytest.skip(f"run without samples of the hosts: {prometheus_server.missing()}")
+    workers = {"worker-1", "worker-2"}
+    monitored = facts["software"]["hosts"]
+    assert {name for name, host in monitored.items() if host["worker"]} == workers
+    assert all(host["cpu_threads"] == os.cpu_count() for host in monitored.values())
+    samples = pq.read_table(results.samples_path(trial)).to_pylist()
+    assert {row["host"] for row in samples} >= workers
+    metrics = {row["metric"] for row in samples if row["host"] == "worker-1"}
+    # the network of this cluster is the loopback interface, which is not counted
+    assert {"cpu_idle", "cpu_iowait", "memory_used", "load_1min"} <= metrics
+    busy = [use for uses in analyse(results).once(host_uses).values() for use in uses]
+    cpu = [use.share for use in busy if (use.resource, use.host) == ("CPU", "worker-1")]
+    assert cpu and all(share is not None and 0 < share <= 1 for share in cpu)
+    assert not [flag for flag in trial.flags if "Prometheus" in flag or "no samples" in flag]
 
 
 HAND = "yarn.nodemanager.disk-health-checker.interval-ms"

@@ -62,8 +62,9 @@ def built(
     cluster: Mapping[str, Any] | None = None,
     testbed: str = "local",
     phase: str = "sort",
+    software: Mapping[str, Any] | None = None,
 ) -> Analysis:
-    """Write the folder and analyse it."""
+    """Write the folder and analyse it; ``software`` is a part of the provenance."""
     for name in ("trials", "samples", "tasks", "provenance"):
         (path / name).mkdir(parents=True, exist_ok=True)
     levels = list(dict.fromkeys(trial.level for trial in trials))
@@ -84,7 +85,8 @@ def built(
         protocol=ProtocolRecord(rounds=len(trials), seed=1, trial_time_limit_s=60),
     )
     (path / "study.json").write_text(study.model_dump_json(by_alias=True))
-    (path / "provenance" / "cafe.json").write_text(json.dumps({"machine": _whole(MACHINE)}))
+    facts = {"machine": _whole(MACHINE), "software": software or {}}
+    (path / "provenance" / "cafe.json").write_text(json.dumps(facts))
     for number, trial in enumerate(trials, start=1):
         _write(path, trial, f"t{number}", BEGAN + 1000 * number, number, (testbed, phase))
     return analyse(read_results(path))

@@ -129,6 +129,22 @@ def inspect_(
             show_default=False,
         ),
     ] = None,
+    prometheus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Prometheus server with the node exporters of the hosts; default: none.",
+            show_default=False,
+        ),
+    ] = None,
+    selector: Annotated[
+        str,
+        typer.Option(
+            metavar="MATCHERS",
+            help='Label matchers of these node exporters, such as job="node"; default: all.',
+            show_default=False,
+        ),
+    ] = "",
     ca_file: CaFile = None,
     keytab: Keytab = None,
     principal: Principal = None,
@@ -137,10 +153,14 @@ def inspect_(
     proxy: Proxy = None,
 ) -> None:
     """Write the description of an existing cluster. The command only reads from the cluster."""
+    from dataclasses import replace
+
     from windtunnel.hosts.rest import RestClient
-    from windtunnel.inspection.describe import describe
+    from windtunnel.hosts.rest.prometheus import Prometheus
+    from windtunnel.inspection.describe import add_from_files, describe
     from windtunnel.inspection.endpoints import Endpoints, endpoints
     from windtunnel.inspection.facts import ClusterFacts
+    from windtunnel.inspection.monitored import read_monitored
     from windtunnel.inspection.services import read_services
     from windtunnel.inspection.site_files import read_configuration
     from windtunnel.inspection.writing import write
@@ -165,6 +185,10 @@ def inspect_(
     access = access_of(ca_file, keytab, principal, user, password_file, proxy)
     with RestClient(access) as client:
         read_services(client, where, facts)
+    add_from_files(conf, facts)
+    if prometheus is not None:
+        with RestClient(replace(access, user=None, password_file=None)) as client:
+            read_monitored(Prometheus(client, prometheus), selector, facts)
     made = describe(name or _name(conf_dir, where.namenodes), conf, facts)
     _print(made, *write(made, output or Path(f"{made.name}.yaml")))
 

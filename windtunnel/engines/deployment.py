@@ -16,7 +16,7 @@ from windtunnel.engines.running import Running
 from windtunnel.errors import TrialInvalidError
 from windtunnel.hosts.base import Host
 from windtunnel.results.record import Metric, Phase
-from windtunnel.results.sample import Sample, Source
+from windtunnel.results.sample import Recording, Sample, Source
 
 ROOT = "/windtunnel"
 TRIALS, SHARED = f"{ROOT}/trials", f"{ROOT}/shared"
@@ -309,6 +309,10 @@ class Deployment(ABC):
     def sources(self) -> Sequence[Source]:
         """The sources of samples of hosts other than this machine."""
         return ()
+
+    def recorded(self, since_s: float, until_s: float) -> Recording:
+        """The samples that a monitoring system recorded between two times (epoch seconds)."""
+        return Recording()
 
     def network_bytes(self) -> tuple[int, int]:
         """Bytes sent and received so far on interfaces that this machine's do not count.

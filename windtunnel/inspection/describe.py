@@ -78,7 +78,7 @@ def describe(name: str, conf: ClientConfiguration | None, facts: ClusterFacts) -
     ClusterAccessError
         Neither the NameNode nor a file lists the workers, so that there is nothing to describe.
     """
-    _from_files(conf, facts)
+    add_from_files(conf, facts)
     if not any(facts.with_role("datanode")) or not any(facts.with_role("namenode")):
         reasons = " | ".join(facts.unread) or "no address of a NameNode is known"
         raise ClusterAccessError(
@@ -114,7 +114,7 @@ def describe(name: str, conf: ClientConfiguration | None, facts: ClusterFacts) -
     return made
 
 
-def _from_files(conf: ClientConfiguration | None, facts: ClusterFacts) -> None:
+def add_from_files(conf: ClientConfiguration | None, facts: ClusterFacts) -> None:
     """What the files state: workers and racks where no daemon reported them."""
     if conf is None:
         return
@@ -153,6 +153,7 @@ def _key(host: HostFacts) -> tuple[object, ...]:
         host.value("yarn_memory_bytes"),
         host.value("yarn_vcores"),
         host.labels,
+        host.nics_bytes_s,
     )
 
 
@@ -242,7 +243,8 @@ def _unknown(made: Inspected) -> Iterator[str]:
         if "datanode" in group.roles and not group.first.volumes:
             yield f"{group.name}: disks"
         yield f"{group.name}: division of processors into sockets, cores and threads; disk rates"
-        yield f"{group.name}: network ports (no daemon reports them)"
+        if not group.first.nics_bytes_s:
+            yield f"{group.name}: NICs (no daemon reports them; a Prometheus server can)"
     if not made.racks:
         yield "racks: all hosts are in the same rack, or no script of the topology is in use"
     yield "switches and uplinks"

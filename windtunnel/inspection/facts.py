@@ -30,13 +30,18 @@ class Volume:
 
 @dataclass
 class HostFacts:
-    """One host. ``facts`` are by name: cores, memory_bytes, rack, java, os, hadoop and so on."""
+    """One host. ``facts`` are by name: cores, memory_bytes, rack, java, os, hadoop and so on.
+
+    ``nics_bytes_s`` has the rates of the connected NICs, the fastest first.
+    """
 
     name: str
     roles: dict[str, str] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     volumes: list[Volume] = field(default_factory=list)
     labels: tuple[str, ...] = ()
+    nics_bytes_s: tuple[float, ...] = ()
+    nics_source: str = ""
 
     def add(self, name: str, value: object, source: str) -> None:
         """Keep a fact unless it is missing or known already."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from windtunnel import durable
 from windtunnel.cluster.description import Cluster
+from windtunnel.cluster.quantity import format_link_rate
 from windtunnel.cluster.yamlfile import load_text, validate
 from windtunnel.errors import UsageError
 from windtunnel.inspection.describe import HostGroup, Inspected, rack_name
+from windtunnel.inspection.facts import HostFacts
 
 _KINDS = {"SSD": "ssd", "NVDIMM": "nvme"}
 SCHEMA = "windtunnel.inspection/1"
@@ -88,7 +91,7 @@ def _hosts(made: Inspected) -> Iterator[str]:
             mib = int(memory.value) >> 20
             yield f"    memory: {mib} MiB  # {_comment(memory.source)}"
         yield from _disks(group)
-        yield "    # nics: UNKNOWN"
+        yield from _nics(first)
         for name in ("yarn_memory_bytes", "yarn_vcores"):
             fact = first.facts.get(name)
             if fact is not None:
@@ -135,6 +138,16 @@ def _disks(group: HostGroup) -> Iterator[str]:
         room = f", size: {size * 256} MiB" if size else ""
         note = "" if known else "  # storage type DISK; kind UNKNOWN"
         yield f"      - {{{known}count: {count}{room}}}{note}"
+
+
+def _nics(host: HostFacts) -> Iterator[str]:
+    if not host.nics_bytes_s:
+        yield "    # nics: UNKNOWN"
+        return
+    yield f"    nics:  # {_comment(host.nics_source)}"
+    for rate_bytes_s, count in Counter(host.nics_bytes_s).items():
+        more = f", count: {count}" if count > 1 else ""
+        yield f"      - {{rate: {format_link_rate(rate_bytes_s)}{more}}}"
 
 
 def _network(made: Inspected) -> Iterator[str]:
@@ -216,6 +229,7 @@ def to_json(made: Inspected) -> dict[str, Any]:
                     n: {"value": f.value, "source": f.source} for n, f in sorted(host.facts.items())
                 },
                 "volumes": [vars(one) for one in host.volumes],
+                "nics": {"bytes_s": list(host.nics_bytes_s), "source": host.nics_source},
             }
             for group in made.groups
             for host in group.hosts

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from windtunnel.probes.base import THIS_MACHINE, Probe, Watched
 from windtunnel.probes.registry import PROBES
-from windtunnel.results.sample import Sample, Source
+from windtunnel.results.sample import Recording, Sample, Source
 
 PERIOD_S = 1.0
 
@@ -64,6 +64,8 @@ class Sampler:
     ) -> None:
         self.rows: list[Sample] = []
         self.failures: list[str] = []
+        self.notes: list[str] = []
+        self._recorded_power: str | None = None
         self.cpu_s = 0.0
         self.elapsed_s = 0.0
         self._host = host
@@ -97,12 +99,18 @@ class Sampler:
         self._stop.set()
         self._thread.join(timeout=5)
 
+    def add(self, recording: Recording) -> None:
+        """Add the samples that another system recorded."""
+        self.rows += recording.samples
+        self._recorded_power = recording.power_source
+        self.notes += recording.problems
+
     @property
     def power_source(self) -> str | None:
         """Source and scope of the power samples; None without any."""
-        if not any(row.metric.startswith("power:") for row in self.rows):
-            return None
-        named = (probe.power_source for probe in self._probes)
+        named = [self._recorded_power]
+        if any(row.metric.startswith("power:") for row in self.rows):
+            named += [probe.power_source for probe in self._probes]
         return "; ".join(source for source in named if source) or None
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -25,3 +26,16 @@ Reading = tuple[str, str, str, float]
 """Host, metric, unit, value."""
 Source = Callable[[float], Iterable[Reading]]
 """Gives the readings of the instant, in seconds since 1970, that it is called with."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Samples that another system recorded during a trial.
+
+    ``power_source`` is the source and scope of its power samples, None without any;
+    ``problems`` state what could not be recorded.
+    """
+
+    samples: Sequence[Sample] = ()
+    power_source: str | None = None
+    problems: Sequence[str] = ()

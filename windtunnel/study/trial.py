@@ -100,11 +100,12 @@ def run_trial(
         outcome = _run(workload, deployment, execution, plan, around, injector)
     for run in outcome.runs.values():
         sampler.rows += run.samples
+    draft.ended(outcome)
+    others, remarks = deployment.surroundings()
+    sampler.add(deployment.recorded(draft.started_at, draft.finished_at))
     with storage_errors(journal.path):
         sampler.write(journal.sample_file(draft.id), draft.id)
-    draft.ended(outcome)
     draft.measured(sampler, workload.data_bytes())
-    others, remarks = deployment.surroundings()
     draft.metrics |= {**injector.metrics(), **outcome.metrics, **others}
     draft.flags += remarks
     draft.faults = injector.records

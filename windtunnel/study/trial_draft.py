@@ -98,6 +98,7 @@ class TrialDraft:
         """Add the metrics of the trial as a whole: harness, machine, and size of the data."""
         if sampler.failures:
             self.flags.append(f"{len(sampler.failures)} samples failed: {sampler.failures[0]}")
+        self.flags += sampler.notes
         self.power_source = sampler.power_source
         wall_s = self.finished_at - self.started_at
         self.metrics |= numbers(

@@ -99,6 +99,35 @@ def test_described_hosts_are_measured_against_their_own_parts(tmp_path: Path) ->
     assert "95 % of its limit on worker-1" in found.text, "the master's busy CPU is no worker's"
 
 
+def test_monitored_hosts_have_the_limits_that_the_monitoring_reports(tmp_path: Path) -> None:
+    """Hosts of an existing cluster have names of their own; the description knows only classes."""
+    facts = {"cpu_threads": 16, "memory_bytes": 2**36, "network_bytes_s": 125e6}
+    hosts = {"dn1.example": {"worker": True, **facts}, "nn.example": {"worker": False, **facts}}
+    samples = {
+        "dn1.example": {
+            "cpu_idle": 0.5,
+            "net_sent": 110e6,
+            "memory_used": 2**35,
+            "disk_write": 5e7,
+        },
+        "nn.example": {"cpu_idle": 0.02},
+    }
+    analysis = built(
+        tmp_path,
+        [Built(samples=samples)],
+        cluster=WORKERS,
+        testbed="attached",
+        software={"hosts": hosts},
+    )
+
+    assert use(analysis, "network out", "dn1.example").share == pytest.approx(0.88)
+    assert use(analysis, "memory", "dn1.example").share == pytest.approx(0.5)
+    # no exporter reports it: that of the only class of workers that is described
+    assert use(analysis, "disk write", "dn1.example").share == pytest.approx(0.5)
+    assert not use(analysis, "CPU", "nn.example").worker
+    assert verdict(analysis).binding.kind == "network"
+
+
 def test_the_clients_nic_may_bind_and_the_machine_below_a_model_never(tmp_path: Path) -> None:
     cluster = {
         "name": "with a client",

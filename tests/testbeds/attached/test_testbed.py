@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.cluster_web import CLUSTER, ClusterWeb, application
 from tests.support.mock import plan_from
-from windtunnel.errors import ClusterAccessError, NotAllowedError, NotRealisableError
+from tests.support.prometheus_web import PrometheusWeb
+from tests.support.webserver import serving
+from windtunnel.errors import (
+    ClusterAccessError,
+    DescriptionError,
+    NotAllowedError,
+    NotRealisableError,
+)
 from windtunnel.results.metrics import numbers
 from windtunnel.results.trial_metrics import OTHER_CONTAINERS
 from windtunnel.study.check import check_plan, study_request
 from windtunnel.study.plan import Plan
+from windtunnel.testbeds import parse_options
 from windtunnel.testbeds.attached.access import open_access
 from windtunnel.testbeds.attached.allowance import Allowance, allow
 from windtunnel.testbeds.attached.options import AttachedOptions
@@ -206,3 +215,66 @@ def test_own_applications_and_those_of_others_are_separated_by_tag(
     assert (found.own_containers, found.other_containers, found.pending) == (2, 5, 6)
     assert found.free_fraction == 0.6
     assert unfinished == ["application_1795560214636_1"]
+
+
+PROMETHEUS = ", prometheus: {{url: '{url}'}}"
+
+
+def test_a_cluster_with_prometheus_has_samples_of_its_hosts(conf: Path, web: ClusterWeb) -> None:
+    web.nodes = [{"nodeHostName": "worker-1.wt", "nodeHTTPAddress": "worker-1.wt:8042"}]
+    monitor = PrometheusWeb({"worker-1.wt:9100": "worker-1"})
+    with serving(monitor) as url:
+        plan = study(conf, options=PROMETHEUS.format(url=url))
+        bed = bed_of(plan)
+        caveats = check_plan(plan, bed)
+
+    said = " ".join(caveats)
+    assert "UNKNOWN" not in said
+    assert "Prometheus has a sample every 1 s" in said
+    assert "no samples of 1 host: 127.0.0.1" in said, "the host of the masters"
+    printed = "\n".join(bed.footprint(study_request(plan), None))
+    assert (
+        "Prometheus /api/v1/query" in printed and "before the start and after each trial" in printed
+    )
+
+
+def test_a_prometheus_that_knows_no_host_refuses_the_study(conf: Path) -> None:
+    with serving(PrometheusWeb({"elsewhere:9100": "elsewhere"})) as url:
+        plan = study(conf, options=PROMETHEUS.format(url=url))
+        with pytest.raises(ClusterAccessError, match="no node exporter of a host of the cluster"):
+            check_plan(plan, bed_of(plan))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"url": "prometheus:9090"}, "is not the URL of a web server"),
+        ({"url": "http://me:secret@p:9090"}, "must not contain a user"),
+        ({"url": "http://p:9090", "selector": "{job=1}"}, "label matchers without braces"),
+        ({"url": "http://p:9090", "password_file": "secret"}, "'password_file' needs 'user'"),
+        ({"url": "http://p:9090", "user": "me"}, "'user' needs 'password_file'"),
+    ],
+)
+def test_options_of_prometheus_that_cannot_be_used(given: dict[str, str], says: str) -> None:
+    with pytest.raises(DescriptionError, match=re.escape(says)) as caught:
+        parse_options("attached", {"conf": "conf", "prometheus": given})
+    assert "prometheus" in str(caught.value.key)
+
+
+def test_a_missing_password_file_of_prometheus_is_named(conf: Path) -> None:
+    given = "{url: 'https://p:9090', user: me, password_file: nowhere}"
+    plan = study(conf, options=f", prometheus: {given}")
+    with pytest.raises(DescriptionError, match="there is no file nowhere") as caught:
+        check_plan(plan, bed_of(plan))
+    assert caught.value.key == "testbed.prometheus.password_file"
+
+
+def test_the_record_has_no_addresses_and_files_of_prometheus(conf: Path) -> None:
+    given = "url: 'https://p:9090', user: me, password_file: secret, power: watts"
+    options = study(conf, options=f", prometheus: {{{given}}}").testbed_options
+    assert options.to_record()["prometheus"] == {
+        "selector": "",
+        "power": "watts",
+        "power_interval": None,
+    }
+    assert "prometheus" not in study(conf).testbed_options.to_record()

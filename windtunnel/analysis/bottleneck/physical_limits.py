@@ -131,7 +131,9 @@ def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
     """Limits of single hosts by treatment and by the host's name in host samples.
 
     If all hosts share one machine, the only host is ``this-machine``, with the threads and the
-    memory from the provenance of the trials.
+    memory from the provenance of the trials. The limits of hosts that a monitoring system knows are
+    those that it reports; what it does not report is that of the description, if all workers of
+    the description are alike.
     """
     if shares_machine(results.study):
         machine = HostLimits(
@@ -139,11 +141,17 @@ def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
         )
         return {trial.treatment.id: {SHARED_HOST: machine} for trial in results.trials}
     clusters, found = ClusterOf(results.study), dict[str, dict[str, HostLimits]]()
+    monitored = _monitored(results)
     for treatment in {trial.treatment.id: trial.treatment for trial in results.trials}.values():
         cluster = clusters.of(treatment)
         described = results.study.cluster if cluster is None else cluster.model_dump(mode="json")
         hosts = _hosts(described, _smt(results))
-        found[treatment.id] = {n: _in_model(host, results.study) for n, host in hosts.items()}
+        limits = {n: _in_model(host, results.study) for n, host in hosts.items()}
+        alike = {host for host in limits.values() if host.worker}
+        worker = alike.pop() if len(alike) == 1 else HostLimits()
+        for name, host in monitored.items():
+            limits[name] = _or_else(host, worker) if host.worker else host
+        found[treatment.id] = limits
     return found
 
 
@@ -193,6 +201,34 @@ def _machine_fact(results: Results, name: str) -> float | None:
         if isinstance(value, int) and value > 0:
             found.add(float(value))
     return found.pop() if len(found) == 1 else None
+
+
+def _or_else(host: HostLimits, other: HostLimits) -> HostLimits:
+    """The limits of a host; unknown ones are those of another."""
+    names = ("threads", "memory", "disk_read", "disk_write", "network")
+    missing = {name: getattr(other, name) for name in names if getattr(host, name) is None}
+    return replace(host, **missing)
+
+
+def _monitored(results: Results) -> dict[str, HostLimits]:
+    """The hosts whose facts the provenance of the counted trials states; the last one counts."""
+    found: dict[str, HostLimits] = {}
+    for trial in {t.provenance: t for t in results.trials if counts(t)}.values():
+        try:
+            software = results.provenance(trial).get("software")
+        except ResultsError:
+            continue
+        hosts = software.get("hosts") if isinstance(software, Mapping) else None
+        for name, facts in hosts.items() if isinstance(hosts, Mapping) else ():
+            if not isinstance(facts, Mapping):
+                continue
+            found[str(name)] = HostLimits(
+                threads=number(facts.get("cpu_threads")),
+                memory=number(facts.get("memory_bytes")),
+                network=number(facts.get("network_bytes_s")),
+                worker=bool(facts.get("worker", True)),
+            )
+    return found
 
 
 def _smt(results: Results) -> float | None:

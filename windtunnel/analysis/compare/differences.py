@@ -112,7 +112,7 @@ def effective(side: Side, m: Matched, treatment: str) -> tuple[dict[str, str], d
     settings = _named(software.pop("settings", {}))
     jars = _named(software.pop("jars", {}))
     software["plug-in"] = facts.get("plugins")
-    for key in ("machine", *OWN_VERSIONS):
+    for key in ("machine", "hosts", *OWN_VERSIONS):
         software.pop(key, None)
     for key in WORKED_OUT:
         settings |= flat({key: software.pop(key, None)})

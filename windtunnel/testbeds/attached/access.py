@@ -16,16 +16,19 @@ from windtunnel.engines.java import Java
 from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.base import Host
 from windtunnel.testbeds.attached.client import Client
+from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.own_folder import OwnFolder
 from windtunnel.testbeds.attached.site import Site, read_site
 from windtunnel.testbeds.attached.status import Identity, Status
 from windtunnel.testbeds.attached.tickets import Tickets, tickets_of
-from windtunnel.testbeds.attached.web import Web
+from windtunnel.testbeds.attached.web import Web, host_addresses, rest_client
 
 if TYPE_CHECKING:
     from windtunnel.hosts.rest import RestClient
 
+_QUERY_S = 60.0
+"""Limit of a query to Prometheus: those of large clusters take long."""
 _FAILOVER_S = 60.0
 """How long a request to HDFS is repeated while no NameNode of a pair is active."""
 
@@ -63,6 +66,7 @@ class ClusterAccess:
     status: Status
     tickets: Tickets | None
     clients: Client | None
+    monitor: RestClient | None = None
 
     @property
     def client(self) -> Client:
@@ -81,6 +85,22 @@ class ClusterAccess:
         """The folder of a run, which may not exist yet."""
         return OwnFolder(self.webhdfs(identity, host), self.options.parent, id_)
 
+    def host_samples(self) -> HostSamples | None:
+        """The samples of the cluster's hosts; None if no Prometheus server is given.
+
+        Raises ClusterAccessError if the cluster does not list its hosts.
+        """
+        # httpx is slow to import, and 'plan' needs none
+        from windtunnel.hosts.rest.prometheus import Prometheus
+
+        if self.options.prometheus is None:
+            return None
+        if self.monitor is None:
+            self.monitor = _monitor(self.options)
+        server = Prometheus(self.monitor, self.options.prometheus.url)
+        addresses = host_addresses(self.options)
+        return HostSamples(server, self.options.prometheus, self.status.hosts(), addresses)
+
     def renew(self) -> None:
         """Renew the tickets, if a keytab is given."""
         if self.tickets is not None:
@@ -89,6 +109,16 @@ class ClusterAccess:
     def close(self) -> None:
         """Close the connections."""
         self.web.close()
+        if self.monitor is not None:
+            self.monitor.close()
+
+
+def _monitor(options: AttachedOptions) -> RestClient:
+    """A client for the Prometheus server, with its password and without the cluster's user."""
+    given = options.prometheus
+    assert given is not None
+    password = Path(given.password_file).expanduser() if given.password_file else None
+    return rest_client(options, _QUERY_S, user=given.user, password_file=password)
 
 
 def open_access(

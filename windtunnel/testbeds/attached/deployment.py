@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -29,10 +28,11 @@ from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import LocalHost, SupervisorClient
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
+from windtunnel.results.sample import Recording
 from windtunnel.testbeds.attached.access import ClusterAccess
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.by_hand import ByHand
-from windtunnel.testbeds.attached.guard import Guard
+from windtunnel.testbeds.attached.guard import Guard, others_log
 from windtunnel.testbeds.attached.history import AttachedHistory
 from windtunnel.testbeds.attached.options import OLD_QUEUE, QUEUE
 from windtunnel.testbeds.attached.remains import end_and_remove
@@ -92,10 +92,9 @@ class AttachedDeployment(Deployment):
         self.registration = registration
         self.id = self.registration.id
         self.identity: Identity = access.status.identity()
-        options = access.options
-        limits = options.limits
         self.by_hand = by_hand
-        self.guard = Guard(limits, options.containers, self._read, on_reading=self._record_others)
+        limits, containers = access.options.limits, access.options.containers
+        self.guard = Guard(limits, containers, self._read, on_reading=others_log(logs))
 
     def open(self, study: str) -> None:
         """Create the folder on the cluster, and start to watch; :meth:`close` undoes it.
@@ -140,6 +139,8 @@ class AttachedDeployment(Deployment):
         self.history = AttachedHistory(server, webhdfs, host, folders, options.account)
         self.jobs = JobClient(self, host)
         self.transfers = Transfer(self, host)
+        self.host_samples = self.access.host_samples()
+        self.host_facts = self.host_samples.facts() if self.host_samples else {}
         self.guard.start()
 
     @property
@@ -328,6 +329,11 @@ class AttachedDeployment(Deployment):
             f"at most {waited.value:.0f} pending"
         ]
 
+    def recorded(self, since_s: float, until_s: float) -> Recording:
+        """The samples of the hosts between two times, if a Prometheus server is given."""
+        samples = self.host_samples
+        return Recording() if samples is None else samples.record(since_s, until_s)
+
     def storage_metrics(self, folder: str) -> Mapping[str, Metric]:
         """Bytes of all replicas for each byte of a trial's files."""
         length, stored = self.folder.stored(folder)
@@ -358,6 +364,7 @@ class AttachedDeployment(Deployment):
             },
             "hadoop": self.identity.versions["namenode"],
             "start": self.cluster.software.task_start,
+            **({"hosts": self.host_facts} if self.host_facts else {}),
             "settings": [asdict(setting) for setting in rows],
         }
 
@@ -376,16 +383,3 @@ class AttachedDeployment(Deployment):
 
     def _read(self) -> Reading:
         return self.access.status.read(self.id, time.time())
-
-    def _record_others(self, found: Reading, beyond: Sequence[str]) -> None:
-        """Add a line on the applications of other tenants to the log, without names and users."""
-        if not found.others and not beyond:
-            return
-        row = {
-            "t": found.t,
-            "others": [asdict(app) for app in found.others],
-            "pending": found.pending,
-            "beyond": list(beyond),
-        }
-        with (self.logs / "others.jsonl").open("a") as file:
-            file.write(json.dumps(row) + "\n")

@@ -6,11 +6,13 @@ job; between trials the study waits until no limit is exceeded.
 
 from __future__ import annotations
 
+import json
 import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from windtunnel.cluster import format_duration, format_fraction
 from windtunnel.errors import ClusterAccessError
@@ -174,3 +176,21 @@ class Guard:
     def _loop(self) -> None:
         while not self._ending.wait(self.limits.interval):
             self.look()
+
+
+def others_log(logs: Path) -> Callable[[Reading, Sequence[str]], None]:
+    """A function that adds the applications of other tenants, without names and users, to a log."""
+
+    def record(found: Reading, beyond: Sequence[str]) -> None:
+        if not found.others and not beyond:
+            return
+        row = {
+            "t": found.t,
+            "others": [asdict(app) for app in found.others],
+            "pending": found.pending,
+            "beyond": list(beyond),
+        }
+        with (logs / "others.jsonl").open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    return record

@@ -21,6 +21,8 @@ _FEWEST_CONTAINERS = 3
 # Options that do not affect what is measured, mainly places on this machine.
 _PLACES = {"hosts_file", "keytab", "krb5_conf", "ca_file", "apply_within"}
 
+_PROMETHEUS_PLACES = {"url", "user", "password_file"}
+
 
 def daemon_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Of the changes of a description, the settings that daemons read: name -> value."""
@@ -75,6 +77,55 @@ class Limits(ClosedModel):
     def _polite(self) -> Limits:
         if self.interval < 1:
             raise blame("must be at least 1 s", "interval", remedy="write 'interval: 5 s'.")
+        return self
+
+
+class PrometheusOptions(ClosedModel):
+    """A Prometheus server that monitors the hosts of the cluster with its node exporter."""
+
+    url: str = Field(description="URL of the server, such as http://prometheus:9090.")
+    selector: str = Field(
+        "",
+        description="Label matchers of the node exporters of the cluster, such as 'job=\"node\"'. "
+        "Default: all node exporters of the server.",
+    )
+    user: str | None = Field(None, description="User name, for servers that require a password.")
+    password_file: str | None = Field(
+        None, description="File whose first line is the password; requires TLS."
+    )
+    power: str | None = Field(
+        None,
+        description="PromQL query for the electrical power of each host in watts, such as "
+        "ipmi_dcmi_power_consumption_watts. Default: no power.",
+    )
+    power_interval: Duration | None = Field(
+        None,
+        description="Time between two readings of the power meters; default: that of the node "
+        "exporter.",
+    )
+
+    @model_validator(mode="after")
+    def _usable(self) -> PrometheusOptions:
+        if not self.url.startswith(("http://", "https://")):
+            raise blame(
+                f"'{self.url}' is not the URL of a web server",
+                "url",
+                remedy="write http://HOST:PORT or https://HOST:PORT.",
+            )
+        if "@" in self.url.partition("://")[2].partition("/")[0]:
+            raise blame(
+                "must not contain a user",
+                "url",
+                remedy="write 'user' and 'password_file' in 'prometheus'.",
+            )
+        if self.selector.startswith("{"):
+            raise blame(
+                "must be label matchers without braces", "selector", remedy="write: 'job=\"node\"'"
+            )
+        if (self.password_file is None) != (self.user is None):
+            missing = "user" if self.user is None else "password_file"
+            given = "password_file" if self.user is None else "user"
+            raise blame(f"'{given}' needs '{missing}'", given, remedy=f"add '{missing}'.")
         return self
 
 
@@ -133,6 +184,10 @@ class AttachedOptions(TestbedOptions):
         "2 h",
         description="Longest time for a change by hand; then the study stops, and can be resumed.",
         validate_default=True,
+    )
+    prometheus: PrometheusOptions | None = Field(
+        None,
+        description="Server with samples of the hosts. Default: the load of the hosts is unknown.",
     )
     limits: Limits = Field(
         default_factory=lambda: Limits.model_validate({}),
@@ -210,4 +265,12 @@ class AttachedOptions(TestbedOptions):
         found = super().to_record()
         if self.apply is None:  # results of earlier versions have no such option
             del found["apply"]
+        if self.prometheus is None:
+            del found["prometheus"]
+        else:
+            found["prometheus"] = {
+                name: value
+                for name, value in found["prometheus"].items()
+                if name not in _PROMETHEUS_PLACES
+            }
         return {name: value for name, value in found.items() if name not in _PLACES}

@@ -189,6 +189,17 @@ class Status:
         }
         return {urlsplit(url).netloc: url for url in masters[role]}
 
+    def hosts(self) -> dict[str, bool]:
+        """Name of each host of the cluster -> whether it is a worker."""
+        workers = [
+            name.rpartition(":")[0] or name
+            for role in ("datanode", "nodemanager")
+            for name in self.daemons(role)
+        ]
+        urls = [*self.site.namenodes, *self.site.resourcemanagers, self.site.history_server]
+        masters = [urlsplit(url).hostname or "" for url in urls]
+        return dict.fromkeys(filter(None, masters), False) | dict.fromkeys(workers, True)
+
     def storage_types(self) -> set[str]:
         """The types of the disks of HDFS, such as DISK and SSD; empty if nothing states them."""
         active, _ = self._namenode("NameNodeInfo")

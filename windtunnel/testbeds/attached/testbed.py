@@ -25,7 +25,7 @@ from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionEr
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.results.record import Check, Metric
 from windtunnel.results.trial_metrics import OTHER_CONTAINERS
-from windtunnel.testbeds.attached import by_hand
+from windtunnel.testbeds.attached import by_hand, host_samples
 from windtunnel.testbeds.attached.access import ClusterAccess, identify, open_access
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
@@ -49,7 +49,8 @@ _MOST_REPLICAS = 3  # of an input whose replication the loads do not state
 _DAEMONS = {"hdfs": "NameNode", "yarn": "ResourceManager", "all": "NameNode"}
 _UNREACHED = (
     "hosts: this testbed does not reach the hosts of the cluster: their CPU, memory, disks and "
-    "network are UNKNOWN, so that the report cannot state what limited a phase, nor its energy"
+    "network are UNKNOWN, so that the report cannot state what limited a phase, nor its energy; "
+    "if a Prometheus server monitors them, add 'prometheus: {url: ...}' to the testbed"
 )
 
 
@@ -92,7 +93,7 @@ class AttachedTestbed(ClusterTestbed):
 
     def check(self, cluster: Cluster) -> Realisation:
         """Check which parts of a description this testbed does not support."""
-        impossible, unrealised = [], [_UNREACHED]
+        impossible, unrealised = [], [] if self.options.prometheus else [_UNREACHED]
         if cluster.storage.kind != "hdfs":
             impossible.append(f"storage.kind: {cluster.storage.kind} is not supported here")
         if cluster.software.task_start != "stock":
@@ -153,6 +154,8 @@ class AttachedTestbed(ClusterTestbed):
             impossible += self._different(access, identity, request.treatments[0].cluster)
             unrealised = self._caveats(access, identity, request.treatments[0].cluster)
             unrealised += types.unrealised
+            if hosts := access.host_samples():
+                unrealised += hosts.caveats()
             if options.apply is not None:
                 unrealised += by_hand.caveats(request)
                 if not impossible:
@@ -254,6 +257,7 @@ class AttachedTestbed(ClusterTestbed):
         hours = options.containers * (expected_s or longest_s) / 3600
         basis = "the expected time" if expected_s else "the time limits of all trials"
         polls = round((expected_s or longest_s) / options.limits.interval)
+        monitored = host_samples.REQUESTS if options.prometheus else ()
         return [
             "on the cluster:",
             f"  id {self._needs[0].cluster if self._needs else 'UNKNOWN'}, user {options.account}, "
@@ -269,6 +273,7 @@ class AttachedTestbed(ClusterTestbed):
             f"  requests: about {5 * polls} (5 every {format_duration(options.limits.interval)}), "
             "and a few for each job:",
             *(f"    {one}" for one in REQUESTS),
+            *(f"    {one}, before the start and after each trial" for one in monitored),
             "    WebHDFS below the path above; history of the study's own jobs",
             *(by_hand.footprint(request, options.apply_within) if options.apply else ()),
         ]

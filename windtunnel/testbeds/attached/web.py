@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windtunnel.engines.sockets import OpenSocket
@@ -99,24 +100,31 @@ class Web:
 
 
 def _client(options: AttachedOptions, *, secure: bool, tickets: str | None) -> RestClient:
-    from pathlib import Path  # httpx is slow to import, and 'plan' of other testbeds needs none
+    return rest_client(options, ticket_cache=tickets, user=None if secure else options.account)
 
+
+def rest_client(
+    options: AttachedOptions, timeout_s: float = _TIMEOUT_S, **given: Any
+) -> RestClient:
+    """A client with the trusted certificates and the host names of the options.
+
+    ``given`` are further attributes of ``hosts.rest.Access``.
+    """
+    # httpx is slow to import, and 'plan' of other testbeds needs none
     from windtunnel.engines.transport import Transport
     from windtunnel.hosts.rest import Access, RestClient
 
-    transport = None
-    if options.hosts_file:
-        names = read_names(Path(options.hosts_file).expanduser().absolute())
-        transport = Transport(_named(names))
-    return RestClient(
-        Access(
-            ca_file=Path(options.ca_file).expanduser() if options.ca_file else None,
-            ticket_cache=tickets,
-            user=None if secure else options.account,
-            timeout_s=_TIMEOUT_S,
-        ),
-        transport=transport,
-    )
+    names = host_addresses(options)
+    transport = Transport(_named(names)) if options.hosts_file else None
+    ca_file = Path(options.ca_file).expanduser() if options.ca_file else None
+    return RestClient(Access(ca_file=ca_file, timeout_s=timeout_s, **given), transport=transport)
+
+
+def host_addresses(options: AttachedOptions) -> dict[str, str]:
+    """Host name -> address of the file of host names; raises DescriptionError."""
+    if not options.hosts_file:
+        return {}
+    return read_names(Path(options.hosts_file).expanduser().absolute())
 
 
 def _named(names: Mapping[str, str]) -> OpenSocket:
