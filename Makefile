@@ -32,7 +32,7 @@ demo: setup
 # machine comes afterwards, with nothing beside it. One process runs all tests of the shared cluster.
 test: lint unit
 	$(BIN)/python -m windtunnel.engines.fetch
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --durations=15 -m "not alone" tests/real
+	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder --durations=15 -m "not alone" tests/real
 	$(BIN)/python -m pytest --durations=15 -m alone tests/real
 
 lint: $(STAMPS)/dev

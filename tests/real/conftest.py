@@ -11,10 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support import intruder
 from windtunnel.cluster import apply_overrides, load_cluster
@@ -38,25 +41,40 @@ PI_STUDY = re.sub("terasort: .*", "pi: {maps: 1, samples_per_map: 1000000}", TIN
 """One job instead of three."""
 
 
-SHARED = "deployment"
-"""The group of all tests that use the fixture of this name: one process starts the cluster."""
-LONGEST = (SHARED, "test_kills", "test_scaled", "test_ceph", "test_ozone", "test_warm_starts")
-"""Groups that start first, so that no process works alone at the end."""
-
-
-@pytest.hookimpl(tryfirst=True)  # before the plug-in xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Real daemons last, and in groups: the files that share a cluster, and each other file."""
+    """Real daemons last; files that take long first, so that no process works alone at the end."""
     here = Path(__file__).parent
     real = [item for item in items if here in item.path.parents]
-    sharing = {item.path for item in real if SHARED in getattr(item, "fixturenames", ())}
-    group = {item: SHARED if item.path in sharing else item.path.stem for item in real}
     for item in real:
         item.add_marker(pytest.mark.real)
-        item.add_marker(pytest.mark.xdist_group(group[item]))
     place = {name: number for number, name in enumerate(LONGEST)}
-    real.sort(key=lambda item: place.get(group[item], len(place)))
+    real.sort(key=lambda item: place.get(group_of(item.path), len(place)))
     items[:] = [item for item in items if here not in item.path.parents] + real
+
+
+SHARED = "shared"
+_USES_SHARED = re.compile(
+    r"^(def test_\w+|@pytest\.fixture.*\ndef \w+)\([^)]*\bdeployment: LocalDeployment", re.MULTILINE
+)
+LONGEST = (SHARED, "test_kills", "test_scaled", "test_ceph", "test_ozone", "test_warm_starts")
+
+
+@cache
+def group_of(file: Path) -> str:
+    """The group of a file: all files that use the fixture ``deployment`` are in one."""
+    return SHARED if _USES_SHARED.search(file.read_text()) else file.stem
+
+
+class Groups(LoadScopeScheduling):  # type: ignore[misc]  # of an untyped package
+    """Gives all tests of a group to the same process, which then starts one shared cluster."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(Path(nodeid.partition("::")[0]).absolute())
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
+    """The scheduler of several processes (``-n``)."""
+    return Groups(config, log)
 
 
 @pytest.fixture(scope="session")
