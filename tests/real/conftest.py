@@ -56,7 +56,15 @@ SHARED = "shared"
 _USES_SHARED = re.compile(
     r"^(def test_\w+|@pytest\.fixture.*\ndef \w+)\([^)]*\bdeployment: LocalDeployment", re.MULTILINE
 )
-LONGEST = (SHARED, "test_kills", "test_scaled", "test_ceph", "test_ozone", "test_warm_starts")
+LONGEST = (
+    SHARED,
+    "test_kills",
+    "test_scaled",
+    "test_secure_cluster",
+    "test_ceph",
+    "test_warm_starts",
+    "test_ozone",
+)
 
 
 @cache

@@ -115,7 +115,9 @@ def test_tasks_start_outside_the_quota_of_their_host_and_work_within_it(
             for process in psutil.Process(model.supervisor.pid).children(recursive=True):
                 with suppress(psutil.Error, OSError):
                     command = process.cmdline()
-                    if "/container_" in process.cwd() and command[0].endswith("/bin/java"):
+                    ours = "/container_" in process.cwd()
+                    # a process that has ended, and was not waited for, has no command
+                    if ours and command and command[0].endswith("/bin/java"):
                         kind = next((k for k in ("master", "task") if k in command), "stock")
                         seen[kind].add((process.pid, cpu_group(process.pid)))
 
