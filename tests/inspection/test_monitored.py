@@ -6,28 +6,19 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support.prometheus_web import GIB, PrometheusWeb
+from tests.support.prometheus_web import ADDRESSES, GIB, HOSTS, INSTANCES, PrometheusWeb
 from tests.support.webserver import Reply, Request, serving
 from windtunnel.errors import ClusterAccessError, UsageError
 from windtunnel.hosts.rest import RestClient
 from windtunnel.hosts.rest.prometheus import Prometheus
 from windtunnel.inspection.monitored import Machine, MonitoredHosts
 
-NAMES = ("master.example", "worker-1.example", "worker-2.example")
 Make = Callable[..., MonitoredHosts]
-ADDRESSES = {"worker-2.example": "10.0.0.12"}
 
 
 @pytest.fixture
 def web() -> PrometheusWeb:
-    return PrometheusWeb(
-        {
-            "master.example:9100": "m",
-            "gateway:9100": "worker-1",  # behind a proxy: only the host knows its name
-            "10.0.0.12:9100": "localhost",
-            "database:9100": "database",
-        }
-    )
+    return PrometheusWeb(dict(INSTANCES))
 
 
 @pytest.fixture
@@ -45,7 +36,7 @@ def client() -> Iterator[RestClient]:
 @pytest.fixture
 def monitored(client: RestClient, url: str) -> Make:
     def make(*names: str, path: str = "") -> MonitoredHosts:
-        return MonitoredHosts(Prometheus(client, url + path), names or NAMES, "", ADDRESSES)
+        return MonitoredHosts(Prometheus(client, url + path), names or HOSTS, "", ADDRESSES)
 
     return make
 
@@ -91,7 +82,7 @@ def test_another_server_is_named(monitored: Make) -> None:
 
 def test_the_machines_are_those_of_the_node_exporters(monitored: Make) -> None:
     found = monitored().machines()
-    assert found.keys() == set(NAMES)
+    assert found.keys() == set(HOSTS)
     assert found["worker-1.example"] == Machine(8, int(16 * GIB), (1.25e9,))
 
 
@@ -183,6 +174,6 @@ def test_a_password_in_the_url_is_refused(client: RestClient) -> None:
 
 def test_a_selector_may_contain_the_words_of_queries(client: RestClient) -> None:
     selector = 'dc="ORANGE SELECTOR"'
-    hosts = MonitoredHosts(Prometheus(client, "http://p"), NAMES, selector)
+    hosts = MonitoredHosts(Prometheus(client, "http://p"), HOSTS, selector)
     query = hosts.query('irate(a{b="c",SELECTOR}[RANGE]) - d{SELECTOR}', 2.0)
     assert query == f'irate(a{{b="c",{selector}}}[10s]) - d{{{selector}}}'

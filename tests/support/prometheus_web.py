@@ -11,6 +11,16 @@ from typing import Any
 from tests.support.webserver import Reply, Request
 
 GIB = float(1 << 30)
+HOSTS = {"master.example": False, "worker-1.example": True, "worker-2.example": True}
+"""A cluster: the name of each host, and whether it is a worker."""
+ADDRESSES = {"worker-2.example": "10.0.0.12"}
+INSTANCES = {
+    "master.example:9100": "m",
+    "gateway:9100": "worker-1",  # behind a proxy: only the host knows its name
+    "10.0.0.12:9100": "localhost",
+    "database:9100": "database",
+}
+"""The targets of a server that monitors this cluster and another host."""
 
 
 @dataclass
@@ -45,7 +55,7 @@ class PrometheusWeb:
             "Cached": lambda t: 2 * GIB,
             "disk_read_bytes": lambda t: 1e6,
             "disk_written_bytes": lambda t: 2e6,
-            "receive_bytes": lambda t: t % 1000,  # tells the scrape
+            "receive_bytes": lambda t: t % 1000,  # differs from scrape to scrape
             "transmit_bytes": lambda t: 4e6,
             'mode="idle"': lambda t: 8.0,
             "MemTotal": lambda t: 16 * GIB,

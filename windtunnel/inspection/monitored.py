@@ -167,7 +167,7 @@ class MonitoredHosts:
         ``reported`` is the name that the host reports. Short names are compared only if one of
         the two names is short: hosts of two domains can have the same one.
         """
-        for name in filter(None, (host_part(instance).casefold(), reported.casefold())):
+        for name in filter(None, (_host_part(instance).casefold(), reported.casefold())):
             same = [h for h in self._names if name in (h.casefold(), self._addresses.get(h))]
             if not same and not _is_address(name):
                 same = [h for h in self._names if _same_short(h.casefold(), name)]
@@ -225,7 +225,7 @@ def named(hosts: Sequence[str]) -> str:
     return ", ".join(hosts[:_NAMED]) + (", ..." if hosts[_NAMED:] else "")
 
 
-def host_part(instance: str) -> str:
+def _host_part(instance: str) -> str:
     """The host of ``HOST:PORT``, without the brackets of an IPv6 address."""
     with_port = ":" in instance and not _is_address(instance)
     return (instance.rpartition(":")[0] if with_port else instance).strip("[]")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.prometheus_web import GIB, PrometheusWeb
+from tests.support.prometheus_web import ADDRESSES, GIB, HOSTS, INSTANCES, PrometheusWeb
 from tests.support.webserver import serving
 from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.rest import RestClient
@@ -18,21 +18,12 @@ from windtunnel.results.sample import Recording
 from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.options import PrometheusOptions
 
-WORKERS = {"master.example": False, "worker-1.example": True, "worker-2.example": True}
 Make = Callable[..., HostSamples]
-ADDRESSES = {"worker-2.example": "10.0.0.12"}
 
 
 @pytest.fixture
 def web() -> PrometheusWeb:
-    return PrometheusWeb(
-        {
-            "master.example:9100": "m",
-            "gateway:9100": "worker-1",  # behind a proxy: only the host knows its name
-            "10.0.0.12:9100": "localhost",
-            "database:9100": "database",
-        }
-    )
+    return PrometheusWeb(dict(INSTANCES))
 
 
 @pytest.fixture
@@ -47,7 +38,7 @@ def hosts_of(url: str) -> Iterator[Make]:
 
         def make(**options: Any) -> HostSamples:
             given = PrometheusOptions.model_validate({"url": url, **options})
-            return HostSamples(Prometheus(client, url), given, WORKERS, ADDRESSES)
+            return HostSamples(Prometheus(client, url), given, HOSTS, ADDRESSES)
 
         yield make
 
@@ -76,7 +67,7 @@ def test_each_scrape_is_one_sample_in_the_middle_of_its_interval(hosts_of: Make)
         if (sample.host, sample.metric) == ("worker-1.example", "net_received")
     ]
     assert 19 <= len(received) <= 22
-    # the fake counter tells the scrape that ends the interval
+    # the value is that of the scrape that ends the interval
     for sample in received:
         assert sample.value == pytest.approx(sample.time_s % 1000)
     times = [sample.time_s for sample in received]
@@ -88,7 +79,7 @@ def test_each_scrape_is_one_sample_in_the_middle_of_its_interval(hosts_of: Make)
 def test_the_metrics_are_those_of_other_testbeds(hosts_of: Make) -> None:
     made, _, _ = recorded(hosts_of(), 10)
     hosts = {sample.host for sample in made.samples}
-    assert hosts == WORKERS.keys()
+    assert hosts == HOSTS.keys()
     values = {sample.metric: sample.value for sample in made.samples}
     assert values == {
         "cpu_user": 0.25,
@@ -194,7 +185,7 @@ def test_a_host_that_is_not_scraped_during_a_trial_is_named(
 def test_a_server_that_does_not_answer_costs_samples_and_no_trial(url: str) -> None:
     given = PrometheusOptions.model_validate({"url": url})
     with RestClient() as client:
-        hosts = HostSamples(Prometheus(client, f"{url}/graph"), given, WORKERS, ADDRESSES)
+        hosts = HostSamples(Prometheus(client, f"{url}/graph"), given, HOSTS, ADDRESSES)
         made, _, _ = recorded(hosts, 10)
     assert made.samples == []
     assert made.problems == ["Prometheus did not answer all queries (not found)"]

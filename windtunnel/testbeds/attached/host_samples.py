@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -109,12 +109,10 @@ class HostSamples:
         options: PrometheusOptions,
         workers: Mapping[str, bool],
         addresses: Mapping[str, str],
-        wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self._hosts = MonitoredHosts(server, workers, options.selector, addresses)
         self._options = options
         self._workers = workers
-        self._wait = wait
 
     def caveats(self) -> list[str]:
         """What the samples do not cover, in words.
@@ -197,7 +195,7 @@ class HostSamples:
             last = self._hosts.scrapes(now, 4 * targets.interval_s)
             if all(one in last and last[one][-1] >= until_s for one in targets.hosts):
                 break
-            self._wait(min(1.0, targets.interval_s / 4))
+            time.sleep(min(1.0, targets.interval_s / 4))
         return self._hosts.scrapes(now, now - since_s + 2 * targets.interval_s)
 
     def _samples(
@@ -242,8 +240,10 @@ class HostSamples:
         watts: dict[tuple[str, float], float] = {}
         for series in self._hosts.server.over(query, since_s - step_s, until_s + step_s, step_s):
             host = self._hosts.host_of(series.instance)
-            for t, value in series.points if host else ():
-                watts[host or "", t] = watts.get((host or "", t), 0.0) + value  # of all its meters
+            if host is None:
+                continue
+            for t, value in series.points:
+                watts[host, t] = watts.get((host, t), 0.0) + value  # of all its meters
         hosts = {host for host, _ in watts}
         if not hosts:
             return [], None, _NO_METER
