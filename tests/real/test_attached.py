@@ -163,6 +163,7 @@ def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str) ->
         pytest.skip(f"run without samples of the hosts: {prometheus_server.missing()}")
     workers = {"worker-1", "worker-2"}
     monitored = facts["software"]["hosts"]
+    assert facts["software"]["attached"]["host_samples"]["interval_s"] == 1.0
     assert {name for name, host in monitored.items() if host["worker"]} == workers
     assert all(host["cpu_threads"] == os.cpu_count() for host in monitored.values())
     samples = pq.read_table(results.samples_path(trial)).to_pylist()

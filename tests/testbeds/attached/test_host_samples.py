@@ -57,6 +57,7 @@ def test_the_facts_are_those_of_the_node_exporter(hosts_of: Make) -> None:
         "network_bytes_s": 1.25e9,
     }
     assert facts["master.example"]["worker"] is False
+    assert hosts_of().source() == {"source": "Prometheus, node exporter", "interval_s": 1.0}
 
 
 def test_each_scrape_is_one_sample_in_the_middle_of_its_interval(hosts_of: Make) -> None:

@@ -71,6 +71,8 @@ class AttachedDeployment(Deployment):
     """
 
     here = False
+    host_facts: Mapping[str, Any] = {}
+    host_source: Mapping[str, Any] = {}
 
     def __init__(
         self,
@@ -140,7 +142,9 @@ class AttachedDeployment(Deployment):
         self.jobs = JobClient(self, host)
         self.transfers = Transfer(self, host)
         self.host_samples = self.access.host_samples()
-        self.host_facts = self.host_samples.facts() if self.host_samples else {}
+        if self.host_samples is not None:
+            self.host_facts = self.host_samples.facts()
+            self.host_source = self.host_samples.source()
         self.guard.start()
 
     @property
@@ -361,6 +365,7 @@ class AttachedDeployment(Deployment):
                 "containers": self.access.options.containers,
                 "quota": self.folder.quota,
                 **({"changed_by_hand": self.by_hand.confirmed} if self.by_hand.names else {}),
+                **({"host_samples": self.host_source} if self.host_source else {}),
             },
             "hadoop": self.identity.versions["namenode"],
             "start": self.cluster.software.task_start,

@@ -148,6 +148,14 @@ class HostSamples:
             )
         return notes
 
+    def source(self) -> dict[str, Any]:
+        """The source of the samples and their interval, for the provenance.
+
+        Raises ClusterAccessError.
+        """
+        interval_s = self._hosts.targets.interval_s
+        return {"source": "Prometheus, node exporter", "interval_s": round(interval_s, 1)}
+
     def facts(self) -> dict[str, dict[str, Any]]:
         """Threads, memory and rate of the NICs of each host, and whether it is a worker.
 
