@@ -19,7 +19,7 @@ from windtunnel.cluster.hosts import Part
 from windtunnel.testbeds.base import TestbedOptions
 
 _NUMBER = r"\d+(?:\.\d+)?"
-_FRACTION = re.compile(rf"\s*({_NUMBER})\s*/\s*({_NUMBER})\s*")
+_FRACTION = re.compile(rf"({_NUMBER})\s*/\s*({_NUMBER})")
 
 
 def parse_share(value: object) -> float:
@@ -45,11 +45,11 @@ def _number(value: object) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value)
-    text = value if isinstance(value, str) else ""
+    text = value.strip() if isinstance(value, str) else ""
     if match := _FRACTION.fullmatch(text):
         over, under = (Ratio(part) for part in match.groups())
         return float(over / under) if under else None
-    return float(text) if re.fullmatch(rf"\s*{_NUMBER}\s*", text) else None
+    return float(text) if re.fullmatch(_NUMBER, text) else None
 
 
 def format_share(value: float) -> str:
