@@ -216,3 +216,23 @@ def test_storage_hosts_have_no_slots() -> None:
     ]
     for name in ("slots per core", "CPU of a single task, fraction of its host"):
         assert found[0][name].full == found[1][name].full
+
+
+def test_a_model_with_less_data_has_a_larger_share_of_fixed_cpu_time() -> None:
+    name = "fixed CPU time of tasks, fraction of their CPU time"
+    less = groups(Scale(rate=1 / 10, data=1 / 1000))[name]
+    assert less.model is not None and less.full is not None
+    assert less.state == "broken" and less.model > less.full
+    assert "does not depend on the data" in less.says
+    # the same blocks at a lower rate: the tasks have the same work
+    slower = groups(Scale(rate=1 / 10, data=1))[name]
+    assert slower.state == "match" and not slower.says
+
+
+def test_daemons_use_a_larger_share_of_small_hosts() -> None:
+    name = "CPU of daemons, fraction of their hosts"
+    found = groups(Scale(rate=1 / 200, data=1))[name]
+    assert found.model is not None and found.full is not None
+    assert found.model == pytest.approx(200 * found.full)
+    assert found.state != "match" and "most at the fewest cores" in found.says
+    assert groups(Scale(rate=1 / 2, data=1))[name].state == "match"

@@ -37,8 +37,14 @@ RULE = (
     "limit' if this holds for the whole interval of the error, and 'likely' if it holds only for "
     "the estimate."
 )
+_START_UP = "start-up, fraction of task time"
+_FIXED_CPU = "fixed CPU time of tasks, fraction of their CPU time"
+_DAEMONS = "CPU of daemons, fraction of their hosts"
+# The rest of these fractions is what must agree, as in the similarity report.
+_REST = (_START_UP, _FIXED_CPU, _DAEMONS)
 _ALWAYS = (
-    "start-up, fraction of task time",
+    _START_UP,
+    _FIXED_CPU,
     "waves of maps",
     "slots in use, mean over all waves of maps",
 )
@@ -51,7 +57,7 @@ _CACHES = tuple(
     f"data that the cache can hold, {when}" for when in ("tasks running", "between jobs")
 )
 _SINGLE = "CPU of a single task, fraction of its host"
-_CPU = ("disk : CPU", "network : CPU", "slots per core", _SINGLE)
+_CPU = ("disk : CPU", "network : CPU", "slots per core", _SINGLE, _DAEMONS)
 # The part of a description that a factor changes -> the groups that are relevant for it.
 BEARING: dict[str, tuple[str, ...]] = {
     "nics": ("disk : network", "network : CPU", "oversubscription", "(N-1)/N", "replication"),
@@ -134,8 +140,7 @@ def _against(base: SimilarityGroup | None, group: SimilarityGroup) -> Similarity
     full, model = None if base is None else base.model, group.model
     state: SimilarityState = "unknown"
     if full is not None and model is not None:
-        # The work is what must agree, not the start-up (see the similarity report).
-        pair = (1 - full, 1 - model) if group.name == _ALWAYS[0] else (full, model)
+        pair = (1 - full, 1 - model) if group.name in _REST else (full, model)
         off = abs(pair[1] / pair[0] - 1) if pair[0] else float(pair[1] != 0)
         limits = (name for name, limit in LIMITS.items() if off <= limit + 1e-9)
         state = next(limits, "broken")

@@ -9,7 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from windtunnel.testbeds.base import Load
-from windtunnel.testbeds.scaled.similarity import imbalance, start_shares, waves
+from windtunnel.testbeds.scaled.similarity import (
+    fixed_cpu_shares,
+    imbalance,
+    start_shares,
+    waves,
+)
 from windtunnel.testbeds.scaled.sizes import Size
 
 # TeraSort at 1 Gb/s with maps in one wave was 52 % slower, relative to 10 Gb/s, than published
@@ -30,6 +35,7 @@ def expected_error(loads: Sequence[Load], full: Size, model: Size) -> Mapping[st
     """The terms of the workload with the largest error, as fractions of a ratio.
 
     ``start-up``: the difference of its fractions of the task time, which dilutes every effect.
+    ``fixed CPU``: the difference of the fractions of the CPU time that do not depend on the data.
     ``waves``: copying that cannot overlap with maps, in inverse proportion to the waves.
     ``reduces``: workers with more reduce tasks than others, for which the job waits.
     ``slots``: few slots per host cannot balance their load.
@@ -47,11 +53,12 @@ def total(terms: Mapping[str, float]) -> float:
 
 
 def _terms(load: Load, full: Size, model: Size) -> Mapping[str, float]:
-    shares = start_shares(load, full, model)
+    shares, fixed = start_shares(load, full, model), fixed_cpu_shares(load, full, model)
     slots = [max(1, size.tasks.slots) for size in (full, model)]
     found = {
         "other": LEAST,
         "start-up": abs(shares[1] - shares[0]),
+        "fixed CPU": abs(fixed[1] - fixed[0]),
         "slots": ONE_SLOT * max(0.0, 1 / slots[1] - 1 / slots[0]),
     }
     if not load.writers:

@@ -14,7 +14,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.results.record import SimilarityGroup, SimilarityState
 from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.scale import Scale
-from windtunnel.testbeds.scaled.sizes import Size, sizes, wave_s
+from windtunnel.testbeds.scaled.sizes import CPU_S_PER_BYTE, Size, sizes, wave_s
 from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number
 
 MATCH, NEAR = 0.10, 0.30
@@ -35,6 +35,8 @@ def similarity(cluster: Cluster, scale: Scale, loads: Sequence[Load]) -> list[Si
             found += _of_data(load, full, model)
         if load.tasks:
             found += _start_up(load, full, model)
+        if load.data_bytes and load.tasks:
+            found.append(_fixed_cpu(load, full, model))
     return found
 
 
@@ -105,6 +107,15 @@ def _hardware(full: Size, model: Size) -> Iterator[SimilarityGroup]:
         "streams are too fast; phases with all slots busy are not affected",
         less="a single task has too little CPU: tails of waves are too slow",
         unit="share",
+    )
+    daemons = [size.daemon_share for size in pair]
+    yield _group(
+        "CPU of daemons, fraction of their hosts",
+        daemons,
+        more="daemons leave a smaller fraction of the CPUs for tasks, most at the fewest cores",
+        less="daemons leave a larger fraction of the CPUs for tasks",
+        unit="share",
+        state=state_of(*(1 - share for share in daemons)),
     )
     yield _group(
         "streams per disk",
@@ -266,4 +277,37 @@ def _start_up(load: Load, full: Size, model: Size) -> Iterator[SimilarityGroup]:
         workload=load.workload,
         unit="share",
         state=state,
+    )
+
+
+def fixed_cpu_shares(load: Load, full: Size, model: Size) -> tuple[float, float]:
+    """CPU time of tasks that does not depend on the data, as a fraction of their CPU time.
+
+    The values for full size and for the model are estimates. A sort moves each byte four times: in
+    and out of a map task, in and out of a reduce task. A writer moves it once.
+    """
+    pair = ((full, load.data_bytes), (model, load.model_bytes))
+    writers, reduces = counts(load.writers, load), reduces_of(load, full, model)
+    found = []
+    for number_of, (size, data), reducers in zip(writers, pair, reduces, strict=True):
+        tasks = number_of or math.ceil(data / size.tasks.block_bytes) + reducers
+        fixed = tasks * size.fixed_cpu_s(writer=bool(number_of))
+        work = data * CPU_S_PER_BYTE * (1 if number_of else 4)
+        found.append(fixed / (fixed + work))
+    return found[0], found[1]
+
+
+def _fixed_cpu(load: Load, full: Size, model: Size) -> SimilarityGroup:
+    """The state depends on the rest, the work of the CPUs on the data."""
+    shares = fixed_cpu_shares(load, full, model)
+    return _group(
+        "fixed CPU time of tasks, fraction of their CPU time",
+        shares,
+        more=f"about {shares[1] * 100:.0f} % of the CPU time of tasks does not depend on the data: "
+        "CPUs bind too early, and differences of disks and networks are too small",
+        less="a smaller fraction of the CPU time of tasks is independent of the data than at full "
+        "size: CPUs bind too late",
+        workload=load.workload,
+        unit="share",
+        state=state_of(*(1 - share for share in shares)),
     )

@@ -27,6 +27,14 @@ WARM_START_S = 0.6
 # start-up of its tasks, and moves four bytes per byte of data. At full size, the Cisco study has
 # 109 ns per byte with start-up. It is an estimate for fractions and plans, never a result.
 CPU_S_PER_BYTE = 120e-9 / 4
+# CPU seconds of a task that do not depend on its data, after the start of its JVM: the JVM compiles
+# the code that it runs. TeraSort of 512 and of 256 MB in twelve tasks took 45.5 and 32.1 CPU s,
+# TeraGen in four tasks 9.0 and 6.4 (medians of three trials, docs/decisions/0079).
+TASK_CPU_S = 1.5
+WRITER_CPU_S = 0.9
+# Mean CPU of a DataNode or NodeManager while a job runs, in cores: those of a worker, with its
+# waiting JVMs, used 0.020 to 0.024 cores in the same trials.
+DAEMON_CORES = 0.01
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,19 @@ class Size:
             return WARM_START_S * max(at_once / self.free_cores, 1.0)
         own = max(at_once / self.task_cores, 1.0 / self.rate_of_task)
         return JVM_START_S * own * self.core_speed
+
+    def fixed_cpu_s(self, *, writer: bool) -> float:
+        """CPU seconds of a task that do not depend on its data, on a core of the description."""
+        warm = self.rate < 1.0 and self.cluster.software.task_start == "warm"
+        start = 0.0 if warm else JVM_START_S
+        return (start + (WRITER_CPU_S if writer else TASK_CPU_S)) * self.core_speed
+
+    @property
+    def daemon_share(self) -> float:
+        """CPU of the DataNodes and NodeManagers, as a fraction of the CPU of their hosts."""
+        roles = ("datanode", "nodemanager")
+        daemons = sum(len(self.cluster.nodes_with(role)) for role in roles)
+        return daemons * DAEMON_CORES * self.core_speed / self.cores
 
     @property
     def free_cores(self) -> float:

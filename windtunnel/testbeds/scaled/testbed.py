@@ -89,7 +89,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
 
     @classmethod
     def validation(cls, options: TestbedOptions) -> Sequence[ValidationStudy] | None:
-        """The reference, and its models with 1/2 and 1/4 of rates and data."""
+        """The reference, and its models at two smaller scales."""
         return validation_studies(_scale_of(options))
 
     @classmethod

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from windtunnel.testbeds.base import ValidationStudy
 from windtunnel.testbeds.scaled.scale import Combine, Scale, ScaledOptions
 
-PARTS = (2, 4)
-"""The models have 1/2 and 1/4 of the rates and of the data of the reference."""
+MODELS = ((Fraction(2, 3), Fraction(1)), (Fraction(1, 2), Fraction(1, 2)))
+"""The rates and the data of the models, relative to the reference.
+
+With all data, only the time changes: a trial takes 1/rate of the time of the reference. With less
+data, tasks are smaller and the CPU time that does not depend on data has a larger fraction.
+"""
 
 
 def validation_studies(reference: Scale) -> list[ValidationStudy]:
     """The reference, then its models.
 
     The reference has a scale of its own, because a description has whole cores only and this
-    machine has few. The time of a trial is that of the reference: rates and data shrink alike.
+    machine has few.
     """
-    names = {1: "reference"} | {part: f"model-1-{part}" for part in PARTS}
+    scales = {"reference": (Fraction(1), Fraction(1))}
+    for rate, data in MODELS:
+        scales[f"model-{rate.numerator}-{rate.denominator}"] = (rate, data)
     combine = None if reference.combine == Combine() else reference.combine
     return [
         ValidationStudy(
             name,
             ScaledOptions(
-                rate=reference.rate / part,
-                data=reference.data / part,
+                rate=reference.rate * float(rate),
+                data=reference.data * float(data),
                 combine=combine,
                 core_speed=reference.core_speed,
             ),
         )
-        for part, name in names.items()
+        for name, (rate, data) in scales.items()
     ]
