@@ -63,6 +63,8 @@ CLUSTER = "needs a cluster: tests/inspection and tests/published/history do so; 
 COMMANDS: dict[str, str] = {
     "windtunnel inspect /etc/hadoop/conf --output mine.yaml": CLUSTER,
     "windtunnel inspect /etc/hadoop/conf --prometheus http://prometheus.example:9090 --selector 'job=\"hadoop\"' --output mine.yaml": CLUSTER,  # noqa: E501
+    "windtunnel inspect /etc/hadoop/conf --ssh --output mine.yaml": CLUSTER,
+    "windtunnel audit ssh://worker-1.example ssh://root@worker-2.example --html hosts.html": CLUSTER,  # noqa: E501
     "windtunnel inspect --namenode http://nn.example:9870 --resourcemanager http://rm.example:8088 --output mine.yaml": CLUSTER,  # noqa: E501
     "windtunnel import history https://jh.example:19890 --ca-file ca.pem --results jobs": CLUSTER,
     "windtunnel import history --conf /etc/hadoop/conf --since 2026-03-01 --results jobs": CLUSTER,

@@ -23,13 +23,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.real.conftest import LIMIT_S, by_hand, wait_for
-from tests.support import prometheus_server
+from tests.support import openssh, prometheus_server
 from windtunnel.analysis.analyse import analyse
 from windtunnel.analysis.bottleneck.utilisation import host_uses
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.supervisor import python_path
-from windtunnel.results.folder import read_results
+from windtunnel.results.folder import Results, read_results
+from windtunnel.results.record import Trial
 from windtunnel.testbeds.local import LocalDeployment
 
 USER = "guest"
@@ -161,6 +162,16 @@ def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str) ->
     assert attached.left() == []
     if not prometheus:
         pytest.skip(f"run without samples of the hosts: {prometheus_server.missing()}")
+    _check_samples(results, trial)
+    busy = [use for uses in analyse(results).once(host_uses).values() for use in uses]
+    cpu = [use.share for use in busy if (use.resource, use.host) == ("CPU", "worker-1")]
+    assert cpu and all(share is not None and 0 < share <= 1 for share in cpu)
+    assert not [flag for flag in trial.flags if "Prometheus" in flag or "no samples" in flag]
+
+
+def _check_samples(results: Results, trial: Trial) -> None:
+    """The facts and the samples of a trial are those of all hosts of the cluster."""
+    facts: Any = results.provenance(trial)
     workers = {"worker-1", "worker-2"}
     monitored = facts["software"]["hosts"]
     assert facts["software"]["attached"]["host_samples"]["interval_s"] == 1.0
@@ -171,10 +182,6 @@ def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str) ->
     metrics = {row["metric"] for row in samples if row["host"] == "worker-1"}
     # the network of this cluster is the loopback interface, which is not counted
     assert {"cpu_idle", "cpu_iowait", "memory_used", "load_1min"} <= metrics
-    busy = [use for uses in analyse(results).once(host_uses).values() for use in uses]
-    cpu = [use.share for use in busy if (use.resource, use.host) == ("CPU", "worker-1")]
-    assert cpu and all(share is not None and 0 < share <= 1 for share in cpu)
-    assert not [flag for flag in trial.flags if "Prometheus" in flag or "no samples" in flag]
 
 
 HAND = "yarn.nodemanager.disk-health-checker.interval-ms"
@@ -185,8 +192,22 @@ baseline: {{interval: default}}
 """
 
 
-def test_an_operator_changes_a_setting_of_daemons_during_a_study(attached: Attached) -> None:
-    study = attached.folder / attached.study("pi: {maps: 1, samples_per_map: 1000}", uber=True)
+@pytest.fixture
+def ssh(attached: Attached) -> Iterator[str]:
+    """The options for an SSH server on each host; else none."""
+    if openssh.missing():
+        yield ""
+        return
+    with openssh.running(attached.deployment, attached.folder) as options:
+        yield f"\n  ssh: {json.dumps(options)}"
+
+
+def test_an_operator_changes_a_setting_of_daemons_during_a_study(
+    attached: Attached, ssh: str
+) -> None:
+    """The hosts are sampled by SSH meanwhile."""
+    pi = "pi: {maps: 1, samples_per_map: 1000}"
+    study = attached.folder / attached.study(pi, uber=True, more=ssh)
     text = study.read_text().replace("kind: attached", "kind: attached\n  apply: by-hand")
     study.write_text(text + BY_HAND)
     stock, log = attached.deployment.cluster, attached.folder / "by-hand.log"
@@ -234,6 +255,13 @@ def test_an_operator_changes_a_setting_of_daemons_during_a_study(attached: Attac
     facts: Any = results.provenance(results.trials[0])
     assert facts["software"]["attached"]["changed_by_hand"] == {HAND: 2}
     assert attached.left() == []
+    if not ssh:
+        pytest.skip(f"run without samples of the hosts: {openssh.missing()}")
+    assert facts["software"]["attached"]["host_samples"]["source"] == "SSH, /proc"
+    assert openssh.sessions() == []
+    for trial in results.trials:
+        _check_samples(results, trial)
+        assert not [flag for flag in trial.flags if "samples" in flag]
 
 
 def test_other_tenants_come_first_and_a_killed_runner_leaves_nothing(attached: Attached) -> None:

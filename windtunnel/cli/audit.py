@@ -34,8 +34,8 @@ Targets = Annotated[
     list[str] | None,
     typer.Argument(
         help="'this-machine' (default), 'running' (the local cluster that is up), a configuration "
-        "directory, files of collected facts (*.json), tables of facts (*.csv), results of "
-        "OpenSCAP (*.xml); or 'collect': write the facts of this host.",
+        "directory, hosts (ssh://HOST), files of collected facts (*.json), tables of facts "
+        "(*.csv), results of OpenSCAP (*.xml); or 'collect': write the facts of this host.",
         metavar="[TARGET]...",
         show_default=False,
     ),

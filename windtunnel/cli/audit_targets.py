@@ -49,7 +49,14 @@ def subject_of(wanted: Wanted) -> Subject:
     words = list(wanted.words)
     if not words and not wanted.probes and not wanted.profile is not None:
         words = [HERE]
+    remote = [word for word in words if word.startswith("ssh://")]
+    if remote:
+        from windtunnel.audit.over_ssh import ssh_facts
+
+        wanted.facts += ssh_facts(remote)
     for word in words:
+        if word in remote:
+            continue
         if word == HERE:
             wanted.facts.append(this_machine())
         elif word == RUNNING:
@@ -117,8 +124,8 @@ def _path(path: Path, wanted: Wanted) -> None:
     else:
         raise UsageError(
             f"{path}: no such file or directory",
-            remedy=f"give '{HERE}', '{RUNNING}', a configuration directory, facts (*.json), "
-            "results of OpenSCAP (*.xml), or 'collect'.",
+            remedy=f"give '{HERE}', '{RUNNING}', a configuration directory, a host (ssh://HOST), "
+            "facts (*.json), results of OpenSCAP (*.xml), or 'collect'.",
         )
 
 

@@ -145,6 +145,22 @@ def inspect_(
             show_default=False,
         ),
     ] = "",
+    ssh: Annotated[
+        bool,
+        typer.Option(
+            "--ssh", help="Log in to the hosts by SSH for their processors, memory and NICs."
+        ),
+    ] = False,
+    ssh_config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Configuration of the SSH client; default: ~/.ssh/config.",
+            show_default=False,
+        ),
+    ] = None,
     ca_file: CaFile = None,
     keytab: Keytab = None,
     principal: Principal = None,
@@ -153,14 +169,17 @@ def inspect_(
     proxy: Proxy = None,
 ) -> None:
     """Write the description of an existing cluster. The command only reads from the cluster."""
+    from contextlib import closing
     from dataclasses import replace
 
     from windtunnel.hosts.rest import RestClient
     from windtunnel.hosts.rest.prometheus import Prometheus
+    from windtunnel.hosts.ssh import SshAccess, SshHosts
     from windtunnel.inspection.describe import add_from_files, describe
     from windtunnel.inspection.endpoints import Endpoints, endpoints
     from windtunnel.inspection.facts import ClusterFacts
     from windtunnel.inspection.monitored import read_monitored
+    from windtunnel.inspection.over_ssh import read_over_ssh
     from windtunnel.inspection.services import read_services
     from windtunnel.inspection.site_files import read_configuration
     from windtunnel.inspection.writing import write
@@ -189,6 +208,9 @@ def inspect_(
     if prometheus is not None:
         with RestClient(replace(access, user=None, password_file=None)) as client:
             read_monitored(Prometheus(client, prometheus), selector, facts)
+    if ssh:
+        with closing(SshHosts(SshAccess(config=ssh_config))) as hosts:
+            read_over_ssh(hosts, facts)
     made = describe(name or _name(conf_dir, where.namenodes), conf, facts)
     _print(made, *write(made, output or Path(f"{made.name}.yaml")))
 

@@ -13,20 +13,14 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from windtunnel.errors import ClusterAccessError
-from windtunnel.inspection.facts import ClusterFacts
+from windtunnel.inspection.devices import NOT_DISKS, NOT_NICS, Machine
+from windtunnel.inspection.facts import ClusterFacts, HostFacts
 
 if TYPE_CHECKING:  # httpx is slow to import, and 'plan' needs none
     from windtunnel.hosts.rest.prometheus import Prometheus, Series
 
-# Devices whose bytes are counted on another device as well, or that are in memory.
-DISKS = (
-    'device!~"loop.*|z?ram.*|dm-.*|md.*|sr.*|fd.*|nbd.*|bcache.*|drbd.*|'
-    '(h|s|v|xv)d[a-z]+[0-9]+|(nvme[0-9]+n|mmcblk)[0-9]+p[0-9]+"'
-)
-NICS = (
-    'device!~"lo|dummy.*|veth.*|vnet.*|docker.*|podman.*|lxc.*|br.*|virbr.*|ovs.*|bond.*|team.*|'
-    'vlan.*|tun.*|tap.*|wg.*|cni.*|flannel.*|cali.*|cilium.*|kube.*|.*[.].*"'
-)
+DISKS = f'device!~"{NOT_DISKS}"'
+NICS = f'device!~"{NOT_NICS}"'
 _RECENT_S = 600
 _NAMED = 3  # hosts of a message
 _ONE_TARGET = "restrict them with label matchers ('selector'), such as job=\"node\"."
@@ -50,18 +44,6 @@ class Targets:
     missing: Sequence[str]
     interval_s: float
     ahead_s: float
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What the node exporter of a host reports: None or empty if it does not.
-
-    ``nics_bytes_s`` has the rates of the NICs that are connected.
-    """
-
-    cpu_threads: int | None = None
-    memory_bytes: int | None = None
-    nics_bytes_s: tuple[float, ...] = ()
 
 
 class MonitoredHosts:
@@ -209,10 +191,14 @@ def read_monitored(server: Prometheus, selector: str, into: ClusterFacts) -> Non
     if hosts.targets.missing:
         into.notes.append(f"Prometheus does not know {named(hosts.targets.missing)}")
     for name, machine in machines.items():
-        host = into.host(name)
-        host.add("cores", machine.cpu_threads, source)
-        host.add("memory_bytes", machine.memory_bytes, source)
-        host.nics_bytes_s, host.nics_source = machine.nics_bytes_s, source
+        add_machine(into.host(name), machine, source)
+
+
+def add_machine(host: HostFacts, machine: Machine, source: str) -> None:
+    """Add what a host reports of itself to its facts."""
+    host.add("cores", machine.cpu_threads, source)
+    host.add("memory_bytes", machine.memory_bytes, source)
+    host.nics_bytes_s, host.nics_source = machine.nics_bytes_s, source
 
 
 def counted(hosts: Sequence[str]) -> str:

@@ -19,7 +19,9 @@ from windtunnel.testbeds.attached.client import Client
 from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.own_folder import OwnFolder
+from windtunnel.testbeds.attached.prometheus_samples import PrometheusSamples
 from windtunnel.testbeds.attached.site import Site, read_site
+from windtunnel.testbeds.attached.ssh_samples import SshSamples
 from windtunnel.testbeds.attached.status import Identity, Status
 from windtunnel.testbeds.attached.tickets import Tickets, tickets_of
 from windtunnel.testbeds.attached.web import Web, host_addresses, rest_client
@@ -86,20 +88,22 @@ class ClusterAccess:
         return OwnFolder(self.webhdfs(identity, host), self.options.parent, id_)
 
     def host_samples(self) -> HostSamples | None:
-        """The samples of the cluster's hosts; None if no Prometheus server is given.
+        """The samples of the cluster's hosts; None without 'prometheus' and 'ssh'.
 
         Raises ClusterAccessError if the cluster does not list its hosts.
         """
+        options, addresses = self.options, host_addresses(self.options)
+        if options.ssh is not None:
+            return SshSamples(options.ssh, self.status.hosts(), addresses)
+        if options.prometheus is None:
+            return None
         # httpx is slow to import, and 'plan' needs none
         from windtunnel.hosts.rest.prometheus import Prometheus
 
-        if self.options.prometheus is None:
-            return None
         if self.monitor is None:
-            self.monitor = _monitor(self.options)
-        server = Prometheus(self.monitor, self.options.prometheus.url)
-        addresses = host_addresses(self.options)
-        return HostSamples(server, self.options.prometheus, self.status.hosts(), addresses)
+            self.monitor = _monitor(options)
+        server = Prometheus(self.monitor, options.prometheus.url)
+        return PrometheusSamples(server, options.prometheus, self.status.hosts(), addresses)
 
     def renew(self) -> None:
         """Renew the tickets, if a keytab is given."""

@@ -34,6 +34,7 @@ from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.by_hand import ByHand
 from windtunnel.testbeds.attached.guard import Guard, others_log
 from windtunnel.testbeds.attached.history import AttachedHistory
+from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.options import OLD_QUEUE, QUEUE
 from windtunnel.testbeds.attached.remains import end_and_remove
 from windtunnel.testbeds.attached.status import Identity, Reading
@@ -73,6 +74,7 @@ class AttachedDeployment(Deployment):
     here = False
     host_facts: Mapping[str, Any] = {}
     host_source: Mapping[str, Any] = {}
+    host_samples: HostSamples | None = None
 
     def __init__(
         self,
@@ -145,6 +147,7 @@ class AttachedDeployment(Deployment):
         if self.host_samples is not None:
             self.host_facts = self.host_samples.facts()
             self.host_source = self.host_samples.source()
+            self.host_samples.start()
         self.guard.start()
 
     @property
@@ -334,7 +337,7 @@ class AttachedDeployment(Deployment):
         ]
 
     def recorded(self, since_s: float, until_s: float) -> Recording:
-        """The samples of the hosts between two times, if a Prometheus server is given."""
+        """The samples of the hosts between two times, if the options have a source of them."""
         samples = self.host_samples
         return Recording() if samples is None else samples.record(since_s, until_s)
 
@@ -376,6 +379,8 @@ class AttachedDeployment(Deployment):
     def close(self) -> list[str]:
         """End everything of this run on the cluster; returns what is left, in words."""
         self.guard.close()
+        if self.host_samples is not None:
+            self.host_samples.close()
         left: list[str] = []
         if hasattr(self, "supervisor"):
             self.supervisor.close()

@@ -1,262 +1,62 @@
-"""Samples of the hosts of an existing cluster, from a Prometheus server and its node exporters.
-
-The metrics are those of the probes of this machine. A sample of a rate is the mean over one
-scrape interval; its time is chosen such that the middle of the interval is half a second before
-it, as for the samples of probes, which are means over one second.
-"""
+"""Samples of the hosts of an existing cluster: what each source of them provides."""
 
 from __future__ import annotations
 
-import time
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-from windtunnel.errors import ClusterAccessError
-from windtunnel.inspection.monitored import DISKS, NICS, MonitoredHosts, Targets, counted
-from windtunnel.probes.readings import (
-    CPU,
-    CPU_STATES,
-    DISK_BUSY,
-    DISK_READ,
-    DISK_WRITE,
-    LOAD,
-    MEMORY_USED,
-    NET_RECEIVED,
-    NET_SENT,
-    PAGE_CACHE,
-    POWER,
-)
-from windtunnel.results.metrics import MetricInfo
-from windtunnel.results.sample import Recording, Sample
-from windtunnel.testbeds.attached.options import PrometheusOptions
+from windtunnel.inspection.devices import Machine
+from windtunnel.results.sample import Recording
 
-if TYPE_CHECKING:  # httpx is slow to import, and 'plan' needs none
-    from windtunnel.hosts.rest.prometheus import Prometheus
-
-_HALF_S = 0.5
-_CLOCKS_DIFFER_S = 2.0
-_FEWEST_POWER_SAMPLES = 10
-_ROUNDING_S = 0.0005  # times are in milliseconds
-_NO_METER = "power: no series of the query is a host of the cluster"
+HALF_S = 0.5
+"""Samples of probes are means over one second. A mean over an interval gets a time half a second
+after its middle, so that it counts for the same phase."""
 
 
-@dataclass(frozen=True)
-class _Query:
-    """A metric and the PromQL that gives it; ``choice`` is the label that completes its name."""
+class HostSamples(Protocol):
+    """A source of samples of the hosts of one cluster. The metrics are those of the probes."""
 
-    metric: MetricInfo
-    text: str
-    rate: bool
-    choice: str = ""
-    name: str = ""
-
-
-def _counter(metric: MetricInfo, counter: str, devices: str) -> _Query:
-    text = f"sum by (instance) (irate({counter}{{{devices},SELECTOR}}[RANGE]))"
-    return _Query(metric, text, rate=True)
-
-
-_QUERIES = (
-    _Query(
-        CPU,
-        "avg by (instance, mode) (irate(node_cpu_seconds_total{SELECTOR}[RANGE]))",
-        rate=True,
-        choice="mode",
-        name="state",
-    ),
-    _Query(LOAD, "node_load1{SELECTOR}", rate=False),
-    _Query(
-        MEMORY_USED,
-        "node_memory_MemTotal_bytes{SELECTOR} - node_memory_MemAvailable_bytes{SELECTOR}",
-        rate=False,
-    ),
-    _Query(PAGE_CACHE, "node_memory_Cached_bytes{SELECTOR}", rate=False),
-    _counter(DISK_READ, "node_disk_read_bytes_total", DISKS),
-    _counter(DISK_WRITE, "node_disk_written_bytes_total", DISKS),
-    _Query(
-        DISK_BUSY,
-        f"irate(node_disk_io_time_seconds_total{{{DISKS},SELECTOR}}[RANGE])",
-        rate=True,
-        choice="device",
-        name="disk",
-    ),
-    _counter(NET_RECEIVED, "node_network_receive_bytes_total", NICS),
-    _counter(NET_SENT, "node_network_transmit_bytes_total", NICS),
-)
-REQUESTS = (
-    "Prometheus /api/v1/query, /api/v1/query_range (metrics of the node exporter: CPU, load, "
-    "memory, disks, network)",
-)
-"""The requests of :class:`HostSamples`, for lists."""
-
-
-class HostSamples:
-    """The samples of the hosts of one cluster.
-
-    Parameters
-    ----------
-    workers:
-        Name of each host of the cluster -> whether it is a worker.
-    addresses:
-        Name of a host -> its address, as far as they are known.
-    """
-
-    def __init__(
-        self,
-        server: Prometheus,
-        options: PrometheusOptions,
-        workers: Mapping[str, bool],
-        addresses: Mapping[str, str],
-    ) -> None:
-        self._hosts = MonitoredHosts(server, workers, options.selector, addresses)
-        self._options = options
-        self._workers = workers
+    def start(self) -> None:
+        """Begin to sample, if the source does not sample by itself."""
 
     def caveats(self) -> list[str]:
-        """What the samples do not cover, in words.
-
-        Raises
-        ------
-        ClusterAccessError
-            If Prometheus does not answer or knows no host of the cluster, if two of its targets
-            are the same host, or if the query for the power has no result for a host.
-        """
-        found = self._hosts.targets
-        shortest_s = 3 * found.interval_s
-        notes = [
-            f"hosts: Prometheus has a sample every {found.interval_s:.0f} s; a phase of less than "
-            f"{shortest_s:.0f} s has fewer than three"
-        ]
-        if found.missing:
-            notes.append(f"hosts: Prometheus has no samples of {counted(found.missing)}")
-        if self._options.power is not None:
-            meters = self._hosts.server.instant(self._options.power)
-            if not any(self._hosts.host_of(one.instance) for one in meters):
-                raise ClusterAccessError(
-                    f"Prometheus, query {self._options.power}: {_NO_METER}",
-                    remedy="correct 'power' of 'prometheus': the label 'instance' of each series "
-                    "must be a host of the cluster (see label_replace of PromQL).",
-                    reason="no meter",
-                )
-        if abs(found.ahead_s) > _CLOCKS_DIFFER_S:
-            way = "ahead of" if found.ahead_s > 0 else "behind"
-            notes.append(
-                f"hosts: the clock of Prometheus is {abs(found.ahead_s):.0f} s {way} that of this "
-                "machine, so samples can be counted in the wrong phase"
-            )
-        return notes
+        """What the samples do not cover, in words; raises ClusterAccessError."""
 
     def source(self) -> dict[str, Any]:
-        """The source of the samples and their interval, for the provenance.
+        """The source and the interval of the samples, for the provenance.
 
         Raises ClusterAccessError.
         """
-        interval_s = self._hosts.targets.interval_s
-        return {"source": "Prometheus, node exporter", "interval_s": round(interval_s, 1)}
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Threads, memory and rate of the NICs of each host, and whether it is a worker.
-
-        Raises ClusterAccessError.
-        """
-        return {
-            host: {
-                "worker": self._workers[host],
-                "cpu_threads": machine.cpu_threads,
-                # without the few MiB by which a kernel differs from another
-                "memory_bytes": machine.memory_bytes and machine.memory_bytes >> 28 << 28,
-                "network_bytes_s": sum(machine.nics_bytes_s) or None,
-            }
-            for host, machine in self._hosts.machines().items()
-        }
+        """The facts of :func:`facts_of` for each host that answers; raises ClusterAccessError."""
 
     def record(self, since_s: float, until_s: float) -> Recording:
-        """The samples between two times (epoch seconds), up to the last scrape after them.
+        """The samples between two times (epoch seconds). What is missing is listed as problems."""
 
-        It waits for that scrape, for at most two intervals. A query that fails is a problem of
-        the recording, which has the samples of the others.
-        """
-        rows: list[Sample] = []
-        problems: list[str] = []
-        power_source = None
-        try:
-            targets = self._hosts.targets
-            scraped = self._complete(targets, since_s, until_s)
-            if absent := sorted(targets.hosts[one] for one in targets.hosts if one not in scraped):
-                problems.append(f"no samples of {counted(absent)}")
-            for query in _QUERIES:
-                rows += self._samples(query, targets, scraped, since_s, until_s)
-            power, power_source, problem = self._power(targets, since_s, until_s)
-            rows += power
-            problems += [problem] if problem else []
-        except ClusterAccessError as error:
-            # without its message: it has the address of the server, and flags are published
-            problems.append(f"Prometheus did not answer all queries ({error.reason})")
-        return Recording(rows, power_source, problems)
+    def close(self) -> None:
+        """Stop to sample and close all connections."""
 
-    def _complete(self, targets: Targets, since_s: float, until_s: float) -> dict[str, list[float]]:
-        """The times of the scrapes by instance, from one before the start to one after the end."""
-        limit_s = until_s + 2 * targets.interval_s
-        while (now := time.time()) <= limit_s:
-            last = self._hosts.scrapes(now, 4 * targets.interval_s)
-            if all(one in last and last[one][-1] >= until_s for one in targets.hosts):
-                break
-            time.sleep(min(1.0, targets.interval_s / 4))
-        return self._hosts.scrapes(now, now - since_s + 2 * targets.interval_s)
 
-    def _samples(
-        self,
-        query: _Query,
-        targets: Targets,
-        scraped: Mapping[str, Sequence[float]],
-        since_s: float,
-        until_s: float,
-    ) -> Iterator[Sample]:
-        """Half a scrape interval is the step, so that no scrape is missed; each is used once."""
-        text = self._hosts.query(query.text, targets.interval_s)
-        last_s = max((times[-1] for times in scraped.values()), default=until_s)
-        step_s = targets.interval_s / 2
-        for series in self._hosts.server.over(text, since_s, last_s + step_s, step_s):
-            host, times = targets.hosts.get(series.instance), scraped.get(series.instance, ())
-            choice = series.labels.get(query.choice, "")
-            if host is None or (query.name == "state" and choice not in CPU_STATES):
-                continue
-            texts = {query.name: choice} if query.name else {}
-            used = 0
-            for at, value in series.points:
-                last = bisect_right(times, at + _ROUNDING_S) - 1
-                if last <= used:
-                    continue
-                used = last
-                middle = (times[last - 1] + times[last]) / 2 if query.rate else times[last]
-                known = min(1.0, value) if query.metric.unit == "ratio" else value
-                yield Sample(middle + _HALF_S, host, *query.metric.reading(known, **texts))
+def facts_of(
+    machines: Mapping[str, Machine], workers: Mapping[str, bool]
+) -> dict[str, dict[str, Any]]:
+    """Threads, memory and rate of the NICs of each host, and whether it is a worker."""
+    return {
+        host: {
+            "worker": workers[host],
+            "cpu_threads": machine.cpu_threads,
+            # without the few MiB by which a kernel differs from another
+            "memory_bytes": machine.memory_bytes and machine.memory_bytes >> 28 << 28,
+            "network_bytes_s": sum(machine.nics_bytes_s) or None,
+        }
+        for host, machine in machines.items()
+    }
 
-    def _power(
-        self, targets: Targets, since_s: float, until_s: float
-    ) -> tuple[list[Sample], str | None, str]:
-        """Samples of the meters, their source, and what is missing."""
-        query = self._options.power
-        if query is None:
-            return [], None, ""
-        step_s = self._options.power_interval or targets.interval_s
-        if until_s - since_s < _FEWEST_POWER_SAMPLES * step_s:
-            least = f"{_FEWEST_POWER_SAMPLES} intervals of the meters ({step_s:.0f} s each)"
-            return [], None, f"power is not recorded: the trial is shorter than {least}"
-        watts: dict[tuple[str, float], float] = {}
-        for series in self._hosts.server.over(query, since_s - step_s, until_s + step_s, step_s):
-            host = self._hosts.host_of(series.instance)
-            if host is None:
-                continue
-            for t, value in series.points:
-                watts[host, t] = watts.get((host, t), 0.0) + value  # of all its meters
-        hosts = {host for host, _ in watts}
-        if not hosts:
-            return [], None, _NO_METER
-        rows = [Sample(t, host, *POWER.reading(value)) for (host, t), value in watts.items()]
-        without = sorted(set(self._workers) - hosts)
-        missing = f"power: no meter of {counted(without)}"
-        source = f"metered: Prometheus, {query}, {len(hosts)} hosts"
-        return rows, source, missing if without else ""
+
+def interval_caveat(source: str, interval_s: float) -> str:
+    """A remark on phases that are short relative to the interval of the samples."""
+    return (
+        f"hosts: {source} has a sample every {interval_s:.3g} s; a phase of less than "
+        f"{3 * interval_s:.3g} s has fewer than three"
+    )

@@ -129,6 +129,47 @@ class PrometheusOptions(ClosedModel):
         return self
 
 
+class SshOptions(ClosedModel):
+    """Logins by SSH to the hosts of the cluster, which read their counters.
+
+    The SSH configuration of the user, the agent and the known hosts apply.
+    """
+
+    user: str | None = Field(
+        None, description="User name on the hosts; default: that of the SSH configuration."
+    )
+    port: PositiveInt | None = Field(
+        None, description="Port; default: that of the SSH configuration, or 22."
+    )
+    key: str | None = Field(
+        None, description="Private key; default: the keys of the agent and of ~/.ssh."
+    )
+    config: str | None = Field(
+        None, description="Configuration of the SSH client; default: ~/.ssh/config."
+    )
+    known_hosts: str | None = Field(
+        None, description="Keys of the hosts; default: ~/.ssh/known_hosts."
+    )
+    jump: str | None = Field(
+        None,
+        description="Host through which the others are reached, as [USER@]HOST[:PORT]; several are "
+        "separated by commas.",
+    )
+    interval: Duration = Field(
+        "5 s", description="Time between two samples of a host.", validate_default=True
+    )
+
+    @model_validator(mode="after")
+    def _polite(self) -> SshOptions:
+        if self.interval < 1:
+            raise blame("must be at least 1 s", "interval", remedy="write 'interval: 5 s'.")
+        return self
+
+    def files(self) -> dict[str, str | None]:
+        """The options that name a file."""
+        return {"key": self.key, "config": self.config, "known_hosts": self.known_hosts}
+
+
 class AttachedOptions(TestbedOptions):
     """Options of the testbed ``attached``."""
 
@@ -189,6 +230,11 @@ class AttachedOptions(TestbedOptions):
         None,
         description="Server with samples of the hosts. Default: the load of the hosts is unknown.",
     )
+    ssh: SshOptions | None = Field(
+        None,
+        description="Logins to the hosts, for samples without a Prometheus server. '{}' has all "
+        "defaults. Default: no logins.",
+    )
     limits: Limits = Field(
         default_factory=lambda: Limits.model_validate({}),
         description="The abort rule: limits beyond which the study pauses, or ends its own job.",
@@ -226,6 +272,10 @@ class AttachedOptions(TestbedOptions):
                 ("keytab", "principal") if self.keytab is None else ("principal", "keytab")
             )
             raise blame(f"'{given}' needs '{missing}'", given, remedy=f"add '{missing}'.")
+        if self.prometheus is not None and self.ssh is not None:
+            raise blame(
+                "'ssh' and 'prometheus' both sample the hosts", "ssh", remedy="remove one of them."
+            )
         return self
 
     @property
@@ -234,6 +284,11 @@ class AttachedOptions(TestbedOptions):
         if self.principal:
             return self.principal.partition("@")[0].partition("/")[0]
         return self.user or getpass.getuser()
+
+    @property
+    def samples_hosts(self) -> bool:
+        """Whether there is a source of samples of the hosts."""
+        return self.prometheus is not None or self.ssh is not None
 
     @property
     def parent(self) -> str:
@@ -273,4 +328,8 @@ class AttachedOptions(TestbedOptions):
                 for name, value in found["prometheus"].items()
                 if name not in _PROMETHEUS_PLACES
             }
+        if self.ssh is None:
+            del found["ssh"]
+        else:
+            found["ssh"] = {"interval": found["ssh"]["interval"]}
         return {name: value for name, value in found.items() if name not in _PLACES}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionEr
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.results.record import Check, Metric
 from windtunnel.results.trial_metrics import OTHER_CONTAINERS
-from windtunnel.testbeds.attached import by_hand, host_samples
+from windtunnel.testbeds.attached import by_hand, prometheus_samples, ssh_samples
 from windtunnel.testbeds.attached.access import ClusterAccess, identify, open_access
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
@@ -50,7 +50,8 @@ _DAEMONS = {"hdfs": "NameNode", "yarn": "ResourceManager", "all": "NameNode"}
 _UNREACHED = (
     "hosts: this testbed does not reach the hosts of the cluster: their CPU, memory, disks and "
     "network are UNKNOWN, so that the report cannot state what limited a phase, nor its energy; "
-    "if a Prometheus server monitors them, add 'prometheus: {url: ...}' to the testbed"
+    "if a Prometheus server monitors them, add 'prometheus: {url: ...}' to the testbed; if you can "
+    "log in to them by SSH, add 'ssh: {}'"
 )
 
 
@@ -93,7 +94,7 @@ class AttachedTestbed(ClusterTestbed):
 
     def check(self, cluster: Cluster) -> Realisation:
         """Check which parts of a description this testbed does not support."""
-        impossible, unrealised = [], [] if self.options.prometheus else [_UNREACHED]
+        impossible, unrealised = [], [] if self.options.samples_hosts else [_UNREACHED]
         if cluster.storage.kind != "hdfs":
             impossible.append(f"storage.kind: {cluster.storage.kind} is not supported here")
         if cluster.software.task_start != "stock":
@@ -155,7 +156,8 @@ class AttachedTestbed(ClusterTestbed):
             unrealised = self._caveats(access, identity, request.treatments[0].cluster)
             unrealised += types.unrealised
             if hosts := access.host_samples():
-                unrealised += hosts.caveats()
+                with closing(hosts):
+                    unrealised += hosts.caveats()
             if options.apply is not None:
                 unrealised += by_hand.caveats(request)
                 if not impossible:
@@ -257,7 +259,7 @@ class AttachedTestbed(ClusterTestbed):
         hours = options.containers * (expected_s or longest_s) / 3600
         basis = "the expected time" if expected_s else "the time limits of all trials"
         polls = round((expected_s or longest_s) / options.limits.interval)
-        monitored = host_samples.REQUESTS if options.prometheus else ()
+        monitored = prometheus_samples.REQUESTS if options.prometheus else ()
         return [
             "on the cluster:",
             f"  id {self._needs[0].cluster if self._needs else 'UNKNOWN'}, user {options.account}, "
@@ -274,6 +276,7 @@ class AttachedTestbed(ClusterTestbed):
             "and a few for each job:",
             *(f"    {one}" for one in REQUESTS),
             *(f"    {one}, before the start and after each trial" for one in monitored),
+            *(f"    {one}" for one in (ssh_samples.footprint(options.ssh) if options.ssh else ())),
             "    WebHDFS below the path above; history of the study's own jobs",
             *(by_hand.footprint(request, options.apply_within) if options.apply else ()),
         ]

@@ -15,10 +15,10 @@ from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.rest import RestClient
 from windtunnel.hosts.rest.prometheus import Prometheus
 from windtunnel.results.sample import Recording
-from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.options import PrometheusOptions
+from windtunnel.testbeds.attached.prometheus_samples import PrometheusSamples
 
-Make = Callable[..., HostSamples]
+Make = Callable[..., PrometheusSamples]
 
 
 @pytest.fixture
@@ -36,14 +36,14 @@ def url(web: PrometheusWeb) -> Iterator[str]:
 def hosts_of(url: str) -> Iterator[Make]:
     with RestClient() as client:
 
-        def make(**options: Any) -> HostSamples:
+        def make(**options: Any) -> PrometheusSamples:
             given = PrometheusOptions.model_validate({"url": url, **options})
-            return HostSamples(Prometheus(client, url), given, HOSTS, ADDRESSES)
+            return PrometheusSamples(Prometheus(client, url), given, HOSTS, ADDRESSES)
 
         yield make
 
 
-def recorded(hosts: HostSamples, seconds: float) -> tuple[Recording, float, float]:
+def recorded(hosts: PrometheusSamples, seconds: float) -> tuple[Recording, float, float]:
     until = time.time() - 1
     return hosts.record(until - seconds, until), until - seconds, until
 
@@ -186,7 +186,7 @@ def test_a_host_that_is_not_scraped_during_a_trial_is_named(
 def test_a_server_that_does_not_answer_costs_samples_and_no_trial(url: str) -> None:
     given = PrometheusOptions.model_validate({"url": url})
     with RestClient() as client:
-        hosts = HostSamples(Prometheus(client, f"{url}/graph"), given, HOSTS, ADDRESSES)
+        hosts = PrometheusSamples(Prometheus(client, f"{url}/graph"), given, HOSTS, ADDRESSES)
         made, _, _ = recorded(hosts, 10)
     assert made.samples == []
     assert made.problems == ["Prometheus did not answer all queries (not found)"]
