@@ -16,6 +16,7 @@ from tests.support.mock import MockDeployment, MockTestbed, daemon_dies, job_fai
 from windtunnel.engines.deployment import JobRun
 from windtunnel.errors import NotRealisableError
 from windtunnel.results.record import Treatment, Trial
+from windtunnel.results.sample import Recording
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Plan
 from windtunnel.study.record import study_record
@@ -57,6 +58,25 @@ def test_the_record_of_a_valid_trial(tmp_path: Path) -> None:
     assert trial.before.cache_state == "warm"
     assert trial.started_at <= trial.finished_at
     assert deployment.files.statuses == {}, "the trial's folder is removed"
+
+
+def test_a_measured_trial_is_kept_if_the_wait_for_its_samples_is_interrupted(
+    tmp_path: Path,
+) -> None:
+    class Interrupted(MockDeployment):
+        def recorded(self, since_s: float, until_s: float) -> Recording:
+            raise KeyboardInterrupt
+
+    plan, stops = toy_plan(), list[str]()
+    slot = plan.round_slots(1)[0]
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
+        deployment = Interrupted(MockTestbed(), plan.base, 1)
+        around = Conditions(interrupted=lambda: stops.append("requested"))
+        run_trial(plan, slot, 1, deployment, journal, around)
+        (trial,) = journal.attempts(slot)
+    assert trial.verdict.valid and len(trial.phases) == 3
+    assert any("was interrupted" in flag for flag in trial.flags)
+    assert stops == ["requested"]
 
 
 @pytest.mark.parametrize("fault", [job_fails, daemon_dies])

@@ -200,6 +200,9 @@ class Runner:
         self._count(trial, slot)
         return trial.answers
 
+    def _request_stop(self) -> None:
+        self.stop_requested = True
+
     def _stop_if_requested(self) -> None:
         if self.stop_requested:
             raise InterruptedStudyError(
@@ -244,6 +247,7 @@ class Runner:
             judge=self.testbed.judge,
             study=self._study,
             judge_surroundings=self.testbed.judge_surroundings,
+            interrupted=self._request_stop,
         )
         trial, broken = run_trial(self.plan, slot, attempt, deployment, self.journal, conditions)
         if broken:

@@ -13,7 +13,7 @@ from windtunnel.errors import DeploymentError, NotRealisableError, TrialInvalidE
 from windtunnel.probes.machine import before_trial
 from windtunnel.probes.sampler import Sampler
 from windtunnel.results.record import Before, CacheState, Fate, Metric, Phase, Trial, Verdict
-from windtunnel.results.sample import Sample
+from windtunnel.results.sample import Recording, Sample
 from windtunnel.study.faults import faults_of
 from windtunnel.study.faults.injection import Injector
 from windtunnel.study.journal import Journal, storage_errors
@@ -49,6 +49,9 @@ class Conditions:
         The testbed's judgement of the samples of the phases.
     judge_surroundings:
         The testbed's judgement of the activity of other tenants during the trial.
+    interrupted:
+        Called if a second Ctrl-C or SIGTERM arrives after the phases of a trial, while its last
+        samples are awaited: the trial is recorded, and the study should stop.
     study:
         Values that the workloads of earlier trials of the study have stored for later trials.
     """
@@ -60,6 +63,7 @@ class Conditions:
     judge: Callable[[Sequence[Sample], Sequence[Phase]], Judgement] = lambda *_: Judgement()
     study: dict[Hashable, Any] = field(default_factory=dict)
     judge_surroundings: Callable[[Mapping[str, Metric]], Judgement] = lambda _: Judgement()
+    interrupted: Callable[[], None] = lambda: None
 
 
 def run_trial(
@@ -102,7 +106,11 @@ def run_trial(
         sampler.rows += run.samples
     draft.ended(outcome)
     others, remarks = deployment.surroundings()
-    sampler.add(deployment.recorded(draft.started_at, draft.finished_at))
+    try:
+        sampler.add(deployment.recorded(draft.started_at, draft.finished_at))
+    except KeyboardInterrupt:
+        sampler.add(Recording(problems=["samples of the hosts: the wait for them was interrupted"]))
+        around.interrupted()
     with storage_errors(journal.path):
         sampler.write(journal.sample_file(draft.id), draft.id)
     draft.measured(sampler, workload.data_bytes())
