@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.cluster_web import CLUSTER, ClusterWeb, application
 from tests.support.mock import plan_from
 from tests.support.prometheus_web import PrometheusWeb
+from tests.support.ssh_server import SshServer, ssh_server
 from tests.support.webserver import serving
 from windtunnel.errors import (
     ClusterAccessError,
@@ -278,3 +281,64 @@ def test_the_record_has_no_addresses_and_files_of_prometheus(conf: Path) -> None
         "power_interval": None,
     }
     assert "prometheus" not in study(conf).testbed_options.to_record()
+
+
+@pytest.fixture
+def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SshServer]:
+    """A server for the host of the masters, which is the only one that answers."""
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with ssh_server(tmp_path, ("127.0.0.1",)) as server:
+        server.serve_home(tmp_path)
+        yield server
+
+
+def test_a_cluster_with_ssh_has_samples_of_its_hosts(
+    conf: Path, web: ClusterWeb, ssh: SshServer
+) -> None:
+    web.nodes = [{"nodeHostName": "worker-1.invalid", "nodeHTTPAddress": "worker-1.invalid:8042"}]
+    plan = study(conf, options=f", ssh: {{port: {ssh.port}}}")
+    bed = bed_of(plan)
+    said = " ".join(check_plan(plan, bed))
+
+    assert "UNKNOWN" not in said
+    assert "the sampler has a sample every 5 s" in said
+    assert "no SSH login to 1 host: worker-1.invalid" in said
+    printed = "\n".join(bed.footprint(study_request(plan), None))
+    assert "SSH: one connection to each host" in printed and "every 5 s" in printed
+
+
+def test_a_cluster_whose_hosts_refuse_the_login_refuses_the_study(
+    conf: Path, ssh: SshServer, tmp_path: Path
+) -> None:
+    (tmp_path / ".ssh" / "known_hosts").write_text("")
+    plan = study(conf, options=f", ssh: {{port: {ssh.port}}}")
+    with pytest.raises(ClusterAccessError, match="SSH host key is not known"):
+        check_plan(plan, bed_of(plan))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"ssh": {"interval": "0.2 s"}}, "must be at least 1 s"),
+        ({"ssh": {}, "prometheus": {"url": "http://p:9090"}}, "both sample the hosts"),
+    ],
+)
+def test_options_of_ssh_that_cannot_be_used(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(DescriptionError, match=re.escape(says)) as caught:
+        parse_options("attached", {"conf": "conf", **given})
+    assert "ssh" in str(caught.value.key)
+
+
+def test_a_missing_key_of_ssh_is_named(conf: Path) -> None:
+    plan = study(conf, options=", ssh: {key: nowhere}")
+    with pytest.raises(DescriptionError, match="there is no file nowhere") as caught:
+        check_plan(plan, bed_of(plan))
+    assert caught.value.key == "testbed.ssh.key"
+
+
+def test_the_record_has_no_accounts_and_files_of_ssh(conf: Path) -> None:
+    given = "user: me, key: secret, jump: edge, interval: 10 s"
+    options = study(conf, options=f", ssh: {{{given}}}").testbed_options
+    assert options.to_record()["ssh"] == {"interval": "10 s"}
+    assert "ssh" not in study(conf).testbed_options.to_record()
