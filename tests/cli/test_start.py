@@ -16,6 +16,8 @@ import pytest
 
 HEAVY = {
     "altair",
+    "asyncio",
+    "asyncssh",
     "duckdb",
     "httpx",
     "jinja2",
