@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.support.synthetic import Plan, study_folder
+from windtunnel.analysis.subjects.work import Work
 from windtunnel.cli import run
+from windtunnel.report.validation import Validation, print_validation, to_json
+from windtunnel.report.validation_page import render
 
 STUDY_FILE = "study.json"
 START_UP = "start-up, fraction of task time"
@@ -88,3 +92,17 @@ def test_without_a_reference_there_is_nothing_to_report(
 def test_a_testbed_without_models_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "local"]) == 2
     assert "cannot validate models of the testbed 'local'" in capsys.readouterr().err
+
+
+def test_the_work_of_the_models_is_compared_with_that_of_the_reference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [Work("terasort", "terasort", 90.0, {"model-1-2": 126.0}, 6)]
+    made = Validation("scaled", [], rows, [], [])
+    print_validation(made, Console(width=100), full=False)
+    printed = capsys.readouterr().out
+    assert "90.0 s" in printed and "126.0 s (+40 %)" in printed
+    assert "same work" in printed
+    page = render(made, "Models")
+    assert "Work of the CPUs" in page and "126.0" in page
+    assert to_json(made)["cpu_s_per_gb"][0]["models"] == {"model-1-2": 126.0}

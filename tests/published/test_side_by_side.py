@@ -16,7 +16,7 @@ from windtunnel.published.predicted import predicted_claims
 from windtunnel.published.side_by_side import side_by_side
 from windtunnel.published.sources import build_published
 from windtunnel.report.side_by_side import agreement_lines, ratios_json, ratios_table
-from windtunnel.report.validation import print_validation
+from windtunnel.report.validation import Validation, print_validation
 from windtunnel.results.folder import Results
 from windtunnel.results.record import Phase, ScaleRecord, StudyRecord, Trial, Verdict
 from windtunnel.study.file import load_study
@@ -211,7 +211,7 @@ def test_the_table_has_a_dash_where_there_is_no_value() -> None:
 
 
 def test_terminal_and_json_have_all_three(capsys: pytest.CaptureFixture[str]) -> None:
-    print_validation([], ROWS, [], Console(width=120), testbed="scaled", full=False)
+    print_validation(Validation("scaled", [], [], ROWS, []), Console(width=120), full=False)
     shown = capsys.readouterr().out
     assert "Published, measured and predicted" in shown
     assert "2.00 (n = 1)" in shown and "1.80 [1.62, 1.98]" in shown

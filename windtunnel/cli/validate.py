@@ -55,8 +55,9 @@ def validate(
     from rich.console import Console
 
     from windtunnel.analysis.subjects.validation import predictions
+    from windtunnel.analysis.subjects.work import work
     from windtunnel.published.side_by_side import side_by_side
-    from windtunnel.report.validation import print_validation, to_json
+    from windtunnel.report.validation import Validation, print_validation, to_json
     from windtunnel.results.folder import read_results
 
     plans = _plans(testbed, study, rounds)
@@ -75,21 +76,25 @@ def validate(
             remedy=f"run: {shlex.join(again)}",
         )
     measured = read_results(folder / reference)
-    rows = predictions(
-        measured, {name: read_results(folder / name) for name in models if name in present}
-    )
-    ratios = side_by_side(measured)
+    others = {name: read_results(folder / name) for name in models if name in present}
     missing = [name for name, plan in plans.items() if not _complete(plan, folder / name)]
+    made = Validation(
+        testbed,
+        predictions(measured, others),
+        work(measured, others),
+        side_by_side(measured),
+        missing,
+    )
     if html is not None:
         from windtunnel.report.validation_page import write_page  # charts: a second to import
 
-        write_page(rows, ratios, missing, f"Models of {study}", html, testbed=testbed)
+        write_page(made, f"Models of {study}", html)
         print(f"wrote {html}", file=sys.stderr)
     if as_json:
-        json.dump(to_json(rows, ratios, missing), sys.stdout, indent=1)
+        json.dump(to_json(made), sys.stdout, indent=1)
         print()
     else:
-        print_validation(rows, ratios, missing, Console(), testbed=testbed, full=full)
+        print_validation(made, Console(), full=full)
 
 
 def _plans(testbed: str, study: str, rounds: int | None) -> dict[str, Plan]:

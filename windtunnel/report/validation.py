@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
@@ -12,26 +12,35 @@ from rich.text import Text
 from windtunnel.analysis.formatting import plural
 from windtunnel.analysis.subjects.side_by_side import Ratios
 from windtunnel.analysis.subjects.validation import RULE, Prediction
+from windtunnel.analysis.subjects.work import Work
 from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
 from windtunnel.report.sections.base import Table, column
 from windtunnel.report.side_by_side import TITLE, agreement_lines, ratios_json, ratios_table
 
 VALIDATION_SCHEMA = "windtunnel.validation/1"
+WORK = (
+    "A model does the same work as the reference if its CPU time per GB is the same. More is CPU "
+    "time that does not depend on the data: it makes differences of disks and networks smaller."
+)
 SHOWN = 24
 RATIOS_SHOWN = 12
 
 
-def print_validation(
-    rows: Sequence[Prediction],
-    ratios: Sequence[Ratios],
-    missing: Sequence[str],
-    console: Console,
-    *,
-    testbed: str,
-    full: bool,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What a validation found; ``missing`` names the studies that are not complete."""
+
+    testbed: str
+    rows: Sequence[Prediction]
+    work: Sequence[Work]
+    ratios: Sequence[Ratios]
+    missing: Sequence[str]
+
+
+def print_validation(made: Validation, console: Console, *, full: bool) -> None:
     """Print the verdicts, the findings, the ratios of all sources, and the rule of the verdicts."""
+    rows, ratios = made.rows, made.ratios
     console.print(Text(f"{answer(rows)}.", style="bold"))
     shown = rows if full else rows[:SHOWN]
     if shown:
@@ -42,12 +51,17 @@ def print_validation(
         console.print(Text("Errors that the similarity groups do not explain", style="bold"))
         for line in found:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if made.work:
+        print_table(work_table(made.work), console)
+        console.print(WORK, markup=False, highlight=False, soft_wrap=True)
     if ratios:
         console.print(Text(TITLE, style="bold"))
-        print_table(ratios_table(ratios, testbed), console, len(ratios) if full else RATIOS_SHOWN)
+        print_table(
+            ratios_table(ratios, made.testbed), console, len(ratios) if full else RATIOS_SHOWN
+        )
         for line in agreement_lines(ratios):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for line in (*(f"not complete: {name}" for name in missing), RULE):
+    for line in (*(f"not complete: {name}" for name in made.missing), RULE):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -104,25 +118,45 @@ def table(rows: Sequence[Prediction]) -> Table:
     return Table("Ratios of elapsed times (95 % intervals)", column(*names, text=2), cells, strong)
 
 
-def to_json(
-    rows: Sequence[Prediction], ratios: Sequence[Ratios], missing: Sequence[str]
-) -> dict[str, Any]:
+def work_table(rows: Sequence[Work]) -> Table:
+    """One row per phase, one column per model."""
+    models = list(dict.fromkeys(name for row in rows for name in row.models))
+    several = len({row.workload for row in rows}) > 1
+    cells = [
+        (
+            f"{row.workload}, {row.phase}" if several else row.phase,
+            f"{row.reference:.1f} s",
+            *(_against(row.models.get(name), row.reference) for name in models),
+        )
+        for row in rows
+    ]
+    caption = "CPU time of the tasks per GB of data (medians)"
+    return Table(caption, column("phase", "reference", *models), cells)
+
+
+def _against(value: float | None, reference: float) -> str:
+    return "-" if value is None else f"{value:.1f} s ({(value / reference - 1) * 100:+.0f} %)"
+
+
+def to_json(made: Validation) -> dict[str, Any]:
     """The validation as plain data; ratios are level / baseline."""
+    rows = made.rows
     plain = [
         {**asdict(r), "groups": [g.model_dump(mode="json") for g in r.groups], "finding": r.finding}
         for r in rows
     ]
-    made: dict[str, Any] = finite(
+    found: dict[str, Any] = finite(
         {
             "schema": VALIDATION_SCHEMA,
             "answer": answer(rows),
             "rule": RULE,
             "predictions": plain,
-            **ratios_json(ratios),
-            "missing": list(missing),
+            "cpu_s_per_gb": [asdict(row) for row in made.work],
+            **ratios_json(made.ratios),
+            "missing": list(made.missing),
         }
     )
-    return made
+    return found
 
 
 def _number(value: float, span: tuple[float, float] | None) -> str:

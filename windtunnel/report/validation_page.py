@@ -7,11 +7,20 @@ from pathlib import Path
 
 from windtunnel.analysis.subjects.side_by_side import Ratios
 from windtunnel.analysis.subjects.validation import RULE, Prediction
+from windtunnel.analysis.subjects.work import Work
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.charts.forest import Change
 from windtunnel.report.page import Chart, Part, Remark, forest_chart, page
 from windtunnel.report.side_by_side import TITLE, agreement_lines, ratios_table
-from windtunnel.report.validation import answer, finding_line, label, table
+from windtunnel.report.validation import (
+    WORK,
+    Validation,
+    answer,
+    finding_line,
+    label,
+    table,
+    work_table,
+)
 
 ROWS_DRAWN = 24
 _CAPTION = (
@@ -25,28 +34,14 @@ _SOURCES = (
 )
 
 
-def write_page(
-    rows: Sequence[Prediction],
-    ratios: Sequence[Ratios],
-    missing: Sequence[str],
-    title: str,
-    path: Path,
-    *,
-    testbed: str,
-) -> None:
+def write_page(made: Validation, title: str, path: Path) -> None:
     """Write the page; errors as :func:`windtunnel.report.atomic.write_bytes`."""
-    write_bytes(path, render(rows, ratios, missing, title, testbed=testbed).encode())
+    write_bytes(path, render(made, title).encode())
 
 
-def render(
-    rows: Sequence[Prediction],
-    ratios: Sequence[Ratios],
-    missing: Sequence[str],
-    title: str,
-    *,
-    testbed: str,
-) -> str:
-    """The page as HTML text; ``missing`` names the studies that are not complete."""
+def render(made: Validation, title: str) -> str:
+    """The page as HTML text."""
+    rows, ratios = made.rows, made.ratios
     return page(
         eyebrow="Windtunnel validation",
         title=title,
@@ -54,8 +49,9 @@ def render(
         answer=f"{answer(rows)}.",
         parts=[
             *(_part(name, rows) for name in dict.fromkeys(row.model for row in rows)),
-            *([_sources(ratios, testbed)] if ratios else []),
-            Part("Permitted error", RULE, [_incomplete(name) for name in missing]),
+            *([_work(made.work)] if made.work else []),
+            *([_sources(ratios, made.testbed)] if ratios else []),
+            Part("Permitted error", RULE, [_incomplete(name) for name in made.missing]),
         ],
     )
 
@@ -73,6 +69,10 @@ def _part(model: str, rows: Sequence[Prediction]) -> Part:
         chart=_chart(own),
         tables=[table(own)],
     )
+
+
+def _work(rows: Sequence[Work]) -> Part:
+    return Part("Work of the CPUs", WORK, tables=[work_table(rows)])
 
 
 def _sources(ratios: Sequence[Ratios], testbed: str) -> Part:

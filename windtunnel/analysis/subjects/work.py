@@ -1,0 +1,63 @@
+"""CPU work of tasks for each byte of data: models that do the same work as the reference agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from windtunnel.results.folder import Results
+
+_GB = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """CPU seconds of the tasks of a phase for each GB of data: medians over the valid trials.
+
+    ``models`` has the value of each model that has such trials. Only treatments with valid trials
+    on both sides count; ``n`` is the number of trials of the reference.
+    """
+
+    workload: str
+    phase: str
+    reference: float
+    models: Mapping[str, float]
+    n: int
+
+
+def work(reference: Results, models: Mapping[str, Results]) -> list[Work]:
+    """The CPU work by workload and phase, in the order of the reference's first trial."""
+    truth = dict(_values(reference))
+    others = {name: dict(_values(results)) for name, results in models.items()}
+    found = []
+    for workload, phase in dict.fromkeys(key[:2] for key in truth):
+        shared = {
+            name: {key for key in truth if key[:2] == (workload, phase) and key in values}
+            for name, values in others.items()
+        }
+        medians = {
+            name: median(value for key in keys for value in others[name][key])
+            for name, keys in shared.items()
+            if keys
+        }
+        both = {key for keys in shared.values() for key in keys}
+        own = [value for key in truth if key in both for value in truth[key]]
+        if own and medians:
+            found.append(Work(workload, phase, median(own), medians, len(own)))
+    return found
+
+
+def _values(results: Results) -> Iterator[tuple[tuple[str, str, str], list[float]]]:
+    """CPU seconds per GB by workload, phase and treatment."""
+    made: dict[tuple[str, str, str], list[float]] = {}
+    for trial in results.trials:
+        data = trial.metrics.get("data_bytes")
+        if not trial.verdict.valid or data is None or not data.value:
+            continue
+        for phase in trial.phases:
+            cpu = phase.metrics.get("cpu_time")
+            if cpu is not None:
+                key = (trial.workload, phase.name, trial.treatment.id)
+                made.setdefault(key, []).append(cpu.value / data.value * _GB)
+    yield from made.items()
