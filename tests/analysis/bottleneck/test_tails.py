@@ -1,4 +1,4 @@
-"""Tails: waves, the long pole, what ran alone, spills, speculation."""
+"""Tails: waves, the tail, what ran alone, spills, speculation."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_one_long_reducer_works_alone_behind_the_others(tmp_path: Path) -> None:
 
     assert found.skew == pytest.approx(12 / 3), "waiting for the maps is no work"
     assert found.bytes_skew == 40
-    assert found.pole_s == pytest.approx(9)
-    assert found.pole_share == pytest.approx(9 / 20)
+    assert found.tail_s == pytest.approx(9)
+    assert found.tail_share == pytest.approx(9 / 20)
     assert found.lone_share == pytest.approx(9 / 20)
     assert found.stragglers == 1
 
@@ -55,16 +55,16 @@ def test_a_second_attempt_of_the_same_task_does_not_make_it_less_alone(tmp_path:
     assert tail(tmp_path, rows, "REDUCE").lone_share == pytest.approx(9 / 20)
 
 
-def test_the_pole_of_many_tasks_is_behind_the_last_twentieth(tmp_path: Path) -> None:
+def test_the_tail_of_many_tasks_is_behind_the_last_twentieth(tmp_path: Path) -> None:
     rows = [task("MAP", i, 0, 10) for i in range(38)] + [task("MAP", 40 + i, 0, 16) for i in (0, 1)]
-    assert tail(tmp_path, rows).pole_s == pytest.approx(6)
+    assert tail(tmp_path, rows).tail_s == pytest.approx(6)
 
 
-def test_a_task_alone_of_its_kind_has_no_pole_and_no_skew(tmp_path: Path) -> None:
+def test_a_task_alone_of_its_kind_has_no_tail_and_no_skew(tmp_path: Path) -> None:
     rows = [task("MAP", 0, 1, 5), task("REDUCE", 0, 2, 15)]
     found = tail(tmp_path, rows, "REDUCE")
 
-    assert (found.pole_s, found.skew, found.stragglers) == (None, None, 0)
+    assert (found.tail_s, found.skew, found.stragglers) == (None, None, 0)
     assert found.alone_share == pytest.approx(0.5)
 
 
@@ -151,5 +151,5 @@ def test_whatever_the_tasks_shares_are_shares(rows: list[tuple[str, tuple[float,
         assert 1 <= t.concurrency <= t.tasks
         assert 0 <= t.lone_share <= t.alone_share + 1e-9
         assert 0 <= t.full_share <= 1 + 1e-6
-        assert t.pole_share is None or 0 <= t.pole_share <= 1
+        assert t.tail_share is None or 0 <= t.tail_share <= 1
     assert 0 <= idle_of(PHASE, made).total <= 1

@@ -1,4 +1,4 @@
-"""Tails: waves, stragglers, the long pole, tasks that ran alone, spills and speculation.
+"""Tails: waves, stragglers, the tail, tasks that ran alone, spills and speculation.
 
 All numbers are computed for each trial and phase from its task attempts, then averaged over
 the trials, because tasks are not independent repetitions (rule of trust 2).
@@ -22,7 +22,7 @@ STRAGGLER = 1.5
 """An attempt is a straggler if it takes this many times the median of its kind: the measure of
 Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010."""
 LAST_SHARE = 0.05
-"""The long pole is the time in which the last 5 % of the tasks finish, at least the last one."""
+"""The tail is the time in which the last 5 % of the tasks finish, at least the last one."""
 FULL = 0.9
 """Slots count as full while at least this fraction of the highest concurrency is running."""
 
@@ -38,8 +38,8 @@ class Tail:
     ``concurrency`` is the maximum number that ran at once; ``waves`` is tasks / concurrency;
     ``full_share`` is the fraction of the phase in which at least 90 % of that number ran.
     ``skew`` is the longest / median working time of a task, ``bytes_skew`` the same of its
-    input; the work of a reducer starts at the end of the last map. ``pole_s`` starts when 95 %
-    of the tasks (with few tasks: all but one) are complete; ``pole_share`` is its fraction of the
+    input; the work of a reducer starts at the end of the last map. ``tail_s`` starts when 95 %
+    of the tasks (with few tasks: all but one) are complete; ``tail_share`` is its fraction of the
     phase. ``alone_share`` is the fraction of the phase in which one task of this kind worked and
     no other task did, ``lone_share`` that of the single task with the longest such time.
     ``spills`` is the number of times that a record was written to disk. None: unknown, or not
@@ -60,8 +60,8 @@ class Tail:
     skew: float | None
     bytes_skew: float | None
     stragglers: int
-    pole_s: float | None
-    pole_share: float | None
+    tail_s: float | None
+    tail_share: float | None
     alone_share: float
     lone_share: float
     stage_share: float
@@ -138,7 +138,7 @@ def _tail(
     seconds = [row.finished_at - row.started_at for row in done]
     tasks = len({row.task for row in done})
     middle = median(seconds)
-    pole = _pole(done)
+    tail_s = _tail_s(done)
     mine = {task: seconds for (task, type_), seconds in alone.items() if type_ == kind}
     first, last = min(r.started_at for r in own), max(r.finished_at for r in own)
     reported, extra = all(r.speculative is not None for r in own), [r for r in own if r.speculative]
@@ -155,8 +155,8 @@ def _tail(
         skew=_skew(times),
         bytes_skew=_skew([row.input_bytes for row in done]),
         stragglers=sum(s > STRAGGLER * middle for s in seconds) if tasks > 1 else 0,
-        pole_s=pole,
-        pole_share=None if pole is None else pole / phase.elapsed_s,
+        tail_s=tail_s,
+        tail_share=None if tail_s is None else tail_s / phase.elapsed_s,
         alone_share=sum(mine.values()) / phase.elapsed_s,
         lone_share=max(mine.values(), default=0.0) / phase.elapsed_s,
         stage_share=min(1.0, (last - first) / phase.elapsed_s),
@@ -231,7 +231,7 @@ def _alone(spans: Sequence[Span], phase: Phase) -> dict[tuple[str, str], float]:
     return found
 
 
-def _pole(done: Sequence[Attempt]) -> float | None:
+def _tail_s(done: Sequence[Attempt]) -> float | None:
     """Seconds from the end of all but the last 5 % of the tasks (at least one) to the end."""
     if len(done) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Section "Task waves and stragglers": also the long pole, locality, spills and speculation."""
+"""Section "Task waves and stragglers": also the tail, locality, spills and speculation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from windtunnel.report.sections.base import Section, Table, column
 
 Key = tuple[str, str, str, str]
 """(workload, phase, kind, treatment)"""
-POLE_SAID = 0.15
-"""A sentence reports a long pole of at least this fraction of the phase."""
+TAIL_SAID = 0.15
+"""A sentence reports a tail of at least this fraction of the phase."""
 DATA_READ = 1e6
 """Locality matters for phases that read at least this number of bytes from HDFS."""
 KINDS = {MAP: "maps", REDUCE: "reduces"}
@@ -38,7 +38,7 @@ def section(analysis: Analysis) -> Section | None:
     return Section(
         id="tails",
         title="Task waves and stragglers",
-        lead="Means over the trials. The long pole is the part of the phase in which only the last "
+        lead="Means over the trials. The tail is the part of the phase in which only the last "
         "5 % of its tasks (at least one task) run; a straggler takes more than "
         f"{STRAGGLER} times the median.",
         said=[*_said(analysis, chosen, several), *_far(analysis, chosen, several)],
@@ -56,11 +56,11 @@ def _said(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> l
     said = []
     for (workload, phase, kind, treatment), rows in groups.items():
         where = f"{analysis.name(treatment)}, {_phase(workload, phase, several)}"
-        pole, skew = mean_of(rows, "pole_share"), mean_of(rows, "skew")
-        if pole is not None and pole >= POLE_SAID:
+        share, skew = mean_of(rows, "tail_share"), mean_of(rows, "skew")
+        if share is not None and share >= TAIL_SAID:
             longer = f"; the longest took {digits(skew)} times the median" if skew else ""
             said.append(
-                f"{where}: the last {KINDS[kind]} took {percent(pole, signed=False)} of "
+                f"{where}: the last {KINDS[kind]} took {percent(share, signed=False)} of "
                 f"the phase{longer}"
             )
         wasted, second = mean_of(rows, "wasted_s") or 0.0, mean_of(rows, "speculated")
@@ -98,7 +98,7 @@ def _places(rows: Sequence[Tail]) -> Counter[str]:
 
 
 def _waves(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> Table:
-    names = ("tasks", "concurrent", "waves", "median", "skew", "stragglers", "long pole")
+    names = ("tasks", "concurrent", "waves", "median", "skew", "stragglers", "tail")
     rows = [
         (
             *_name(analysis, key, several),
@@ -108,7 +108,7 @@ def _waves(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> 
             f"{digits(mean_of(tail, 'median_s') or 0.0)} s",
             _number(mean_of(tail, "skew")),
             _number(mean_of(tail, "stragglers")),
-            _share(mean_of(tail, "pole_share")),
+            _share(mean_of(tail, "tail_share")),
         )
         for key, tail in groups.items()
     ]
