@@ -26,7 +26,7 @@ import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
  */
 final class WarmUp {
   private static final String FOLDER = "/windtunnel/pool/";
-  private static final int RECORDS = Integer.getInteger("windtunnel.pool.records", 20_000);
+  private static final int RECORDS = Integer.getInteger("windtunnel.pool.records", 100_000);
 
   private WarmUp() {}
 
