@@ -104,7 +104,8 @@ def test_a_host_that_does_not_listen_is_unreachable(server: SshServer) -> None:
     hosts = SshHosts(access(server, port=1), ADDRESSES)
     error = error_of(hosts.run(NAMES[:1], "true")[NAMES[0]])
     hosts.close()
-    assert error.reason == "unreachable" and "worker-1.example" in error.message
+    assert error.message == "worker-1.example: no SSH server answers (connection refused)"
+    assert error.reason == "unreachable"
 
 
 def test_a_name_that_cannot_be_resolved_is_stated(server: SshServer) -> None:

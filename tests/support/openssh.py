@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from windtunnel.hosts.leftovers import entering
 from windtunnel.testbeds.local import LocalDeployment
 
 PORT = 2222
+_LIMIT_S = 20
 _PRIVATE = Path("/run/sshd")  # the folder in which OpenSSH isolates logins
 _OPTIONS = (
     "UsePAM no",
@@ -70,6 +72,7 @@ def running(deployment: LocalDeployment, folder: Path) -> Iterator[dict[str, str
             process = subprocess.Popen(argv, stdout=log, stderr=subprocess.STDOUT)
             stack.callback(process.wait, 30)
             stack.callback(process.terminate)
+            _wait(deployment, host.address, process, folder / f"sshd-{host.name}.log")
         yield {
             "user": "root",
             "port": str(PORT),
@@ -77,6 +80,20 @@ def running(deployment: LocalDeployment, folder: Path) -> Iterator[dict[str, str
             "known_hosts": str(folder / "known_hosts"),
             "interval": "1 s",
         }
+
+
+def _wait(
+    deployment: LocalDeployment, address: str, process: subprocess.Popen[bytes], log: Path
+) -> None:
+    """Wait until a server listens."""
+    deadline = time.monotonic() + _LIMIT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        with deployment.hosts[0].open_socket() as connection:
+            connection.settimeout(1.0)
+            if connection.connect_ex((address, PORT)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"sshd does not listen: {log.read_text()}")
 
 
 def sessions() -> list[str]:

@@ -230,6 +230,12 @@ def access_error(name: str, error: Exception, user: str | None = None) -> Cluste
             remedy="check that the host is up, and whether it is reached through 'jump' only.",
             reason="unreachable",
         )
+    if isinstance(error, ConnectionRefusedError):
+        return ClusterAccessError(
+            f"{name}: no SSH server answers (connection refused)",
+            remedy="check the port, and that sshd runs on the host.",
+            reason="unreachable",
+        )
     return ClusterAccessError(
         f"{name}: the SSH connection failed: {detail}",
         remedy=f"check that 'ssh {name}' works.",

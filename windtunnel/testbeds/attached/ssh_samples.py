@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # asyncssh is slow to import, and 'plan' needs none
 
 _AGAIN_S = 30.0  # until a lost host is connected again
 _ANSWER_S = 10.0
+_START_S = 60.0
 _MOST_READINGS = 50_000  # of a host: about three days with the default interval
 _STEP_S = 0.05
 
@@ -75,9 +76,17 @@ class SshSamples:
         self._lost: dict[str, str] = {}  # host -> the reason, while it is not sampled
 
     def start(self) -> None:
-        """Begin to sample all hosts. A host that does not answer is tried again every 30 s."""
+        """Begin to sample all hosts, and wait for the first reading of each.
+
+        A host that does not answer is tried again every 30 s.
+        """
         for host in self._workers:
             self._hosts.start(self._follow(host))
+        until_s = time.monotonic() + _START_S
+        while time.monotonic() < until_s and any(
+            not readings and host not in self._lost for host, readings in self._readings.items()
+        ):
+            time.sleep(_STEP_S)
 
     def close(self) -> None:
         """End the programs on the hosts and close the connections."""
