@@ -11,7 +11,8 @@ from tests.support.webserver import Reply, Request, serving
 from windtunnel.errors import ClusterAccessError, UsageError
 from windtunnel.hosts.rest import RestClient
 from windtunnel.hosts.rest.prometheus import Prometheus
-from windtunnel.inspection.monitored import Machine, MonitoredHosts
+from windtunnel.inspection.devices import Machine
+from windtunnel.inspection.monitored import MonitoredHosts
 
 Make = Callable[..., MonitoredHosts]
 
