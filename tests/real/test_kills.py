@@ -214,9 +214,17 @@ def test_supervisor_and_runner_at_once_and_clean_finds_the_rest(
     (tmp_path / "study.yaml").write_text(TINY_STUDY % 1)
     results = tmp_path / "results"
     running = cli.start("run", "study.yaml", "--results", str(results))
-    wait_for(lambda: containers(state), "a container")
-    for process in containers(state):
-        process.suspend()  # else it might end by itself before it can be cleaned up
+
+    def suspended() -> bool:
+        """Containers might end by themselves before they can be cleaned up."""
+        found = containers(state)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for process in found:
+                process.suspend()
+            return any(process.status() == psutil.STATUS_STOPPED for process in found)
+        return False
+
+    wait_for(suspended, "a container that is suspended")
     supervisor = next(e.facts()["supervisor"] for e in registered() if e.owner_alive())
     os.kill(supervisor, signal.SIGSTOP)
     running.kill()
