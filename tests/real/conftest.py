@@ -25,6 +25,8 @@ from windtunnel.engines.hadoop.client import user_process
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
+FEW_RECORDS = "-Dwindtunnel.pool.records=2000"
+"""An option of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
 LIMIT_S = 600
 
 TINY_STUDY = """\

@@ -13,7 +13,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.real.conftest import LIMIT_S, PI_STUDY, TINY_STUDY, Cli, remains, wait_for
+from tests.real.conftest import (
+    FEW_RECORDS,
+    LIMIT_S,
+    PI_STUDY,
+    TINY_STUDY,
+    Cli,
+    remains,
+    wait_for,
+)
 from windtunnel.engines.hadoop.pool import ROLE, Status
 from windtunnel.engines.java import find_java
 from windtunnel.errors import SetupError
@@ -82,7 +90,7 @@ POOL_STUDY = re.sub(
     "  settings.mapreduce.job.ubertask.*",
     # with options of its own, the only JVM for tasks is one for reduce tasks
     "  software.task_start: warm\n  software.warm_jvms: 1\n"
-    "  settings.mapreduce.reduce.java.opts: -Xmx300m",
+    f"  settings.mapreduce.reduce.java.opts: -Xmx300m {FEW_RECORDS}",
     PI_STUDY % 2,
 )
 

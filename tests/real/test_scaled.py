@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.real.conftest import Intruder, by_hand, remains, wait_for
+from tests.real.conftest import FEW_RECORDS, Intruder, by_hand, remains, wait_for
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
 from windtunnel.probes.sampler import Sampler
@@ -41,7 +41,12 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> ScaledTest
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
     # one JVM for tasks and one for an application master on each worker, if a test fills the pool
-    changes = {"software.task_start": "warm", "software.warm_jvms": 1}
+    changes = {
+        "software.task_start": "warm",
+        "software.warm_jvms": 1,
+        "settings.mapreduce.map.java.opts": FEW_RECORDS,
+        "settings.mapreduce.reduce.java.opts": FEW_RECORDS,
+    }
     return apply_overrides(load_cluster("model-3"), changes)
 
 
