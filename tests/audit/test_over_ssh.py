@@ -32,6 +32,11 @@ def test_the_script_runs_on_the_host(server: SshServer) -> None:
     assert server.commands == ["python3 -"]
 
 
+def test_two_ways_to_write_a_host_are_one_host(server: SshServer) -> None:
+    (facts,) = ssh_facts([f"ssh://127.0.0.1:{server.port}", f"ssh://127.0.0.1:0{server.port}"])
+    assert facts.host == socket.gethostname()
+
+
 def test_an_audit_has_the_hosts_as_subjects(
     server: SshServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

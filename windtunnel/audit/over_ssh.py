@@ -23,6 +23,8 @@ _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@$-]*")
 def ssh_facts(targets: Sequence[str]) -> list[HostFacts]:
     """The facts of each target ``ssh://[USER@]HOST[:PORT]``, in their order.
 
+    Targets that are the same host with the same login give the facts once.
+
     Raises
     ------
     UsageError
@@ -32,18 +34,19 @@ def ssh_facts(targets: Sequence[str]) -> list[HostFacts]:
     """
     places = {target: _place(target) for target in targets}
     script = Path(collect_facts.__file__).read_text(encoding="utf-8")
-    answers: dict[str, str | ClusterAccessError] = {}
+    answers: dict[tuple[str, SshAccess], str | ClusterAccessError] = {}
     for access in dict.fromkeys(access for _, access in places.values()):
-        names = {host: target for target, (host, one) in places.items() if one == access}
+        names = [host for host, one in places.values() if one == access]
         with closing(SshHosts(access)) as hosts:
             outputs = hosts.run(names, _COMMAND, text=script, limit_s=_LIMIT_S)
-        answers |= {names[host]: output for host, output in outputs.items()}
+        answers |= {(host, access): output for host, output in outputs.items()}
     failed = [answer for answer in answers.values() if isinstance(answer, ClusterAccessError)]
     if failed:
         first = _explained(failed[0])
         others = f" ({len(failed)} of {len(answers)} hosts failed)" if len(answers) > 1 else ""
         raise ClusterAccessError(first.message + others, remedy=first.remedy, reason=first.reason)
-    return [_facts(target, str(answers[target])) for target in places]
+    targets_of = {place: target for target, place in places.items()}
+    return [_facts(target, str(answers[place])) for place, target in targets_of.items()]
 
 
 def _place(target: str) -> tuple[str, SshAccess]:
