@@ -23,9 +23,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.real.conftest import LIMIT_S, by_hand, wait_for
-from tests.support import openssh, prometheus_server
+from tests.support import bmc, openssh, prometheus_server, webserver
 from windtunnel.analysis.analyse import analyse
 from windtunnel.analysis.bottleneck.utilisation import host_uses
+from windtunnel.analysis.cost.energy import energy, with_energy
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.supervisor import python_path
@@ -144,8 +145,28 @@ def prometheus(attached: Attached) -> Iterator[str]:
         yield f"\n  prometheus: {{url: '{url}'}}"
 
 
-def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str) -> None:
-    study = attached.study(SORT, uber=True, more=prometheus)
+@pytest.fixture
+def power(attached: Attached) -> Iterator[str]:
+    """The options for controllers that report 100 W for each host, by an emulator of Redfish."""
+    certificate = webserver.certificate(attached.folder, "localhost")
+    password = attached.folder / "bmc-password"
+    password.write_text(bmc.PASSWORD)
+    bmc.write_chassis(attached.folder / "redfish", {"1": bmc.power(100.0)})
+    with bmc.redfish(attached.folder / "redfish", certificate) as url:
+        hosts = [host.name for host in attached.deployment.hosts if host.name != "client"]
+        options = {
+            "protocol": "redfish",
+            "addresses": dict.fromkeys(hosts, url),
+            "user": bmc.USER,
+            "password_file": str(password),
+            "ca_file": str(certificate),
+            "interval": "1 s",
+        }
+        yield f"\n  power: {json.dumps(options)}"
+
+
+def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str, power: str) -> None:
+    study = attached.study(SORT, uber=True, more=prometheus + power)
     done = attached("run", study, "--results", "tiny")
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -160,6 +181,10 @@ def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str) ->
     assert facts["software"]["attached"]["versions"]["namenode"].startswith("3.5")
     assert "machine" not in facts
     assert attached.left() == []
+    assert trial.power_source == "metered: Redfish, 3 hosts"
+    for phase in with_energy(results).trials[0].phases:
+        joules = phase.metrics[energy("metered")].value
+        assert joules == pytest.approx(3 * 100.0 * phase.elapsed_s, rel=0.01)
     if not prometheus:
         pytest.skip(f"run without samples of the hosts: {prometheus_server.missing()}")
     _check_samples(results, trial)

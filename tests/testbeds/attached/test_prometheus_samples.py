@@ -15,8 +15,8 @@ from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.rest import RestClient
 from windtunnel.hosts.rest.prometheus import Prometheus
 from windtunnel.results.sample import Recording
-from windtunnel.testbeds.attached.options import PrometheusOptions
 from windtunnel.testbeds.attached.prometheus_samples import PrometheusSamples
+from windtunnel.testbeds.attached.source_options import PrometheusOptions
 
 Make = Callable[..., PrometheusSamples]
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.ssh_server import SshServer, ssh_server
 from windtunnel.errors import ClusterAccessError
 from windtunnel.testbeds.attached import ssh_samples
-from windtunnel.testbeds.attached.options import SshOptions
+from windtunnel.testbeds.attached.source_options import SshOptions
 from windtunnel.testbeds.attached.ssh_samples import SshSamples
 
 HOSTS = {"master.example": False, "worker-1.example": True}

@@ -56,6 +56,10 @@ class Prometheus:
         self._client = client
         self.url = url.rstrip("/")
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def instant(self, query: str, at_s: float | None = None) -> list[Series]:
         """The result of a query at one time (default: now).
 

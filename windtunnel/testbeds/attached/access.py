@@ -17,20 +17,17 @@ from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.base import Host
 from windtunnel.testbeds.attached.client import Client
 from windtunnel.testbeds.attached.host_samples import HostSamples
+from windtunnel.testbeds.attached.host_sources import open_samples
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.own_folder import OwnFolder
-from windtunnel.testbeds.attached.prometheus_samples import PrometheusSamples
 from windtunnel.testbeds.attached.site import Site, read_site
-from windtunnel.testbeds.attached.ssh_samples import SshSamples
 from windtunnel.testbeds.attached.status import Identity, Status
 from windtunnel.testbeds.attached.tickets import Tickets, tickets_of
-from windtunnel.testbeds.attached.web import Web, host_addresses, rest_client
+from windtunnel.testbeds.attached.web import Web
 
 if TYPE_CHECKING:
     from windtunnel.hosts.rest import RestClient
 
-_QUERY_S = 60.0
-"""Limit of a query to Prometheus: those of large clusters take long."""
 _FAILOVER_S = 60.0
 """How long a request to HDFS is repeated while no NameNode of a pair is active."""
 
@@ -68,7 +65,6 @@ class ClusterAccess:
     status: Status
     tickets: Tickets | None
     clients: Client | None
-    monitor: RestClient | None = None
 
     @property
     def client(self) -> Client:
@@ -88,22 +84,13 @@ class ClusterAccess:
         return OwnFolder(self.webhdfs(identity, host), self.options.parent, id_)
 
     def host_samples(self) -> HostSamples | None:
-        """The samples of the cluster's hosts; None without 'prometheus' and 'ssh'.
+        """The samples of the cluster's hosts; None without a source of them.
 
         Raises ClusterAccessError if the cluster does not list its hosts.
         """
-        options, addresses = self.options, host_addresses(self.options)
-        if options.ssh is not None:
-            return SshSamples(options.ssh, self.status.hosts(), addresses)
-        if options.prometheus is None:
+        if not self.options.sources:
             return None
-        # httpx is slow to import, and 'plan' needs none
-        from windtunnel.hosts.rest.prometheus import Prometheus
-
-        if self.monitor is None:
-            self.monitor = _monitor(options)
-        server = Prometheus(self.monitor, options.prometheus.url)
-        return PrometheusSamples(server, options.prometheus, self.status.hosts(), addresses)
+        return open_samples(self.options, self.status.hosts())
 
     def renew(self) -> None:
         """Renew the tickets, if a keytab is given."""
@@ -113,16 +100,6 @@ class ClusterAccess:
     def close(self) -> None:
         """Close the connections."""
         self.web.close()
-        if self.monitor is not None:
-            self.monitor.close()
-
-
-def _monitor(options: AttachedOptions) -> RestClient:
-    """A client for the Prometheus server, with its password and without the cluster's user."""
-    given = options.prometheus
-    assert given is not None
-    password = Path(given.password_file).expanduser() if given.password_file else None
-    return rest_client(options, _QUERY_S, user=given.user, password_file=password)
 
 
 def open_access(

@@ -139,8 +139,6 @@ def _absolute(path: str) -> Path:
 def unknown_files(options: AttachedOptions) -> Mapping[str, str]:
     """The options that name a file that does not exist: name -> path."""
     given = {name: getattr(options, name) for name in ("hosts_file", "keytab", "krb5_conf")}
-    if options.prometheus is not None:
-        given["prometheus.password_file"] = options.prometheus.password_file
-    if options.ssh is not None:
-        given |= {f"ssh.{name}": path for name, path in options.ssh.files().items()}
+    for source, one in options.sources.items():
+        given |= {f"{source}.{name}": path for name, path in one.files().items()}
     return {name: path for name, path in given.items() if path and not _absolute(path).is_file()}

@@ -11,6 +11,7 @@ from windtunnel.results.sample import Recording
 HALF_S = 0.5
 """Samples of probes are means over one second. A mean over an interval gets a time half a second
 after its middle, so that it counts for the same phase."""
+_FEWEST_POWER_SAMPLES = 10
 
 
 class HostSamples(Protocol):
@@ -60,3 +61,14 @@ def interval_caveat(source: str, interval_s: float) -> str:
         f"hosts: {source} has a sample every {interval_s:.3g} s; a phase of less than "
         f"{3 * interval_s:.3g} s has fewer than three"
     )
+
+
+def power_problem(since_s: float, until_s: float, interval_s: float) -> str:
+    """The reason why the power between two times is not recorded; empty if it is.
+
+    A meter has means over an interval of its own, so that few readings say little.
+    """
+    if until_s - since_s >= _FEWEST_POWER_SAMPLES * interval_s:
+        return ""
+    least = f"{_FEWEST_POWER_SAMPLES} intervals of the meters ({interval_s:.0f} s each)"
+    return f"power is not recorded: the trial is shorter than {least}"

@@ -13,6 +13,12 @@ from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_
 from windtunnel.cluster import Duration, Fraction, blame
 from windtunnel.cluster.hosts import Part as ClosedModel
 from windtunnel.cluster.settings import affects
+from windtunnel.testbeds.attached.source_options import (
+    PowerOptions,
+    PrometheusOptions,
+    SourceOptions,
+    SshOptions,
+)
 from windtunnel.testbeds.base import TestbedOptions
 
 QUEUE, OLD_QUEUE = "mapreduce.job.queuename", "mapred.job.queue.name"
@@ -20,8 +26,7 @@ _SETTINGS = "settings."
 _FEWEST_CONTAINERS = 3
 # Options that do not affect what is measured, mainly places on this machine.
 _PLACES = {"hosts_file", "keytab", "krb5_conf", "ca_file", "apply_within"}
-
-_PROMETHEUS_PLACES = {"url", "user", "password_file"}
+_SOURCES = ("prometheus", "ssh", "power")
 
 
 def daemon_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,96 +83,6 @@ class Limits(ClosedModel):
         if self.interval < 1:
             raise blame("must be at least 1 s", "interval", remedy="write 'interval: 5 s'.")
         return self
-
-
-class PrometheusOptions(ClosedModel):
-    """A Prometheus server that monitors the hosts of the cluster with its node exporter."""
-
-    url: str = Field(description="URL of the server, such as http://prometheus:9090.")
-    selector: str = Field(
-        "",
-        description="Label matchers of the node exporters of the cluster, such as 'job=\"node\"'. "
-        "Default: all node exporters of the server.",
-    )
-    user: str | None = Field(None, description="User name, for servers that require a password.")
-    password_file: str | None = Field(
-        None, description="File whose first line is the password; requires TLS."
-    )
-    power: str | None = Field(
-        None,
-        description="PromQL query for the electrical power of each host in watts, such as "
-        "ipmi_dcmi_power_consumption_watts. Default: no power.",
-    )
-    power_interval: Duration | None = Field(
-        None,
-        description="Time between two readings of the power meters; default: that of the node "
-        "exporter.",
-    )
-
-    @model_validator(mode="after")
-    def _usable(self) -> PrometheusOptions:
-        if not self.url.startswith(("http://", "https://")):
-            raise blame(
-                f"'{self.url}' is not the URL of a web server",
-                "url",
-                remedy="write http://HOST:PORT or https://HOST:PORT.",
-            )
-        if "@" in self.url.partition("://")[2].partition("/")[0]:
-            raise blame(
-                "must not contain a user",
-                "url",
-                remedy="write 'user' and 'password_file' in 'prometheus'.",
-            )
-        if self.selector.startswith("{"):
-            raise blame(
-                "must be label matchers without braces", "selector", remedy="write: 'job=\"node\"'"
-            )
-        if (self.password_file is None) != (self.user is None):
-            missing = "user" if self.user is None else "password_file"
-            given = "password_file" if self.user is None else "user"
-            raise blame(f"'{given}' needs '{missing}'", given, remedy=f"add '{missing}'.")
-        return self
-
-
-class SshOptions(ClosedModel):
-    """Logins by SSH to the hosts of the cluster, which read their counters.
-
-    The SSH configuration of the user, the agent and the known hosts apply.
-    """
-
-    user: str | None = Field(
-        None, description="User name on the hosts; default: that of the SSH configuration."
-    )
-    port: PositiveInt | None = Field(
-        None, description="Port; default: that of the SSH configuration, or 22."
-    )
-    key: str | None = Field(
-        None, description="Private key; default: the keys of the agent and of ~/.ssh."
-    )
-    config: str | None = Field(
-        None, description="Configuration of the SSH client; default: ~/.ssh/config."
-    )
-    known_hosts: str | None = Field(
-        None, description="Keys of the hosts; default: ~/.ssh/known_hosts."
-    )
-    jump: str | None = Field(
-        None,
-        description="Host through which the others are reached, as [USER@]HOST[:PORT]; several are "
-        "separated by commas.",
-    )
-    interval: Duration = Field(
-        "5 s", description="Time between two samples of a host.", validate_default=True
-    )
-
-    @model_validator(mode="after")
-    def _polite(self) -> SshOptions:
-        if self.interval < 1:
-            raise blame("must be at least 1 s", "interval", remedy="write 'interval: 5 s'.")
-        return self
-
-    def files(self) -> dict[str, str | None]:
-        """The options that name a file."""
-        return {"key": self.key, "config": self.config, "known_hosts": self.known_hosts}
 
 
 class AttachedOptions(TestbedOptions):
@@ -235,6 +150,9 @@ class AttachedOptions(TestbedOptions):
         description="Logins to the hosts, for samples without a Prometheus server. '{}' has all "
         "defaults. Default: no logins.",
     )
+    power: PowerOptions | None = Field(
+        None, description="Power meters of the hosts. Default: no power."
+    )
     limits: Limits = Field(
         default_factory=lambda: Limits.model_validate({}),
         description="The abort rule: limits beyond which the study pauses, or ends its own job.",
@@ -276,6 +194,12 @@ class AttachedOptions(TestbedOptions):
             raise blame(
                 "'ssh' and 'prometheus' both sample the hosts", "ssh", remedy="remove one of them."
             )
+        if self.power is not None and self.prometheus is not None and self.prometheus.power:
+            raise blame(
+                "'power' and 'prometheus.power' both have the power of the hosts",
+                "power",
+                remedy="remove one of them.",
+            )
         return self
 
     @property
@@ -288,7 +212,13 @@ class AttachedOptions(TestbedOptions):
     @property
     def samples_hosts(self) -> bool:
         """Whether there is a source of samples of the hosts."""
-        return self.prometheus is not None or self.ssh is not None
+        return any(one.samples_hosts for one in self.sources.values())
+
+    @property
+    def sources(self) -> Mapping[str, SourceOptions]:
+        """The sources of samples of the hosts that are given: name of the option -> options."""
+        given = {name: getattr(self, name) for name in _SOURCES}
+        return {name: one for name, one in given.items() if one is not None}
 
     @property
     def parent(self) -> str:
@@ -320,16 +250,7 @@ class AttachedOptions(TestbedOptions):
         found = super().to_record()
         if self.apply is None:  # results of earlier versions have no such option
             del found["apply"]
-        if self.prometheus is None:
-            del found["prometheus"]
-        else:
-            found["prometheus"] = {
-                name: value
-                for name, value in found["prometheus"].items()
-                if name not in _PROMETHEUS_PLACES
-            }
-        if self.ssh is None:
-            del found["ssh"]
-        else:
-            found["ssh"] = {"interval": found["ssh"]["interval"]}
+        for name in _SOURCES:
+            del found[name]
+        found |= {name: one.to_record() for name, one in self.sources.items()}
         return {name: value for name, value in found.items() if name not in _PLACES}

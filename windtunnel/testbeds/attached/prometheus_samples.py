@@ -25,14 +25,18 @@ from windtunnel.probes.readings import (
 )
 from windtunnel.results.metrics import MetricInfo
 from windtunnel.results.sample import Recording, Sample
-from windtunnel.testbeds.attached.host_samples import HALF_S, facts_of, interval_caveat
-from windtunnel.testbeds.attached.options import PrometheusOptions
+from windtunnel.testbeds.attached.host_samples import (
+    HALF_S,
+    facts_of,
+    interval_caveat,
+    power_problem,
+)
+from windtunnel.testbeds.attached.source_options import PrometheusOptions
 
 if TYPE_CHECKING:  # httpx is slow to import, and 'plan' needs none
     from windtunnel.hosts.rest.prometheus import Prometheus
 
 _CLOCKS_DIFFER_S = 2.0
-_FEWEST_POWER_SAMPLES = 10
 _ROUNDING_S = 0.0005  # times are in milliseconds
 _NO_METER = "power: no series of the query is a host of the cluster"
 
@@ -80,11 +84,14 @@ _QUERIES = (
     _counter(NET_RECEIVED, "node_network_receive_bytes_total", NICS),
     _counter(NET_SENT, "node_network_transmit_bytes_total", NICS),
 )
-REQUESTS = (
-    "Prometheus /api/v1/query, /api/v1/query_range (metrics of the node exporter: CPU, load, "
-    "memory, disks, network)",
-)
-"""The requests of :class:`PrometheusSamples`, for lists."""
+
+
+def footprint(_: PrometheusOptions) -> list[str]:
+    """The requests of :class:`PrometheusSamples`, for lists."""
+    return [
+        "Prometheus /api/v1/query, /api/v1/query_range (metrics of the node exporter: CPU, load, "
+        "memory, disks, network), before the start and after each trial"
+    ]
 
 
 class PrometheusSamples:
@@ -113,7 +120,8 @@ class PrometheusSamples:
         """Do nothing: Prometheus samples by itself."""
 
     def close(self) -> None:
-        """Do nothing: the client of the server closes its connections."""
+        """Close the connections."""
+        self._hosts.server.close()
 
     def caveats(self) -> list[str]:
         """What the samples do not cover, in words.
@@ -230,9 +238,8 @@ class PrometheusSamples:
         if query is None:
             return [], None, ""
         step_s = self._options.power_interval or targets.interval_s
-        if until_s - since_s < _FEWEST_POWER_SAMPLES * step_s:
-            least = f"{_FEWEST_POWER_SAMPLES} intervals of the meters ({step_s:.0f} s each)"
-            return [], None, f"power is not recorded: the trial is shorter than {least}"
+        if problem := power_problem(since_s, until_s, step_s):
+            return [], None, problem
         watts: dict[tuple[str, float], float] = {}
         for series in self._hosts.server.over(query, since_s - step_s, until_s + step_s, step_s):
             host = self._hosts.host_of(series.instance)

@@ -24,7 +24,6 @@ from windtunnel.inspection.monitored import counted
 from windtunnel.inspection.over_ssh import in_sh, machines
 from windtunnel.results.sample import Recording, Sample
 from windtunnel.testbeds.attached.host_samples import facts_of, interval_caveat
-from windtunnel.testbeds.attached.options import SshOptions
 from windtunnel.testbeds.attached.proc_counters import (
     END,
     SAMPLER,
@@ -32,6 +31,7 @@ from windtunnel.testbeds.attached.proc_counters import (
     parse_counters,
     samples,
 )
+from windtunnel.testbeds.attached.source_options import SshOptions
 
 if TYPE_CHECKING:  # asyncssh is slow to import, and 'plan' needs none
     from asyncssh import SSHClientProcess

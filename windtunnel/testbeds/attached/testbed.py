@@ -25,7 +25,7 @@ from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionEr
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.results.record import Check, Metric
 from windtunnel.results.trial_metrics import OTHER_CONTAINERS
-from windtunnel.testbeds.attached import by_hand, prometheus_samples, ssh_samples
+from windtunnel.testbeds.attached import by_hand, host_sources
 from windtunnel.testbeds.attached.access import ClusterAccess, identify, open_access
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
@@ -259,7 +259,6 @@ class AttachedTestbed(ClusterTestbed):
         hours = options.containers * (expected_s or longest_s) / 3600
         basis = "the expected time" if expected_s else "the time limits of all trials"
         polls = round((expected_s or longest_s) / options.limits.interval)
-        monitored = prometheus_samples.REQUESTS if options.prometheus else ()
         return [
             "on the cluster:",
             f"  id {self._needs[0].cluster if self._needs else 'UNKNOWN'}, user {options.account}, "
@@ -275,8 +274,7 @@ class AttachedTestbed(ClusterTestbed):
             f"  requests: about {5 * polls} (5 every {format_duration(options.limits.interval)}), "
             "and a few for each job:",
             *(f"    {one}" for one in REQUESTS),
-            *(f"    {one}, before the start and after each trial" for one in monitored),
-            *(f"    {one}" for one in (ssh_samples.footprint(options.ssh) if options.ssh else ())),
+            *(f"    {one}" for one in host_sources.footprint(options)),
             "    WebHDFS below the path above; history of the study's own jobs",
             *(by_hand.footprint(request, options.apply_within) if options.apply else ()),
         ]

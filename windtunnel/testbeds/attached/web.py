@@ -103,12 +103,10 @@ def _client(options: AttachedOptions, *, secure: bool, tickets: str | None) -> R
     return rest_client(options, ticket_cache=tickets, user=None if secure else options.account)
 
 
-def rest_client(
-    options: AttachedOptions, timeout_s: float = _TIMEOUT_S, **given: Any
-) -> RestClient:
+def rest_client(options: AttachedOptions, **given: Any) -> RestClient:
     """A client with the trusted certificates and the host names of the options.
 
-    ``given`` are further attributes of ``hosts.rest.Access``.
+    ``given`` are attributes of ``hosts.rest.Access``, which take precedence.
     """
     # httpx is slow to import, and 'plan' of other testbeds needs none
     from windtunnel.engines.transport import Transport
@@ -117,7 +115,8 @@ def rest_client(
     names = host_addresses(options)
     transport = Transport(_named(names)) if options.hosts_file else None
     ca_file = Path(options.ca_file).expanduser() if options.ca_file else None
-    return RestClient(Access(ca_file=ca_file, timeout_s=timeout_s, **given), transport=transport)
+    access = {"ca_file": ca_file, "timeout_s": _TIMEOUT_S} | given
+    return RestClient(Access(**access), transport=transport)
 
 
 def host_addresses(options: AttachedOptions) -> dict[str, str]:
