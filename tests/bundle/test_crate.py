@@ -88,14 +88,41 @@ def test_each_study_is_a_workflow_that_ran(graph: dict[str, dict[str, Any]]) -> 
     assert ids(root["mainEntity"])[0] in {ids(one["instrument"])[0] for one in actions}
 
 
+_SCHEMA = (
+    "ComputerLanguage CreateAction CreativeWork Dataset SoftwareApplication SoftwareSourceCode "
+    "about actionStatus datePublished description encodingFormat endTime hasPart instrument "
+    "license mainEntity mentions name object programmingLanguage result softwareVersion startTime "
+    "version"
+)
+# The terms that bundles use, as in the context of RO-Crate 1.1.3.
+TERMS = {name: f"http://schema.org/{name}" for name in _SCHEMA.split()} | {
+    "ComputationalWorkflow": "https://bioschemas.org/ComputationalWorkflow",
+    "File": "http://schema.org/MediaObject",
+    "conformsTo": "http://purl.org/dc/terms/conformsTo",
+}
+
+
 def test_the_validator_accepts_it(bundle: Path, tmp_path: Path) -> None:
+    """The context is a copy of the used terms, so that the validator needs no network."""
     validator = shutil.which("rocrate-validator")
     if validator is None:
         pytest.skip("rocrate-validator is not installed: the MUST rules are checked above")
     with zipfile.ZipFile(bundle) as archive:
         archive.extractall(tmp_path)
-    words = ["validate", "-p", "workflow-run-crate", "--no-paging", "-y", str(tmp_path)]
+    file = tmp_path / METADATA
+    crate = json.loads(file.read_text())
+    used = {key for entity in crate["@graph"] for key in entity if not key.startswith("@")}
+    used |= {name for entity in crate["@graph"] for name in types(entity)}
+    assert used <= TERMS.keys()
+    file.write_text(json.dumps({**crate, "@context": TERMS}))
+    words = ["-y", "validate", "-p", "workflow-run-crate", "--no-paging", "-f", "json"]
     done = subprocess.run(
-        [validator, *words], capture_output=True, text=True, timeout=300, check=False
+        [validator, *words, "-o", str(tmp_path.parent / "report.json"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    report = json.loads((tmp_path.parent / "report.json").read_text())
+    assert report["passed"] is True and report["issues"] == []

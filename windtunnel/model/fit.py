@@ -60,7 +60,8 @@ FEATURES = (
 class Point:
     """One measured phase of one treatment: means over its rounds.
 
-    ``timeout`` states that the job did not finish within ``elapsed_s``.
+    ``timeout`` states that the job did not finish within ``elapsed_s``. ``runs_s`` are the times of
+    the single runs, if they are known.
     """
 
     study: str
@@ -72,6 +73,7 @@ class Point:
     elapsed_s: float
     cpu_s: float | None = None
     timeout: bool = False
+    runs_s: tuple[float, ...] = ()
 
     @property
     def kind(self) -> str:

@@ -46,12 +46,16 @@ def accuracy_text(found: Mapping[str, Any]) -> Iterator[str]:
     for row in found["factors"]:
         yield f"  {row['factor']:16} {row['error']:6.1%}  {_right(row)}"
     for name, row in found["directions"].items():
-        yield f"directions, {name}: {row['right']:.0%} of {row['effects']} effects above 10 %"
+        yield (
+            f"directions, {name}: {row['right']:.0%} of {row['effects']} effects above 10 %, "
+            f"{row['clear_right']:.0%} of the {row['clear_effects']} that are larger than the noise"
+        )
     yield ""
     yield (
         "equations alone: without the fitted correction; in interval: times within the 90 % "
         "interval; row mean: predicted as the mean of the known times; like Ernest: by a "
-        "regression on data and machines"
+        "regression on data and machines; noise: the difference that two means of the published "
+        "runs have without an effect (90 % confidence), as far as runs were repeated"
     )
     yield f"SHA-256 of the splits: {found['splits_sha256']}"
 

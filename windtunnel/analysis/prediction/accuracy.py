@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, variance
 from typing import Any
+
+from scipy import stats
 
 from windtunnel.analysis.prediction.baselines import ernest, row_mean
 from windtunnel.analysis.prediction.splits import SPLITS, STUDIES, fingerprint, study_of
@@ -17,6 +20,7 @@ from windtunnel.model.predict import Prediction, predict
 
 __all__ = ["STUDIES", "assess"]
 EFFECT = 0.10  # an effect whose direction counts
+NOISE_CONFIDENCE = 0.90
 Progress = Callable[[int, int, str], None]
 
 
@@ -108,9 +112,25 @@ def _tables(cases: Sequence[_Case]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Effect:
+    """Ratios of two treatments; ``noise`` is that of two means without a difference, 1 if unknown.
+
+    The published ratio of such means is between ``1 / noise`` and ``noise`` with 90 % confidence.
+    """
+
     factor: str
     measured: float
     predicted: float
+    noise: float = 1.0
+
+    @property
+    def size(self) -> float:
+        """The published ratio, or its inverse if that is larger."""
+        return max(self.measured, 1.0 / self.measured)
+
+    @property
+    def right(self) -> bool:
+        """Whether the predicted ratio has the direction of the published one."""
+        return (self.measured > 1.0) == (self.predicted > 1.0)
 
 
 def _effects(cases: Sequence[_Case]) -> list[_Effect]:
@@ -120,15 +140,36 @@ def _effects(cases: Sequence[_Case]) -> list[_Effect]:
         groups[case.point.study, case.point.workload, case.point.phase].append(case)
     found = []
     for group in groups.values():
+        deviation = _deviation([case.point for case in group])
         for place, one in enumerate(group):
             for other in group[place + 1 :]:
                 factor = _difference(one.point.hardware, other.point.hardware)
                 if factor is not None:
                     measured = other.point.elapsed_s / one.point.elapsed_s
-                    found.append(
-                        _Effect(factor, measured, other.made.elapsed_s / one.made.elapsed_s)
-                    )
+                    predicted = other.made.elapsed_s / one.made.elapsed_s
+                    noise = _noise(deviation, len(one.point.runs_s), len(other.point.runs_s))
+                    found.append(_Effect(factor, measured, predicted, noise))
     return found
+
+
+def _deviation(points: Sequence[Point]) -> tuple[float, int]:
+    """The pooled standard deviation of the logarithm of one run, and its degrees of freedom."""
+    repeated = [[math.log(run) for run in point.runs_s] for point in points]
+    repeated = [runs for runs in repeated if len(runs) > 1]
+    freedom = sum(len(runs) - 1 for runs in repeated)
+    if freedom == 0:
+        return 0.0, 0
+    squares = sum(variance(runs) * (len(runs) - 1) for runs in repeated)
+    return math.sqrt(squares / freedom), freedom
+
+
+def _noise(deviation: tuple[float, int], runs: int, other_runs: int) -> float:
+    """See :class:`_Effect`."""
+    spread, freedom = deviation
+    if freedom == 0 or not runs or not other_runs:
+        return 1.0
+    quantile = float(stats.t.ppf((1.0 + NOISE_CONFIDENCE) / 2.0, freedom))
+    return math.exp(quantile * spread * math.sqrt(1.0 / runs + 1.0 / other_runs))
 
 
 _PROPERTIES = {
@@ -169,7 +210,16 @@ def _directions(cases: Sequence[_Case]) -> dict[str, Any]:
 
 
 def _right(effects: Sequence[_Effect]) -> dict[str, Any]:
-    """The fraction of right directions among published effects above 10 %."""
-    large = [one for one in effects if max(one.measured, 1.0 / one.measured) - 1.0 > EFFECT]
-    right = [one for one in large if (one.measured > 1.0) == (one.predicted > 1.0)]
-    return {"effects": len(large), "right": len(right) / len(large) if large else None}
+    """The fraction of right directions among published effects above 10 %.
+
+    ``clear`` are those of them that are larger than the noise of the published runs, as far as it
+    is known.
+    """
+    large = [one for one in effects if one.size - 1.0 > EFFECT]
+    clear = [one for one in large if one.size > one.noise]
+    return {
+        "effects": len(large),
+        "right": fmean(one.right for one in large) if large else None,
+        "clear_effects": len(clear),
+        "clear_right": fmean(one.right for one in clear) if clear else None,
+    }

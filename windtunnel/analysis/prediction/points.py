@@ -110,6 +110,7 @@ def points_of(results: Results, as_run: AsRun | None = None) -> Found:
                 elapsed_s=fmean(number.elapsed_s for number in numbers),
                 cpu_s=fmean(cpu) if cpu else None,
                 timeout=all(number.timeout for number in numbers),
+                runs_s=tuple(number.elapsed_s for number in numbers),
             )
         )
     return Found(points, list(skipped), sorted(assumed))
