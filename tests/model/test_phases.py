@@ -53,6 +53,21 @@ def test_the_first_replica_stays_and_storage_hosts_receive_all() -> None:
     assert elapsed((outside, work)) < elapsed((replace(outside, nic_bytes_s=1e8), work))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_warm_start_is_a_part_of_the_start_up_only(kind: str) -> None:
+    capacity, work = of(kind, CISCO)
+    warm = replace(capacity, warm=1.0)
+    assert hardware(apply_overrides(CISCO, {"software.task_start": "warm"})) == warm
+    (stock,), (waiting,) = elapsed((capacity, work)), elapsed((warm, work))
+    start, task = (PRIORS[constants.INDEX[name]] for name in ("start", "task_start"))
+    least = (1.0 - phases.WARM_START) * np.exp(start)
+    assert stock - waiting >= least * 0.999
+    if kind in ("put", "get"):  # copies have no tasks
+        return
+    tasks = phases.waves_of(np.array([work.tasks]), np.array([1.0]))[0]
+    assert stock - waiting <= least + (1.0 - phases.WARM_START) * np.exp(task) * 2 * tasks
+
+
 def test_the_bytes_of_the_write_pipeline_are_those_of_the_workload() -> None:
     workload = TeraGen(TeraGenParameters.model_validate({"size": "100 GB", "replication": 3}))
     demand = workload.demands("teragen", 5)

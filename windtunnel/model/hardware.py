@@ -65,9 +65,10 @@ class Hardware:
         The own disks of a compute host for spills, if the data is on other hosts; else 0.
     client_nic_bytes_s:
         NIC of the host that copies files in and out.
-    external, pinned, old, pooled:
+    external, pinned, old, pooled, warm:
         1 or 0: data on other hosts; virtual machines pinned to sockets; Hadoop 0.20 or 1.x; hosts
-        that are processes of one machine, so that idle ones leave their cores to the others.
+        that are processes of one machine, so that idle ones leave their cores to the others; tasks
+        in JVMs that wait for them.
     guests:
         Virtual machines of a compute host; 0 without.
     assumed:
@@ -99,6 +100,7 @@ class Hardware:
     pinned: float
     old: float
     pooled: float
+    warm: float = 0.0
     assumed: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -161,6 +163,7 @@ def hardware(cluster: Cluster) -> Hardware:
         pinned=float(any(guest.pinned == "socket" for guest in guests)),
         old=float(old),
         pooled=0.0,
+        warm=float(cluster.software.task_start == "warm"),
         assumed=tuple(notes.lines),
     )
 
