@@ -355,7 +355,7 @@ def audit_checks() -> str:
         ]
         for one in checks()
     ]
-    names = ["check", "area", "severity", "Hadoop", "question", "workloads that gain"]
+    names = ["check", "area", "severity", "Hadoop", "question", "workloads that become faster"]
     return table(names, rows)
 
 

@@ -54,6 +54,7 @@ REAL = "starts or needs daemons: tests/real runs similar commands; here it must 
 PLUGIN = "tests/examples/test_plugin.py does so, in folders of its own"
 CALIBRATED = "takes 10 to 20 minutes; tests/cli/test_calibrate.py runs it with mock trials"
 SPLITS = "takes a minute; tests/analysis/prediction runs some folds of each split"
+SPREADSHEET = "tests/cli/test_predict.py does so with a spreadsheet of its own; it must parse"
 PAGES = "writes the pages of all studies; tests/cli/test_reproduce.py does so"
 LONG = "the make target must exist; continuous integration runs it"
 FRESH = "test_generated_parts_are_fresh runs it without writing"
@@ -62,6 +63,12 @@ CLUSTER = "needs a cluster: tests/inspection and tests/published/history do so; 
 
 COMMANDS: dict[str, str] = {
     "windtunnel inspect /etc/hadoop/conf --output mine.yaml": CLUSTER,
+    "windtunnel inspect /etc/hadoop/conf --output my-cluster.yaml": CLUSTER,
+    "windtunnel import cloud.csv --map cloud-map.yaml --results cloud": SPREADSHEET,
+    "windtunnel fit cloud --sample 8 --out cloud-fit.json": SPREADSHEET,
+    "windtunnel predict --for cloud --fit cloud-fit.json": SPREADSHEET,
+    "windtunnel run put-get-model --results model-results": REAL,
+    "windtunnel report model-results": REAL,
     "windtunnel inspect /etc/hadoop/conf --prometheus http://prometheus.example:9090 --selector 'job=\"hadoop\"' --output mine.yaml": CLUSTER,  # noqa: E501
     "windtunnel inspect /etc/hadoop/conf --ssh --output mine.yaml": CLUSTER,
     "windtunnel audit ssh://worker-1.example ssh://root@worker-2.example --html hosts.html": CLUSTER,  # noqa: E501
@@ -339,7 +346,7 @@ def test_a_command_does_what_the_document_says(
 
 @pytest.mark.parametrize(
     "command",
-    [*listed(REAL), *listed(CLUSTER), *listed(SPLITS), *listed(PAGES), *listed(CALIBRATED)],
+    [c for kind in (REAL, CLUSTER, SPLITS, SPREADSHEET, PAGES, CALIBRATED) for c in listed(kind)],
 )
 def test_a_command_for_a_real_cluster_parses(command: str) -> None:
     words = shlex.split(command)[1:]
