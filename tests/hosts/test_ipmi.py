@@ -84,6 +84,11 @@ def test_the_password_is_on_no_command_line(meter: Ipmi) -> None:
     assert bmc.PASSWORD not in " ".join(words)
 
 
+def test_a_name_of_the_hosts_file_is_replaced(meter: Ipmi) -> None:
+    here = replace(meter, address="bmc-1:6230", names={"bmc-1": "10.9.0.1"})
+    assert "-H 10.9.0.1 -p 6230" in " ".join(here.command())
+
+
 @pytest.mark.parametrize(
     ("address", "host", "port"),
     [
@@ -116,6 +121,8 @@ DCMI = "Instantaneous power reading"
         ("Power", "echo 'Power,na,Watts,ns,7.1'"),
         ("Power", "echo 'Power,40,degrees C,ok,7.1'"),
         ("Power", "echo 'Power,,Watts,ok,7.1'"),
+        ("Power", "echo 'Power,0,Watts,ok,7.1'"),
+        (None, f"echo '{DCMI}: 0 Watts'"),
         (None, "true"),
     ],
 )

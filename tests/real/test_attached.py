@@ -147,16 +147,18 @@ def prometheus(attached: Attached) -> Iterator[str]:
 
 @pytest.fixture
 def power(attached: Attached) -> Iterator[str]:
-    """The options for controllers that report 100 W for each host, by an emulator of Redfish."""
+    """The options for controllers that report 100 W, by an emulator of Redfish for each host."""
     certificate = webserver.certificate(attached.folder, "localhost")
     password = attached.folder / "bmc-password"
     password.write_text(bmc.PASSWORD)
     bmc.write_chassis(attached.folder / "redfish", {"1": bmc.power(100.0)})
-    with bmc.redfish(attached.folder / "redfish", certificate) as url:
-        hosts = [host.name for host in attached.deployment.hosts if host.name != "client"]
+    hosts = [host.name for host in attached.deployment.hosts if host.name != "client"]
+    with contextlib.ExitStack() as stack:
+        folder = attached.folder / "redfish"
+        urls = [stack.enter_context(bmc.redfish(folder, certificate)) for _ in hosts]
         options = {
             "protocol": "redfish",
-            "addresses": dict.fromkeys(hosts, url),
+            "addresses": dict(zip(hosts, urls, strict=True)),
             "user": bmc.USER,
             "password_file": str(password),
             "ca_file": str(certificate),

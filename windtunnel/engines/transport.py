@@ -77,15 +77,13 @@ class _Backend(httpcore.NetworkBackend):
             return _Stream(connect(self._open_socket, host, port, timeout))
 
 
+_CONNECTIONS = 100  # as httpx
 _FAILURES = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError)
 
 
 def _of_httpx(error: Exception, request: httpx.Request) -> httpx.TransportError:
-    kind = (
-        httpx.TimeoutException
-        if isinstance(error, httpcore.TimeoutException)
-        else httpx.TransportError
-    )
+    """The error of httpx with the same name, such as ``ReadTimeout``."""
+    kind: type[httpx.TransportError] = getattr(httpx, type(error).__name__, httpx.TransportError)
     return kind(str(error), request=request)
 
 
@@ -107,10 +105,19 @@ class _Content(httpx.SyncByteStream):
 
 
 class Transport(httpx.BaseTransport):
-    """A transport for httpx that raises the errors of httpx."""
+    """A transport for httpx that raises the errors of httpx.
 
-    def __init__(self, open_socket: OpenSocket) -> None:
-        self._pool = httpcore.ConnectionPool(network_backend=_Backend(open_socket))
+    Parameters
+    ----------
+    trust:
+        The certificates that are trusted, because httpx does not apply its own to a transport;
+        None for those of the system.
+    """
+
+    def __init__(self, open_socket: OpenSocket, trust: ssl.SSLContext | None = None) -> None:
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=trust, max_connections=_CONNECTIONS, network_backend=_Backend(open_socket)
+        )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; the content of the response is read when the caller iterates over it."""

@@ -7,11 +7,12 @@ that ``ipmitool`` reads; it is on no command line.
 from __future__ import annotations
 
 import csv
+import math
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from windtunnel.errors import ClusterAccessError, SetupError
@@ -39,6 +40,8 @@ class Ipmi:
         6.6.1).
     cipher:
         Number of the cipher suite; None for that of ``ipmitool``.
+    names:
+        Name of a controller -> its address, for names that this machine cannot resolve.
     """
 
     address: str
@@ -46,11 +49,13 @@ class Ipmi:
     password_file: Path
     sensor: str | None = None
     cipher: int | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def command(self) -> Sequence[str]:
         """The command that reads the power."""
         host, port = _split(self.address)
-        words = [PROGRAM, "-I", "lanplus", "-H", host, "-p", str(port), "-L", "USER"]
+        words = [PROGRAM, "-I", "lanplus", "-H", self.names.get(host, host)]
+        words += ["-p", str(port), "-L", "USER"]
         words += [*_TRIES, "-U", self.user, "-f", str(self.password_file)]
         if self.cipher is not None:
             words += ["-C", str(self.cipher)]
@@ -75,6 +80,8 @@ class Ipmi:
             done = subprocess.run(
                 self.command(),
                 stdin=subprocess.DEVNULL,
+                # without the user's terminal: no prompt there, and Ctrl-C does not end it
+                start_new_session=True,
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -110,17 +117,23 @@ def _split(address: str) -> tuple[str, int]:
 
 def _dcmi(text: str) -> float | None:
     found = _DCMI.search(text)
-    return float(found[1]) if found and not _OFF.search(text) else None
+    return _positive(found[1]) if found and not _OFF.search(text) else None
+
+
+def _positive(text: str) -> float | None:
+    """A number above 0; controllers without a sensor report 0 W."""
+    try:
+        watts = float(text)
+    except ValueError:
+        return None
+    return watts if math.isfinite(watts) and watts > 0 else None
 
 
 def _sensor(text: str) -> float | None:
     """The value of a line ``NAME,VALUE,UNIT,STATE,...``."""
     for row in csv.reader(text.splitlines()):
         if len(row) >= 4 and row[2] == "Watts" and row[3] != "ns":
-            try:
-                return float(row[1])
-            except ValueError:
-                return None
+            return _positive(row[1])
     return None
 
 

@@ -48,7 +48,7 @@ def accuracy_text(found: Mapping[str, Any]) -> Iterator[str]:
     for name, row in found["directions"].items():
         yield (
             f"directions, {name}: {row['right']:.0%} of {row['effects']} effects above 10 %, "
-            f"{row['clear_right']:.0%} of the {row['clear_effects']} that are larger than the noise"
+            f"{_share(row['clear_right'])} of the {row['clear_effects']} that exceed the noise"
         )
     yield ""
     yield (
@@ -62,6 +62,10 @@ def accuracy_text(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _right(row: Mapping[str, Any]) -> str:
     return "-" if row["right"] is None else f"{row['right']:.0%} of {row['effects']}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
 
 
 def _percent(value: float | None) -> str:

@@ -89,6 +89,29 @@ def test_a_redirect_to_the_same_path_is_followed_and_a_circle_ends() -> None:
         assert problem(f"{url}/x").reason == "redirect"
 
 
+def test_a_password_is_for_one_server_only(tmp_path: Path) -> None:
+    pem = certificate(tmp_path, "localhost")
+    password = tmp_path / "password"
+    password.write_text("secret")
+    access = Access(ca_file=pem, user="me", password_file=password, timeout_s=5)
+    seen: list[str | None] = []
+
+    def other(request: Request) -> Reply:
+        seen.append(request.headers.get("Authorization"))
+        return Reply({"a": 1})
+
+    with serving(other, pem) as elsewhere:
+        moved = Reply(b"", 302, [("Location", f"{elsewhere}/x")])
+        with serving(lambda _: moved, pem) as url:
+            assert problem(f"{url}/x", access).reason == "redirect"
+    assert seen == []
+    # a server that also offers Kerberos has refused the password
+    refused = Reply(b"", 401, [("WWW-Authenticate", "Negotiate"), ("WWW-Authenticate", "Basic")])
+    with serving(lambda _: refused, pem) as url:
+        found = problem(f"{url}/x", access)
+    assert found.reason == "rejected" and "the user name and the password" in found.message
+
+
 def test_a_cookie_is_kept_for_its_server_alone_and_replaced_when_it_expires() -> None:
     seen: list[str | None] = []
 

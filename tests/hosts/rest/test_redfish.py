@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_several_chassis_with_power_need_a_choice(
         Redfish(client, url, "Other").watts()
 
 
-@pytest.mark.parametrize("value", [None, "214 W", True, -1])
+@pytest.mark.parametrize("value", [None, "214 W", True, -1, 0, float("inf")])
 def test_a_value_that_is_no_power_is_an_error(
     folder: Path, url: str, client: RestClient, value: object
 ) -> None:
@@ -71,6 +72,23 @@ def test_a_value_that_is_no_power_is_an_error(
         meter.watts()
     write_chassis(folder, {"1": power(215)})
     assert meter.watts() == 215.0
+
+
+def test_a_controller_with_new_paths_or_a_broken_chassis_is_read(
+    folder: Path, url: str, client: RestClient
+) -> None:
+    write_chassis(folder, {"Old": power(214)})
+    meter = Redfish(client, url)
+    assert meter.watts() == 214.0
+    shutil.rmtree(folder / "Chassis")
+    write_chassis(folder, {"Backplane": power(1), "New": power(300)})
+    (folder / "Chassis/Backplane/Power/index.json").unlink()
+    with pytest.raises(ClusterAccessError) as caught:
+        meter.watts()
+    assert caught.value.reason == "not found"
+    assert meter.watts() == 300.0
+    (folder / "Chassis/Backplane/index.json").unlink()
+    assert Redfish(client, url, "New").watts() == 300.0
 
 
 def test_another_server_is_recognised(folder: Path, url: str, client: RestClient) -> None:

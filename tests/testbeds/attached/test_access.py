@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from tests.support.webserver import Reply, certificate, serving
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.errors import ClusterAccessError, DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.rest import RestClient
 from windtunnel.testbeds.attached.access import ActiveNameNode
-from windtunnel.testbeds.attached.web import _Http
+from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.web import _Http, rest_client
 
 
 class Pair:
@@ -51,6 +54,21 @@ def test_a_single_namenode_is_not_queried() -> None:
 
     assert ActiveNameNode(cast(RestClient, pair), URLS[:1], URLS[0])() == URLS[0]
     assert pair.requests == 0
+
+
+def test_names_of_a_hosts_file_are_reached_with_the_trusted_certificates(tmp_path: Path) -> None:
+    pem = certificate(tmp_path, "web.example")
+    (tmp_path / "hosts").write_text("127.0.0.1 web.example\n")
+    given = {"conf": str(tmp_path), "hosts_file": str(tmp_path / "hosts")}
+    with serving(lambda _: Reply({"a": 1}), pem) as url:
+        port = url.rpartition(":")[2]
+        with rest_client(AttachedOptions.model_validate({**given, "ca_file": str(pem)})) as client:
+            assert client.get_json(f"https://web.example:{port}/") == {"a": 1}
+        with (
+            rest_client(AttachedOptions.model_validate(given)) as client,
+            pytest.raises(ClusterAccessError, match="not trusted"),
+        ):
+            client.get_json(f"https://web.example:{port}/")
 
 
 class Server:

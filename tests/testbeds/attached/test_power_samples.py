@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import bmc, webserver
-from windtunnel.errors import ClusterAccessError
+from windtunnel.errors import ClusterAccessError, SetupError, UsageError
 from windtunnel.hosts.rest import Access, RestClient
 from windtunnel.testbeds.attached import power_samples
 from windtunnel.testbeds.attached.power_samples import PowerSamples, footprint, open_power
@@ -90,22 +90,57 @@ def test_a_failed_meter_is_named_and_read_again(
     samples = make(50.0, None)
     assert samples.caveats() == [
         "power: there is no address of a controller for 1 host: worker-2.example",
-        "power: no reading of 1 host: worker-1.example (the controller does not answer)",
+        "power: no reading of 1 host: worker-1.example (down)",
     ]
     samples.start()
     since = time.time()
     time.sleep(11 * INTERVAL_S)
     made = samples.record(since, time.time())
-    assert made.power_source == "metered: Redfish, 1 hosts"
-    (problem,) = made.problems
-    assert "worker-1.example" in problem and "worker-2.example" in problem
+    without = "2 hosts: worker-1.example, worker-2.example"
+    assert made.power_source == f"metered: Redfish, 1 hosts, without {without}"
+    assert made.problems == [f"power: readings are missing of {without} (down)"]
     meter = samples._meters["worker-1.example"]
     assert isinstance(meter, FixedMeter)
     meter.value = 70.0
-    since = time.time() + 4 * INTERVAL_S
-    time.sleep(16 * INTERVAL_S)
+    time.sleep(4 * INTERVAL_S)
+    since = time.time()
+    time.sleep(11 * INTERVAL_S)
     made = samples.record(since, time.time())
-    assert made.power_source == "metered: Redfish, 2 hosts"
+    without = "1 host: worker-2.example"
+    assert made.power_source == f"metered: Redfish, 2 hosts, without {without}"
+
+
+def test_a_host_with_a_gap_has_no_samples(make: Callable[..., PowerSamples]) -> None:
+    """Else the energy of some phases would be that of fewer hosts."""
+    samples = make(50.0, 100.0, 150.0)
+    since, until = 1000.0, 1000.0 + 20 * INTERVAL_S
+    times = [since + (k - 0.5) * INTERVAL_S for k in range(22)]
+    kept = {
+        "master.example": times,
+        "worker-1.example": [t for k, t in enumerate(times) if not 8 <= k <= 9],  # three intervals
+        "worker-2.example": [t for k, t in enumerate(times) if k != 8],  # two
+    }
+    for host, found in kept.items():
+        samples._readings[host].extend((t, 100.0) for t in found)
+    made = samples.record(since, until)
+    assert {row.host for row in made.samples} == {"master.example", "worker-2.example"}
+    assert made.problems == ["power: readings are missing of 1 host: worker-1.example"]
+    stale = make(50.0)
+    stale._readings["master.example"].append((since - 60.0, 50.0))
+    made = stale.record(since, until)
+    assert list(made.samples) == [] and made.power_source is None
+    assert made.problems[0].startswith("power is not recorded: readings are missing of 3 hosts")
+
+
+def test_a_missing_program_is_an_error_of_the_set_up(make: Callable[..., PowerSamples]) -> None:
+    class Missing(FixedMeter):
+        def watts(self) -> float:
+            raise SetupError("the program ipmitool is not installed", remedy="install it.")
+
+    samples = make(50.0, hosts={"master.example": False})
+    samples._meters = {"master.example": Missing()}
+    with pytest.raises(SetupError, match="not installed"):
+        samples.caveats()
 
 
 def test_a_cluster_without_a_readable_meter_is_refused(make: Callable[..., PowerSamples]) -> None:
@@ -123,24 +158,50 @@ def test_controllers_by_redfish_are_read_with_tls_and_a_password(tmp_path: Path)
         password.write_text(bmc.PASSWORD)
         given = options(
             address=None,
-            addresses=dict.fromkeys(("worker-1", "worker-2.example"), url),
+            addresses={"worker-1": url},
             user=bmc.USER,
             password_file=str(password),
             ca_file=str(certificate),
         )
-        samples = open_power(given, HOSTS, lambda **access: RestClient(Access(**access)))
+        samples = open_power(given, HOSTS, {}, lambda **access: RestClient(Access(**access)))
         try:
             notes = samples.caveats()
-            assert notes == [
-                "power: there is no address of a controller for 1 host: master.example"
-            ]
-            readings = {host: [w for _, w in kept] for host, kept in samples._readings.items()}
-            assert readings == {"worker-1.example": [214.0], "worker-2.example": [214.0]}
+            without = "2 hosts: master.example, worker-2.example"
+            assert notes == [f"power: there is no address of a controller for {without}"]
+            assert [watts for _, watts in samples._readings["worker-1.example"]] == [214.0]
         finally:
             samples.close()
         assert given.to_record() == {
             "protocol": "redfish", "chassis": None, "sensor": None, "interval": "10 s"
         }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hosts", "changes", "said"),
+    [
+        (("w1.rack1.example", "w1.rack2.example"), {}, "have the same controller"),
+        (("w1", "w2"), {"addresses": {"w3": "https://bmc"}}, "has no host w3"),
+        (("w1",), {"user": "me", "password_file": "/no/file"}, "does not exist"),
+    ],
+)
+def test_addresses_and_files_are_checked(
+    hosts: tuple[str, ...], changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        open_power(options(**changes), dict.fromkeys(hosts, True), {}, RestClient)
+
+
+@pytest.mark.parametrize("content", [b"", b"\nsecret", b"\xe4"])
+def test_a_password_file_must_have_a_first_line(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "password"
+    file.write_bytes(content)
+    given = options(user="me", password_file=str(file))
+    with pytest.raises(UsageError, match="password file"):
+        open_power(given, HOSTS, {}, RestClient)
+
+
+def test_hosts_with_addresses_as_names_keep_them() -> None:
+    assert options().address_of("10.0.0.17") == "https://10.0.0.17-bmc.example"
 
 
 def test_the_address_follows_from_the_name_of_the_host() -> None:
@@ -163,7 +224,14 @@ def test_the_address_follows_from_the_name_of_the_host() -> None:
     [
         ({"protocol": "snmp"}, "protocol"),
         ({"address": "{host}-bmc"}, "not an address of a controller"),
-        ({"address": "https://me:pw@{host}"}, "not an address of a controller"),
+        ({"address": "https://me:pw@{host}"}, "not an address"),
+        ({"address": "https://{host}/redfish/v1"}, "not an address"),
+        ({"address": "https://{host} bmc"}, "not an address"),
+        ({"address": "https://{host}:99999"}, "not an address"),
+        ({"address": None, "addresses": {"w1": "https://"}}, "not an address"),
+        ({"addresses": {"w1": "https://{host}"}}, "for 'address' only"),
+        ({"address": "http://{host}", "user": "me", "password_file": "p"}, "without TLS"),
+        ({"chassis": ""}, "at least 1 character"),
         ({"address": "https://bmc"}, "must contain '{host}'"),
         ({"address": None}, "addresses of the controllers are missing"),
         ({"sensor": "Power"}, "not an option of redfish"),

@@ -65,8 +65,26 @@ class Access:
             raise UsageError("a password file needs a user", remedy="add the name of the user.")
 
     def password(self) -> str | None:
-        """The password; None without a password file."""
+        """The password; None without a password file.
+
+        Raises
+        ------
+        UsageError
+            If the file cannot be read, or its first line is empty.
+        """
         if self.password_file is None:
             return None
-        lines = self.password_file.read_text(encoding="utf-8").splitlines()
-        return lines[0] if lines else ""
+        try:
+            lines = self.password_file.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            said = "not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+            raise UsageError(
+                f"the password file {self.password_file} cannot be read: {said}",
+                remedy="check its path, its permissions and its encoding.",
+            ) from None
+        if not lines or not lines[0]:
+            raise UsageError(
+                f"the first line of the password file {self.password_file} is empty",
+                remedy="write the password into its first line.",
+            )
+        return lines[0]

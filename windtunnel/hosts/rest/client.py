@@ -110,7 +110,7 @@ class RestClient:
         self._http = httpx.Client(
             timeout=access.timeout_s,
             trust_env=False,
-            verify=_trust(access),
+            verify=trust(access),
             proxy=access.proxy,
             transport=transport,
             follow_redirects=False,
@@ -184,7 +184,11 @@ class RestClient:
             response, answer = self._exchange(request, limit_bytes)
             if not response.has_redirect_location:  # 201 of WebHDFS has a location, too
                 return answer
-            target = _followed(target, response)
+            next_target = _followed(target, response)
+            if self._password is not None and next_target.netloc != target.netloc:
+                # the password is only for the server of the options
+                raise problems.redirected(str(_bare(target)), next_target)
+            target = next_target
         raise problems.redirected(str(_bare(httpx.URL(url))), target)
 
     def _exchange(self, request: httpx.Request, limit: int) -> tuple[httpx.Response, Answer]:
@@ -202,7 +206,7 @@ class RestClient:
         elif self._access.user is not None:
             request = self._named(request)
         response, body = self._once(request, limit, where)
-        if response.status_code == 401 and _negotiates(response):
+        if response.status_code == 401 and self._password is None and _negotiates(response):
             negotiated = True
             request.headers.pop("Cookie", None)
             request.headers["Authorization"], check = self._negotiate(url.host, where)
@@ -214,7 +218,13 @@ class RestClient:
         self._keep_cookie(origin, response)
         answer = Answer(response.status_code, body, where, response.headers.get("content-type", ""))
         if not response.is_redirect:
-            problem = problems.status(response, answer.text[:20_000], where, negotiated=negotiated)
+            problem = problems.status(
+                response,
+                answer.text[:20_000],
+                where,
+                negotiated=negotiated,
+                with_password=self._password is not None,
+            )
             if problem is not None:
                 with self._lock:
                     self._cookies.pop(origin, None)
@@ -285,7 +295,8 @@ class RestClient:
                         self._cookies[origin] = found.value
 
 
-def _trust(access: Access) -> ssl.SSLContext:
+def trust(access: Access) -> ssl.SSLContext:
+    """The certificates that a client trusts; raises UsageError if the CA file has none."""
     if access.ca_file is None:
         return ssl.create_default_context()
     try:
@@ -295,6 +306,11 @@ def _trust(access: Access) -> ssl.SSLContext:
             f"the CA file {access.ca_file} contains no certificate in PEM form",
             remedy="convert it: openssl pkcs12 -in STORE -nokeys -out ca.pem "
             "(a JKS store: keytool -exportcert -rfc).",
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"the CA file {access.ca_file} cannot be read: {error.strerror or error}",
+            remedy="check its path and its permissions.",
         ) from None
 
 

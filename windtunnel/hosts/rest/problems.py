@@ -179,7 +179,12 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def status(
-    answer: httpx.Response, body: str, where: str, *, negotiated: bool
+    answer: httpx.Response,
+    body: str,
+    where: str,
+    *,
+    negotiated: bool,
+    with_password: bool = False,
 ) -> ClusterAccessError | None:
     """The error of an answer that is not a success; None for a success."""
     if answer.is_success and not _STANDBY.search(body[:500]):
@@ -215,7 +220,7 @@ def status(
     if code in (401, 403) and re.search(r"GSSException|Kerberos|Ticket|Clock|Checksum", body):
         return kerberos(said, where)
     if code == 401:
-        return _unauthorised(where, answer, negotiated=negotiated)
+        return _unauthorised(where, answer, negotiated=negotiated, with_password=with_password)
     if code == 403:
         return ClusterAccessError(
             f"{where} refuses access: {said}",
@@ -237,7 +242,15 @@ def status(
     )
 
 
-def _unauthorised(where: str, answer: httpx.Response, *, negotiated: bool) -> ClusterAccessError:
+def _unauthorised(
+    where: str, answer: httpx.Response, *, negotiated: bool, with_password: bool
+) -> ClusterAccessError:
+    if with_password:
+        return ClusterAccessError(
+            f"{where} did not accept the user name and the password",
+            remedy="correct the user name, or the first line of the password file.",
+            reason="rejected",
+        )
     if negotiated:
         return ClusterAccessError(
             f"{where} did not accept the Kerberos ticket",

@@ -6,6 +6,7 @@ The properties are those of the DMTF schemas ``Power`` (``PowerControl[0].PowerC
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,20 @@ if TYPE_CHECKING:
     from windtunnel.hosts.rest import RestClient
 
 _ROOT = "/redfish/v1/"
+_NO_RESOURCE = ("not found", "refused")
 _NO_REDFISH = "check the address of the controller, and that Redfish is enabled on it."
+_ACCOUNT = "check 'user' and 'password_file' of 'power'."
+_REMEDIES = {
+    "rejected": _ACCOUNT,
+    "password": _ACCOUNT,
+    "no user": _ACCOUNT,
+    "forbidden": "use an account of the controller that may read the chassis.",
+    "certificate": "add the certificate of the controller, or of its authority, to 'ca_file' of "
+    "'power'.",
+    "certificate name": "use the name that the certificate contains in 'address' or 'addresses'.",
+    "redirect": "use the address to which the controller redirects.",
+    "not found": _NO_REDFISH,
+}
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,8 @@ class _Property:
             except (KeyError, IndexError, TypeError):
                 return None
         is_number = isinstance(found, int | float) and not isinstance(found, bool)
-        return float(found) if is_number and found >= 0 else None
+        # controllers without a sensor report 0 W
+        return float(found) if is_number and math.isfinite(found) and found > 0 else None
 
 
 _PROPERTIES = (
@@ -67,18 +82,32 @@ class Redfish:
         if self._found is None:
             self._found = self._search()
         path, reading = self._found
+        self._found = None  # a controller that restarted can have other paths
         watts = reading.watts(self._get(path))
         if watts is None:
-            self._found = None  # a controller that restarted can have other paths
             raise ClusterAccessError(
                 f"{self.url}{path} has no reading of the power",
                 remedy="read it again; if it stays without one, check the controller.",
                 reason="no reading",
             )
+        self._found = path, reading
         return watts
 
     def _get(self, path: str) -> dict[str, Any]:
-        return self._client.get_json(self.url + path)
+        try:
+            return self._client.get_json(self.url + path)
+        except ClusterAccessError as error:
+            remedy = _REMEDIES.get(error.reason, error.remedy)
+            raise ClusterAccessError(error.message, remedy=remedy, reason=error.reason) from error
+
+    def _get_if_any(self, path: str | None) -> dict[str, Any]:
+        """A resource; empty if the controller does not have it although it has a link to it."""
+        try:
+            return {} if path is None else self._get(path)
+        except ClusterAccessError as error:
+            if error.reason not in _NO_RESOURCE:
+                raise
+            return {}
 
     def _search(self) -> tuple[str, _Property]:
         """The only chassis with a reading of the power, or the one of the options."""
@@ -91,7 +120,7 @@ class Redfish:
                 continue
             for reading in _PROPERTIES:
                 path = _link(chassis.get(reading.resource))
-                if path is not None and reading.watts(self._get(path)) is not None:
+                if path is not None and reading.watts(self._get_if_any(path)) is not None:
                     found[id_] = (path, reading)
                     break
         if len(found) == 1:
@@ -119,9 +148,9 @@ class Redfish:
             )
         members = self._get(collection).get("Members")
         for member in members if isinstance(members, list) else ():
-            path = _link(member)
-            if path is not None:
-                yield self._get(path)
+            chassis = self._get_if_any(_link(member))
+            if chassis:
+                yield chassis
 
 
 def _link(found: Any) -> str | None:

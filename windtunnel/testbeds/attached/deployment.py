@@ -379,13 +379,16 @@ class AttachedDeployment(Deployment):
     def close(self) -> list[str]:
         """End everything of this run on the cluster; returns what is left, in words."""
         self.guard.close()
-        if self.host_samples is not None:
-            self.host_samples.close()
         left: list[str] = []
-        if hasattr(self, "supervisor"):
-            self.supervisor.close()
-        if "attached" in self.registration.facts():
-            left = end_and_remove(self.access, self.registration)
+        try:
+            if hasattr(self, "supervisor"):
+                self.supervisor.close()
+            if "attached" in self.registration.facts():
+                left = end_and_remove(self.access, self.registration)
+        finally:
+            # afterwards: a source can wait for answers of hosts
+            if self.host_samples is not None:
+                self.host_samples.close()
         self.access.close()
         if not left:
             self.registration.forget()

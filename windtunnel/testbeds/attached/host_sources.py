@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,9 @@ def _ssh(options: AttachedOptions, given: SshOptions, hosts: Mapping[str, bool])
 
 
 def _power(options: AttachedOptions, given: PowerOptions, hosts: Mapping[str, bool]) -> HostSamples:
-    return power_samples.open_power(given, hosts, lambda **access: rest_client(options, **access))
+    return power_samples.open_power(
+        given, hosts, host_addresses(options), lambda **access: rest_client(options, **access)
+    )
 
 
 SOURCES = {
@@ -72,23 +75,27 @@ def footprint(options: AttachedOptions) -> list[str]:
 
 def open_samples(options: AttachedOptions, hosts: Mapping[str, bool]) -> HostSamples | None:
     """The samples of all sources of a study; None without a source."""
-    opened = [SOURCES[name].open(options, given, hosts) for name, given in options.sources.items()]
-    return _Joined(opened) if opened else None
+    with ExitStack() as stack:
+        opened = []
+        for name, given in options.sources.items():
+            opened.append(SOURCES[name].open(options, given, hosts))
+            stack.callback(opened[-1].close)
+        return _Joined(opened, stack.pop_all()) if opened else None
 
 
 class _Joined:
     """The samples of several sources, which have different metrics."""
 
-    def __init__(self, sources: Sequence[HostSamples]) -> None:
+    def __init__(self, sources: Sequence[HostSamples], closing: ExitStack) -> None:
         self._sources = sources
+        self._closing = closing
 
     def start(self) -> None:
         for source in self._sources:
             source.start()
 
     def close(self) -> None:
-        for source in self._sources:
-            source.close()
+        self._closing.close()
 
     def caveats(self) -> list[str]:
         return [note for source in self._sources for note in source.caveats()]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from windtunnel.cluster.quantity import format_duration
-from windtunnel.errors import ClusterAccessError
+from windtunnel.errors import ClusterAccessError, UsageError, WindtunnelError
 from windtunnel.hosts.ipmi import Ipmi
 from windtunnel.inspection.monitored import counted
 from windtunnel.probes.readings import POWER
@@ -22,8 +24,11 @@ from windtunnel.testbeds.attached.source_options import PowerOptions
 if TYPE_CHECKING:  # httpx is slow to import, and 'plan' needs none
     from windtunnel.hosts.rest import RestClient
 
-_AT_A_TIME = 16
-_AGAIN_S = 30.0  # until a meter that failed is read again
+_AT_A_TIME = 128
+_FAILURES = 3  # in succession; then a meter is read less often
+_AGAIN_S = 30.0  # until such a meter is read again
+_GAP = 2.5  # intervals without a reading that energy does not bridge (analysis/cost/power_curve.py)
+_START_S = 60.0
 _MOST_READINGS = 50_000  # of a host: about six days with the default interval
 _STEP_S = 0.05
 PROTOCOLS = {"redfish": "Redfish", "ipmi": "IPMI"}
@@ -46,27 +51,75 @@ def footprint(options: PowerOptions) -> list[str]:
 
 
 def open_power(
-    options: PowerOptions, hosts: Mapping[str, bool], client: Callable[..., RestClient]
+    options: PowerOptions,
+    hosts: Mapping[str, bool],
+    names: Mapping[str, str],
+    client: Callable[..., RestClient],
 ) -> PowerSamples:
-    """The samples of each host with an address; ``client`` makes a client for Redfish."""
+    """The samples of each host with an address.
+
+    Parameters
+    ----------
+    names:
+        Name of a host or controller -> its address, for names that this machine cannot resolve.
+    client:
+        Makes a client for Redfish from attributes of ``hosts.rest.Access``.
+
+    Raises
+    ------
+    UsageError
+        If two hosts have the same controller, or a file cannot be read.
+    """
     addresses = {host: address for host in hosts if (address := options.address_of(host))}
-    password = options.password_file and Path(options.password_file).expanduser()
+    _check_addresses(options, hosts, addresses)
+    # httpx is slow to import, and 'plan' needs none
+    from windtunnel.hosts.rest import Access
+    from windtunnel.hosts.rest.redfish import Redfish
+
+    given: dict[str, Any] = {}
+    if options.user is not None and options.password_file is not None:
+        given = {"user": options.user, "password_file": Path(options.password_file).expanduser()}
+        access = Access(**given)
+        access.check()
+        access.password()
     if options.protocol == "ipmi":
-        assert options.user and password, "checked by the options"
         by_ipmi = {
-            host: Ipmi(address, options.user, password, options.sensor, options.cipher)
+            host: Ipmi(
+                address,
+                given["user"],
+                given["password_file"],
+                options.sensor,
+                options.cipher,
+                names,
+            )
             for host, address in addresses.items()
         }
         return PowerSamples(options, hosts, by_ipmi)
-    # httpx is slow to import, and 'plan' needs none
-    from windtunnel.hosts.rest.redfish import Redfish
-
-    given: dict[str, Any] = {"user": options.user, "password_file": password}
     if options.ca_file:
         given["ca_file"] = Path(options.ca_file).expanduser()
     shared = client(**given)
     by_redfish = {host: Redfish(shared, one, options.chassis) for host, one in addresses.items()}
     return PowerSamples(options, hosts, by_redfish, shared.close)
+
+
+def _check_addresses(
+    options: PowerOptions, hosts: Mapping[str, bool], addresses: Mapping[str, str]
+) -> None:
+    """Raise UsageError if an address is of no host, or of two, whose power would count twice."""
+    known = {*hosts, *(host.partition(".")[0] for host in hosts)}
+    if unknown := sorted(set(options.addresses) - known):
+        raise UsageError(
+            f"'addresses' of 'power': the cluster has no host {', '.join(unknown)}",
+            remedy=f"correct the names; the cluster has {counted(sorted(hosts))}.",
+        )
+    owners: dict[str, str] = {}
+    for host, address in addresses.items():
+        if address in owners:
+            raise UsageError(
+                f"'power': {owners[address]} and {host} have the same controller, {address}",
+                remedy="write the address of each host in 'addresses'.",
+            )
+        owners[address] = host
 
 
 class PowerSamples:
@@ -97,16 +150,26 @@ class PowerSamples:
         self._readings: dict[str, deque[tuple[float, float]]] = {
             host: deque(maxlen=_MOST_READINGS) for host in meters
         }
-        self._failed: dict[str, tuple[float, ClusterAccessError]] = {}  # host -> time, error
+        # host -> failures in succession, time and error of the last one
+        self._failed: dict[str, tuple[int, float, WindtunnelError]] = {}
         self._busy: set[str] = set()
         self._closed = threading.Event()
-        self._pool = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="power")
+        at_a_time = max(1, min(_AT_A_TIME, len(meters)))
+        self._pool = ThreadPoolExecutor(at_a_time, thread_name_prefix="power")
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to read all meters, at multiples of the interval."""
+        """Begin to read all meters, at multiples of the interval.
+
+        It waits for the first reading, or failure, of each.
+        """
         self._thread = threading.Thread(target=self._follow, name="power", daemon=True)
         self._thread.start()
+        until_s = time.monotonic() + _START_S
+        while time.monotonic() < until_s and any(
+            not readings and host not in self._failed for host, readings in self._readings.items()
+        ):
+            time.sleep(_STEP_S)
 
     def close(self) -> None:
         """End after the present readings, and close the connections."""
@@ -121,6 +184,8 @@ class PowerSamples:
 
         Raises
         ------
+        SetupError
+            If a program is missing.
         ClusterAccessError
             If no meter can be read.
         """
@@ -132,8 +197,11 @@ class PowerSamples:
                 remedy="correct 'address' or 'addresses' of 'power'.",
                 reason="no meter",
             )
-        if len(self._failed) == len(self._meters):
-            _, first = next(iter(self._failed.values()))
+        errors = [error for _, _, error in self._failed.values()]
+        if len(errors) == len(self._meters):
+            first = errors[0]
+            if not isinstance(first, ClusterAccessError):
+                raise first
             raise ClusterAccessError(
                 f"power: no meter can be read: {first.message}",
                 remedy=first.remedy,
@@ -142,9 +210,10 @@ class PowerSamples:
         notes = []
         if without:
             notes.append(f"power: there is no address of a controller for {counted(without)}")
-        if self._failed:
-            _, first = next(iter(self._failed.values()))
-            notes.append(f"power: no reading of {counted(list(self._failed))} ({first.message})")
+        if errors:
+            # without the message: it has the address of the controller, and notes are published
+            why = ", ".join(dict.fromkeys(_reason(error) for error in errors))
+            notes.append(f"power: no reading of {counted(list(self._failed))} ({why})")
         return notes
 
     def source(self) -> dict[str, Any]:
@@ -158,8 +227,8 @@ class PowerSamples:
     def record(self, since_s: float, until_s: float) -> Recording:
         """The samples between two times, with one reading before and one after them.
 
-        It waits for the reading after the end, for at most two intervals. Earlier readings are
-        dropped.
+        It waits for the reading after the end, for at most two intervals. Hosts with a gap have no
+        samples: the energy of a phase would be that of other hosts than in the others.
         """
         if problem := power_problem(since_s, until_s, self._interval_s):
             return Recording([], None, [problem])
@@ -172,39 +241,77 @@ class PowerSamples:
         rows: list[Sample] = []
         without = [host for host in self._hosts if host not in self._meters]
         for host, readings in self._readings.items():
-            found = list(readings)
-            first = max((t for t, _ in found if t < since_s), default=since_s)
-            last = min((t for t, _ in found if t > until_s), default=until_s)
-            known = [(t, watts) for t, watts in found if first <= t <= last]
+            known = _covering(list(readings), since_s, until_s, _GAP * self._interval_s)
             rows += [Sample(t, host, *POWER.reading(watts)) for t, watts in known]
-            if not known or known[0][0] > since_s or known[-1][0] < until_s:
+            if not known:
                 without.append(host)
-            while readings and readings[0][0] < since_s - 2 * self._interval_s:
+            while readings and readings[0][0] < since_s - _GAP * self._interval_s:
                 readings.popleft()
-        covered = {row.host for row in rows}
-        problems = [f"power: readings are missing of {counted(sorted(without))}"] if without else []
-        source = f"metered: {self._protocol}, {len(covered)} hosts" if covered else None
-        return Recording(rows, source, problems)
+        covered = len({row.host for row in rows})
+        if not covered:
+            return Recording([], None, [f"power is not recorded: {self._missing(without)}"])
+        source = f"metered: {self._protocol}, {covered} hosts"
+        if not without:
+            return Recording(rows, source, [])
+        source += f", without {counted(sorted(without))}"
+        return Recording(rows, source, [f"power: {self._missing(without)}"])
+
+    def _missing(self, hosts: Sequence[str]) -> str:
+        """The hosts without power, and why."""
+        known = [self._failed[host][2] for host in hosts if host in self._failed]
+        reasons = dict.fromkeys(_reason(error) for error in known)
+        why = f" ({', '.join(reasons)})" if reasons else ""
+        return f"readings are missing of {counted(sorted(hosts))}{why}"
 
     def _follow(self) -> None:
         while True:
             now = time.time()
             for host in self._meters:
-                failed_at, _ = self._failed.get(host, (0.0, None))
-                if host not in self._busy and now - failed_at >= _AGAIN_S:
+                failures, failed_at, _ = self._failed.get(host, (0, 0.0, None))
+                rested = failures < _FAILURES or now - failed_at >= _AGAIN_S
+                if host not in self._busy and rested:
                     self._busy.add(host)
                     self._pool.submit(self._read, host)
             if self._closed.wait(self._interval_s - time.time() % self._interval_s):
                 return
 
     def _read(self, host: str) -> None:
-        """Read a meter. The time is the middle between request and answer, of this machine."""
-        began_s = time.time()
+        """Read a meter. The time of the reading is that of the answer, of this machine.
+
+        A controller can search its sensors before it reads one, so the answer is nearer to the
+        reading than the request.
+        """
         try:
             watts = self._meters[host].watts()
-            self._readings[host].append(((began_s + time.time()) / 2, watts))
+            self._readings[host].append((time.time(), watts))
             self._failed.pop(host, None)
-        except ClusterAccessError as error:
-            self._failed[host] = (time.time(), error)
+        except (WindtunnelError, OSError) as error:
+            failures = self._failed.get(host, (0, 0.0, None))[0] + 1
+            self._failed[host] = (failures, time.time(), _as_access_error(error))
         finally:
             self._busy.discard(host)
+
+
+def _as_access_error(error: WindtunnelError | OSError) -> WindtunnelError:
+    if isinstance(error, WindtunnelError):
+        return error
+    return ClusterAccessError(
+        f"power: {error.strerror or error}",
+        remedy="see the system's limits.",
+        reason="system error",
+    )
+
+
+def _reason(error: WindtunnelError) -> str:
+    return error.reason if isinstance(error, ClusterAccessError) else "not installed"
+
+
+def _covering(
+    readings: Sequence[tuple[float, float]], since_s: float, until_s: float, gap_s: float
+) -> Sequence[tuple[float, float]]:
+    """The readings from one before a time to one after another; none if there is a gap."""
+    first = max((t for t, _ in readings if t <= since_s), default=math.inf)
+    last = min((t for t, _ in readings if t >= until_s), default=-math.inf)
+    known = [(t, watts) for t, watts in readings if first <= t <= last]
+    apart = [later - earlier for (earlier, _), (later, _) in pairwise(known)]
+    return known if apart and max(apart) <= gap_s else []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -34,6 +36,19 @@ class SourceOptions(ClosedModel):
 def _check_interval(interval_s: float, default: str) -> None:
     if interval_s < _SHORTEST_INTERVAL_S:
         raise blame("must be at least 1 s", "interval", remedy=f"write 'interval: {default}'.")
+
+
+def _is_server(url: str) -> bool:
+    """Whether a URL names a web server, without user, path and query."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False
+    rest = (parts.path.strip("/"), parts.query, parts.fragment, parts.username)
+    spaces = any(one.isspace() for one in url)
+    known = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
+    return known and not spaces and not any(rest)
 
 
 def _check_user(user: str | None, password_file: str | None) -> None:
@@ -157,9 +172,13 @@ class PowerOptions(SourceOptions):
         "not fit.",
     )
     user: str | None = Field(
-        None, description="User name on the controllers; the right to read is sufficient."
+        None,
+        min_length=1,
+        description="User name on the controllers; the right to read is sufficient.",
     )
-    password_file: str | None = Field(None, description="File whose first line is the password.")
+    password_file: str | None = Field(
+        None, min_length=1, description="File whose first line is the password."
+    )
     ca_file: str | None = Field(
         None,
         description="redfish: PEM file of the certificates that are trusted; default: 'ca_file' of "
@@ -167,10 +186,12 @@ class PowerOptions(SourceOptions):
     )
     chassis: str | None = Field(
         None,
+        min_length=1,
         description="redfish: Id of the chassis, for controllers with several that report power.",
     )
     sensor: str | None = Field(
         None,
+        min_length=1,
         description="ipmi: name of the sensor of the power, such as 'Pwr Consumption'. Default: "
         "the power reading of DCMI.",
     )
@@ -215,20 +236,35 @@ class PowerOptions(SourceOptions):
         if self.address is not None:
             self._check_address("address", self.address)
         for host, address in self.addresses.items():
+            if "{host}" in address:
+                raise blame(
+                    "'{host}' is for 'address' only",
+                    f"addresses.{host}",
+                    remedy="write the address.",
+                )
             self._check_address(f"addresses.{host}", address)
         return self
 
     def _check_address(self, key: str, address: str) -> None:
-        is_url = address.startswith(("http://", "https://"))
-        if (self.protocol == "redfish") != is_url or "@" in address:
-            like = "https://HOST" if self.protocol == "redfish" else "HOST or HOST:PORT"
+        # without the address in the message: it might contain a password
+        like = "HOST or HOST:PORT"
+        usable = re.fullmatch(r"[^\s/@]+", address) is not None
+        if self.protocol == "redfish":
+            like = "https://HOST or https://HOST:PORT"
+            usable = _is_server(address.replace("{host}", "host"))
+        if not usable:
             raise blame(
-                f"'{address}' is not an address of a controller", key, remedy=f"write {like}."
+                f"is not an address of a controller for {self.protocol}",
+                key,
+                remedy=f"write {like}, without user and path.",
             )
+        if address.startswith("http:") and self.user is not None:
+            raise blame("a password is not sent without TLS", key, remedy="write https://.")
 
     def address_of(self, host: str) -> str | None:
         """The address of the controller of a host; None if there is none."""
-        short = host.partition(".")[0]
+        is_number = host.replace(".", "").isdigit()
+        short = host if is_number else host.partition(".")[0]
         for name in (host, short):
             if name in self.addresses:
                 return self.addresses[name]

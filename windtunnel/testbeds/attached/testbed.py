@@ -49,7 +49,7 @@ _MOST_REPLICAS = 3  # of an input whose replication the loads do not state
 _DAEMONS = {"hdfs": "NameNode", "yarn": "ResourceManager", "all": "NameNode"}
 _UNREACHED = (
     "hosts: this testbed does not reach the hosts of the cluster: their CPU, memory, disks and "
-    "network are UNKNOWN, so that the report cannot state what limited a phase, nor its energy; "
+    "network are UNKNOWN, so that the report cannot state what limited a phase; "
     "if a Prometheus server monitors them, add 'prometheus: {url: ...}' to the testbed; if you can "
     "log in to them by SSH, add 'ssh: {}'"
 )

@@ -111,12 +111,14 @@ def rest_client(options: AttachedOptions, **given: Any) -> RestClient:
     # httpx is slow to import, and 'plan' of other testbeds needs none
     from windtunnel.engines.transport import Transport
     from windtunnel.hosts.rest import Access, RestClient
+    from windtunnel.hosts.rest.client import trust
 
     names = host_addresses(options)
-    transport = Transport(_named(names)) if options.hosts_file else None
     ca_file = Path(options.ca_file).expanduser() if options.ca_file else None
-    access = {"ca_file": ca_file, "timeout_s": _TIMEOUT_S} | given
-    return RestClient(Access(**access), transport=transport)
+    access = Access(**{"ca_file": ca_file, "timeout_s": _TIMEOUT_S} | given)
+    access.check()
+    transport = Transport(_named(names), trust(access)) if options.hosts_file else None
+    return RestClient(access, transport=transport)
 
 
 def host_addresses(options: AttachedOptions) -> dict[str, str]:
