@@ -16,7 +16,7 @@ set:  # as few processes and waits as real jobs can do with
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
   settings.dfs.namenode.reconstruction.pending.timeout-sec: 2
 workloads:
-  wordcount: {size: 50 MB, replication: 2}
+  wordcount: {size: 20 MB, replication: 2}
 factors:
   fault:
     none: {}

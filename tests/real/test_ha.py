@@ -17,7 +17,7 @@ CHANGES = {"hosts.worker.count": 2, "storage.replication": 2}
 STUDY = fault_study(
     "local-3-ha",
     CHANGES,
-    workload=count_of("50 MB", 2),
+    workload=count_of("20 MB", 2),
     fault={"role": "namenode", "host": "active"},
 )
 
