@@ -22,6 +22,8 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.support import intruder
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.hadoop.client import user_process
+from windtunnel.engines.java import find_java
+from windtunnel.errors import SetupError
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
@@ -145,6 +147,14 @@ class Cli:
 @pytest.fixture
 def cli(state: Path, tmp_path: Path) -> Cli:
     return Cli(tmp_path)
+
+
+def java_of_the_older_line() -> bool:
+    """Whether this machine has a Java for Hadoop 3.4."""
+    try:
+        return find_java(17, 21) is not None
+    except SetupError:
+        return False
 
 
 def wait_for(condition: Callable[[], object], what: str, limit_s: float = 300) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.real.conftest import LIMIT_S, by_hand, wait_for
+from tests.real.conftest import LIMIT_S, by_hand, java_of_the_older_line, wait_for
 from tests.support import bmc, openssh, prometheus_server, webserver
 from windtunnel.analysis.analyse import analyse
 from windtunnel.analysis.bottleneck.utilisation import host_uses
@@ -232,10 +232,12 @@ def ssh(attached: Attached) -> Iterator[str]:
 def test_an_operator_changes_a_setting_of_daemons_during_a_study(
     attached: Attached, ssh: str
 ) -> None:
-    """The hosts are sampled by SSH meanwhile."""
+    """The hosts are sampled by SSH meanwhile. The clients are of another line than the cluster."""
     pi = "pi: {maps: 1, samples_per_map: 1000}"
     study = attached.folder / attached.study(pi, uber=True, more=ssh)
     text = study.read_text().replace("kind: attached", "kind: attached\n  apply: by-hand")
+    line = "3.4" if java_of_the_older_line() else "3.5"
+    text = text.replace("set:\n", f"set:\n  software.hadoop: '{line}'\n")
     study.write_text(text + BY_HAND)
     stock, log = attached.deployment.cluster, attached.folder / "by-hand.log"
     with log.open("w") as output:
@@ -276,6 +278,7 @@ def test_an_operator_changes_a_setting_of_daemons_during_a_study(
     assert runner.returncode == 0, said
     assert made in (["60000"], ["60000", "120000"])
     assert "2 of 2 NodeManagers have" in said
+    assert ("the clients have 3.4, the cluster has 3.5" in said) == (line == "3.4")
     assert said.count("in force after") == len(made)
     results = read_results(attached.folder / "by-hand")
     assert [trial.verdict.valid for trial in results.trials] == [True, True]

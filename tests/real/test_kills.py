@@ -19,12 +19,11 @@ from tests.real.conftest import (
     PI_STUDY,
     TINY_STUDY,
     Cli,
+    java_of_the_older_line,
     remains,
     wait_for,
 )
 from windtunnel.engines.hadoop.pool import ROLE, Status
-from windtunnel.engines.java import find_java
-from windtunnel.errors import SetupError
 from windtunnel.hosts.leftovers import registered
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
@@ -181,20 +180,13 @@ def test_a_taken_port_is_named(cli: Cli, state: Path) -> None:
     assert remains(state) == []
 
 
-def suitable_java() -> bool:
-    try:
-        return find_java(17, 21) is not None
-    except SetupError:
-        return False
-
-
 def test_the_demo_on_the_older_line_and_ctrl_c_stops_it_after_the_trial(
     cli: Cli, state: Path, tmp_path: Path
 ) -> None:
     """The demo as users run it, but with Hadoop 3.4 and for one trial: all six take minutes."""
     results = tmp_path / "results"
     line = ["--hadoop", "3.4"]
-    if not suitable_java():
+    if not java_of_the_older_line():
         refused = cli("demo", *line, "--results", str(tmp_path / "refused"))
         assert refused.returncode == 5
         assert "Hadoop 3.4 needs Java 17 to 21, and none was found" in refused.stderr

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,13 @@ def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
     rows, goal = found["candidates"], found["goal"]
     meeting = [row for row in rows if row["meets"]]
     wanted = f"{goal['within_s']:,.0f} s with a probability of {goal['probability']:.0%}"
+    wanted += f", {goal['budget']}" if goal["budget"] is not None else ""
+    wanted += f", {goal['power_w'] / 1000.0:.3g} kW" if goal["power_w"] is not None else ""
     if meeting:
         yield f"cheapest candidate (of {len(rows)}) that needs at most {wanted}: {rows[0]['name']}"
     else:
         yield f"none of {len(rows)} candidates meets the goal: at most {wanted}"
+        yield from _why(rows)
     for row in rows[:SHOWN]:
         price = "price unknown"
         if row["price"] is not None:
@@ -41,6 +45,17 @@ def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{len(rows) - SHOWN} more candidates: see --json"
     yield "* not dominated: no other candidate is as fast and cheaper"
     yield f"constants: {found['fit']}"
+
+
+def _why(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Which goals the candidates miss; the remedy if the description lacks what a goal needs."""
+    missed = Counter(miss.partition(":")[0] for row in rows for miss in row["misses"])
+    yield "  missed: " + ", ".join(f"{what} ({count})" for what, count in missed.most_common())
+    unknown = [what for what, count in missed.items() if "unknown" in what and count == len(rows)]
+    keys = {"power unknown": ("power: {idle: 100 W, peak: 300 W}", "--power")}
+    for what in unknown:
+        key, option = keys.get(what, ("price", "--budget"))
+        yield f"  what to do: add '{key}' to each host class or part, or remove {option}"
 
 
 def write_front(found: Mapping[str, Any], path: Path) -> None:

@@ -37,7 +37,7 @@ class Goal:
 
 
 def sized(candidates: Sequence[Candidate], goal: Goal, fit: Fit) -> dict[str, Any]:
-    """All candidates as plain data for JSON, those that meet the goal first, the cheapest first.
+    """All candidates as plain data for JSON: by the number of missed goals, the cheapest first.
 
     ``dominated`` states that another candidate is at most as expensive and at most as slow, and
     better in one of both.
@@ -45,7 +45,7 @@ def sized(candidates: Sequence[Candidate], goal: Goal, fit: Fit) -> dict[str, An
     rows = [_row(one, goal, fit) for one in candidates]
     for row, dominated in zip(rows, _dominated(rows), strict=True):
         row["dominated"] = dominated
-    rows.sort(key=lambda row: (not row["meets"], row["price"] or math.inf, row["elapsed_s"]))
+    rows.sort(key=lambda row: (len(row["misses"]), row["price"] or math.inf, row["elapsed_s"]))
     return {
         "fit": fit.origin,
         "goal": {
