@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -167,8 +168,37 @@ def power(attached: Attached) -> Iterator[str]:
         yield f"\n  power: {json.dumps(options)}"
 
 
-def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str, power: str) -> None:
-    study = attached.study(SORT, uber=True, more=prometheus + power)
+@pytest.fixture
+def ssh(attached: Attached) -> Iterator[dict[str, str]]:
+    """The options for an SSH server on each host; else none."""
+    if openssh.missing():
+        yield {}
+        return
+    with openssh.running(attached.deployment, attached.folder) as options:
+        yield options
+
+
+@pytest.fixture
+def edge(attached: Attached, ssh: dict[str, str]) -> str:
+    """The options for clients on the master by SSH, with a program of the cluster; else none."""
+    if not ssh:
+        return ""
+    daemons = attached.deployment.daemons
+    software, hosts = daemons.layout.software, daemons.hosts_file
+    words = software.command("", heap_mb=256, hosts_file=hosts, classpath=[daemons.client_conf])
+    start = shlex.join(words[:-2])
+    program = attached.folder / "hadoop"
+    program.write_text(f'#!/bin/sh\nexec {start} "{words[-2]}:$HADOOP_CLASSPATH" "$@"\n')
+    program.chmod(0o755)
+    login = {name: value for name, value in ssh.items() if name != "interval"}
+    return f"\n  edge: {json.dumps({'host': 'master', 'hadoop': str(program), **login})}"
+
+
+def test_a_study_runs_and_leaves_nothing(
+    attached: Attached, prometheus: str, power: str, edge: str
+) -> None:
+    """Its clients run on an edge node."""
+    study = attached.study(SORT, uber=True, more=prometheus + power + edge)
     done = attached("run", study, "--results", "tiny")
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -183,6 +213,9 @@ def test_a_study_runs_and_leaves_nothing(attached: Attached, prometheus: str, po
     assert facts["software"]["attached"]["versions"]["namenode"].startswith("3.5")
     assert "machine" not in facts
     assert attached.left() == []
+    client = f"{attached.folder / 'hadoop'} on an edge node" if edge else "Windtunnel's jars"
+    assert facts["software"]["attached"]["client"] == client
+    assert list(Path("/tmp").glob("windtunnel-wt-*")) == []
     assert trial.power_source == "metered: Redfish, 3 hosts"
     for phase in with_energy(results).trials[0].phases:
         joules = phase.metrics[energy("metered")].value
@@ -219,22 +252,14 @@ baseline: {{interval: default}}
 """
 
 
-@pytest.fixture
-def ssh(attached: Attached) -> Iterator[str]:
-    """The options for an SSH server on each host; else none."""
-    if openssh.missing():
-        yield ""
-        return
-    with openssh.running(attached.deployment, attached.folder) as options:
-        yield f"\n  ssh: {json.dumps(options)}"
-
-
 def test_an_operator_changes_a_setting_of_daemons_during_a_study(
-    attached: Attached, ssh: str
+    attached: Attached, ssh: dict[str, str]
 ) -> None:
     """The hosts are sampled by SSH meanwhile. The clients are of another line than the cluster."""
     pi = "pi: {maps: 1, samples_per_map: 1000}"
-    study = attached.folder / attached.study(pi, uber=True, more=ssh)
+    study = attached.folder / attached.study(
+        pi, uber=True, more=f"\n  ssh: {json.dumps(ssh)}" if ssh else ""
+    )
     text = study.read_text().replace("kind: attached", "kind: attached\n  apply: by-hand")
     line = "3.4" if java_of_the_older_line() else "3.5"
     text = text.replace("set:\n", f"set:\n  software.hadoop: '{line}'\n")

@@ -16,6 +16,7 @@ from windtunnel.engines.java import Java
 from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.base import Host
 from windtunnel.testbeds.attached.client import Client
+from windtunnel.testbeds.attached.edge import Edge
 from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.host_sources import open_samples
 from windtunnel.testbeds.attached.options import AttachedOptions
@@ -23,7 +24,7 @@ from windtunnel.testbeds.attached.own_folder import OwnFolder
 from windtunnel.testbeds.attached.site import Site, read_site
 from windtunnel.testbeds.attached.status import Identity, Status
 from windtunnel.testbeds.attached.tickets import Tickets, tickets_of
-from windtunnel.testbeds.attached.web import Web
+from windtunnel.testbeds.attached.web import Web, host_addresses
 
 if TYPE_CHECKING:
     from windtunnel.hosts.rest import RestClient
@@ -106,10 +107,11 @@ def open_access(
     options: AttachedOptions,
     folder: Path,
     software: tuple[Software, ArtifactSet, Java] | None,
+    run: str = "",
 ) -> ClusterAccess:
     """Access to the cluster of the options; ``folder`` is private, for tickets.
 
-    Without ``software``, the access can only send requests.
+    Without ``software``, the access can only send requests. ``run`` is the id of the run.
 
     Raises
     ------
@@ -122,14 +124,21 @@ def open_access(
         tickets.renew()
     cache = None if tickets is None else tickets.file
     web = Web(options, secure=site.secure, tickets=None if cache is None else f"FILE:{cache}")
-    clients = None if software is None else Client(options, software[0], tickets=cache)
+    clients = None
+    if software is not None:
+        clients = Client(options, software[0], tickets=cache, edge=edge_of(options, run))
     return ClusterAccess(options, site, web, Status(site, web), tickets, clients)
 
 
-def access_from(facts: Mapping[str, Any], folder: Path) -> ClusterAccess:
+def edge_of(options: AttachedOptions, run: str) -> Edge | None:
+    """The edge node of a run; None if its clients run on this machine."""
+    return None if options.edge is None else Edge(options.edge, host_addresses(options), run)
+
+
+def access_from(facts: Mapping[str, Any], folder: Path, run: str) -> ClusterAccess:
     """The access that a run registered (``facts``), for the removal of what the run left."""
     options = AttachedOptions.model_validate(facts["options"])
-    return open_access(options, folder, releases.load(facts["hadoop"]))
+    return open_access(options, folder, releases.load(facts["hadoop"]), run)
 
 
 def identify(access: ClusterAccess) -> Identity:

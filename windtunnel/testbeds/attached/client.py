@@ -12,12 +12,14 @@ from pathlib import Path
 from windtunnel.engines.hadoop.client import cause_in
 from windtunnel.engines.hadoop.software import JVM_OPTIONS, Software
 from windtunnel.errors import DeploymentError, SetupError
+from windtunnel.testbeds.attached.edge import Edge
 from windtunnel.testbeds.attached.options import AttachedOptions
 
 _HEAP_MB = 512
 _LIMIT_S = 90.0
 _KERBEROS = {"KRB5CCNAME", "KRB5_CONFIG"}
 _OF_SCRIPTS = {"JAVA_HOME", "HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_MAPRED_HOME"}
+_OF_SSH = {"HOME", "SSH_AUTH_SOCK"}
 _APPLICATIONS = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 
 
@@ -31,12 +33,15 @@ class Client:
         The ticket cache of the study; None to use the cache of the user, or without Kerberos.
     settings:
         Properties of every client, such as the queue.
+    edge:
+        The edge node on which the clients run; None for this machine.
     """
 
     options: AttachedOptions
     software: Software
     tickets: Path | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    edge: Edge | None = None
 
     @property
     def env(self) -> dict[str, str]:
@@ -44,6 +49,8 @@ class Client:
         options = self.options
         # clients get few variables of the user's environment
         passed = _KERBEROS if not options.hadoop else _KERBEROS | _OF_SCRIPTS
+        if self.edge is not None:
+            passed = _OF_SSH
         found = {name: os.environ[name] for name in passed if name in os.environ}
         if options.user and not options.principal:
             found["HADOOP_USER_NAME"] = options.user
@@ -65,6 +72,8 @@ class Client:
         return self._command(main, [f"-D{n}={v}" for n, v in sorted(self.settings.items())], args)
 
     def _command(self, main: str, generic: Sequence[str], args: Sequence[str]) -> list[str]:
+        if self.edge is not None:
+            return self.edge.command(main, [*generic, *args], self.options)
         if self.options.hadoop:
             return [find_program(self.options.hadoop), main, *generic, *args]
         software = self.software
@@ -139,6 +148,8 @@ def _absolute(path: str) -> Path:
 def unknown_files(options: AttachedOptions) -> Mapping[str, str]:
     """The options that name a file that does not exist: name -> path."""
     given = {name: getattr(options, name) for name in ("hosts_file", "keytab", "krb5_conf")}
+    if options.edge is not None:
+        given |= {f"edge.{name}": path for name, path in options.edge.files().items()}
     for source, one in options.sources.items():
         given |= {f"{source}.{name}": path for name, path in one.files().items()}
     return {name: path for name, path in given.items() if path and not _absolute(path).is_file()}

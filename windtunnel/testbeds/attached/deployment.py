@@ -134,6 +134,8 @@ class AttachedDeployment(Deployment):
         )
         self.registration.update(attached=facts)
         marks = {"study": study, "cluster": self.identity.cluster}
+        if self.access.client.edge is not None:
+            self.access.client.edge.prepare(self.access.client.software.client_lib)
         self.folder.create(self.space_bytes, marks)
         self._set_policy()
         self.files = self.folder
@@ -364,7 +366,7 @@ class AttachedDeployment(Deployment):
                 "versions": self.identity.versions,
                 "queue": self.access.options.queue_of(self.cluster.settings),
                 "secure": site.secure,
-                "client": self.access.options.hadoop or "Windtunnel's jars",
+                "client": self._client_words(),
                 "containers": self.access.options.containers,
                 "quota": self.folder.quota,
                 **({"changed_by_hand": self.by_hand.confirmed} if self.by_hand.names else {}),
@@ -375,6 +377,12 @@ class AttachedDeployment(Deployment):
             **({"hosts": self.host_facts} if self.host_facts else {}),
             "settings": [asdict(setting) for setting in rows],
         }
+
+    def _client_words(self) -> str:
+        options = self.access.options
+        if options.edge is not None:
+            return f"{options.edge.hadoop} on an edge node"
+        return options.hadoop or "Windtunnel's jars"
 
     def close(self) -> list[str]:
         """End everything of this run on the cluster; returns what is left, in words."""

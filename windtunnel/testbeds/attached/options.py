@@ -14,6 +14,7 @@ from windtunnel.cluster import Duration, Fraction, blame
 from windtunnel.cluster.hosts import Part as ClosedModel
 from windtunnel.cluster.settings import affects
 from windtunnel.testbeds.attached.source_options import (
+    EdgeOptions,
     PowerOptions,
     PrometheusOptions,
     SourceOptions,
@@ -116,6 +117,10 @@ class AttachedOptions(TestbedOptions):
         description="The cluster's own program 'hadoop', as a path or a name on PATH, as client; "
         "default: the jars that Windtunnel fetched.",
     )
+    edge: EdgeOptions | None = Field(
+        None,
+        description="Edge node on which the clients run, by SSH. Default: this machine.",
+    )
     hosts_file: str | None = Field(
         None,
         description="File with names and addresses of the cluster's hosts, in the format of "
@@ -190,6 +195,14 @@ class AttachedOptions(TestbedOptions):
                 ("keytab", "principal") if self.keytab is None else ("principal", "keytab")
             )
             raise blame(f"'{given}' needs '{missing}'", given, remedy=f"add '{missing}'.")
+        for name in ("hadoop", "keytab"):
+            if self.edge is not None and getattr(self, name) is not None:
+                raise blame(
+                    f"'edge' does not work with '{name}': the clients run on the edge node",
+                    "edge",
+                    remedy=f"remove '{name}'; on the edge node, the clients use the program "
+                    "'edge.hadoop' and the ticket cache of the user there.",
+                )
         if self.prometheus is not None and self.ssh is not None:
             raise blame(
                 "'ssh' and 'prometheus' both sample the hosts", "ssh", remedy="remove one of them."
@@ -250,6 +263,10 @@ class AttachedOptions(TestbedOptions):
         found = super().to_record()
         if self.apply is None:  # results of earlier versions have no such option
             del found["apply"]
+        if self.edge is None:
+            del found["edge"]
+        else:
+            found["edge"] = {"hadoop": self.edge.hadoop}
         for name in _SOURCES:
             del found[name]
         found |= {name: one.to_record() for name, one in self.sources.items()}

@@ -33,6 +33,8 @@ def end_and_remove(access: ClusterAccess, entry: Registration) -> list[str]:
         host = cast(Host, SimpleNamespace(open_socket=None, account=access.options.account))
         folder = access.own_folder(identity, host, entry.id)
         folder.remove(with_parent=bool(facts["new_parent"]))
+        if access.client.edge is not None:
+            access.client.edge.remove()
         return _left(access, folder.path, entry.id, folder.owned())
     except WindtunnelError as error:
         return [error.message]
@@ -69,7 +71,7 @@ def clean_entry(entry: Registration) -> list[str]:
         return []
     with tempfile.TemporaryDirectory(prefix="windtunnel-") as private:
         try:
-            access = access_from(facts, Path(private))
+            access = access_from(facts, Path(private), entry.id)
         except WindtunnelError as error:
             return [error.message]
         try:

@@ -110,16 +110,11 @@ class PrometheusOptions(SourceOptions):
         return {"password_file": self.password_file}
 
 
-class SshOptions(SourceOptions):
-    """Logins by SSH to the hosts of the cluster, which read their counters.
-
-    The SSH configuration of the user, the agent and the known hosts apply.
-    """
-
-    recorded = frozenset({"interval"})
+class LoginOptions(ClosedModel):
+    """Logins by SSH. The SSH configuration of the user, the agent and the known hosts apply."""
 
     user: str | None = Field(
-        None, description="User name on the hosts; default: that of the SSH configuration."
+        None, min_length=1, description="User name; default: that of the SSH configuration."
     )
     port: PositiveInt | None = Field(
         None, description="Port; default: that of the SSH configuration, or 22."
@@ -138,6 +133,20 @@ class SshOptions(SourceOptions):
         description="Host through which the others are reached, as [USER@]HOST[:PORT]; several are "
         "separated by commas.",
     )
+
+    def files(self) -> Files:
+        """The options that name a file."""
+        return {"key": self.key, "config": self.config, "known_hosts": self.known_hosts}
+
+
+class SshOptions(LoginOptions, SourceOptions):
+    """Logins by SSH to the hosts of the cluster, which read their counters.
+
+    The SSH configuration of the user, the agent and the known hosts apply.
+    """
+
+    recorded = frozenset({"interval"})
+
     interval: Duration = Field(
         "5 s", description="Time between two samples of a host.", validate_default=True
     )
@@ -147,9 +156,16 @@ class SshOptions(SourceOptions):
         _check_interval(self.interval, "5 s")
         return self
 
-    def files(self) -> Files:
-        """The options that name a file."""
-        return {"key": self.key, "config": self.config, "known_hosts": self.known_hosts}
+
+class EdgeOptions(LoginOptions):
+    """An edge node of the cluster, on which the clients run."""
+
+    host: str = Field(min_length=1, description="Name of the edge node.")
+    hadoop: str = Field(
+        "hadoop",
+        min_length=1,
+        description="The program 'hadoop' there, as a path or a name on PATH.",
+    )
 
 
 class PowerOptions(SourceOptions):

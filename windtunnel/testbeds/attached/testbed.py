@@ -25,8 +25,8 @@ from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionEr
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.results.record import Check, Metric
 from windtunnel.results.trial_metrics import OTHER_CONTAINERS
-from windtunnel.testbeds.attached import by_hand, host_sources
-from windtunnel.testbeds.attached.access import ClusterAccess, identify, open_access
+from windtunnel.testbeds.attached import by_hand, edge, host_sources
+from windtunnel.testbeds.attached.access import ClusterAccess, edge_of, identify, open_access
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
 from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment
@@ -150,6 +150,9 @@ class AttachedTestbed(ClusterTestbed):
             self._needs = self._needed(request, identity)
             self._space_bytes = min(check_allowed(need).space_bytes for need in self._needs)
             impossible += self._unknown_queues(access)
+            if (node := edge_of(options, "")) is not None:
+                impossible += edge.refused(request)
+                node.check()
             types = storage_types(request, access.status)
             impossible += types.impossible
             impossible += self._different(access, identity, request.treatments[0].cluster)
@@ -238,7 +241,10 @@ class AttachedTestbed(ClusterTestbed):
                     f"the cluster has {number}"
                 )
         line = ".".join(versions["namenode"].split(".")[:2])
-        if not self.options.hadoop and line != cluster.software.hadoop[: len(line)]:
+        if (
+            not (self.options.hadoop or self.options.edge)
+            and line != cluster.software.hadoop[: len(line)]
+        ):
             notes.append(
                 f"software.hadoop: the clients have {cluster.software.hadoop}, the cluster has "
                 f"{versions['namenode']}; a difference of clients can affect times"
@@ -275,6 +281,7 @@ class AttachedTestbed(ClusterTestbed):
             "and a few for each job:",
             *(f"    {one}" for one in REQUESTS),
             *(f"    {one}" for one in host_sources.footprint(options)),
+            *edge.footprint(options),
             "    WebHDFS below the path above; history of the study's own jobs",
             *(by_hand.footprint(request, options.apply_within) if options.apply else ()),
         ]
@@ -296,7 +303,7 @@ class AttachedTestbed(ClusterTestbed):
         registration = Registration.create(self.name)
         deployment: AttachedDeployment | None = None
         try:
-            access = open_access(self.options, registration.folder, software)
+            access = open_access(self.options, registration.folder, software, registration.id)
             deployment = AttachedDeployment(
                 cluster,
                 access,
