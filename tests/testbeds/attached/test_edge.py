@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.support.ssh_server import SshServer, ssh_server
@@ -71,6 +75,38 @@ def test_jars_are_copied_and_removed(server: SshServer, tmp_path: Path) -> None:
 
 
 @needs_ssh
+def test_clients_that_outlive_their_connection_are_ended(server: SshServer, tmp_path: Path) -> None:
+    here = edge(server, run=f"test-{tmp_path.name}", hadoop="sleep")
+    here.end_clients()
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "a.jar").write_text("a")
+    here.prepare(tmp_path / "jars")
+    try:
+        client = subprocess.Popen(here.command("300", [], options(tmp_path)))
+        pids = Path(here.folder) / "clients"
+        until(pids.exists)
+        pid = int(pids.read_text())
+        until(lambda: "sleep" in psutil.Process(pid).name())
+        client.kill()
+        client.wait()
+        # an id that another process has meanwhile
+        with pids.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        assert psutil.pid_exists(pid)
+        here.end_clients()
+        until(lambda: not psutil.pid_exists(pid))
+    finally:
+        here.remove()
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@needs_ssh
 def test_what_cannot_be_used_is_named(server: SshServer, tmp_path: Path) -> None:
     with pytest.raises(ClusterAccessError, match=f"edge node {HOST} has no program no-hadoop"):
         edge(server, hadoop="no-hadoop").check()
@@ -95,7 +131,8 @@ def test_the_command_of_a_client(tmp_path: Path) -> None:
     assert words[0] == "ssh" and words[-3:-1] == ["--", HOST]
     assert " -J gate.example -l bench " in " ".join(words)
     assert words[-1] == (
-        "env 'HADOOP_CLASSPATH=/tmp/windtunnel-wt-12345678/*' HADOOP_USER_NAME=ann "
+        """sh -c 'echo $$ >> "$0/clients"; exec "$@"' /tmp/windtunnel-wt-12345678 env """
+        "'HADOOP_CLASSPATH=/tmp/windtunnel-wt-12345678/*' HADOOP_USER_NAME=ann "
         "'/opt/my hadoop/bin/hadoop' org.example.Main '-Da=b c' /in"
     )
     assert given.to_record()["edge"] == {"hadoop": "/opt/my hadoop/bin/hadoop"}

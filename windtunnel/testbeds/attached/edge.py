@@ -50,11 +50,17 @@ class Edge:
 
     def command(self, main: str, args: Sequence[str], options: AttachedOptions) -> list[str]:
         """The command line on this machine for a main class of Hadoop on the edge node."""
-        env = {"HADOOP_CLASSPATH": f"{self.folder}/*"}
+        env = {"HADOOP_CLASSPATH": self._classpath}
         if options.user:
             env["HADOOP_USER_NAME"] = options.user
-        words = ["env", *(f"{name}={value}" for name, value in env.items())]
+        # its process id, because a client goes on if its connection ends
+        words = ["sh", "-c", 'echo $$ >> "$0/clients"; exec "$@"', self.folder, "env"]
+        words += [f"{name}={value}" for name, value in env.items()]
         return self.ssh([*words, self.options.hadoop, main, *args])
+
+    @property
+    def _classpath(self) -> str:
+        return f"{self.folder}/*"
 
     def ssh(self, words: Sequence[str]) -> list[str]:
         """The command line on this machine for a command on the edge node."""
@@ -89,6 +95,15 @@ class Edge:
         folder = shlex.quote(self.folder)
         script = f"mkdir -m 700 {folder} && tar -C {folder} -xf -"
         self._run(["sh", "-c", script], f"cannot create {self.folder}", packed.stdout)
+
+    def end_clients(self) -> None:
+        """End clients that still run: they could submit a job later. Raises ClusterAccessError."""
+        mark = shlex.quote(f"HADOOP_CLASSPATH={self._classpath}")
+        script = (
+            'test ! -f "$0/clients" || for client in $(cat "$0/clients"); do '
+            f"if grep -qzxF {mark} /proc/$client/environ 2>/dev/null; then kill $client; fi; done"
+        )
+        self._run(["sh", "-c", script, self.folder], "cannot end the clients")
 
     def remove(self) -> None:
         """Remove the folder of the run; raises ClusterAccessError."""

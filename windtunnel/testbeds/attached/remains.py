@@ -28,6 +28,8 @@ def end_and_remove(access: ClusterAccess, entry: Registration) -> list[str]:
                 f"the configuration is now that of the cluster {identity.cluster}; the run was on "
                 f"{facts['cluster_id']}"
             ]
+        if access.client.edge is not None:
+            access.client.edge.end_clients()
         _end(access, entry.id)
         # requests need only the account of a host
         host = cast(Host, SimpleNamespace(open_socket=None, account=access.options.account))
