@@ -85,6 +85,8 @@ class PrometheusWeb:
             return _success("vector", [{"metric": {}, "value": [now, str(now)]}])
         if "watts" in query:
             return self._power(given)
+        if "process_" in query:
+            return self._daemons(query, given)
         if "node_uname_info" in query:
             rows = [
                 {"metric": {"instance": instance, "nodename": name}, "value": [0, "1"]}
@@ -113,6 +115,24 @@ class PrometheusWeb:
                 for supply in "ab"
             ],
         )
+
+    def _daemons(self, query: str, given: dict[str, str]) -> dict[str, Any]:
+        """A DataNode on two hosts, each with two processes."""
+        start, end, step = (float(given.get(name, 1)) for name in ("start", "end", "step"))
+        times = [start + number * step for number in range(int((end - start) / step) + 1)]
+        value = 0.25 if "cpu" in query else GIB / 2
+        instances = ("worker-1.example:7001", "10.0.0.12:7001", "database:7001")
+        rows = [
+            {
+                "metric": {"instance": instance, "process": process},
+                "value": [1, "1"],
+                "values": [[t, str(value)] for t in times],
+            }
+            for instance in instances
+            for process in "ab"
+            if 'job="dn"' in query
+        ]
+        return _success("matrix", rows)
 
     def _instant(self, query: str, at_s: float) -> dict[str, Any]:
         window = re.search(r"\[(\d+)s\]$", query)

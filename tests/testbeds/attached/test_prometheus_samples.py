@@ -14,7 +14,9 @@ from tests.support.webserver import serving
 from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.rest import RestClient
 from windtunnel.hosts.rest.prometheus import Prometheus
+from windtunnel.results.record import Phase
 from windtunnel.results.sample import Recording
+from windtunnel.study.storage_cpu import storage_cpu_s
 from windtunnel.testbeds.attached.prometheus_samples import PrometheusSamples
 from windtunnel.testbeds.attached.source_options import PrometheusOptions
 
@@ -131,6 +133,51 @@ def test_the_selector_is_part_of_each_query(web: PrometheusWeb, hosts_of: Make) 
     web.queries.clear()
     recorded(hosts_of(), 5)
     assert not any(",}" in query or "SELECTOR" in query for query in web.queries)
+
+
+def test_daemons_of_a_jmx_exporter(hosts_of: Make) -> None:
+    hosts = hosts_of(daemons={"datanode": 'job="dn"', "namenode": 'job="nn"'})
+    assert hosts.caveats()[1:] == [
+        'daemons: Prometheus has no namenode of the cluster with job="nn"'
+    ]
+    made, since, until = recorded(hosts, 20)
+    found = {
+        (sample.host, sample.metric, sample.value, sample.unit)
+        for sample in made.samples
+        if sample.metric.startswith("daemon_")
+    }
+    assert found == {
+        (host, f"{name}:datanode@{host}", value, unit)
+        for host in ("worker-1.example", "worker-2.example")
+        for name, value, unit in (("daemon_cpu", 0.5, "cores"), ("daemon_rss", GIB, "bytes"))
+    }
+    times = [
+        one.time_s for one in made.samples if one.metric == "daemon_cpu:datanode@worker-1.example"
+    ]
+    assert times[0] <= since + 1 and times[-1] >= until - 1 and len(times) >= 20
+    phases = [made_phase(since, until)]
+    # two hosts with half a core
+    assert storage_cpu_s(made.samples, phases) == pytest.approx(20.0, rel=0.05)
+
+
+def made_phase(since: float, until: float) -> Phase:
+    return Phase(
+        name="sort",
+        started_at=since,
+        finished_at=until,
+        elapsed_s=until - since,
+        wall_s=until - since,
+        metrics={},
+    )
+
+
+@pytest.mark.parametrize(
+    ("daemons", "said"),
+    [({"datanodes": "a"}, "no role 'datanodes'"), ({"datanode": "{a}"}, "without braces")],
+)
+def test_daemons_that_cannot_be_queried(daemons: dict[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        PrometheusOptions.model_validate({"url": "http://p", "daemons": daemons})
 
 
 METERS = {"master.example:9290": 100.0, "worker-1:9290": 210.0, "database:9290": 900.0}

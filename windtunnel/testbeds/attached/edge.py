@@ -53,7 +53,7 @@ class Edge:
         env = {"HADOOP_CLASSPATH": self._classpath}
         if options.user:
             env["HADOOP_USER_NAME"] = options.user
-        # its process id, because a client goes on if its connection ends
+        # its process id, because a client continues if its connection ends
         words = ["sh", "-c", 'echo $$ >> "$0/clients"; exec "$@"', self.folder, "env"]
         words += [f"{name}={value}" for name, value in env.items()]
         return self.ssh([*words, self.options.hadoop, main, *args])

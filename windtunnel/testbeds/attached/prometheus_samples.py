@@ -13,6 +13,8 @@ from windtunnel.inspection.monitored import DISKS, NICS, MonitoredHosts, Targets
 from windtunnel.probes.readings import (
     CPU,
     CPU_STATES,
+    DAEMON_CPU,
+    DAEMON_RSS,
     DISK_BUSY,
     DISK_READ,
     DISK_WRITE,
@@ -86,11 +88,19 @@ _QUERIES = (
 )
 
 
-def footprint(_: PrometheusOptions) -> list[str]:
+# Metrics that the JMX exporter has in addition to those of JMX, as all clients of Prometheus.
+_DAEMON_QUERIES = (
+    (DAEMON_CPU, "irate(process_cpu_seconds_total{MATCHERS}[RANGEs])"),
+    (DAEMON_RSS, "process_resident_memory_bytes{MATCHERS}"),
+)
+
+
+def footprint(options: PrometheusOptions) -> list[str]:
     """The requests of :class:`PrometheusSamples`, for lists."""
+    daemons = "; CPU and memory of daemons" if options.daemons else ""
     return [
         "Prometheus /api/v1/query, /api/v1/query_range (metrics of the node exporter: CPU, load, "
-        "memory, disks, network), before the start and after each trial"
+        f"memory, disks, network{daemons}), before the start and after each trial"
     ]
 
 
@@ -145,6 +155,10 @@ class PrometheusSamples:
                     "must be a host of the cluster (see label_replace of PromQL).",
                     reason="no meter",
                 )
+        for role, matchers in self._options.daemons.items():
+            series = self._hosts.server.instant(f"process_cpu_seconds_total{{{matchers}}}")
+            if not any(self._hosts.host_of(one.instance) for one in series):
+                notes.append(f"daemons: Prometheus has no {role} of the cluster with {matchers}")
         if abs(found.ahead_s) > _CLOCKS_DIFFER_S:
             way = "ahead of" if found.ahead_s > 0 else "behind"
             notes.append(
@@ -184,6 +198,8 @@ class PrometheusSamples:
                 problems.append(f"no samples of {counted(absent)}")
             for query in _QUERIES:
                 rows += self._samples(query, targets, scraped, since_s, until_s)
+            for role, matchers in self._options.daemons.items():
+                rows += self._daemons(role, matchers, targets, since_s, until_s)
             power, power_source, problem = self._power(targets, since_s, until_s)
             rows += power
             problems += [problem] if problem else []
@@ -229,6 +245,26 @@ class PrometheusSamples:
                 middle = (times[last - 1] + times[last]) / 2 if query.rate else times[last]
                 known = min(1.0, value) if query.metric.unit == "ratio" else value
                 yield Sample(middle + HALF_S, host, *query.metric.reading(known, **texts))
+
+    def _daemons(
+        self, role: str, matchers: str, targets: Targets, since_s: float, until_s: float
+    ) -> Iterator[Sample]:
+        """CPU and memory of the daemons of a role, whose scrapes have times of their own.
+
+        The last scrape before a time is half an interval older on average.
+        """
+        step_s = targets.interval_s
+        for metric, text in _DAEMON_QUERIES:
+            query = text.replace("MATCHERS", matchers)
+            query = query.replace("RANGE", str(max(1, round(5 * step_s))))
+            found: dict[tuple[str, float], float] = {}
+            for series in self._hosts.server.over(query, since_s, until_s + step_s, step_s):
+                host = self._hosts.host_of(series.instance)
+                for t, value in series.points if host is not None else ():
+                    found[str(host), t] = found.get((str(host), t), 0.0) + value
+            for (host, t), value in found.items():
+                reading = metric.reading(value, daemon=f"{role}@{host}")
+                yield Sample(t - step_s / 2, host, *reading)
 
     def _power(
         self, targets: Targets, since_s: float, until_s: float

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, PositiveInt, model_validator
 
-from windtunnel.cluster import Duration, blame
+from windtunnel.cluster import ROLES, Duration, blame
 from windtunnel.cluster.hosts import Part as ClosedModel
+from windtunnel.cluster.schema_paths import suggest
 
 Files = Mapping[str, str | None]
 _SHORTEST_INTERVAL_S = 1
@@ -61,7 +62,7 @@ def _check_user(user: str | None, password_file: str | None) -> None:
 class PrometheusOptions(SourceOptions):
     """A Prometheus server that monitors the hosts of the cluster with its node exporter."""
 
-    recorded = frozenset({"selector", "power", "power_interval"})
+    recorded = frozenset({"selector", "power", "power_interval", "daemons"})
 
     url: str = Field(description="URL of the server, such as http://prometheus:9090.")
     selector: str = Field(
@@ -84,6 +85,12 @@ class PrometheusOptions(SourceOptions):
         "exporter.",
     )
 
+    daemons: Mapping[str, str] = Field(
+        {},
+        description="Role of daemons -> label matchers of their JMX exporters, such as "
+        "{datanode: 'job=\"hdfs-datanode\"'}; adds their CPU and memory. Default: none.",
+    )
+
     @model_validator(mode="after")
     def _usable(self) -> PrometheusOptions:
         if not self.url.startswith(("http://", "https://")):
@@ -98,16 +105,32 @@ class PrometheusOptions(SourceOptions):
                 "url",
                 remedy="write 'user' and 'password_file' in 'prometheus'.",
             )
-        if self.selector.startswith("{"):
-            raise blame(
-                "must be label matchers without braces", "selector", remedy="write: 'job=\"node\"'"
-            )
+        for key, matchers in (
+            ("selector", self.selector),
+            *((f"daemons.{role}", one) for role, one in self.daemons.items()),
+        ):
+            if matchers.startswith("{"):
+                raise blame(
+                    "must be label matchers without braces", key, remedy="write: 'job=\"node\"'"
+                )
+        for role in self.daemons:
+            if role not in ROLES:
+                raise blame(
+                    f"there is no role '{role}'",
+                    "daemons",
+                    remedy=suggest(role, [one.name for one in ROLES]),
+                )
         _check_user(self.user, self.password_file)
         return self
 
     def files(self) -> Files:
         """The option that names a file."""
         return {"password_file": self.password_file}
+
+    def to_record(self) -> dict[str, Any]:
+        """As of every source; results of earlier versions have no 'daemons'."""
+        found = super().to_record()
+        return found if self.daemons else {n: v for n, v in found.items() if n != "daemons"}
 
 
 class LoginOptions(ClosedModel):
