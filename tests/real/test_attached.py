@@ -156,7 +156,10 @@ def power(attached: Attached) -> Iterator[str]:
     hosts = [host.name for host in attached.deployment.hosts if host.name != "client"]
     with contextlib.ExitStack() as stack:
         folder = attached.folder / "redfish"
-        urls = [stack.enter_context(bmc.redfish(folder, certificate)) for _ in hosts]
+        urls = [
+            stack.enter_context(bmc.redfish(folder, certificate, attached.deployment))
+            for _ in hosts
+        ]
         options = {
             "protocol": "redfish",
             "addresses": dict(zip(hosts, urls, strict=True)),

@@ -18,6 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from windtunnel.hosts.leftovers import entering
+from windtunnel.testbeds.local import LocalDeployment
+
 USER, PASSWORD = "reader", "secret-of-the-bmc"
 SENSOR = "Pwr Consumption"
 _LIMIT_S = 20.0
@@ -114,21 +117,30 @@ def _full_sensor_record(name: str) -> list[int]:
 
 
 @contextmanager
-def redfish(folder: Path, certificate: Path | None = None) -> Iterator[str]:
-    """The URL of an emulator that serves the resources of :func:`write_chassis`."""
+def redfish(
+    folder: Path, certificate: Path | None = None, deployment: LocalDeployment | None = None
+) -> Iterator[str]:
+    """The URL of an emulator that serves the resources of :func:`write_chassis`.
+
+    With a deployment, it is in the network of the deployment.
+    """
     port = free_port(socket.SOCK_STREAM)
     argv = [sys.executable, "-m", "sushy_tools.static.main", "-i", "127.0.0.1", "-p", str(port)]
     if certificate is not None:
         argv += ["-c", str(certificate), "-k", str(certificate)]
-    with _running([*argv, "-m", str(folder)]):
+    argv += ["-m", str(folder)]
+    if deployment is not None:
+        argv = entering(deployment.registration.folder, "network", argv)
+    with _running(argv):
         until = time.monotonic() + _LIMIT_S
         while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                assert time.monotonic() < until, "the emulator does not listen"
-                time.sleep(0.05)
+            made = socket.socket() if deployment is None else deployment.hosts[0].open_socket()
+            with made:
+                made.settimeout(1.0)
+                if made.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert time.monotonic() < until, "the emulator does not listen"
+            time.sleep(0.05)
         yield f"http{'s' if certificate else ''}://localhost:{port}"
 
 
