@@ -109,8 +109,17 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalTestb
 
 @pytest.fixture(scope="session")
 def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
-    """Two workers, shared by the tests that do not break it."""
-    changes = {"hosts.worker.count": 2}
+    """Two workers, shared by the tests that do not break it.
+
+    Its tasks are too short for the second compiler of the JVM, which takes an eighth of their CPU.
+    """
+    light = "-XX:TieredStopAtLevel=1"
+    changes = {
+        "hosts.worker.count": 2,
+        "settings.mapreduce.map.java.opts": light,
+        "settings.mapreduce.reduce.java.opts": light,
+        "settings.yarn.app.mapreduce.am.command-opts": f"-Xmx1024m {light}",
+    }
     with testbed.deploy(apply_overrides(load_cluster("local-3"), changes)) as running:
         yield running
 
