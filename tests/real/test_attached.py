@@ -219,6 +219,9 @@ def test_a_study_runs_and_leaves_nothing(
     client = f"{attached.folder / 'hadoop'} on an edge node" if edge else "Windtunnel's jars"
     assert facts["software"]["attached"]["client"] == client
     assert list(Path("/tmp").glob("windtunnel-wt-*")) == []
+    written = (attached.folder / "tiny").rglob("*")
+    secret = bmc.PASSWORD.encode()
+    assert not [file for file in written if file.is_file() and secret in file.read_bytes()]
     assert trial.power_source == "metered: Redfish, 3 hosts"
     for phase in with_energy(results).trials[0].phases:
         joules = phase.metrics[energy("metered")].value

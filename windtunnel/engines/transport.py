@@ -110,8 +110,7 @@ class Transport(httpx.BaseTransport):
     Parameters
     ----------
     trust:
-        The certificates that are trusted, because httpx does not apply its own to a transport;
-        None for those of the system.
+        The certificates that are trusted; None for those of the system.
     """
 
     def __init__(self, open_socket: OpenSocket, trust: ssl.SSLContext | None = None) -> None:

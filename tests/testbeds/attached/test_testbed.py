@@ -54,8 +54,9 @@ def test_a_study_that_fits_is_admitted_with_what_is_unknown(conf: Path) -> None:
     plan = study(conf)
 
     caveats = check_plan(plan, bed_of(plan))
-    assert len(caveats) == 1
+    assert len(caveats) == 2
     assert "CPU, memory, disks and network are UNKNOWN" in caveats[0]
+    assert "the report cannot state the energy" in caveats[1]
 
 
 @pytest.mark.parametrize(

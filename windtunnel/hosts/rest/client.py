@@ -29,6 +29,7 @@ _COOKIE = "hadoop.auth"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9a-fA-F:.]+")
 
 Params = Mapping[str, str | int | float]
+MakeTransport = Callable[[ssl.SSLContext], httpx.BaseTransport]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class RestClient:
     notify:
         Called with each request that was sent, for the record.
     transport:
-        A transport of httpx, for sockets of another network namespace.
+        Makes a transport of httpx from the trusted certificates, for sockets of another network.
 
     Raises
     ------
@@ -94,7 +95,7 @@ class RestClient:
         self,
         access: Access = Access(),  # noqa: B008 - immutable
         notify: Callable[[Sent], object] = lambda sent: None,
-        transport: httpx.BaseTransport | None = None,
+        transport: MakeTransport | None = None,
     ) -> None:
         access.check()
         self._access = access
@@ -107,12 +108,14 @@ class RestClient:
             access.principal,
             access.ticket_cache,
         )
+        trusted = _trust(access)
         self._http = httpx.Client(
             timeout=access.timeout_s,
             trust_env=False,
-            verify=trust(access),
+            verify=trusted,
             proxy=access.proxy,
-            transport=transport,
+            # httpx does not apply 'verify' to a given transport
+            transport=None if transport is None else transport(trusted),
             follow_redirects=False,
             # cookies are kept here by server, not by host: a host has several daemons
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
@@ -295,7 +298,7 @@ class RestClient:
                         self._cookies[origin] = found.value
 
 
-def trust(access: Access) -> ssl.SSLContext:
+def _trust(access: Access) -> ssl.SSLContext:
     """The certificates that a client trusts; raises UsageError if the CA file has none."""
     if access.ca_file is None:
         return ssl.create_default_context()

@@ -184,7 +184,7 @@ def status(
     where: str,
     *,
     negotiated: bool,
-    with_password: bool = False,
+    with_password: bool,
 ) -> ClusterAccessError | None:
     """The error of an answer that is not a success; None for a success."""
     if answer.is_success and not _STANDBY.search(body[:500]):

@@ -7,9 +7,11 @@ run on the edge node, which is removed with the other leftovers.
 
 from __future__ import annotations
 
+import io
 import shlex
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,12 +91,13 @@ class Edge:
 
     def prepare(self, jars: Path) -> None:
         """Copy the jars of a folder to the edge node; raises ClusterAccessError."""
-        names = sorted(one.name for one in jars.glob("*.jar"))
-        pack = ["tar", "-C", str(jars), "-cf", "-", *names]
-        packed = subprocess.run(pack, capture_output=True, check=True, timeout=_LIMIT_S)
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for jar in sorted(jars.glob("*.jar")):
+                archive.add(jar.resolve(), arcname=jar.name)
         folder = shlex.quote(self.folder)
         script = f"mkdir -m 700 {folder} && tar -C {folder} -xf -"
-        self._run(["sh", "-c", script], f"cannot create {self.folder}", packed.stdout)
+        self._run(["sh", "-c", script], f"cannot create {self.folder}", packed.getvalue())
 
     def end_clients(self) -> None:
         """End clients that still run: they could submit a job later. Raises ClusterAccessError."""

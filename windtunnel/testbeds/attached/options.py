@@ -6,7 +6,7 @@ import getpass
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_validator
 
@@ -27,7 +27,6 @@ _SETTINGS = "settings."
 _FEWEST_CONTAINERS = 3
 # Options that do not affect what is measured, mainly places on this machine.
 _PLACES = {"hosts_file", "keytab", "krb5_conf", "ca_file", "apply_within"}
-_SOURCES = ("prometheus", "ssh", "power")
 
 
 def daemon_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,8 +229,15 @@ class AttachedOptions(TestbedOptions):
     @property
     def sources(self) -> Mapping[str, SourceOptions]:
         """The sources of samples of the hosts that are given: name of the option -> options."""
-        given = {name: getattr(self, name) for name in _SOURCES}
-        return {name: one for name, one in given.items() if one is not None}
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: one for name, one in given.items() if isinstance(one, SourceOptions)}
+
+    @property
+    def has_power(self) -> bool:
+        """Whether a source has the power of the hosts."""
+        return self.power is not None or (
+            self.prometheus is not None and bool(self.prometheus.power)
+        )
 
     @property
     def parent(self) -> str:
@@ -267,7 +273,13 @@ class AttachedOptions(TestbedOptions):
             del found["edge"]
         else:
             found["edge"] = {"hadoop": self.edge.hadoop}
-        for name in _SOURCES:
-            del found[name]
+        # results of earlier versions have no options of sources that are not given
+        for name, field in type(self).model_fields.items():
+            if any(_is_source(kind) for kind in get_args(field.annotation)):
+                del found[name]
         found |= {name: one.to_record() for name, one in self.sources.items()}
         return {name: value for name, value in found.items() if name not in _PLACES}
+
+
+def _is_source(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, SourceOptions)

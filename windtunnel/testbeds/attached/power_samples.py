@@ -234,7 +234,7 @@ class PowerSamples:
             return Recording([], None, [problem])
         limit_s = until_s + 2 * self._interval_s
         while time.time() <= limit_s and any(
-            host not in self._failed and not (readings and readings[-1][0] >= until_s)
+            self._failures(host) < _FAILURES and not (readings and readings[-1][0] >= until_s)
             for host, readings in self._readings.items()
         ):
             time.sleep(_STEP_S)
@@ -258,7 +258,8 @@ class PowerSamples:
 
     def _missing(self, hosts: Sequence[str]) -> str:
         """The hosts without power, and why."""
-        known = [self._failed[host][2] for host in hosts if host in self._failed]
+        failed = dict(self._failed)  # threads change it
+        known = [failed[host][2] for host in hosts if host in failed]
         reasons = dict.fromkeys(_reason(error) for error in known)
         why = f" ({', '.join(reasons)})" if reasons else ""
         return f"readings are missing of {counted(sorted(hosts))}{why}"
@@ -267,13 +268,17 @@ class PowerSamples:
         while True:
             now = time.time()
             for host in self._meters:
-                failures, failed_at, _ = self._failed.get(host, (0, 0.0, None))
-                rested = failures < _FAILURES or now - failed_at >= _AGAIN_S
+                _, failed_at, _ = self._failed.get(host, (0, 0.0, None))
+                rested = self._failures(host) < _FAILURES or now - failed_at >= _AGAIN_S
                 if host not in self._busy and rested:
                     self._busy.add(host)
                     self._pool.submit(self._read, host)
             if self._closed.wait(self._interval_s - time.time() % self._interval_s):
                 return
+
+    def _failures(self, host: str) -> int:
+        """How often a meter failed in succession."""
+        return self._failed.get(host, (0, 0.0, None))[0]
 
     def _read(self, host: str) -> None:
         """Read a meter. The time of the reading is that of the answer, of this machine.
@@ -286,8 +291,8 @@ class PowerSamples:
             self._readings[host].append((time.time(), watts))
             self._failed.pop(host, None)
         except (WindtunnelError, OSError) as error:
-            failures = self._failed.get(host, (0, 0.0, None))[0] + 1
-            self._failed[host] = (failures, time.time(), _as_access_error(error))
+            failed = (self._failures(host) + 1, time.time(), _as_access_error(error))
+            self._failed[host] = failed
         finally:
             self._busy.discard(host)
 

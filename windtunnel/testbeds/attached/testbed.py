@@ -53,6 +53,10 @@ _UNREACHED = (
     "if a Prometheus server monitors them, add 'prometheus: {url: ...}' to the testbed; if you can "
     "log in to them by SSH, add 'ssh: {}'"
 )
+_UNMETERED = (
+    "power: no power meter is given, so that the report cannot state the energy; add 'power' to "
+    "the testbed, or import a file of a meter after the study ('windtunnel power')"
+)
 
 
 class AttachedTestbed(ClusterTestbed):
@@ -94,7 +98,9 @@ class AttachedTestbed(ClusterTestbed):
 
     def check(self, cluster: Cluster) -> Realisation:
         """Check which parts of a description this testbed does not support."""
-        impossible, unrealised = [], [] if self.options.samples_hosts else [_UNREACHED]
+        impossible: list[str] = []
+        unrealised = [] if self.options.samples_hosts else [_UNREACHED]
+        unrealised += [] if self.options.has_power else [_UNMETERED]
         if cluster.storage.kind != "hdfs":
             impossible.append(f"storage.kind: {cluster.storage.kind} is not supported here")
         if cluster.software.task_start != "stock":

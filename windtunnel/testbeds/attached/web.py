@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,14 +112,13 @@ def rest_client(options: AttachedOptions, **given: Any) -> RestClient:
     # httpx is slow to import, and 'plan' of other testbeds needs none
     from windtunnel.engines.transport import Transport
     from windtunnel.hosts.rest import Access, RestClient
-    from windtunnel.hosts.rest.client import trust
 
     names = host_addresses(options)
     ca_file = Path(options.ca_file).expanduser() if options.ca_file else None
     access = Access(**{"ca_file": ca_file, "timeout_s": _TIMEOUT_S} | given)
-    access.check()
-    transport = Transport(_named(names), trust(access)) if options.hosts_file else None
-    return RestClient(access, transport=transport)
+    if not options.hosts_file:
+        return RestClient(access)
+    return RestClient(access, transport=partial(Transport, _named(names)))
 
 
 def host_addresses(options: AttachedOptions) -> dict[str, str]:
