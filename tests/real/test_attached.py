@@ -29,6 +29,7 @@ from windtunnel.analysis.analyse import analyse
 from windtunnel.analysis.bottleneck.utilisation import host_uses
 from windtunnel.analysis.cost.energy import energy, with_energy
 from windtunnel.cluster import Cluster, apply_overrides
+from windtunnel.engines.hadoop import releases
 from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.supervisor import python_path
 from windtunnel.results.folder import Results, read_results
@@ -268,6 +269,7 @@ def test_an_operator_changes_a_setting_of_daemons_during_a_study(
     )
     text = study.read_text().replace("kind: attached", "kind: attached\n  apply: by-hand")
     line = "3.4" if java_of_the_older_line() else "3.5"
+    releases.load(line)  # the network of the cluster does not reach any repository
     text = text.replace("set:\n", f"set:\n  software.hadoop: '{line}'\n")
     study.write_text(text + BY_HAND)
     stock, log = attached.deployment.cluster, attached.folder / "by-hand.log"
