@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.audited import CLEAN, WORKER, audited, changed, failing, host, site, write
+from tests.support.audited import CLEAN, audited, changed, failing, host, site, write
 from tests.support.webserver import Reply, certificate, serving
 from windtunnel import cli
 from windtunnel.audit import openscap, probes
@@ -27,17 +27,13 @@ from windtunnel.audit.catalogue import (
     ports,
 )
 from windtunnel.audit.check import Expected, checks, in_range
-from windtunnel.audit.configuration import read_configuration
 from windtunnel.audit.earlier import differences, read_audit
 from windtunnel.audit.exceptions import applied, read_exceptions
 from windtunnel.audit.result import AREAS, SEVERITIES, Status
 from windtunnel.audit.rules import RULES
 from windtunnel.errors import DescriptionError, UsageError
-from windtunnel.report.advice import pairs, settled, write_advice
 from windtunnel.report.audit import render
 from windtunnel.report.sarif import sarif
-from windtunnel.study.file import load_study
-from windtunnel.study.plan import make_plan
 
 DATA = Path(__file__).parent / "data"
 SECRETS = {
@@ -303,37 +299,6 @@ def test_the_page_has_the_answer_and_escapes_what_it_shows() -> None:
     text = render(run(Subject(hosts=[host(listening=rows)])))
     assert "What to do first" in text
     assert "<script>x" not in text
-
-
-def test_advice_sets_each_property_with_its_reason(audit: Audit, tmp_path: Path) -> None:
-    spilling = audited(tmp_path / "s", changed(mapred={"mapreduce.task.io.sort.mb": "100"}))
-    assert ("mapreduce.task.io.sort.mb", "192") in {(n, v) for n, v, _ in pairs(spilling.worst)}
-    written = write_advice([spilling], tmp_path / "advice")
-    names = {str(path.relative_to(tmp_path / "advice")) for path in written}
-    assert {"mapred-site.xml", "secure-mode/core-site.xml"} <= names
-    plan = make_plan(*load_study(str(tmp_path / "advice/study.yaml")))
-    assert [one.levels for one in plan.treatments] == [
-        {"job-spills": "present"},
-        {"job-spills": "advised"},
-    ]
-    text = (tmp_path / "advice/mapred-site.xml").read_text()
-    assert "job-spills" in text
-    again = {name: dict(values) for name, values in CLEAN.items()}
-    again["mapred-site.xml"]["mapreduce.task.io.sort.mb"] = "192"
-    assert failing(audited(tmp_path / "again", again), "hadoop") == set()
-
-
-_MEMORY = ("nodemanager.resource.memory-mb", "scheduler.maximum-allocation-mb")
-
-
-def test_advice_is_repeated_until_it_fits_together(tmp_path: Path) -> None:
-    small = {f"yarn.{name}": "8192" for name in _MEMORY}
-    files = changed(yarn=dict(small))
-    conf = read_configuration(write(tmp_path / "c", files), "3.5.0")
-    subject = Subject(confs=[conf], hardware=WORKER)
-    made = settled(subject, run(subject))
-    assert failing(made[0], "hadoop")
-    assert failing(made[-1], "hadoop") == set()
 
 
 def test_an_earlier_audit_is_compared(tmp_path: Path) -> None:

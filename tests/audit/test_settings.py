@@ -237,6 +237,12 @@ CASES: dict[str, tuple[Files, Hardware, str, str]] = {
         "job-reduces",
         "mapreduce.job.reduces",
     ),
+    "many waves": (
+        changed(mapred={"mapreduce.job.reduces": "1000"}),
+        WORKER,
+        "job-reduces",
+        "mapreduce.job.reduces",
+    ),
     "early reduce tasks": (
         changed(mapred={"mapreduce.job.reduce.slowstart.completedmaps": "0.05"}),
         WORKER,

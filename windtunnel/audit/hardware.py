@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
 from windtunnel.cluster import Cluster
@@ -30,23 +30,50 @@ class Hardware:
 
 
 def of_facts(hosts: Sequence[HostFacts]) -> Hardware:
-    """The hardware that collected facts describe; all unknown without facts."""
+    """The hardware that collected facts describe; all unknown without facts.
+
+    If daemons run on the hosts, only those with a DataNode or NodeManager are workers.
+    """
     if not hosts:
         return Hardware()
+    stores = [one for one in hosts if _runs(one, "DataNode")]
+    nodes = [one for one in hosts if _runs(one, "NodeManager")]
+    workers = [one for one in hosts if one in stores or one in nodes] or list(hosts)
     shapes = {
         (one.number("cpu", "threads"), round((one.number("memory", "total_bytes") or 0) / 2**30))
-        for one in hosts
+        for one in workers
     }
-    disks = [count for count in map(_disks, hosts) if count is not None]
+    disks = [count for count in map(_disks, workers) if count is not None]
+    several = len(hosts) > 1  # the facts of one host do not tell how many there are
     return Hardware(
-        cores=_least(hosts, "cpu", "cores"),
-        threads=_least(hosts, "cpu", "threads"),
-        memory_bytes=_least(hosts, "memory", "total_bytes"),
+        cores=_least(workers, "cpu", "cores"),
+        threads=_least(workers, "cpu", "threads"),
+        memory_bytes=_least(workers, "memory", "total_bytes"),
         data_disks=min(disks) if disks else None,
-        workers=len(hosts) if len(hosts) > 1 else None,
-        mixed=len(shapes) > 1 if len(hosts) > 1 else None,
-        virtual=any(one.facts.get("cpu", {}).get("value", {}).get("virtual") for one in hosts),
+        workers=len(nodes or workers) if several else None,
+        datanodes=len(stores) or None if several else None,
+        mixed=len(shapes) > 1 if several else None,
+        virtual=any(one.facts.get("cpu", {}).get("value", {}).get("virtual") for one in workers),
     )
+
+
+def with_live(collected: Hardware, live: Hardware) -> Hardware:
+    """Facts of hosts, which know more of a worker, with the counts that daemons report."""
+    return replace(
+        collected,
+        workers=live.workers or collected.workers,
+        datanodes=live.datanodes or collected.datanodes,
+        racks=live.racks or collected.racks,
+        mixed=collected.mixed if live.mixed is None else live.mixed,
+    )
+
+
+def _runs(host: HostFacts, daemon: str) -> bool:
+    try:
+        rows = host.table("jvms")
+    except (UnreadableError, AbsentFactError):
+        return False
+    return any(str(row.get("main", "")).rpartition(".")[2] == daemon for row in rows)
 
 
 def _least(hosts: Sequence[HostFacts], fact: str, key: str) -> float | None:

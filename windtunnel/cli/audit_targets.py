@@ -43,7 +43,7 @@ def subject_of(wanted: Wanted) -> Subject:
 
     from windtunnel.audit.audit import Subject
     from windtunnel.audit.facts import this_machine
-    from windtunnel.audit.hardware import of_facts
+    from windtunnel.audit.hardware import of_facts, with_live
 
     shared = 1
     words = list(wanted.words)
@@ -68,7 +68,8 @@ def subject_of(wanted: Wanted) -> Subject:
     hardware, files, live = of_facts(wanted.facts), _number(wanted.files), wanted.live
     around: dict[str, Any] = {"here": live is None}
     if live is not None:
-        hardware = hardware if wanted.facts else live.hardware or hardware
+        if live.hardware is not None:
+            hardware = with_live(hardware, live.hardware) if wanted.facts else live.hardware
         files = live.files if files is None else files
         around["in_force"] = live.in_force
     if wanted.cluster is not None:

@@ -20,6 +20,7 @@ _PAIR = re.compile(
     r"(?:set |and |, |echo ')(?P<name>[a-z][a-z0-9_-]*(?:\.[\w*-]+)+) = (?P<value>[^;,'()]+?)"
     r"(?=$|[;,'(]| and | \(|, with| instead| with )"
 )
+_NEEDS = re.compile(r"\(needs ([^)]+)\)")
 _ROUNDS = 4
 _COMMAND = re.compile(
     r"^(cpupower|tuned-adm|blockdev|ethtool|ip link|echo|apt-get|chmod|systemctl|sysctl)\b"
@@ -42,7 +43,7 @@ def settled(subject: Subject, made: Audit) -> list[Audit]:
     values: dict[str, str] = {}
     for _ in range(_ROUNDS if len(subject.confs) == 1 else 0):
         own = {n: v for n, v, one in pairs(found[-1].worst) if one.area == "hadoop"}
-        own = {name: value for name, value in own.items() if default_of(name) is not None}
+        own = {name: value for name, value in own.items() if _is_known(name)}
         if not own:
             break
         values |= own
@@ -50,6 +51,11 @@ def settled(subject: Subject, made: Audit) -> list[Audit]:
         # the advice needs hosts only for their hardware, which the subject has
         found.append(run(after))
     return found
+
+
+def _is_known(name: str) -> bool:
+    """Whether Hadoop has the property; those of the scheduler have no default in Hadoop's lists."""
+    return default_of(name) is not None or site_of(name) == "capacity-scheduler.xml"
 
 
 def write_advice(
@@ -79,9 +85,7 @@ def write_advice(
         if one.area == "host":
             kernel.setdefault(name, (value, one))
         elif default_of(name) is not None or one.area == "hadoop":
-            # secure mode needs a KDC, keytabs and certificates: not to be merged with the rest
-            place = f"secure-mode/{site_of(name)}" if one.area != "hadoop" else site_of(name)
-            sites.setdefault(place, {})[name] = (value, one)
+            sites.setdefault(_place(name, one), {})[name] = (value, one)
     written = []
     for site, found in sorted(sites.items()):
         (folder / site).parent.mkdir(exist_ok=True)
@@ -97,6 +101,14 @@ def write_advice(
     if by_hand:
         written.append(_put(folder / "by-hand.md", _by_hand(by_hand)))
     return written
+
+
+def _place(name: str, one: Result) -> str:
+    """The file of a setting; those that need something first are not merged with the rest."""
+    if _NEEDS.search(one.remedy):
+        return f"with-preparation/{site_of(name)}"
+    # secure mode needs a KDC, keytabs and certificates
+    return f"secure-mode/{site_of(name)}" if one.area != "hadoop" else site_of(name)
 
 
 def _study(results: Iterable[Result], present: Mapping[str, str]) -> str:
@@ -144,7 +156,9 @@ def _put(path: Path, text: str) -> Path:
 
 
 def _why(one: Result) -> str:
-    return " ".join(f"{one.check}: {one.observed}. {one.reason}".split())
+    needs = _NEEDS.search(one.remedy)
+    first = f"Needs {needs[1]}. " if needs else ""
+    return " ".join(f"{first}{one.check}: {one.observed}. {one.reason}".split())
 
 
 def site_text(found: Mapping[str, tuple[str, str]]) -> str:

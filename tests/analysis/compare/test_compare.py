@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,26 @@ def test_more_of_a_rate_is_better_and_of_a_count_neither(tmp_path: Path) -> None
     found = compare([("a", a), ("b", results(tmp_path / "b", OTHER_SEED, later=LATER, edit=half))])
     assert cell(found, "terasort", "rate", "stock").verdict == "worse"
     assert cell(found, "terasort", "maps", "stock").verdict == "differs"
+
+
+def test_a_few_bytes_more_are_not_a_difference(tmp_path: Path) -> None:
+    def sent(count: float) -> Callable[[Trial], Trial]:
+        def edit(trial: Trial) -> Trial:
+            phases = [
+                p.model_copy(
+                    update={"metrics": p.metrics | {"sent": Metric(value=count, unit="bytes")}}
+                )
+                for p in trial.phases
+            ]
+            return trial.model_copy(update={"phases": phases})
+
+        return edit
+
+    a = results(tmp_path / "a", edit=sent(512_000_000))
+    for count, verdict in ((512_000_040, "not distinguishable"), (513_000_000, "differs")):
+        b = results(tmp_path / f"{count}", OTHER_SEED, later=LATER, edit=sent(count))
+        found = compare([("a", a), ("b", b)])
+        assert cell(found, "terasort", "sent", "stock").verdict == verdict
 
 
 def test_one_trial_gives_no_verdict(tmp_path: Path) -> None:

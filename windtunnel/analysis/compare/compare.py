@@ -44,6 +44,10 @@ from windtunnel.analysis.statistics.correction import holm
 from windtunnel.analysis.statistics.summary import CONFIDENCE, INDICATIVE_BELOW
 from windtunnel.results.folder import Results
 
+# Counters of bytes differ by a few bytes in every trial, such as the length of a folder's name:
+# a change that is printed as 0.0 % is not a difference, however small its p-value is.
+_NEGLIGIBLE = 0.0005
+
 Verdict = Literal["better", "worse", "differs", "not distinguishable", "unknown"]
 
 
@@ -294,7 +298,7 @@ def _detectable(found: Estimate | None, family: int) -> float | None:
 def _verdict(p: float | None, log: float | None, direction: Direction | None) -> Verdict:
     if p is None or log is None:
         return "unknown"
-    if p > 1 - CONFIDENCE:
+    if p > 1 - CONFIDENCE or abs(log) < _NEGLIGIBLE:
         return "not distinguishable"
     if direction is None:
         return "differs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from windtunnel.audit.configuration import Configuration, number_of
+from windtunnel.audit.configuration import Configuration, number_of, redacted
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 
@@ -118,7 +118,7 @@ def heaps(evidence: Evidence) -> Iterator[Outcome]:
         if heap is None or box is None or box <= 0:
             continue
         judged += 1
-        good = f"set -Xmx in {opts} to {0.8 * box:.0f}m (0.8 of the container)"
+        good = f"{_heap_remedy(conf, opts, 0.8 * box)} (0.8 of the container)"
         place, what = conf.place(opts), f"{kind}: heap {heap:.0f} MiB, container {box:.0f} MiB"
         if heap >= box:
             bad = True
@@ -134,6 +134,14 @@ def heaps(evidence: Evidence) -> Iterator[Outcome]:
         yield not_applicable("no heap is set: Hadoop takes 0.8 of the container")
     elif not bad:
         yield passed("heaps fit their containers")
+
+
+def _heap_remedy(conf: Configuration, opts: str, heap: float) -> str:
+    """The whole value if it is short and no secret, so that the advice can contain it."""
+    value = re.sub(r"-Xmx\S+", f"-Xmx{heap:.0f}m", conf.value(opts))
+    if redacted(opts, value) != value or re.search(r"[;,'()]", value):
+        return f"set -Xmx in {opts} to {heap:.0f}m"
+    return f"set {opts} = {value}"
 
 
 def node_memory(evidence: Evidence) -> Iterator[Outcome]:
@@ -204,6 +212,12 @@ def node_cores(evidence: Evidence) -> Iterator[Outcome]:
         yield passed(text)
 
 
+_LARGE_MB = 4096
+_CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
+_DOMINANT = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+_COUNT_CORES = f"{_CALCULATOR} = {_DOMINANT}"
+
+
 def at_once(evidence: Evidence) -> Iterator[Outcome]:
     """Map tasks at the same time on one worker against its hardware threads."""
     conf, hard = evidence.conf, evidence.hardware
@@ -212,7 +226,7 @@ def at_once(evidence: Evidence) -> Iterator[Outcome]:
         yield unknown("the cores of the workers are unknown: give facts or --cluster")
         return
     # Without DominantResourceCalculator, YARN counts memory only.
-    dominant = "Dominant" in conf.value("yarn.scheduler.capacity.resource-calculator")
+    dominant = "Dominant" in conf.value(_CALCULATOR)
     tasks = node // container_mb(conf, "map")
     if dominant and cores is not None:
         tasks = min(tasks, cores)
@@ -220,9 +234,10 @@ def at_once(evidence: Evidence) -> Iterator[Outcome]:
     text = f"{tasks:.0f} map tasks at once on {hard.threads:.0f} hardware threads"
     if tasks > 3 * hard.threads:
         size = _task_mb(conf, node, hard.threads / hard.shared_by)
-        remedy = f"set mapreduce.map.memory.mb = {size:.0f}, or let YARN count cores: "
-        remedy += "yarn.scheduler.capacity.resource-calculator = "
-        remedy += "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+        memory = f"mapreduce.map.memory.mb = {size:.0f}"
+        # containers that are larger than their tasks waste memory; on few cores, count cores
+        first, other = (memory, _COUNT_CORES) if size <= _LARGE_MB else (_COUNT_CORES, memory)
+        remedy = f"set {first} (or {other})"
         yield failed(text, remedy, about="map tasks", place=conf.place(NODE_MB))
     elif tasks < 0.5 * hard.threads:
         remedy = f"set {NODE_MB} higher or mapreduce.map.memory.mb lower"

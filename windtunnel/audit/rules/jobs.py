@@ -106,8 +106,11 @@ def reduces(evidence: Evidence) -> Iterator[Outcome]:
     about, place = "mapreduce.job.reduces", conf.place("mapreduce.job.reduces")
     if slots < 1:
         yield failed(text, "see the sizes of containers", about=about, place=place)
-    elif count > slots and count % slots and count < 2 * slots:
-        text += ": the second wave is almost empty"
+    elif slots < count < 1.5 * slots:
+        text += ": most containers are idle in the second wave"
+        yield failed(text, f"set {about} = {0.95 * slots:.0f}", about=about, place=place)
+    elif count > 2 * slots:
+        text += f": {math.ceil(count / slots)} waves, and every reduce task starts a JVM"
         yield failed(text, f"set {about} = {0.95 * slots:.0f}", about=about, place=place)
     elif count <= 1 and slots >= 4:
         text += ": one host sorts everything"

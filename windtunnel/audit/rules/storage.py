@@ -75,7 +75,8 @@ def short_circuit(evidence: Evidence) -> Iterator[Outcome]:
         yield failed(text, f"set {path} = /var/lib/hadoop-hdfs/dn_socket", about=name)
     elif not conf.true(name):
         text = "local blocks are read through a socket of the DataNode"
-        remedy = f"set {name} = true and {path} = /var/lib/hadoop-hdfs/dn_socket (needs libhadoop)"
+        remedy = f"set {name} = true and {path} = /var/lib/hadoop-hdfs/dn_socket"
+        remedy += " (needs libhadoop, or DataNodes do not start)"
         yield failed(text, remedy, about=name, place=conf.place(name))
     else:
         yield passed(f"through {conf.value(path)}")
