@@ -53,6 +53,19 @@ def test_advice_is_repeated_until_it_fits_together(tmp_path: Path) -> None:
     assert failing(made[-1], "hadoop") == set()
 
 
+def test_advice_about_jobs_follows_from_what_yarn_will_offer(tmp_path: Path) -> None:
+    """With 8 GB a host, 160 reduce tasks are many waves; with all memory, less than one."""
+    small = {f"yarn.{name}": "8192" for name in _MEMORY}
+    conf = read_configuration(write(tmp_path / "c", changed(yarn=dict(small))), "3.5.0")
+    subject = Subject(confs=[conf], hardware=WORKER)
+    made = run(subject)
+    assert ("job-reduces", "mapreduce.job.reduces") in failing(made)
+    write_advice(settled(subject, made), tmp_path / "advice")
+    written = "".join(p.read_text() for p in (tmp_path / "advice").glob("*.xml"))
+    assert "yarn.nodemanager.resource.memory-mb" in written
+    assert "mapreduce.job.reduces" not in written
+
+
 def test_settings_that_need_something_first_are_not_merged_with_the_rest(tmp_path: Path) -> None:
     """With these alone, DataNodes and NodeManagers do not start."""
     made = audited(tmp_path / "c", changed(hdfs={"dfs.client.read.shortcircuit": "false"}))

@@ -44,7 +44,7 @@ def of_facts(hosts: Sequence[HostFacts]) -> Hardware:
         for one in workers
     }
     disks = [count for count in map(_disks, workers) if count is not None]
-    several = len(hosts) > 1  # the facts of one host do not tell how many there are
+    several = len(hosts) > 1  # the facts of one host do not state how many there are
     return Hardware(
         cores=_least(workers, "cpu", "cores"),
         threads=_least(workers, "cpu", "threads"),

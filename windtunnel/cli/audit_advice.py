@@ -67,9 +67,13 @@ def settings_of_jobs(confs: Sequence[Configuration]) -> dict[str, str]:
     }
 
 
-def run_study(study: Path, results: Path) -> None:
-    """Run the study of the advice, which prints its report, and write what wins in it."""
-    from windtunnel.cli.studies import run
+def run_study(study: Path, results: Path, again: list[str]) -> None:
+    """Run the study of the advice, print its report, and write what wins in it.
+
+    ``again`` is the command that resumes the study, for messages.
+    """
+    from windtunnel.cli.options import load
+    from windtunnel.cli.studies import conclude, conduct
     from windtunnel.report.proven import proofs, write_proven
     from windtunnel.results.folder import read_results
     from windtunnel.study.file import load_study
@@ -77,7 +81,8 @@ def run_study(study: Path, results: Path) -> None:
     if not study.is_file():
         print("no advice is about settings of jobs: there is nothing to measure", file=sys.stderr)
         return
-    run(str(study), results)
+    conduct(load(str(study), None, None), results, again, retry_invalid=False)
+    conclude(results)
     factors = load_study(study)[0].factors
     advised = {c: levels["advised"] for c, levels in factors.items() if isinstance(levels, dict)}
     found = proofs(read_results(results), advised)

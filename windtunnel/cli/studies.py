@@ -116,7 +116,7 @@ def _run(
     again += ["--hadoop", hadoop] if hadoop else []
     again += [FLAG] if permit_open else []
     conduct(plan, folder, again, retry_invalid=retry_invalid, pilot=pilot, permit_open=permit_open)
-    _conclude(folder)
+    conclude(folder)
     if pilot:
         print(f"The pilot is done. To resume the study: {shlex.join(again)}")
 
@@ -171,7 +171,7 @@ def conduct(
             listener.close()
 
 
-def _conclude(folder: Path) -> None:
+def conclude(folder: Path) -> None:
     """Report the results on the terminal and as a page in the results folder."""
     from rich.console import Console
 

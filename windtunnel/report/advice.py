@@ -21,7 +21,7 @@ _PAIR = re.compile(
     r"(?=$|[;,'(]| and | \(|, with| instead| with )"
 )
 _NEEDS = re.compile(r"\(needs ([^)]+)\)")
-_ROUNDS = 4
+_ROUNDS = 6
 _COMMAND = re.compile(
     r"^(cpupower|tuned-adm|blockdev|ethtool|ip link|echo|apt-get|chmod|systemctl|sysctl)\b"
 )
@@ -37,20 +37,35 @@ def pairs(results: Iterable[Result]) -> Iterator[tuple[str, str, Result]]:
 def settled(subject: Subject, made: Audit) -> list[Audit]:
     """The audit, and audits with its advice about settings applied, until it no longer changes.
 
-    For example, a larger NodeManager changes the advice about its containers.
+    The settings of YARN come first, because the advice about jobs depends on what YARN offers.
     """
     found = [made]
     values: dict[str, str] = {}
     for _ in range(_ROUNDS if len(subject.confs) == 1 else 0):
-        own = {n: v for n, v, one in pairs(found[-1].worst) if one.area == "hadoop"}
-        own = {name: value for name, value in own.items() if _is_known(name)}
-        if not own:
+        own = {name: value for name, value, _ in _step(found[-1])}
+        if own.items() <= values.items():
             break
         values |= own
         after = replace(subject, hosts=(), confs=[subject.confs[0].changed(values)])
         # the advice needs hosts only for their hardware, which the subject has
         found.append(run(after))
     return found
+
+
+def _step(audit: Audit) -> list[tuple[str, str, Result]]:
+    """What the next audit applies of an audit's advice: the settings of YARN, if there are some."""
+    of_hadoop = (one for one in audit.worst if one.area == "hadoop")
+    known = [one for one in pairs(of_hadoop) if _is_known(one[0])]
+    return [one for one in known if one[0].startswith("yarn.")] or known
+
+
+def _advised(audits: Sequence[Audit]) -> list[tuple[str, str, Result]]:
+    """The advice of all audits; a later value of a name replaces an earlier one."""
+    first, *_ = audits
+    others = [one for one in pairs(first.worst) if one[2].area != "hadoop"]
+    steps = [one for audit in audits[:-1] for one in _step(audit)]
+    last = pairs(one for one in audits[-1].worst if one.area == "hadoop")
+    return [*others, *steps, *last]
 
 
 def _is_known(name: str) -> bool:
@@ -79,9 +94,8 @@ def write_advice(
         ) from None
     sites: dict[str, dict[str, tuple[str, Result]]] = {}
     kernel: dict[str, tuple[str, Result]] = {}
-    audit = audits[0]
-    later = [one for made in audits[1:] for one in made.worst if one.area == "hadoop"]
-    for name, value, one in pairs([*audit.worst, *later]):
+    audit, advised = audits[0], _advised(audits)
+    for name, value, one in advised:
         if one.area == "host":
             kernel.setdefault(name, (value, one))
         elif default_of(name) is not None or one.area == "hadoop":
@@ -94,7 +108,7 @@ def write_advice(
     if kernel:
         lines = [f"# {_why(one)}\n{name} = {value}" for name, (value, one) in kernel.items()]
         written.append(_put(folder / "90-hadoop-sysctl.conf", "\n".join(lines) + "\n"))
-    study = _study([*audit.worst, *later], present or {})
+    study = _study(advised, present or {})
     if study:
         written.append(_put(folder / "study.yaml", study))
     by_hand = [one for one in audit.worst if not _PAIR.search(one.remedy)]
@@ -111,13 +125,13 @@ def _place(name: str, one: Result) -> str:
     return f"secure-mode/{site_of(name)}" if one.area != "hadoop" else site_of(name)
 
 
-def _study(results: Iterable[Result], present: Mapping[str, str]) -> str:
+def _study(advised: Iterable[tuple[str, str, Result]], present: Mapping[str, str]) -> str:
     """A study of the advised settings of jobs, one factor for each check; empty without any.
 
     Only settings that clients read are measured on another machine with the same meaning.
     """
     factors: dict[str, dict[str, str]] = {}
-    for name, value, one in pairs(results):
+    for name, value, one in advised:
         if one.check.startswith("setting-"):
             continue  # a corrected name or form
         if one.area == "hadoop" and affects(name) == "client" and name.startswith("mapreduce."):
@@ -141,12 +155,12 @@ def _study(results: Iterable[Result], present: Mapping[str, str]) -> str:
         lines += [f"  settings.{name}: {json.dumps(value)}" for name, value in rows]
     lines.append("factors:")
     for check, values in factors.items():
-        advised = [f"settings.{name}: {json.dumps(value)}" for name, value in values.items()]
+        rows_of = [f"settings.{name}: {json.dumps(value)}" for name, value in values.items()]
         lines += [f"  {check}:", "    present: {}", "    advised:"]
-        lines += [f"      {row}" for row in advised]
+        lines += [f"      {row}" for row in rows_of]
     lines.append("baseline:")
     lines += [f"  {check}: present" for check in factors]
-    lines += ["design: one-factor-at-a-time", "protocol: {rounds: 3, trial_time_limit: 5 min}"]
+    lines += ["design: one-factor-at-a-time", "protocol: {rounds: 3, trial_time_limit: 15 min}"]
     return "\n".join(lines) + "\n"
 
 
