@@ -20,7 +20,7 @@ CHECK = "check my-study.yaml"
 MISTAKES: tuple[tuple[str, str, tuple[str, str] | None], ...] = (
     ("A quantity without its unit", CHECK, ("256 MB ", "256 ")),
     ("A misspelt key", CHECK, ("rounds: 3", "runds: 3")),
-    ("Not YAML", CHECK, ("stock: {}", "stock: {")),
+    ("Not YAML", CHECK, ("settings: stock}", "settings: stock")),
     ("A baseline that is not a level", CHECK, ("settings: stock}", "settings: stok}")),
     ("A cluster that is not in the catalogue", CHECK, ("local-3 ", "local-4 ")),
     ("A path that does not exist", f"{CHECK} --set hosts.wrker.count=5", None),
