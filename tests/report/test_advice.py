@@ -87,6 +87,7 @@ def test_a_heap_is_advised_as_a_whole_value_unless_it_has_a_secret(tmp_path: Pat
     for value, advised in (
         ("-Xmx300m -XX:+UseSerialGC", "-Xmx1229m -XX:+UseSerialGC"),
         ("-Xmx300m -Dstore.password=PLANTED", None),
+        ("-Xmx300m -Dunusual.name=PLANTED", None),
     ):
         made = audited(tmp_path / "c", changed(mapred={opts: value}))
         assert {n: v for n, v, _ in pairs(made.worst)}.get(opts) == advised
@@ -119,8 +120,12 @@ def test_only_hosts_with_workers_daemons_are_workers() -> None:
         machine("store", 16, "DataNode"),
     ]
     found = of_facts(hosts)
-    assert (found.workers, found.datanodes, found.threads, found.mixed) == (2, 3, 16, True)
+    assert (found.workers, found.threads, found.mixed) == (2, 16, True)
+    assert found.datanodes is None, "these may not be all"
     assert of_facts(hosts[:1]).workers is None
+    hidden = host("hidden", cpu={"threads": 8}, jvms=PermissionError("denied"))
+    found = of_facts([*hosts, hidden])
+    assert (found.workers, found.threads) == (3, 8), "a host that may be a worker"
 
 
 def test_the_counts_of_a_live_cluster_replace_those_of_the_facts(tmp_path: Path) -> None:

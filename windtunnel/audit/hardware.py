@@ -32,13 +32,13 @@ class Hardware:
 def of_facts(hosts: Sequence[HostFacts]) -> Hardware:
     """The hardware that collected facts describe; all unknown without facts.
 
-    If daemons run on the hosts, only those with a DataNode or NodeManager are workers.
+    If a DataNode or a NodeManager runs on some hosts, only these are workers, and the hosts whose
+    processes could not be read.
     """
     if not hosts:
         return Hardware()
-    stores = [one for one in hosts if _runs(one, "DataNode")]
-    nodes = [one for one in hosts if _runs(one, "NodeManager")]
-    workers = [one for one in hosts if one in stores or one in nodes] or list(hosts)
+    nodes = _with_daemons(hosts, "NodeManager")
+    workers = _with_daemons(hosts, "DataNode", "NodeManager") or list(hosts)
     shapes = {
         (one.number("cpu", "threads"), round((one.number("memory", "total_bytes") or 0) / 2**30))
         for one in workers
@@ -51,7 +51,6 @@ def of_facts(hosts: Sequence[HostFacts]) -> Hardware:
         memory_bytes=_least(workers, "memory", "total_bytes"),
         data_disks=min(disks) if disks else None,
         workers=len(nodes or workers) if several else None,
-        datanodes=len(stores) or None if several else None,
         mixed=len(shapes) > 1 if several else None,
         virtual=any(one.facts.get("cpu", {}).get("value", {}).get("virtual") for one in workers),
     )
@@ -68,12 +67,21 @@ def with_live(collected: Hardware, live: Hardware) -> Hardware:
     )
 
 
-def _runs(host: HostFacts, daemon: str) -> bool:
+def _with_daemons(hosts: Sequence[HostFacts], *daemons: str) -> list[HostFacts]:
+    """The hosts that run one of these daemons, or may; none if no host is known to run one."""
+    running = [_classes(one) for one in hosts]
+    if not any(found and found.intersection(daemons) for found in running):
+        return []
+    pairs = zip(hosts, running, strict=True)
+    return [one for one, found in pairs if found is None or found.intersection(daemons)]
+
+
+def _classes(host: HostFacts) -> set[str] | None:
+    """The simple names of the main classes of a host's JVMs; None if they are unknown."""
     try:
-        rows = host.table("jvms")
+        return {str(row.get("main", "")).rpartition(".")[2] for row in host.table("jvms")}
     except (UnreadableError, AbsentFactError):
-        return False
-    return any(str(row.get("main", "")).rpartition(".")[2] == daemon for row in rows)
+        return None
 
 
 def _least(hosts: Sequence[HostFacts], fact: str, key: str) -> float | None:

@@ -204,6 +204,7 @@ def audit(
         print_audit(made, Console(), compared, full)
     sys.stdout.flush()
     if prove is not None and advise is not None:
+        # only the same command also writes what wins, when it resumes the study
         run_study(advise / "study.yaml", prove, ["windtunnel", *sys.argv[1:]])
     _end(made, fail_on)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from windtunnel.audit.configuration import Configuration, number_of, redacted
+from windtunnel.audit.configuration import Configuration, number_of
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 
@@ -137,9 +137,9 @@ def heaps(evidence: Evidence) -> Iterator[Outcome]:
 
 
 def _heap_remedy(conf: Configuration, opts: str, heap: float) -> str:
-    """The whole value if it is short and no secret, so that the advice can contain it."""
+    """The whole value, so that the advice can contain it; not if other options may be secrets."""
     value = re.sub(r"-Xmx\S+", f"-Xmx{heap:.0f}m", conf.value(opts))
-    if redacted(opts, value) != value or re.search(r"[;,'()]", value):
+    if not re.fullmatch(r"(-X[\w:+=-]+\s*)+", value):
         return f"set -Xmx in {opts} to {heap:.0f}m"
     return f"set {opts} = {value}"
 

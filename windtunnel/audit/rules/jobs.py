@@ -106,7 +106,7 @@ def reduces(evidence: Evidence) -> Iterator[Outcome]:
     about, place = "mapreduce.job.reduces", conf.place("mapreduce.job.reduces")
     if slots < 1:
         yield failed(text, "see the sizes of containers", about=about, place=place)
-    elif slots < count < 1.5 * slots:
+    elif slots < count < 1.5 * slots:  # the tutorial recommends 0.95 or 1.75 times the slots
         text += ": most containers are idle in the second wave"
         yield failed(text, f"set {about} = {0.95 * slots:.0f}", about=about, place=place)
     elif count > 2 * slots:
