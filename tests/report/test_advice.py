@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.audited import CLEAN, WORKER, audited, changed, failing, host, write
-from windtunnel.audit.audit import Audit, Subject, run
+from windtunnel.audit.audit import Subject, run
 from windtunnel.audit.configuration import read_configuration
 from windtunnel.audit.facts import HostFacts
 from windtunnel.audit.hardware import Hardware, of_facts, with_live
@@ -17,12 +17,7 @@ from windtunnel.study.file import load_study
 from windtunnel.study.plan import make_plan
 
 
-@pytest.fixture
-def audit(tmp_path: Path) -> Audit:
-    return audited(tmp_path / "conf", CLEAN)
-
-
-def test_advice_sets_each_property_with_its_reason(audit: Audit, tmp_path: Path) -> None:
+def test_advice_sets_each_property_with_its_reason(tmp_path: Path) -> None:
     spilling = audited(tmp_path / "s", changed(mapred={"mapreduce.task.io.sort.mb": "100"}))
     assert ("mapreduce.task.io.sort.mb", "192") in {(n, v) for n, v, _ in pairs(spilling.worst)}
     written = write_advice([spilling], tmp_path / "advice")
