@@ -120,6 +120,7 @@ COMMANDS: dict[str, str] = {
     "windtunnel plan hdfs-or-s3a": HERE,
     "windtunnel plan metadata": HERE,
     "windtunnel plan storage-kills": HERE,
+    "windtunnel plan storage-decommission": HERE,
     "windtunnel storage-checks hdfs-or-cephfs --level 'local folder'": REAL,
     "windtunnel storage-checks hdfs-or-cephfs --markdown": REAL,
     "windtunnel catalogue show cluster local-3-ha": HERE,

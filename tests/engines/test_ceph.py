@@ -145,7 +145,7 @@ def test_degraded_objects_are_wanting_copies(tmp_path: Path) -> None:
     groups = [{"state_name": "active+clean", "count": 6}, {"state_name": "peering", "count": 3}]
     started.monitors.status = {
         **CLEAN,
-        "osdmap": {"num_up_osds": 2},
+        "osdmap": {"num_up_osds": 2, "num_in_osds": 3},
         "pgmap": {"num_pgs": 9, "pgs_by_state": groups, "degraded_objects": 5},
     }
     found = started.storage.copies({})
@@ -157,6 +157,24 @@ def test_degraded_objects_are_wanting_copies(tmp_path: Path) -> None:
     assert (whole.wanting, whole.serving) == (0, True)
     started.monitors.status = None
     assert started.storage.copies({}) is None
+
+
+def test_an_osd_that_is_marked_out_counts_no_more(tmp_path: Path) -> None:
+    started = Started(CLUSTER, tmp_path)
+    storage, monitors = started.storage, started.monitors
+    storage.decommission("worker-2")
+    assert monitors.named("osd out") == [{"ids": ["1"]}]
+    moving = [{"state_name": "active+remapped+backfilling", "count": 9}]
+    monitors.status = {
+        **CLEAN,
+        "osdmap": {"num_up_osds": 3, "num_in_osds": 2},
+        "pgmap": {"num_pgs": 9, "pgs_by_state": moving},
+    }
+    found = storage.copies({})
+    assert found is not None
+    assert (found.holders, found.wanting, found.serving) == (2, 0, False), "its data moves"
+    storage.recommission("worker-2")
+    assert monitors.named("osd in") == [{"ids": ["1"]}]
 
 
 def test_raw_bytes_are_those_that_ceph_reports(tmp_path: Path) -> None:

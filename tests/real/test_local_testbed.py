@@ -110,6 +110,26 @@ def test_files_over_webhdfs(deployment: LocalDeployment) -> None:
         deployment.files.read("/no/such/file")
 
 
+def test_a_host_out_of_service_gives_its_blocks_to_the_others(
+    deployment: LocalDeployment, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(bytes(5_000_000))
+    put = ["-Ddfs.replication=1", "-put", str(tmp_path / "file"), "/tmp/moves"]
+    by_hand(deployment, "hdfs", "dfs", *put)
+    ((holder,),) = deployment.files.replicas("/tmp/moves")
+    (other,) = {"worker-1", "worker-2"} - {holder}
+
+    put_back = deployment.faulty.decommission(holder)
+    out = deployment.faulty.copies()
+    assert out is not None and (out.holders, out.wanting > 0) == (1, True)
+    wait_for(lambda: other in deployment.files.replicas("/tmp/moves")[0], "the copy", 60)
+    assert f"datanode@{holder}" in deployment.processes()
+    put_back()
+    back = deployment.faulty.copies()
+    assert back is not None and back.holders == 2
+    deployment.files.delete("/tmp/moves")
+
+
 def test_restored_files_of_the_namenode_are_those_of_a_format(
     deployment: LocalDeployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,8 @@ def edit(trial: Trial) -> Trial:
     return trial.model_copy(update={"faults": [fault], "outcome": fate, "verdict": verdict})
 
 
-def analysed(path: Path, trials: int) -> Analysis:
-    plan = Plan(trials=trials, factor="fault", levels=("none", "killed"), effect=0.5, edit=edit)
+def analysed(path: Path, trials: int, edited: Callable[[Trial], Trial] = edit) -> Analysis:
+    plan = Plan(trials=trials, factor="fault", levels=("none", "killed"), effect=0.5, edit=edited)
     folder = study_folder(path / "results", plan)
     file = folder / "study.json"
     study = StudyRecord.model_validate_json(file.read_text())
@@ -60,6 +61,20 @@ def analysed(path: Path, trials: int) -> Analysis:
 @pytest.fixture
 def analysis(tmp_path: Path) -> Analysis:
     return analysed(tmp_path, 10)
+
+
+def test_the_time_until_data_has_moved_back_is_a_column_if_it_is_known(tmp_path: Path) -> None:
+    def returned(trial: Trial) -> Trial:
+        made = edit(trial)
+        faults = [fault.model_copy(update={"moved_back_s": 7.25}) for fault in made.faults]
+        return made.model_copy(update={"faults": faults})
+
+    def header(results: Path, with_time: bool) -> list[str]:
+        found = section(analysed(results, 10, returned if with_time else edit))
+        return [one.name for one in found.tables[0].columns]
+
+    assert "data moved back after" not in header(tmp_path / "a", with_time=False)
+    assert header(tmp_path / "b", with_time=True)[-1] == "data moved back after"
 
 
 def section(analysis: Analysis) -> Section:

@@ -42,6 +42,12 @@ class MockFaults(Faulty):
     def kill_host(self, host: str) -> Undo:
         return self._broken("kill host", host)
 
+    def decommission(self, host: str) -> Undo:
+        return self._broken("decommission", host)
+
+    def moves_data_back(self) -> bool:
+        return self.testbed.moves_data_back
+
     def cut(self, name: str) -> Undo:
         return self._broken("cut", name)
 
@@ -89,6 +95,7 @@ class BreakingTestbed(MockTestbed):
     progress: list[float | None] = field(default_factory=lambda: [0.0])
     refuses: str = ""
     stays_broken: bool = False
+    moves_data_back: bool = False
     events: list[tuple[Any, ...]] = field(default_factory=list)
 
     @contextmanager

@@ -14,7 +14,7 @@ from windtunnel.engines.storage_system import Ground
 from windtunnel.engines.storage_systems import storage_of
 
 CLEAN = {
-    "osdmap": {"num_up_osds": 3},
+    "osdmap": {"num_up_osds": 3, "num_in_osds": 3},
     "pgmap": {"num_pgs": 9, "pgs_by_state": [{"state_name": "active+clean", "count": 9}]},
     "fsmap": {"by_rank": [{"status": "up:active"}]},
 }

@@ -21,7 +21,12 @@ from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.testbeds import hadoop_faults
 from windtunnel.testbeds.hadoop_faults import HadoopFaults
 
-BEAN = {"FSState": "Operational", "NumLiveDataNodes": 2}
+BEAN = {
+    "FSState": "Operational",
+    "NumLiveDataNodes": 2,
+    "NumDecommissioningDataNodes": 0,
+    "NumDecomLiveDataNodes": 0,
+}
 HEALTHY = "Status: HEALTHY\n Missing blocks:\t\t0\n"
 
 

@@ -18,8 +18,9 @@ Undo = Callable[[], None]
 class Copies:
     """What the file system's master reports about its replicas.
 
-    ``holders`` counts the hosts that it considers alive, ``wanting`` the under-replicated and
-    missing blocks. ``serving`` is False while it waits for these hosts (safe mode), or while a
+    ``holders`` counts the hosts in service that it considers alive, ``wanting`` the
+    under-replicated and missing blocks, and the hosts whose data is being copied to take them out
+    of service. ``serving`` is False while it waits for these hosts (safe mode), or while a
     restarted host has not reported to it.
     """
 
@@ -49,6 +50,14 @@ class Faulty(ABC):
     @abstractmethod
     def kill_host(self, host: str) -> Undo:
         """Send SIGKILL to all daemons of a host and to all processes that they started."""
+
+    @abstractmethod
+    def decommission(self, host: str) -> Undo:
+        """Take the storage of a host out of service: its data is copied while its daemon runs."""
+
+    @abstractmethod
+    def moves_data_back(self) -> bool:
+        """Whether the storage moves data to a host that is in service again."""
 
     def cut(self, name: str) -> Undo:
         """Disconnect a host or a rack from the network."""

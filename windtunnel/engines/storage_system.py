@@ -98,12 +98,16 @@ class StorageSystem(Running):
     """The file system below a Hadoop cluster, with its daemons.
 
     ``name`` is the name in ``storage.kind``. ``engines`` are the engines that run on the storage;
-    None means all of them. ``owner`` is the engine of its roles in the table of roles.
+    None means all of them. ``owner`` is the engine of its roles in the table of roles. ``stores``
+    is the role of the daemons that can be taken out of service, empty if none can.
+    ``moves_data_back`` states whether the storage moves data to a host that is in service again.
     """
 
     name: ClassVar[str]
     owner: ClassVar[str] = HADOOP
     engines: ClassVar[frozenset[str] | None] = None
+    stores: ClassVar[str] = ""
+    moves_data_back: ClassVar[bool] = False
 
     def __init__(self, ground: Ground) -> None:
         super().__init__()
@@ -181,6 +185,16 @@ class StorageSystem(Running):
         """Metrics of the storage about the files of a trial."""
         return {}
 
+    def metadata_bytes(self) -> int | None:
+        """Bytes of memory of the master that keeps the metadata; None if they are not known.
+
+        Raises
+        ------
+        DeploymentError
+            If the master does not report them.
+        """
+        return None
+
     def mounted(self, program: Sequence[str]) -> Mounted | str:
         """How a program uses the storage as a mounted file system, or why that is impossible."""
         return f"Windtunnel has no mount of {self.name}"
@@ -192,6 +206,20 @@ class StorageSystem(Running):
     def active_host(self) -> str | None:
         """The name of the host of its active master; None if there is none, or only one master."""
         return None
+
+    def decommission(self, host: str) -> None:
+        """Take a host with the role ``stores`` out of service; its data is copied to others.
+
+        Raises
+        ------
+        DeploymentError
+            If the storage refuses it.
+        """
+        raise DeploymentError(f"{self.name} cannot take a host out of service")
+
+    def recommission(self, host: str) -> None:
+        """Put a host into service again; raises DeploymentError."""
+        raise DeploymentError(f"{self.name} cannot put a host into service")
 
     def plays(self, name: str) -> bool:
         """Whether ``ROLE@HOST`` is a daemon that it starts itself."""

@@ -137,7 +137,8 @@ class FaultRecord(Record):
     fault until the master of the file system detected the loss of a host with replicas,
     ``whole_s`` until every block was fully replicated; both are None if that did not happen
     within ``watched_s`` seconds after the fault. ``watched_s`` is None if the fault removes no
-    replicas.
+    replicas. ``moved_back_s`` is the time in seconds from ``undone_at`` until the storage had moved
+    data to the host that was put into service again; None if it moves none, or not in that time.
     """
 
     kind: str
@@ -151,6 +152,7 @@ class FaultRecord(Record):
     noticed_s: float | None = None
     whole_s: float | None = None
     watched_s: float | None = None
+    moved_back_s: float | None = None
 
 
 class Before(Record):

@@ -94,6 +94,16 @@ REPLICATION_WHOLE = MetricInfo(
     label="fully replicated",
     level="trial",
 )
+DATA_MOVED_BACK = MetricInfo(
+    "data_moved_back",
+    "s",
+    "time until the storage had moved data to a host that was put into service again; the longest "
+    "of several faults",
+    _WATCH,
+    better="less",
+    label="data moved back",
+    level="trial",
+)
 
 OTHER_CONTAINERS = MetricInfo(
     "other_containers",
@@ -138,6 +148,7 @@ register(
     DATA_BYTES,
     FAULT_NOTICED,
     REPLICATION_WHOLE,
+    DATA_MOVED_BACK,
     OTHER_CONTAINERS,
     OTHER_PENDING,
     OTHER_APPLICATIONS,

@@ -82,6 +82,16 @@ class HadoopFaults(Faulty):
                 raise DeploymentError(f"{process.name} was killed and did not end")
         return lambda: self._start(names)
 
+    def decommission(self, host: str) -> Undo:
+        """Take the storage of a host out of service; the daemons continue to run."""
+        storage = self.deployment.storage
+        storage.decommission(host)
+        return lambda: storage.recommission(host)
+
+    def moves_data_back(self) -> bool:
+        """Whether the storage moves data to a host that is in service again."""
+        return self.deployment.storage.moves_data_back
+
     def progress(self, since: float) -> float | None:
         """Progress of the running application or client; 0 while a client copies files."""
         for engine in list(self.deployment.engines.values()):

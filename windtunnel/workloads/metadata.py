@@ -42,6 +42,14 @@ OPERATION_P50 = MetricInfo(
 OPERATION_P99 = MetricInfo(
     "operation_p99", "ms", "99th percentile of the latency of an operation", _CLOCK, better="less"
 )
+MEMORY_PER_FILE = MetricInfo(
+    "memory_per_file",
+    "bytes",
+    "memory of the NameNode for each file (MB for a million files): the growth of the live objects "
+    "on its heap",
+    "histogram of the NameNode's heap before and after the phase",
+    better="less",
+)
 
 
 class MetadataParameters(Parameters):
@@ -63,7 +71,7 @@ class Metadata(Workload[MetadataParameters]):
     summary: ClassVar[str] = "create, look up, list, rename and delete many small files"
     about: ClassVar[About] = About(
         stresses="the metadata of the storage: the NameNode, or its counterpart in Ceph",
-        metrics=(OPERATION_RATE, OPERATION_P50, OPERATION_P99),
+        metrics=(OPERATION_RATE, OPERATION_P50, OPERATION_P99, MEMORY_PER_FILE),
         example="metadata",
     )
 
@@ -93,10 +101,16 @@ class Metadata(Workload[MetadataParameters]):
             *map(str, (wanted.files, wanted.files_per_folder, wanted.threads)),
             *map(str, (wanted.file_bytes, wanted.listings)),
         ]
-        text, wall_s = run_own_client(
-            own_programs(deployment), phase, _MAIN, words, execution.deadline_s
-        )
-        return _run(phase, _answer(phase, text), wall_s)
+        hadoop = own_programs(deployment)
+        storage = hadoop.daemons.storage
+        before = storage.metadata_bytes() if phase == _PHASES[0] else None
+        text, wall_s = run_own_client(hadoop, phase, _MAIN, words, execution.deadline_s)
+        run = _run(phase, _answer(phase, text), wall_s)
+        after = storage.metadata_bytes() if before is not None else None
+        if before is not None and after is not None:
+            per_file = (after - before) / self.parameters.files
+            run.phase.metrics.update(numbers({MEMORY_PER_FILE: per_file}))
+        return run
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """Valid if all operations were done and the file system lists the expected names."""

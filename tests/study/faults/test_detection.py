@@ -15,6 +15,7 @@ from windtunnel.cluster.settings import default_of
 from windtunnel.study.check import check_plan
 from windtunnel.study.faults import FAULTS, Options
 from windtunnel.study.faults.detection import (
+    DECOMMISSION,
     DISK_CHECK,
     DISK_CHECK_INTERVAL,
     HEARTBEAT,
@@ -48,6 +49,17 @@ def times(given: Options, on: Cluster) -> list[tuple[str, float | None, float | 
     return [(d.event, d.after_s, d.at_most_s) for d in given.detections(on)]
 
 
+def test_the_namenode_orders_the_copies_of_a_decommissioned_datanode_at_an_interval() -> None:
+    event = "the NameNode orders the copies"
+    assert times(fault("decommission"), cluster()) == [(event, 0.0, 30.0)]
+    quick = cluster({DECOMMISSION: "1s"})
+    assert times(fault("decommission"), quick) == [(event, 0.0, 1.0)]
+    assert times(fault("decommission"), cluster(name="local-3-cephfs")) == []
+    (note,) = fault("decommission", lasts="5 s").undetected(cluster(), 300.0)
+    assert "ends after 5 s" in note and "possibly no block is copied" in note
+    assert "registers" not in note, "its daemon continues to run"
+
+
 # -- the settings ------------------------------------------------------------------------------
 
 
@@ -57,6 +69,7 @@ def test_every_property_is_one_of_hadoop_s_with_the_documented_default(version: 
         RECHECK: "300000",
         HEARTBEAT: "3",
         PENDING: "300",
+        DECOMMISSION: "30",
         NODE_EXPIRY: "600000",
         MASTER_EXPIRY: "900000",
         NODE_CONNECT: "180000",

@@ -26,7 +26,7 @@ from windtunnel.engines.faults import Copies
 from windtunnel.errors import DeploymentError, StudyStoppedError
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
-from windtunnel.study.faults import FAULTS, injection
+from windtunnel.study.faults import FAULTS, decommission, injection
 from windtunnel.study.faults.injection import Injector
 from windtunnel.study.plan import Plan
 
@@ -242,6 +242,50 @@ def test_the_record_reads_back(tmp_path: Path) -> None:
     again = Trial.model_validate_json(trial.model_dump_json(by_alias=True))
     assert again == trial
     assert again.treatment.overrides["fault"][0]["role"] == "datanode"
+
+
+OUT = "kind: decommission, host: worker-2, phase: terasort, watch: 2 s"
+
+
+@pytest.mark.parametrize("lasts", ["", ", lasts: 1 ms"])
+def test_the_time_until_data_has_moved_back_is_a_metric(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lasts: str
+) -> None:
+    monkeypatch.setattr(decommission, "_PLANNED_S", 0.0)
+    out, copied, moving = Copies(2, 5, True), Copies(2, 0, True), Copies(3, 0, False)
+    looks = (WHOLE, out, copied, moving, moving, WHOLE)
+    here = breaking(looks=looks, moves_data_back=True)
+    trial = only(tmp_path, OUT + lasts, here)
+
+    (fault,) = trial.faults
+    assert here.events == [
+        ("decommission", "worker-2"),
+        ("undo", "decommission"),
+        ("restore", True),
+    ]
+    assert fault.target == "the storage on worker-2"
+    assert fault.moved_back_s is not None and fault.moved_back_s >= 0
+    assert trial.metrics["data_moved_back"].value == fault.moved_back_s
+    assert (fault.whole_s is None) is bool(lasts), "the host was back before"
+
+
+def test_a_storage_that_moves_nothing_back_has_no_such_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decommission, "_PLANNED_S", 0.0)
+    trial = only(tmp_path, OUT, breaking(looks=(WHOLE, Copies(2, 0, True))))
+    (fault,) = trial.faults
+    assert fault.whole_s is not None and fault.moved_back_s is None
+    assert "data_moved_back" not in trial.metrics
+
+
+def test_data_that_does_not_move_back_in_time_is_unknown(tmp_path: Path) -> None:
+    looks = (WHOLE, Copies(2, 5, True))
+    here = breaking(looks=looks, moves_data_back=True)
+    trial = only(tmp_path, OUT.replace("2 s", "50 ms"), here)
+    (fault,) = trial.faults
+    assert (fault.whole_s, fault.moved_back_s) == (None, None)
+    assert trial.verdict.valid
 
 
 TRINO = "kind: kill-daemon, role: trino-worker, host: worker-2, phase: terasort"

@@ -34,7 +34,8 @@ class FaultOutcome:
     ``finished`` and ``right`` count trials of ``trials``. ``elapsed_s`` is the mean over valid
     trials. ``effect`` is that of the level that sets the fault, None if there is no such level.
     ``noticed`` (the failure was detected) and ``whole`` (all blocks were fully replicated) are of
-    valid trials, and None if the faults remove no replicas or no trial is valid.
+    valid trials, and None if the faults remove no replicas or no trial is valid. ``moved_back`` has
+    the seconds until the storage had moved data to a host that was put into service again.
     """
 
     workload: str
@@ -47,6 +48,7 @@ class FaultOutcome:
     effect: Effect | None
     noticed: Seen | None = None
     whole: Seen | None = None
+    moved_back: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,9 @@ def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOu
         effect=_effect(analysis, workload, treatment),
         noticed=_seen(valid, "noticed_s"),
         whole=_seen(valid, "whole_s"),
+        moved_back=tuple(
+            moved_s for t in valid for f in t.faults if (moved_s := f.moved_back_s) is not None
+        ),
     )
 
 

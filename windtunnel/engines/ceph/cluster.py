@@ -62,6 +62,8 @@ class CephCluster(StorageSystem):
 
     owner: ClassVar[str] = "ceph"
     engines: ClassVar[frozenset[str] | None] = frozenset()
+    stores: ClassVar[str] = OSD
+    moves_data_back: ClassVar[bool] = True
     needs: ClassVar[programs.Needs]
     service: ClassVar[str]
     client: ClassVar[str]
@@ -174,12 +176,23 @@ class CephCluster(StorageSystem):
         groups = status["pgmap"]
         active = sum(s["count"] for s in groups["pgs_by_state"] if "active" in s["state_name"])
         return Copies(
-            holders=status["osdmap"]["num_up_osds"],
+            holders=min(status["osdmap"][key] for key in ("num_up_osds", "num_in_osds")),
             wanting=int(groups.get("degraded_objects", 0)) + groups["num_pgs"] - active,
             serving=active == groups["num_pgs"]
             and not self._unready(status)
             and not self.service_unready(status),
         )
+
+    def decommission(self, host: str) -> None:
+        """Mark the OSDs of a host out, so that their data is copied to others."""
+        self._mark("osd out", host)
+
+    def recommission(self, host: str) -> None:
+        """Mark the OSDs of a host in."""
+        self._mark("osd in", host)
+
+    def _mark(self, command: str, host: str) -> None:
+        self.admin.run(command, ids=[d.id for d in self.players(OSD) if d.host.name == host])
 
     def sure_s(self) -> float:
         """The monitors notice a dead OSD after the grace of its heartbeats."""

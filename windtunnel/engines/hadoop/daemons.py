@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from windtunnel.cluster.roles import HADOOP, ROLES
+from windtunnel.engines.hadoop.heap import HISTOGRAM
 from windtunnel.engines.hadoop.key_pair import keep_key, use_key
 from windtunnel.engines.hadoop.layout import MAIN_CLASS, Layout, site_files
 from windtunnel.engines.hadoop.software import OWN_JAR
@@ -137,6 +138,8 @@ class Daemons(Running):
         name = f"{role}@{host.name}{suffix}"
         classpath = [host.root / "conf", self.shared / "web"]
         options: tuple[str, ...] = (f"-Dproc_{role}",)
+        if role == "namenode":
+            options += (HISTOGRAM,)
         if role == "resourcemanager":
             classpath.append(OWN_JAR)
             options += use_key(host, software, self.layout.properties(host))

@@ -10,8 +10,10 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import SHARED, TRIALS, copies_text
 from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop import ha
+from windtunnel.engines.hadoop.excluded import Decommissioned, hdfs_settings
 from windtunnel.engines.hadoop.formatted import keep, kept_file, restore
 from windtunnel.engines.hadoop.ha_steps import Steps
+from windtunnel.engines.hadoop.heap import live_bytes
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES
 from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
 from windtunnel.engines.running import tail
@@ -32,6 +34,7 @@ class Hdfs(StorageSystem):
     """See the module's docstring."""
 
     name: ClassVar[str] = "hdfs"
+    stores: ClassVar[str] = "datanode"
 
     _ha: Steps | None = None
 
@@ -47,9 +50,14 @@ class Hdfs(StorageSystem):
         """Memory of the daemons for high availability."""
         return ha.memory_bytes(cluster) if cluster.storage.ha else 0
 
+    def settings(self) -> Mapping[str, str]:
+        """The file of hosts that are taken out of service."""
+        return hdfs_settings(self.ground.shared)
+
     def begin(self, jvms: Jvms) -> None:
         """Format the file system, or start the NameNode with files of an earlier format."""
         self._jvms = jvms
+        self._decommissioned = Decommissioned(jvms, self.ground.shared)
         if self.cluster.storage.ha:
             self._ha = Steps(jvms, self.running)
             self._ha.begin()
@@ -105,6 +113,14 @@ class Hdfs(StorageSystem):
         host = self._jvms.masters.active_namenode() if self._ha else None
         return host.name if host else None
 
+    def decommission(self, host: str) -> None:
+        """Have the NameNode copy the blocks of a host to others."""
+        self._decommissioned.add(host)
+
+    def recommission(self, host: str) -> None:
+        """Count the replicas of the host again."""
+        self._decommissioned.remove(host)
+
     def plays(self, name: str) -> bool:
         """Whether a daemon is one for high availability that is no role."""
         return self._ha is not None and self._ha.plays(name)
@@ -132,6 +148,12 @@ class Hdfs(StorageSystem):
         length, stored = files.stored(folder)
         return numbers({STORED_PER_BYTE: stored / length}) if length else {}
 
+    def metadata_bytes(self) -> int | None:
+        """Bytes of the live objects of the active NameNode."""
+        host = self.active_host() or self._jvms.layout.host_of("namenode").name
+        process = self._jvms.running.get(f"namenode@{host}")
+        return live_bytes(process) if process else None
+
     def copies(self, since: Mapping[str, float]) -> Copies | None:
         """The state of replication that the NameNode reports; None if it does not answer.
 
@@ -143,8 +165,10 @@ class Hdfs(StorageSystem):
         report = masters.file_check() if bean else ""
         if not report:
             return None
-        holders = int(bean["NumLiveDataNodes"])
-        wanting = under_replicated(report, holders, self._datanodes())
+        leaving = int(bean["NumDecommissioningDataNodes"])
+        holders = int(bean["NumLiveDataNodes"]) - leaving - int(bean["NumDecomLiveDataNodes"])
+        # the check counts the replicas of a DataNode that is being decommissioned
+        wanting = under_replicated(report, holders, self._datanodes()) + leaving
         fresh = [(name, t) for name, t in since.items() if name.startswith("datanode@")]
         serving = bean["FSState"] == "Operational" and all(masters.serves(*one) for one in fresh)
         return Copies(holders, wanting, serving)

@@ -1,8 +1,6 @@
 """Take workers out of service and back: graceful decommission, as by an administrator.
 
-The NameNode and the ResourceManager read the excluded hosts from two files at each
-``-refreshNodes``. A DataNode is decommissioned when other hosts have enough replicas of all its
-blocks.
+A DataNode is decommissioned when other hosts have enough replicas of all its blocks.
 """
 
 from __future__ import annotations
@@ -16,15 +14,20 @@ from typing import Any
 from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.engines.hadoop.client import client_command
 from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.excluded import (
+    HDFS_ADMIN,
+    REFRESH,
+    YARN_ADMIN,
+    hdfs_file,
+    write_hosts,
+    yarn_file,
+    yarn_settings,
+)
 from windtunnel.engines.hadoop.transfer import Transfer
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host
 
-_ADMIN = {
-    "hdfs": "org.apache.hadoop.hdfs.tools.DFSAdmin",
-    "yarn": "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
-}
 _LIMIT_S = 180.0
 _STEP_S = 0.25
 
@@ -47,14 +50,9 @@ class Membership:
 
     @staticmethod
     def settings(shared: Path) -> dict[str, str]:
-        """Create the two files; returns the properties that a layout needs."""
-        shared.mkdir(parents=True, exist_ok=True)
-        for file in _exclude_files(shared).values():
-            file.touch()
-        files = _exclude_files(shared)
+        """The properties that a layout needs in addition to those of HDFS."""
         return {
-            "dfs.hosts.exclude": str(files["hdfs"]),
-            "yarn.resourcemanager.nodes.exclude-path": str(files["yarn"]),
+            **yarn_settings(shared),
             # the NameNode checks every 30 s by default; a shorter interval costs nothing here
             "dfs.namenode.decommission.interval": "1s",
         }
@@ -73,7 +71,7 @@ class Membership:
         names = [host.name for host in hosts]
         self._daemons.out.update(names)
         managers = self._daemons.release([f"nodemanager@{name}" for name in names])
-        self._refresh("hdfs", "yarn")
+        self._refresh()
         most = self._datanodes()
         # after the refresh: before it, HDFS could delete any replica of an over-replicated file
         for path, replicas in list(_replications(self._files, "/")):
@@ -93,7 +91,7 @@ class Membership:
         ``ready`` waits for daemons; it receives their names and start times (epoch seconds).
         """
         self._daemons.out.difference_update(host.name for host in hosts)
-        self._refresh("hdfs", "yarn")
+        self._refresh()
         names = [f"{role}@{host.name}" for host in hosts for role in ROLES.workers(HADOOP)]
         ready(self._daemons.restart_all([n for n in names if self._daemons.plays(n)]))
         most = self._datanodes()
@@ -119,20 +117,14 @@ class Membership:
         counts = ("UnderReplicatedBlocks", "PendingReplicationBlocks", "PendingDeletionBlocks")
         return bool(found) and not any(found.get(name, 0) for name in counts)
 
-    def _refresh(self, *programs: str) -> None:
+    def _refresh(self) -> None:
         """Write the files of excluded hosts and have the masters read them."""
         out = [p.host for p in self._daemons.layout.placements if p.host.name in self._daemons.out]
-        lines = {
-            "hdfs": [host.address for host in out],
-            "yarn": [host.name for host in out],
-        }
+        write_hosts(hdfs_file(self._shared), [host.address for host in out])
+        write_hosts(yarn_file(self._shared), [host.name for host in out])
         deadline_s = time.monotonic() + _LIMIT_S
-        for program in programs:
-            text = "".join(f"{line}\n" for line in lines[program])
-            _exclude_files(self._shared)[program].write_text(text)
-            command = client_command(
-                self._daemons, self._clients.host, _ADMIN[program], ["-refreshNodes"]
-            )
+        for program, admin in (("hdfs", HDFS_ADMIN), ("yarn", YARN_ADMIN)):
+            command = client_command(self._daemons, self._clients.host, admin, [REFRESH])
             try:
                 self._clients.run(f"{program}-refresh", command, deadline_s)
             except TrialInvalidError as error:
@@ -158,10 +150,6 @@ class Membership:
             if time.monotonic() > deadline:
                 raise DeploymentError(f"timed out after {_LIMIT_S:.0f} s waiting for {what}")
             time.sleep(_STEP_S)
-
-
-def _exclude_files(shared: Path) -> dict[str, Path]:
-    return {"hdfs": shared / "dfs.exclude", "yarn": shared / "yarn.exclude"}
 
 
 def _replications(files: WebHdfs, folder: str) -> Iterator[tuple[str, int]]:

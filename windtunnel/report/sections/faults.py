@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from windtunnel.analysis.analyse import Analysis
@@ -49,16 +50,23 @@ def section(analysis: Analysis) -> Section | None:
 def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) -> Table:
     failed = [i for i, outcome in enumerate(outcomes) if outcome.right < outcome.trials]
     several = len(analysis.phases) > 1
-    names = ("treatment", "finished", "output correct", "mean time", "change of time")
+    names = ["treatment", "finished", "output correct", "mean time", "change of time"]
+    names += ["failure detected after", "fully replicated after"]
+    rows = [_row(analysis, outcome, several=several, known=known) for outcome in outcomes]
+    back = [_range(outcome.moved_back) for outcome in outcomes]
+    if any(back):
+        names.append("data moved back after")
+        rows = [[*row, text] for row, text in zip(rows, back, strict=True)]
     return Table(
         "Outcomes",
-        column(*names, "failure detected after", "fully replicated after"),
-        [_row(analysis, outcome, several=several, known=known) for outcome in outcomes],
+        column(*names),
+        rows,
         strong=frozenset(failed),
         hint="Output correct: trials with verified output. Mean time: their mean elapsed time over "
         "all phases. Failure detected after: time from the fault until the NameNode reported a "
         "DataNode as dead or stopped responding. Fully replicated after: time from the fault until "
-        "every block had all its replicas.",
+        "every block had all its replicas. Data moved back after: time from the end of the fault "
+        "until the storage had moved data to the host that was put into service again.",
     )
 
 
@@ -115,13 +123,18 @@ def _seen(seen: Seen | None) -> str:
     """``24.1 s``, ``21.0 to 26.3 s``, ``not within 63 s``; empty if it was not observed."""
     if seen is None:
         return ""
-    parts = []
-    if seen.seconds:
-        low, high = digits(min(seen.seconds)), digits(max(seen.seconds))
-        parts.append(f"{low} s" if low == high else f"{low} to {high} s")
+    parts = [_range(seen.seconds)] if seen.seconds else []
     if seen.watched_s is not None:
         parts.append(f"not within {digits(seen.watched_s)} s")
     return ", ".join(parts)
+
+
+def _range(seconds: Sequence[float]) -> str:
+    """``24.1 s``, ``21.0 to 26.3 s``; empty without a value."""
+    if not seconds:
+        return ""
+    low, high = digits(min(seconds)), digits(max(seconds))
+    return f"{low} s" if low == high else f"{low} to {high} s"
 
 
 def _event(event: Struck) -> list[str]:

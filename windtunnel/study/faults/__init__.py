@@ -19,6 +19,7 @@ from windtunnel.results.record import FAULT, Treatment
 from windtunnel.study.closed import Closed
 from windtunnel.study.faults.base import Options
 from windtunnel.study.faults.cut import CutLink
+from windtunnel.study.faults.decommission import Decommission
 from windtunnel.study.faults.degrade import FillDisk, SlowDisk, SlowNic
 from windtunnel.study.faults.kill import KillDaemon, KillHost
 
@@ -27,6 +28,7 @@ __all__ = ["FAULT", "FAULTS", "Faults", "Options", "faults_of", "plain_faults", 
 FAULTS: dict[str, type[Options]] = {
     "kill-daemon": KillDaemon,
     "kill-host": KillHost,
+    "decommission": Decommission,
     "cut-link": CutLink,
     "slow-disk": SlowDisk,
     "slow-nic": SlowNic,
@@ -54,7 +56,7 @@ class _OneOrMany:
 
 
 Fault = Annotated[
-    KillDaemon | KillHost | CutLink | SlowDisk | SlowNic | FillDisk,
+    KillDaemon | KillHost | Decommission | CutLink | SlowDisk | SlowNic | FillDisk,
     Field(discriminator="kind"),
     BeforeValidator(_by_kind),
 ]

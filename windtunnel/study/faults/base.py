@@ -28,11 +28,14 @@ class Options(Closed):
     Times are those of the run: in a scale model, times of the model. ``part`` is the kind of
     component that the testbed has to support. ``removes_replicas`` states that blocks lose a
     replica during the fault, so that the time until all are fully replicated is measured.
-    ``hidden`` is the consequence of a fault that no daemon of Hadoop can notice, or empty.
+    ``moves_data`` states that the storage may move data when the fault is undone, so that this time
+    is measured, too. ``hidden`` is the consequence of a fault that no daemon of Hadoop can notice,
+    or empty.
     """
 
     part: ClassVar[Part]
     removes_replicas: ClassVar[bool] = False
+    moves_data: ClassVar[bool] = False
     hidden: ClassVar[str] = ""
 
     kind: str
@@ -91,6 +94,10 @@ class Options(Closed):
         """Whether blocks lose replicas, or the NameNode, during the fault."""
         return self.removes_replicas
 
+    def sure_s(self, faulty: Faulty) -> float:
+        """Seconds without a missing replica until the report of the storage counts."""
+        return faulty.sure_s()
+
     def detections(self, cluster: Cluster) -> Iterator[Detection]:
         """How Hadoop notices the fault; empty if no daemon does."""
         yield from ()
@@ -107,7 +114,7 @@ class Options(Closed):
             self.after,
             self.lasts,
             self.watch if self.affects_replicas(cluster) else 0.0,
-            restarts=self.part == "daemons",
+            restarts=self.part == "daemons" and not self.moves_data,
         )
         return [
             f"{self.words(cluster)}: {note}"

@@ -11,6 +11,9 @@ Orders of new replicas
     The NameNode repeats an order that was not carried out after
     ``dfs.namenode.reconstruction.pending.timeout-sec`` (s). It checks once per timeout, at least
     every 5 minutes (``PendingReconstructionBlocks``).
+Decommissioned DataNode
+    The NameNode orders the copies at its next check of such hosts, every
+    ``dfs.namenode.decommission.interval`` (s) (``DatanodeAdminManager``).
 NodeManager, application master
     The ResourceManager counts a silent one as lost after
     ``yarn.nm.liveness-monitor.expiry-interval-ms`` and
@@ -46,6 +49,7 @@ from windtunnel.engines.hadoop.layout import DISK_UTILISATION, MAX_DISK_UTILISAT
 RECHECK = "dfs.namenode.heartbeat.recheck-interval"
 HEARTBEAT = "dfs.heartbeat.interval"
 PENDING = "dfs.namenode.reconstruction.pending.timeout-sec"
+DECOMMISSION = "dfs.namenode.decommission.interval"
 NODE_EXPIRY = "yarn.nm.liveness-monitor.expiry-interval-ms"
 MASTER_EXPIRY = "yarn.am.liveness-monitor.expiry-interval-ms"
 NODE_CONNECT = "yarn.client.nodemanager-connect.max-wait-ms"
@@ -158,6 +162,20 @@ def lost_daemons(
         yield from _lost_datanode(cluster)
     if "nodemanager" in roles:
         yield from _lost_nodemanager(cluster, containers=containers)
+
+
+def decommissioned(cluster: Cluster) -> Iterator[Detection]:
+    """When the NameNode copies the blocks of a decommissioned DataNode; nothing without HDFS."""
+    interval = setting(cluster, DECOMMISSION)
+    if cluster.storage.kind == "hdfs" and (interval_s := interval.seconds("s")) is not None:
+        yield Detection(
+            "the NameNode orders the copies",
+            (interval,),
+            0.0,
+            interval_s,
+            otherwise="no block is copied",
+            watched=True,
+        )
 
 
 def full_disk(cluster: Cluster, roles: Collection[str], used: float) -> Iterator[Detection]:

@@ -11,7 +11,7 @@ from windtunnel.engines.deployment import Deployment
 from windtunnel.engines.faults import Faulty, Undo
 from windtunnel.errors import DeploymentError
 from windtunnel.results.record import FaultRecord, Metric
-from windtunnel.results.trial_metrics import FAULT_NOTICED, REPLICATION_WHOLE
+from windtunnel.results.trial_metrics import DATA_MOVED_BACK, FAULT_NOTICED, REPLICATION_WHOLE
 from windtunnel.study.faults.base import Options
 from windtunnel.study.faults.replication import Recovery
 
@@ -103,8 +103,11 @@ class Injection(threading.Thread):
         self.record.at = time.time()
         undo = self._injected()
         self._decided.set()
-        recovery = Recovery(before, self._faulty.sure_s()) if before is not None else None
-        self._watch(undo, recovery)
+        sure_s = self._fault.sure_s(self._faulty)
+        recovery = Recovery(before, sure_s) if before is not None else None
+        moved = self._fault.moves_data and self._faulty.moves_data_back()
+        back = Recovery(before, sure_s) if before is not None and moved else None
+        self._watch(undo, recovery, back)
 
     def _injected(self) -> Undo:
         try:
@@ -113,35 +116,63 @@ class Injection(threading.Thread):
             self.record.at = None
             raise
 
-    def _watch(self, undo: Undo, recovery: Recovery | None) -> None:
-        """Watch until all blocks are fully replicated or the time is over; undo the fault."""
+    def _watch(self, undo: Undo, recovery: Recovery | None, back: Recovery | None) -> None:
+        """Watch the replicas until they are complete or the time is over; undo the fault.
+
+        ``back`` evaluates the states after the fault was undone, if data moves back then.
+        """
         began = time.monotonic()
-        lasts = self._fault.lasts
-        while True:
-            now = time.monotonic()
-            undone = self.record.undone_at is not None
-            if not undone and lasts is not None and now - began >= lasts:
+        undone_s: float | None = None  # seconds since the fault
+        while not self._abandoned:
+            now_s = time.monotonic() - began
+            over = self._last_s is not None and time.monotonic() >= self._last_s
+            last = self._last_s is not None and (over or _known(recovery))
+            if undone_s is None and (last or self._lasted(now_s)):
                 self._undo(undo)
-                undone = True
+                undone_s = time.monotonic() - began
+                if last and back is None:
+                    return
+                if last:
+                    self._last_s, over = time.monotonic() + self._fault.watch, False
             if recovery is not None:
-                recovery.look(round(now - began, 3), self._faulty.copies(), undone=undone)
-                self._note(recovery, round(time.monotonic() - began, 3))
-            settled = recovery is None or recovery.whole_s is not None
-            if self._last_s is not None and (settled or now >= self._last_s):
-                break
+                self._look(recovery, back, round(time.monotonic() - began, 3), undone_s)
+            settled = self._settled(recovery, back, undone=undone_s is not None)
+            if undone_s is not None and self._last_s is not None and (settled or over):
+                return
             if self._wake.wait(_STEP_S) and not settled:
                 time.sleep(_STEP_S)
-        if self.record.undone_at is None and not self._abandoned:
-            self._undo(undo)
+
+    def _settled(self, recovery: Recovery | None, back: Recovery | None, *, undone: bool) -> bool:
+        """Whether nothing more is to be observed."""
+        if undone and self._fault.moves_data:  # the host is back: nothing is copied away any more
+            return _known(back)
+        return _known(recovery)
+
+    def _lasted(self, now_s: float) -> bool:
+        return self._fault.lasts is not None and now_s >= self._fault.lasts
 
     def _undo(self, undo: Undo) -> None:
         undo()
         self.record.undone_at = time.time()
 
-    def _note(self, recovery: Recovery, now_s: float) -> None:
-        self.record.noticed_s = recovery.noticed_s
-        self.record.whole_s = recovery.whole_s
-        self.record.watched_s = now_s
+    def _look(
+        self, recovery: Recovery, back: Recovery | None, now_s: float, undone_s: float | None
+    ) -> None:
+        """Evaluate the present state of replication and note the times that are known."""
+        copies = self._faulty.copies()
+        if undone_s is None or not self._fault.moves_data:
+            recovery.look(now_s, copies, undone=undone_s is not None)
+            self.record.noticed_s = recovery.noticed_s
+            self.record.whole_s = recovery.whole_s
+            self.record.watched_s = now_s
+        if back is not None and undone_s is not None:
+            back.look(round(max(0.0, now_s - undone_s), 3), copies, undone=True)
+            self.record.moved_back_s = back.whole_s
+
+
+def _known(recovery: Recovery | None) -> bool:
+    """Whether the time of full replication is known or not needed."""
+    return recovery is None or recovery.whole_s is not None
 
 
 class Injector:
@@ -220,10 +251,14 @@ class Injector:
             injection.abandon()
 
     def metrics(self) -> dict[str, Metric]:
-        """Seconds until a loss was noticed and until full replication; the maximum of several."""
+        """The times of the recovery in seconds; of several faults, the longest."""
         found = {}
-        for info, field in ((FAULT_NOTICED, "noticed_s"), (REPLICATION_WHOLE, "whole_s")):
-            watching = [i.record for i in self.injections if i.affects_replicas]
+        watching = [i.record for i in self.injections if i.affects_replicas]
+        for info, field in (
+            (FAULT_NOTICED, "noticed_s"),
+            (REPLICATION_WHOLE, "whole_s"),
+            (DATA_MOVED_BACK, "moved_back_s"),
+        ):
             known = [v for record in watching if (v := getattr(record, field)) is not None]
             if known and len(known) == len(watching):
                 found[info.name] = info.of(max(known))

@@ -1,0 +1,41 @@
+"""The live objects on the heap of a JVM: what remains after a full garbage collection."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from typing import Final
+
+from windtunnel.errors import DeploymentError
+from windtunnel.hosts.base import Process
+
+HISTOGRAM: Final = "-XX:+PrintClassHistogram"
+"""At SIGQUIT, a JVM with this option collects all garbage and prints a histogram of its classes."""
+_TOTAL: Final = re.compile(rb"^Total +\d+ +(\d+) *$", re.MULTILINE)
+_LIMIT_S: Final = 30.0
+_STEP_S: Final = 0.05
+
+
+def live_bytes(process: Process) -> int:
+    """Bytes of the live objects of a JVM that was started with :data:`HISTOGRAM`.
+
+    Raises
+    ------
+    DeploymentError
+        If it prints no histogram within 30 s.
+    """
+    before = process.log.stat().st_size
+    deadline = time.monotonic() + _LIMIT_S
+    os.kill(process.pid, signal.SIGQUIT)
+    while time.monotonic() < deadline:
+        with process.log.open("rb") as log:
+            log.seek(before)
+            found = _TOTAL.search(log.read())
+        if found:
+            return int(found[1])
+        time.sleep(_STEP_S)
+    raise DeploymentError(
+        f"{process.name} printed no histogram of its heap within {_LIMIT_S:.0f} s", log=process.log
+    )
