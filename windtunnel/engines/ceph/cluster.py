@@ -254,7 +254,9 @@ class CephCluster(StorageSystem):
         hosts = {daemon.host.name for daemon in self.players(OSD)}
         code = self.cluster.storage.code
         needed = code.hosts if code else self.cluster.replication
-        options = {**self.options(), **self._given()}
+        # for the pools that Ceph's own daemons create
+        own = {"osd_pool_default_size": str(self.cluster.replication)}
+        options = {**own, **self.options(), **self._given()}
         text = configuration(self.daemons, self._keys, options, separate_hosts=len(hosts) >= needed)
         self.folder.mkdir(parents=True, exist_ok=True)
         write_private(self.conf, text)
