@@ -145,6 +145,7 @@ def test_settings_of_the_description_override(tmp_path: Path) -> None:
     ("changes", "says"),
     [
         ({"storage.replication": 2}, "Ozone stores 1 or 3 replicas, not 2"),
+        ({"storage.erasure_code": "XOR-2-1"}, "Ozone has RS-3-2, RS-6-3, RS-10-4, not XOR-2-1"),
         ({"hosts.worker.roles": ["ozone-datanode", "om", "nodemanager"]}, "exactly one host"),
         ({"software.task_start": "warm"}, "warm starts need storage of kind hdfs"),
     ],

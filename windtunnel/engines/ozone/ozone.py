@@ -33,6 +33,8 @@ _MAIN: Final = ROLES.main_classes("ozone")
 _HEAP_MB: Final = {SCM: 384, OM: 384, DATANODE: 512}
 _RESIDENT_MB: Final = {SCM: 500, OM: 500, DATANODE: 600}
 _REPLICAS: Final = (1, 3)  # RATIS supports no others
+# The default of ozone.replication.allowed-configs in Ozone 2.2; with others, its manager ends.
+_CODES: Final = ("RS-3-2", "RS-6-3", "RS-10-4")
 _OPENS: Final = tuple(
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.nio", "java.lang.reflect", "java.time")
@@ -76,6 +78,10 @@ class Ozone(StorageSystem):
         if storage.code is None and cluster.replication not in _REPLICAS:
             found.append(
                 f"storage.replication: Ozone stores 1 or 3 replicas, not {cluster.replication}"
+            )
+        if storage.code is not None and storage.code.name not in _CODES:
+            found.append(
+                f"storage.erasure_code: Ozone has {', '.join(_CODES)}, not {storage.code.name}"
             )
         if cluster.software.task_start == "warm":
             found.append("software.task_start: warm starts need storage of kind hdfs")

@@ -67,7 +67,7 @@ class Decommission(Options):
         return faulty.decommission(self.on(cluster))
 
     def sure_s(self, faulty: Faulty) -> float:
-        """Seconds after which the storage has planned all copies."""
+        """Seconds after which the storage has planned all new replicas."""
         return _PLANNED_S
 
     def detections(self, cluster: Cluster) -> Iterator[Detection]:
