@@ -133,6 +133,13 @@ def test_an_erasure_code_is_a_profile_with_overwrites(tmp_path: Path) -> None:
     assert started.storage.expected_copies(1) == "replication 3", "of an object: all its cells"
 
 
+def test_pools_of_ceph_s_own_daemons_have_the_replication_of_the_description(
+    tmp_path: Path,
+) -> None:
+    started = Started(CLUSTER, tmp_path, {"storage.replication": 2})
+    assert "osd_pool_default_size = 2\n" in started.storage.conf.read_text()
+
+
 def test_a_failed_creation_of_an_osd_names_it(tmp_path: Path) -> None:
     started = Started(CLUSTER, tmp_path, code=1)
     started.monitors.status = CLEAN
@@ -145,9 +152,10 @@ def test_degraded_objects_are_wanting_copies(tmp_path: Path) -> None:
     groups = [{"state_name": "active+clean", "count": 6}, {"state_name": "peering", "count": 3}]
     started.monitors.status = {
         **CLEAN,
-        "osdmap": {"num_up_osds": 2, "num_in_osds": 3},
+        "osdmap": {"num_up_osds": 2},
         "pgmap": {"num_pgs": 9, "pgs_by_state": groups, "degraded_objects": 5},
     }
+    started.monitors.osds[0]["up"] = 0
     found = started.storage.copies({})
     assert found is not None
     assert (found.holders, found.wanting, found.serving) == (2, 8, False)
@@ -167,12 +175,12 @@ def test_an_osd_that_is_marked_out_counts_no_more(tmp_path: Path) -> None:
     moving = [{"state_name": "active+remapped+backfilling", "count": 9}]
     monitors.status = {
         **CLEAN,
-        "osdmap": {"num_up_osds": 3, "num_in_osds": 2},
         "pgmap": {"num_pgs": 9, "pgs_by_state": moving},
     }
+    monitors.osds = [{"up": 1, "in": 1}, {"up": 1, "in": 0}, {"up": 0, "in": 1}]
     found = storage.copies({})
     assert found is not None
-    assert (found.holders, found.wanting, found.serving) == (2, 0, False), "its data moves"
+    assert (found.holders, found.wanting, found.serving) == (1, 0, False), "its data moves"
     storage.recommission("worker-2")
     assert monitors.named("osd in") == [{"ids": ["1"]}]
 

@@ -41,7 +41,9 @@ def started(tmp_path: Path) -> Iterator[Any]:
         deadline = time.monotonic() + 30
         while b"ready" not in log.read_bytes() and time.monotonic() < deadline:
             time.sleep(0.02)
-        return SimpleNamespace(name="namenode@master", pid=child.pid, log=log)
+        return SimpleNamespace(
+            name="namenode@master", pid=child.pid, log=log, returncode=child.poll
+        )
 
     yield start
     for child in children:
@@ -64,3 +66,9 @@ def test_a_process_that_prints_nothing(started: Any, monkeypatch: pytest.MonkeyP
     deaf = started("sh", "-c", "trap '' QUIT; echo ready; sleep 60")
     with pytest.raises(DeploymentError, match="namenode@master printed no histogram"):
         live_bytes(deaf)
+
+
+def test_a_process_that_has_ended(started: Any) -> None:
+    dies = started("sh", "-c", "echo ready; sleep 60")  # without a handler of the signal
+    with pytest.raises(DeploymentError, match="namenode@master ended before"):
+        live_bytes(dies)

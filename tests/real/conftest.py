@@ -116,7 +116,6 @@ def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
     light = "-XX:TieredStopAtLevel=1"
     changes = {
         "hosts.worker.count": 2,
-        "settings.dfs.namenode.decommission.interval": "1s",  # the default is 30 s
         "settings.mapreduce.map.java.opts": light,
         "settings.mapreduce.reduce.java.opts": light,
         "settings.yarn.app.mapreduce.am.command-opts": f"-Xmx1024m {light}",

@@ -66,7 +66,10 @@ def analysis(tmp_path: Path) -> Analysis:
 def test_the_time_until_data_has_moved_back_is_a_column_if_it_is_known(tmp_path: Path) -> None:
     def returned(trial: Trial) -> Trial:
         made = edit(trial)
-        faults = [fault.model_copy(update={"moved_back_s": 7.25}) for fault in made.faults]
+        faults = [
+            fault.model_copy(update={"moved_back_s": 7.25, "watched_back_s": 8.0})
+            for fault in made.faults
+        ]
         return made.model_copy(update={"faults": faults})
 
     def header(results: Path, with_time: bool) -> list[str]:

@@ -14,7 +14,7 @@ from windtunnel.engines.storage_system import Ground
 from windtunnel.engines.storage_systems import storage_of
 
 CLEAN = {
-    "osdmap": {"num_up_osds": 3, "num_in_osds": 3},
+    "osdmap": {"num_up_osds": 3},
     "pgmap": {"num_pgs": 9, "pgs_by_state": [{"state_name": "active+clean", "count": 9}]},
     "fsmap": {"by_rank": [{"status": "up:active"}]},
 }
@@ -35,11 +35,14 @@ class Monitors:
     def __init__(self) -> None:
         self.status: dict[str, Any] | None = None
         self.commands: list[tuple[str, dict[str, Any]]] = []
+        self.osds = [{"up": 1, "in": 1} for _ in range(3)]
         self.opened = 0
         self.pool = ""
         self.spawn: Any = None
 
     def asked(self, prefix: str) -> dict[str, Any] | None:
+        if prefix == "osd dump":
+            return {"osds": self.osds} if self.status else None
         assert prefix == "status"
         return self.status
 

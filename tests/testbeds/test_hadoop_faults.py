@@ -15,7 +15,7 @@ import pytest
 from windtunnel.cluster import load_cluster
 from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop.daemons import Daemons
-from windtunnel.engines.hadoop.hdfs import Hdfs, under_replicated
+from windtunnel.engines.hadoop.hdfs import Hdfs, replicas_to_copy, under_replicated
 from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.testbeds import hadoop_faults
@@ -39,6 +39,23 @@ def under(*pairs: tuple[int, int], missing: int = 0) -> str:
         for i, (want, have) in enumerate(pairs)
     ]
     return "".join(rows) + f"Status: HEALTHY\n Missing blocks:\t\t{missing}\n"
+
+
+# as Hadoop 3.5 prints it while a DataNode is being decommissioned
+BLOCKS = """\
+/tmp <dir>
+/tmp/a 9 bytes, replicated: replication=2, 2 block(s):  OK
+0. BP-1-127.0.0.1-1:blk_1_1001 len=9 Live_repl=2
+1. BP-1-127.0.0.1-1:blk_2_1002 len=9 Live_repl=1
+
+/tmp/b 9 bytes, replicated: replication=10, 1 block(s):  OK
+0. BP-1-127.0.0.1-1:blk_3_1003 len=9 Live_repl=1
+
+/windtunnel/ec 9 bytes, erasure-coded: policy=XOR-2-1-1024k, 1 block(s):  OK
+0. BP-1-127.0.0.1-1:blk_-9_1002 len=9 Live_repl=2
+
+ Number of data-nodes:	3
+"""
 
 
 class Sleeper:
@@ -88,7 +105,9 @@ class Fakes(Daemons):
     def application_progress(self, since: float) -> float | None:
         return self.done
 
-    def file_check(self) -> str:
+    def file_check(self, *, blocks: bool = False) -> str:
+        if blocks:
+            return BLOCKS
         return self.checks.pop(0) if len(self.checks) > 1 else self.checks[0]
 
     def serves(self, name: str, since: float) -> bool:
@@ -359,3 +378,18 @@ def test_the_older_name_of_a_role_finds_the_same_daemon(
     victim = store.running["hbase-master@w1"]
     faults.kill_daemon("hmaster", "w1")
     assert victim.returncode() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("state", ["NumDecommissioningDataNodes", "NumDecomLiveDataNodes"])
+def test_replicas_on_a_host_that_leaves_do_not_count(
+    deployment: Any, faults: HadoopFaults, state: str
+) -> None:
+    """The check itself reports these files as healthy."""
+    deployment.daemons.bean = {**BEAN, state: 1}
+    found = faults.copies()
+    assert found is not None
+    assert (found.holders, found.wanting) == (1, 1), "the targets are those of one or two hosts"
+
+
+def test_the_cells_of_an_erasure_code_count_like_replicas() -> None:
+    assert replicas_to_copy(BLOCKS, holders=3, datanodes=4) == 3

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from windtunnel.engines.storage_system import Memory
 from windtunnel.errors import TrialInvalidError
 from windtunnel.workloads import find_workload
+from windtunnel.workloads import metadata as module
 from windtunnel.workloads.base import Execution
 from windtunnel.workloads.metadata import Metadata, MetadataParameters, _answer, _run
 
@@ -89,3 +92,19 @@ def test_a_model_has_fewer_files() -> None:
     assert find_workload("metadata") is Metadata
     assert WANTED.at_scale(0.1)["files"] == 250
     assert Metadata(WANTED).data_bytes() == 25_000
+
+
+@pytest.mark.parametrize(("pids", "expected"), [((7, 7), 300.0), ((7, 8), None)])
+def test_the_memory_per_file_is_the_growth_of_one_process(
+    monkeypatch: pytest.MonkeyPatch, pids: tuple[int, int], expected: float | None
+) -> None:
+    values = [Memory(pids[0], 10_000_000), Memory(pids[1], 10_750_000)]
+    storage = SimpleNamespace(metadata_memory=lambda: values.pop(0))
+    hadoop: Any = SimpleNamespace(daemons=SimpleNamespace(storage=storage))
+    monkeypatch.setattr(module, "own_programs", lambda deployment: deployment)
+    answer = (json.dumps(line("create")), 3.0)
+    monkeypatch.setattr(module, "run_own_client", lambda *words: answer)
+    run = Metadata(WANTED).run_phase("create", hadoop, Execution("/trial", "/shared", 0.0))
+    found = run.phase.metrics.get("memory_per_file")
+    assert (found.value if found else None) == expected
+    assert values == [], "measured before and after"

@@ -46,7 +46,9 @@ class Jvms(Protocol):
     def spawn_all(self, *roles: str) -> None:
         """Start the JVMs of some of Hadoop's roles on their hosts."""
 
-    def spawn_own(self, host: Host, name: str, main: str, *args: str, heap_mb: int) -> Process:
+    def spawn_own(
+        self, host: Host, name: str, main: str, *args: str, heap_mb: int, starter: bool = False
+    ) -> Process:
         """Start a JVM with a main class of Windtunnel's own jar."""
 
 
@@ -92,6 +94,14 @@ class Mounted:
     through: str
     command: Sequence[str]
     as_root: bool = False
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of memory of a process; only values of the same process can be compared."""
+
+    pid: int
+    used_bytes: int
 
 
 class StorageSystem(Running):
@@ -185,8 +195,8 @@ class StorageSystem(Running):
         """Metrics of the storage about the files of a trial."""
         return {}
 
-    def metadata_bytes(self) -> int | None:
-        """Bytes of memory of the master that keeps the metadata; None if they are not known.
+    def metadata_memory(self) -> Memory | None:
+        """Memory of the master that keeps the metadata; None if it is not known.
 
         Raises
         ------

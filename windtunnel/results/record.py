@@ -138,7 +138,8 @@ class FaultRecord(Record):
     ``whole_s`` until every block was fully replicated; both are None if that did not happen
     within ``watched_s`` seconds after the fault. ``watched_s`` is None if the fault removes no
     replicas. ``moved_back_s`` is the time in seconds from ``undone_at`` until the storage had moved
-    data to the host that was put into service again; None if it moves none, or not in that time.
+    data to the host that was put into service again; None if that did not happen within
+    ``watched_back_s`` seconds, which is None if the storage moves no data back.
     """
 
     kind: str
@@ -153,6 +154,7 @@ class FaultRecord(Record):
     whole_s: float | None = None
     watched_s: float | None = None
     moved_back_s: float | None = None
+    watched_back_s: float | None = None
 
 
 class Before(Record):

@@ -99,7 +99,7 @@ DATA_MOVED_BACK = MetricInfo(
     "s",
     "time until the storage had moved data to a host that was put into service again; the longest "
     "of several faults",
-    _WATCH,
+    "the placement groups that Ceph's monitors report, watched after the fault",
     better="less",
     label="data moved back",
     level="trial",

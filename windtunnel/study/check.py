@@ -168,6 +168,9 @@ class _Checker:
             if fault.engine() not in (None, owner, *engines):
                 yield f"{lead}the workload {name} does not run on {fault.engine()}"
             yield from (lead + problem for problem in fault.problems(cluster))
+        moving = [fault for fault in faults_of(treatment) if fault.moves_data]
+        if len(moving) > 1:
+            yield f"fault {moving[0].kind}: only one is possible in a trial, not {len(moving)}"
 
     def _cluster(self, key: str, treatment: Treatment) -> tuple[Cluster, list[str], list[str]]:
         """The cluster of a treatment, why it cannot run, and its notes."""

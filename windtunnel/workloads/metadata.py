@@ -103,12 +103,12 @@ class Metadata(Workload[MetadataParameters]):
         ]
         hadoop = own_programs(deployment)
         storage = hadoop.daemons.storage
-        before = storage.metadata_bytes() if phase == _PHASES[0] else None
+        before = storage.metadata_memory() if phase == _PHASES[0] else None
         text, wall_s = run_own_client(hadoop, phase, _MAIN, words, execution.deadline_s)
         run = _run(phase, _answer(phase, text), wall_s)
-        after = storage.metadata_bytes() if before is not None else None
-        if before is not None and after is not None:
-            per_file = (after - before) / self.parameters.files
+        after = storage.metadata_memory() if before is not None else None
+        if before is not None and after is not None and after.pid == before.pid:
+            per_file = (after.used_bytes - before.used_bytes) / self.parameters.files
             run.phase.metrics.update(numbers({MEMORY_PER_FILE: per_file}))
         return run
 

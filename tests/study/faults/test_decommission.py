@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.breaking import BreakingTestbed
+from tests.support.mock import plan_from
 from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.errors import NotRealisableError
+from windtunnel.study.check import check_plan
 from windtunnel.study.faults.decommission import Decommission
 
 
@@ -39,3 +43,15 @@ def test_what_cannot_be_taken_out_of_service(
 ) -> None:
     (found,) = problems(cluster, host, replication=replication)
     assert reason in found
+
+
+def test_a_trial_has_one_host_out_of_service() -> None:
+    plan = plan_from(
+        "study: toy\ncluster: local-3\nset: {storage.replication: 1}\n"
+        "workloads: {terasort: {rows: 1000, input_replication: 1, output_replication: 1}}\n"
+        "fault:\n"
+        "  - {kind: decommission, host: worker-1}\n"
+        "  - {kind: decommission, host: worker-2}\n"
+    )
+    with pytest.raises(NotRealisableError, match="only one is possible in a trial, not 2"):
+        check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]

@@ -264,7 +264,10 @@ def test_the_time_until_data_has_moved_back_is_a_metric(
         ("restore", True),
     ]
     assert fault.target == "the storage on worker-2"
-    assert fault.moved_back_s is not None and fault.moved_back_s >= 0
+    assert fault.moved_back_s is not None and fault.watched_back_s is not None
+    assert fault.at is not None and fault.undone_at is not None
+    assert 0 <= fault.moved_back_s <= fault.watched_back_s
+    assert fault.noticed_s is None and "fault_noticed" not in trial.metrics
     assert trial.metrics["data_moved_back"].value == fault.moved_back_s
     assert (fault.whole_s is None) is bool(lasts), "the host was back before"
 
@@ -275,7 +278,8 @@ def test_a_storage_that_moves_nothing_back_has_no_such_time(
     monkeypatch.setattr(decommission, "_PLANNED_S", 0.0)
     trial = only(tmp_path, OUT, breaking(looks=(WHOLE, Copies(2, 0, True))))
     (fault,) = trial.faults
-    assert fault.whole_s is not None and fault.moved_back_s is None
+    assert fault.whole_s is not None
+    assert (fault.moved_back_s, fault.watched_back_s) == (None, None)
     assert "data_moved_back" not in trial.metrics
 
 
@@ -285,7 +289,27 @@ def test_data_that_does_not_move_back_in_time_is_unknown(tmp_path: Path) -> None
     trial = only(tmp_path, OUT.replace("2 s", "50 ms"), here)
     (fault,) = trial.faults
     assert (fault.whole_s, fault.moved_back_s) == (None, None)
+    assert fault.watched_back_s is not None
     assert trial.verdict.valid
+
+
+def test_data_moves_back_when_the_other_faults_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decommission, "_PLANNED_S", 0.0)
+    looks = (WHOLE, Copies(2, 0, True), Copies(2, 0, True), WHOLE)
+    here = breaking(looks=looks, moves_data_back=True)
+    found = plan_from(
+        "study: toy\ncluster: local-3\n"
+        "workloads: {terasort: {rows: 1000, input_replication: 1, output_replication: 1}}\n"
+        f"fault: [{{{OUT}}}, {{{KILL}}}]\n"
+        "protocol: {rounds: 1, extra_rounds: 0, retry_invalid: 0}\n"
+    )
+    run_study(tmp_path / "out", found, here)
+    (trial,) = read_results(tmp_path / "out").trials
+    undone = [event[1] for event in here.events if event[0] == "undo"]
+    assert undone == ["kill", "decommission"]
+    assert "data_moved_back" in trial.metrics, "the other fault moves no data"
 
 
 TRINO = "kind: kill-daemon, role: trino-worker, host: worker-2, phase: terasort"

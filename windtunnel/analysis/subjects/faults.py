@@ -14,6 +14,9 @@ from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.results.record import FAULT, FaultRecord, Treatment, Trial
 
+ORDERED = "decommission"
+"""The kind of fault that the storage does not have to notice, because it is ordered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -34,8 +37,9 @@ class FaultOutcome:
     ``finished`` and ``right`` count trials of ``trials``. ``elapsed_s`` is the mean over valid
     trials. ``effect`` is that of the level that sets the fault, None if there is no such level.
     ``noticed`` (the failure was detected) and ``whole`` (all blocks were fully replicated) are of
-    valid trials, and None if the faults remove no replicas or no trial is valid. ``moved_back`` has
-    the seconds until the storage had moved data to a host that was put into service again.
+    valid trials, and None if the faults remove no replicas or no trial is valid. ``moved_back`` is
+    the time until the storage had moved data to a host that was put into service again; None if the
+    storage moves none.
     """
 
     workload: str
@@ -48,7 +52,7 @@ class FaultOutcome:
     effect: Effect | None
     noticed: Seen | None = None
     whole: Seen | None = None
-    moved_back: tuple[float, ...] = ()
+    moved_back: Seen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +131,9 @@ def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOu
         right=sum(trial.outcome == "finished" for trial in reported),
         elapsed_s=elapsed_s,
         effect=_effect(analysis, workload, treatment),
-        noticed=_seen(valid, "noticed_s"),
+        noticed=_seen(valid, "noticed_s", but=ORDERED),
         whole=_seen(valid, "whole_s"),
-        moved_back=tuple(
-            moved_s for t in valid for f in t.faults if (moved_s := f.moved_back_s) is not None
-        ),
+        moved_back=_seen(valid, "moved_back_s", "watched_back_s"),
     )
 
 
@@ -140,12 +142,18 @@ def _plain(treatment: Treatment) -> tuple[str, ...]:
     return tuple(str(fault.get("kind", "unknown")) for fault in treatment.overrides[FAULT])
 
 
-def _seen(trials: Sequence[Trial], field: str) -> Seen | None:
-    watched = [fault for t in trials for fault in t.faults if fault.watched_s is not None]
-    if not watched:
+def _seen(
+    trials: Sequence[Trial], field: str, watched: str = "watched_s", but: str = ""
+) -> Seen | None:
+    """The times of an event in the faults that were watched, except those of the kind ``but``."""
+    faults = [f for t in trials for f in t.faults if f.kind != but]
+    times = [
+        (getattr(f, field), limit) for f in faults if (limit := getattr(f, watched)) is not None
+    ]
+    if not times:
         return None
-    seconds = tuple(value for fault in watched if (value := getattr(fault, field)) is not None)
-    vain = [f.watched_s or 0.0 for f in watched if getattr(f, field) is None]
+    seconds = tuple(value for value, _ in times if value is not None)
+    vain = [limit for value, limit in times if value is None]
     return Seen(seconds, min(vain) if vain else None)
 
 

@@ -171,12 +171,13 @@ class CephCluster(StorageSystem):
     def copies(self, since: Mapping[str, float]) -> Copies | None:
         """The state of the replicas or cells that the monitors report; None without an answer."""
         status = self.admin.asked("status")
-        if status is None:
+        osds = self.admin.asked("osd dump")
+        if status is None or osds is None:
             return None
         groups = status["pgmap"]
         active = sum(s["count"] for s in groups["pgs_by_state"] if "active" in s["state_name"])
         return Copies(
-            holders=min(status["osdmap"][key] for key in ("num_up_osds", "num_in_osds")),
+            holders=sum(bool(osd["up"] and osd["in"]) for osd in osds["osds"]),
             wanting=int(groups.get("degraded_objects", 0)) + groups["num_pgs"] - active,
             serving=active == groups["num_pgs"]
             and not self._unready(status)

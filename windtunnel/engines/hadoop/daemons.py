@@ -119,8 +119,10 @@ class Daemons(Running):
                 if role in roles:
                     self.spawn(placement.host, role)
 
-    def spawn_own(self, host: Host, name: str, main: str, *args: str, heap_mb: int) -> Process:
-        """Start a JVM with a main class of Windtunnel's own jar."""
+    def spawn_own(
+        self, host: Host, name: str, main: str, *args: str, heap_mb: int, starter: bool = False
+    ) -> Process:
+        """Start a JVM with a main class of Windtunnel's own jar; see ``ProcessSpec``."""
         argv = self.layout.software.command(
             main,
             *args,
@@ -130,7 +132,7 @@ class Daemons(Running):
             binding=self.layout.binding(host.address),
         )
         log = host.logs / f"{name.partition('@')[0]}.log"
-        return host.spawn(ProcessSpec(name, argv, log, host.root))
+        return host.spawn(ProcessSpec(name, argv, log, host.root, starter=starter))
 
     def spawn(self, host: Host, role: str, *args: str, suffix: str = "") -> None:
         """Start the daemon of a role on a host, or with arguments a command of its main class."""

@@ -17,15 +17,23 @@ from windtunnel.engines.hadoop.heap import live_bytes
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES
 from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
 from windtunnel.engines.running import tail
-from windtunnel.engines.storage_system import Jvms, State, StorageSystem
+from windtunnel.engines.storage_system import Jvms, Memory, State, StorageSystem
 from windtunnel.errors import DeploymentError
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
 
+# DataNodes that are being decommissioned, and those that are decommissioned
+_OUT_OF_SERVICE = ("NumDecommissioningDataNodes", "NumDecomLiveDataNodes")
 _FORMAT_LIMIT_S = 60.0
 # The interval at which the NameNode checks for dead DataNodes, and its default (hdfs-default.xml).
 _RECHECK, _RECHECK_MS = "dfs.namenode.heartbeat.recheck-interval", 300_000.0
 _UNDER = re.compile(r"Target Replicas is (\d+) but found (\d+) live replica")
+# "/file 9 bytes, replicated: replication=2, ...", "... erasure-coded: policy=RS-3-2-1024k, ..."
+_FILE = re.compile(
+    r"^/.* \d+ bytes, "
+    r"(?:replicated: replication=(\d+)|erasure-coded: policy=[\w-]+?-(\d+)-(\d+)-\d+k),"
+)
+_BLOCK = re.compile(r"^\d+\. .* Live_repl=(\d+)")
 # blocks of replicas, and groups of cells of erasure codes
 _MISSING = re.compile(r"^\s*Missing block(?: group)?s:\s*(\d+)", re.MULTILINE)
 
@@ -148,11 +156,12 @@ class Hdfs(StorageSystem):
         length, stored = files.stored(folder)
         return numbers({STORED_PER_BYTE: stored / length}) if length else {}
 
-    def metadata_bytes(self) -> int | None:
+    def metadata_memory(self) -> Memory | None:
         """Bytes of the live objects of the active NameNode."""
-        host = self.active_host() or self._jvms.layout.host_of("namenode").name
-        process = self._jvms.running.get(f"namenode@{host}")
-        return live_bytes(process) if process else None
+        host = self._jvms.layout.host_of("namenode").name
+        active = self.active_host() if self._ha else host
+        process = self._jvms.running.get(f"namenode@{active}")
+        return Memory(process.pid, live_bytes(process)) if process else None
 
     def copies(self, since: Mapping[str, float]) -> Copies | None:
         """The state of replication that the NameNode reports; None if it does not answer.
@@ -162,13 +171,15 @@ class Hdfs(StorageSystem):
         """
         masters = self._jvms.masters
         bean = masters.namenode_bean("FSNamesystemState")
-        report = masters.file_check() if bean else ""
+        if not bean:
+            return None
+        leaving = sum(int(bean[name]) for name in _OUT_OF_SERVICE)
+        report = masters.file_check(blocks=leaving > 0)
         if not report:
             return None
-        leaving = int(bean["NumDecommissioningDataNodes"])
-        holders = int(bean["NumLiveDataNodes"]) - leaving - int(bean["NumDecomLiveDataNodes"])
-        # the check counts the replicas of a DataNode that is being decommissioned
-        wanting = under_replicated(report, holders, self._datanodes()) + leaving
+        holders = int(bean["NumLiveDataNodes"]) - leaving
+        count = replicas_to_copy if leaving else under_replicated
+        wanting = count(report, holders, self._datanodes())
         fresh = [(name, t) for name, t in since.items() if name.startswith("datanode@")]
         serving = bean["FSState"] == "Operational" and all(masters.serves(*one) for one in fresh)
         return Copies(holders, wanting, serving)
@@ -199,3 +210,19 @@ def under_replicated(report: str, holders: int, datanodes: int) -> int:
         should = int(target) if int(target) <= datanodes else holders
         found += int(live) < should
     return found + sum(int(missing) for missing in _MISSING.findall(report))
+
+
+def replicas_to_copy(report: str, holders: int, datanodes: int) -> int:
+    """Number of blocks with too few replicas or cells on the hosts in service.
+
+    The check itself also counts the replicas on hosts that leave, so that its result for each block
+    is needed. The targets are those of :func:`under_replicated`. Open files are not in the report.
+    """
+    found = should = 0
+    for line in report.splitlines():
+        if file := _FILE.match(line):
+            target = int(file[1]) if file[1] else int(file[2]) + int(file[3])
+            should = target if target <= datanodes else holders
+        elif block := _BLOCK.match(line):
+            found += int(block[1]) < should
+    return found

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from contextlib import suppress
 from typing import Final
 
 from windtunnel.errors import DeploymentError
@@ -28,7 +29,7 @@ def live_bytes(process: Process) -> int:
     Raises
     ------
     DeploymentError
-        If it prints no histogram within 30 s.
+        If it prints no histogram within 30 s, or ends.
     """
     return min(_collected(process) for _ in range(_COLLECTIONS))
 
@@ -37,14 +38,19 @@ def _collected(process: Process) -> int:
     """The total of one histogram in bytes."""
     before = process.log.stat().st_size
     deadline = time.monotonic() + _LIMIT_S
-    os.kill(process.pid, signal.SIGQUIT)
-    while time.monotonic() < deadline:
+    with suppress(ProcessLookupError):  # it has just ended
+        os.kill(process.pid, signal.SIGQUIT)
+    while time.monotonic() < deadline and process.returncode() is None:
         with process.log.open("rb") as log:
             log.seek(before)
             found = _TOTAL.search(log.read())
         if found:
             return int(found[1])
         time.sleep(_STEP_S)
+    ended = process.returncode() is not None
     raise DeploymentError(
-        f"{process.name} printed no histogram of its heap within {_LIMIT_S:.0f} s", log=process.log
+        f"{process.name} ended before it printed a histogram of its heap"
+        if ended
+        else f"{process.name} printed no histogram of its heap within {_LIMIT_S:.0f} s",
+        log=process.log,
     )

@@ -51,11 +51,7 @@ class Membership:
     @staticmethod
     def settings(shared: Path) -> dict[str, str]:
         """The properties that a layout needs in addition to those of HDFS."""
-        return {
-            **yarn_settings(shared),
-            # the NameNode checks every 30 s by default; a shorter interval costs nothing here
-            "dfs.namenode.decommission.interval": "1s",
-        }
+        return yarn_settings(shared)
 
     def take_out(self, hosts: Sequence[Host]) -> None:
         """Decommission the workers of some hosts and stop them.

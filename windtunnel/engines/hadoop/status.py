@@ -74,10 +74,13 @@ class Masters(WebPages):
         live = beans.get("NumLiveDataNodes", 0)
         return (live if isinstance(live, int) else 0), beans.get("Safemode", "unknown") != ""
 
-    def file_check(self) -> str:
-        """Output of the NameNode's check of all files (fsck); empty if it does not answer."""
+    def file_check(self, *, blocks: bool = False) -> str:
+        """Output of the NameNode's check of all files (fsck); empty if it does not answer.
+
+        With ``blocks``, it lists all files and their blocks.
+        """
         account = self._layout().placements[0].host.account
-        path = f"/fsck?ugi={account}&path=/"
+        path = f"/fsck?ugi={account}&path=/" + ("&files=1&blocks=1" if blocks else "")
         host = self.active_namenode() if self.two_namenodes else None
         if self.two_namenodes and host is None:
             return ""

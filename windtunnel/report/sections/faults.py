@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from windtunnel.analysis.analyse import Analysis
@@ -53,7 +52,7 @@ def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) 
     names = ["treatment", "finished", "output correct", "mean time", "change of time"]
     names += ["failure detected after", "fully replicated after"]
     rows = [_row(analysis, outcome, several=several, known=known) for outcome in outcomes]
-    back = [_range(outcome.moved_back) for outcome in outcomes]
+    back = [_seen(outcome.moved_back) for outcome in outcomes]
     if any(back):
         names.append("data moved back after")
         rows = [[*row, text] for row, text in zip(rows, back, strict=True)]
@@ -123,18 +122,13 @@ def _seen(seen: Seen | None) -> str:
     """``24.1 s``, ``21.0 to 26.3 s``, ``not within 63 s``; empty if it was not observed."""
     if seen is None:
         return ""
-    parts = [_range(seen.seconds)] if seen.seconds else []
+    parts = []
+    if seen.seconds:
+        low, high = digits(min(seen.seconds)), digits(max(seen.seconds))
+        parts.append(f"{low} s" if low == high else f"{low} to {high} s")
     if seen.watched_s is not None:
         parts.append(f"not within {digits(seen.watched_s)} s")
     return ", ".join(parts)
-
-
-def _range(seconds: Sequence[float]) -> str:
-    """``24.1 s``, ``21.0 to 26.3 s``; empty without a value."""
-    if not seconds:
-        return ""
-    low, high = digits(min(seconds)), digits(max(seconds))
-    return f"{low} s" if low == high else f"{low} to {high} s"
 
 
 def _event(event: Struck) -> list[str]:

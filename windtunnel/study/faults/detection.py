@@ -44,19 +44,23 @@ from dataclasses import dataclass
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import default_of, text_of
+from windtunnel.engines.hadoop.excluded import CHECK_INTERVAL
 from windtunnel.engines.hadoop.layout import DISK_UTILISATION, MAX_DISK_UTILISATION
 
 RECHECK = "dfs.namenode.heartbeat.recheck-interval"
 HEARTBEAT = "dfs.heartbeat.interval"
 PENDING = "dfs.namenode.reconstruction.pending.timeout-sec"
-DECOMMISSION = "dfs.namenode.decommission.interval"
+DECOMMISSION, EVERY = CHECK_INTERVAL
 NODE_EXPIRY = "yarn.nm.liveness-monitor.expiry-interval-ms"
 MASTER_EXPIRY = "yarn.am.liveness-monitor.expiry-interval-ms"
 NODE_CONNECT = "yarn.client.nodemanager-connect.max-wait-ms"
 DISK_CHECK = "yarn.nodemanager.disk-health-checker.enable"
 DISK_CHECK_INTERVAL = "yarn.nodemanager.disk-health-checker.interval-ms"
 
-_OURS = {MAX_DISK_UTILISATION: DISK_UTILISATION}  # defaults of Windtunnel's own clusters
+_OURS = {
+    MAX_DISK_UTILISATION: DISK_UTILISATION,
+    DECOMMISSION: EVERY,
+}  # defaults of Windtunnel's own clusters
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|d)?\s*", re.IGNORECASE)
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _HEARTBEAT_STEP_S = 5.0

@@ -36,6 +36,7 @@ class Injection(threading.Thread):
         )
         self.problem = ""
         self.affects_replicas = fault.affects_replicas(cluster)
+        self.moves_data = fault.moves_data
         self._fault, self._cluster, self._faulty = fault, cluster, faulty
         self._too_late = threading.Event()
         self._decided = threading.Event()
@@ -102,6 +103,8 @@ class Injection(threading.Thread):
             raise DeploymentError("the NameNode did not answer just before the fault")
         self.record.at = time.time()
         undo = self._injected()
+        if self._fault.moves_data:  # it counts from the time at which the storage has accepted it
+            self.record.at = time.time()
         self._decided.set()
         sure_s = self._fault.sure_s(self._faulty)
         recovery = Recovery(before, sure_s) if before is not None else None
@@ -162,12 +165,14 @@ class Injection(threading.Thread):
         copies = self._faulty.copies()
         if undone_s is None or not self._fault.moves_data:
             recovery.look(now_s, copies, undone=undone_s is not None)
-            self.record.noticed_s = recovery.noticed_s
+            if not self.moves_data:  # the storage knows it from the order
+                self.record.noticed_s = recovery.noticed_s
             self.record.whole_s = recovery.whole_s
             self.record.watched_s = now_s
         if back is not None and undone_s is not None:
             back.look(round(max(0.0, now_s - undone_s), 3), copies, undone=True)
             self.record.moved_back_s = back.whole_s
+            self.record.watched_back_s = round(max(0.0, now_s - undone_s), 3)
 
 
 def _known(recovery: Recovery | None) -> bool:
@@ -235,7 +240,8 @@ class Injector:
         must then not be used again, but the output can still be verified. Raises DeploymentError if
         a fault could not be undone.
         """
-        for injection in self.injections:
+        # data moves to a host only if the daemons of the others serve again
+        for injection in sorted(self.injections, key=lambda one: one.moves_data):
             injection.phases_over()
         self._raise_problems()
         try:
@@ -253,14 +259,16 @@ class Injector:
     def metrics(self) -> dict[str, Metric]:
         """The times of the recovery in seconds; of several faults, the longest."""
         found = {}
-        watching = [i.record for i in self.injections if i.affects_replicas]
-        for info, field in (
-            (FAULT_NOTICED, "noticed_s"),
-            (REPLICATION_WHOLE, "whole_s"),
-            (DATA_MOVED_BACK, "moved_back_s"),
+        watching = [i for i in self.injections if i.affects_replicas]
+        silent = [i for i in watching if not i.moves_data]
+        moving = [i for i in watching if i.moves_data]
+        for info, field, injections in (
+            (FAULT_NOTICED, "noticed_s", silent),
+            (REPLICATION_WHOLE, "whole_s", watching),
+            (DATA_MOVED_BACK, "moved_back_s", moving),
         ):
-            known = [v for record in watching if (v := getattr(record, field)) is not None]
-            if known and len(known) == len(watching):
+            known = [v for i in injections if (v := getattr(i.record, field)) is not None]
+            if known and len(known) == len(injections):
                 found[info.name] = info.of(max(known))
         return found
 
