@@ -69,9 +69,16 @@ def test_an_amount_is_a_mean_with_its_trials(sort: dict[str, Analysis]) -> None:
 def test_an_outcome_counts_the_jobs_that_finished(tmp_path: Path) -> None:
     measured = {"sort": analysed(tmp_path, 10)}
     cell = found("outcome: {run: sort, treatment: {fault: killed}}", measured)
-    assert cell.words.startswith("3 of 4 jobs finished, 1 with wrong output; time +")
+    assert cell.words.startswith("3 of 4 jobs finished, 1 with wrong output; time x1.31 [")
     assert "fully replicated after 21.5 s" in cell.words
     assert cell.words.endswith("not fully replicated within 60.0 s in some trials")
+
+
+def test_the_time_of_an_outcome_is_compared_with_its_own_baseline(tmp_path: Path) -> None:
+    measured = {"sort": analysed(tmp_path, 10)}
+    text = "outcome: {run: sort, treatment: {fault: killed}, baseline: {fault: %s}}"
+    assert "time x1 [" in found(text % "killed", measured).words
+    assert "time" not in found(text % "unknown", measured).words.replace("times", "")
 
 
 def test_behaviours_are_counted_by_their_answers() -> None:

@@ -56,6 +56,15 @@ class At(Closed):
     treatment: dict[str, str]
 
 
+class Outcome(At):
+    """What happened at a treatment with a fault.
+
+    Its time is compared with that of ``baseline`` (levels, as of ``treatment``).
+    """
+
+    baseline: dict[str, str] = Field(default_factory=dict)
+
+
 class Behaviours(Closed):
     """The answers of ``storage-checks`` for a level of storage, ``through`` one of its programs."""
 
@@ -76,7 +85,7 @@ class Cell(Closed):
     of: str = ""
     ratio: Here | None = None
     amount: Here | None = None
-    outcome: At | None = None
+    outcome: Outcome | None = None
     behaviours: Behaviours | None = None
     cannot: str = ""
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from windtunnel.analysis.analyse import Analysis
-from windtunnel.analysis.formatting import digits, plural, quantity, with_interval
+from windtunnel.analysis.formatting import digits, plural, quantity
+from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.subjects.claims import measured_ratio, treatment_id
 from windtunnel.analysis.subjects.faults import FaultOutcome, fault_outcomes
 from windtunnel.analysis.subjects.features import FeatureRow, Found
-from windtunnel.published.claims import At, Behaviours, Cell, Claims, Here
+from windtunnel.published.claims import Behaviours, Cell, Claims, Here, Outcome
 
 CHECKS_FILE = "storage-checks.json"
 """The answers of ``storage-checks`` in the folder of a study, as the command prints them."""
@@ -77,20 +78,20 @@ def _amount(here: Here, analysis: Analysis) -> str | None:
     return f"{amount} (n = {cell.n})"
 
 
-def _outcome(at: At, analysis: Analysis) -> str | None:
+def _outcome(at: Outcome, analysis: Analysis) -> str | None:
     name = treatment_id(analysis, {**analysis.study.baseline, **at.treatment})
     found = [one for one in fault_outcomes(analysis) if one.treatment == name and one.trials]
-    return "; ".join(part for one in found for part in _parts(one)) or None
+    return "; ".join(part for one in found for part in _parts(one, at, analysis)) or None
 
 
-def _parts(one: FaultOutcome) -> Iterator[str]:
-    """``2 of 3 jobs finished, all with the correct output; time +12 % [...]; ...``."""
+def _parts(one: FaultOutcome, at: Outcome, analysis: Analysis) -> Iterator[str]:
+    """``2 of 3 jobs finished, 1 with wrong output; time x1.12 [...]; ...``."""
     wrong = one.finished - one.right
     done = f"{one.finished} of {plural(one.trials, 'job')} finished"
     yield f"{done}, {wrong} with wrong output" if wrong else done
-    if one.effect is not None and one.effect.relative is not None:
-        effect = one.effect
-        yield f"time {with_interval(effect.relative, effect.ci_low, effect.ci_high)}"
+    where = (one.workload, TOTAL, ELAPSED)
+    if (ratio := measured_ratio(analysis, where, at.treatment, at.baseline)) is not None:
+        yield f"time {ratio.words}"
     if one.whole is not None and one.whole.seconds:
         low, high = (digits(edge(one.whole.seconds)) for edge in (min, max))
         yield (

@@ -169,6 +169,8 @@ def _plain_answer(study: StudyRecord, cells: Sequence[Cell], names: Mapping[str,
     if not totals:
         known = sorted({f"{c.metric} ({c.unit})" for c in cells})
         if not known:
+            if study.kind == "published":
+                return "The results of this study are not in this catalogue."
             return "There is no valid trial yet."
         return f"No elapsed time is known: the trials contain only {listed(known)}."
     shown = totals[:THINGS_NAMED]
