@@ -345,10 +345,13 @@ def overview(studies: Sequence[Study]) -> Table:
         Column("largest published", numeric=True, weight=3),
         Column("measured here", numeric=True, weight=2),
         Column("predicted", numeric=True, weight=2),
-        Column("confirmed of decided (all claims)", numeric=True, weight=3),
+        Column("confirmed", numeric=True, weight=3),
         Column("claim with the largest effect", weight=1, wraps=True),
     )
-    hint = "Confirmed: same size or same direction. Decided: confirmed or contradicted."
+    hint = (
+        "Confirmed: claims with the verdict same size or same direction, of those that are confirmed "
+        "or contradicted (in parentheses: of all claims with evidence)."
+    )
     return Table("What matters in a Hadoop cluster", heads, cells, hint=hint)
 
 
