@@ -349,8 +349,8 @@ def overview(studies: Sequence[Study]) -> Table:
         Column("claim with the largest effect", weight=1, wraps=True),
     )
     hint = (
-        "Confirmed: claims with the verdict same size or same direction, of those that are confirmed "
-        "or contradicted (in parentheses: of all claims with evidence)."
+        "Confirmed: claims with the verdict same size or same direction, of those that are "
+        "confirmed or contradicted (in parentheses: of all claims with evidence)."
     )
     return Table("What matters in a Hadoop cluster", heads, cells, hint=hint)
 
