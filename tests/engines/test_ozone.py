@@ -130,6 +130,8 @@ def test_an_erasure_code_is_the_replication_of_all_files(tmp_path: Path) -> None
     common = found.storage.site.common({})
     assert common["ozone.server.default.replication"] == "rs-3-2-1024k"
     assert common["ozone.server.default.replication.type"] == "EC"
+    assert found.storage.site.client()["ozone.replication.type"] == "EC"
+    assert common["ozone.replication.type"] == "RATIS", "for pipelines that end the safe mode"
     assert found.storage.expected_copies(1) == "replication 5"
 
 

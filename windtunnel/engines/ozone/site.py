@@ -84,8 +84,12 @@ class Site:
 
     def common(self, own: Mapping[str, str]) -> dict[str, str]:
         """Properties of all daemons; ``own``, from the description, override them."""
+        code = self.cluster.storage.code
         return {
             **self.client(),
+            # without a pipeline of three replicas, the storage container manager stays in safe
+            # mode; it creates pipelines of this type, and erasure codes have none in advance
+            **({"ozone.replication.type": "RATIS", "ozone.replication": "THREE"} if code else {}),
             "ozone.scm.block.client.address": self._at(SCM, "block"),
             "ozone.scm.datanode.address": self._at(SCM, "datanode"),
             "ozone.scm.security.service.address": self._at(SCM, "security"),
@@ -94,7 +98,7 @@ class Site:
             "ozone.scm.ratis.port": self._port(SCM, "ratis"),
             "ozone.scm.grpc.port": self._port(SCM, "grpc"),
             "ozone.om.ratis.port": self._port(OM, "ratis"),
-            "ozone.server.default.replication.type": "EC" if self.cluster.storage.code else "RATIS",
+            "ozone.server.default.replication.type": "EC" if code else "RATIS",
             "ozone.server.default.replication": self._replication(),
             "hdds.scm.safemode.min.datanode": str(len(self.hosts[DATANODE])),
             # the defaults of 30 s and more delay the start by as much
