@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,10 @@ def test_a_process_that_prints_nothing(started: Any, monkeypatch: pytest.MonkeyP
 
 
 def test_a_process_that_has_ended(started: Any) -> None:
-    dies = started("sh", "-c", "echo ready; sleep 60")  # without a handler of the signal
+    program = (
+        "import signal, time; signal.signal(signal.SIGQUIT, signal.SIG_DFL); "
+        "print('ready', flush=True); time.sleep(60)"
+    )
+    dies = started(sys.executable, "-c", program)
     with pytest.raises(DeploymentError, match="namenode@master ended before"):
         live_bytes(dies)
