@@ -393,3 +393,8 @@ def test_replicas_on_a_host_that_leaves_do_not_count(
 
 def test_the_cells_of_an_erasure_code_count_like_replicas() -> None:
     assert replicas_to_copy(BLOCKS, holders=3, datanodes=4) == 3
+
+
+def test_a_block_without_any_replica_is_counted_while_a_host_leaves() -> None:
+    lost = f"{BLOCKS} Missing blocks:\t\t2\n Missing block groups:\t\t1\n"
+    assert replicas_to_copy(lost, holders=3, datanodes=4) == 6

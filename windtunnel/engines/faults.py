@@ -19,9 +19,9 @@ class Copies:
     """What the file system's master reports about its replicas.
 
     ``holders`` counts the hosts in service that it considers alive, ``wanting`` the
-    under-replicated and missing blocks, and the hosts whose data is being copied to take them out
-    of service. ``serving`` is False while it waits for these hosts (safe mode), or while a
-    restarted host has not reported to it.
+    under-replicated and missing blocks; replicas on hosts that leave do not count. ``serving`` is
+    False while it waits for these hosts (safe mode), or while a restarted host has not reported to
+    it.
     """
 
     holders: int

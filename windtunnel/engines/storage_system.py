@@ -201,7 +201,7 @@ class StorageSystem(Running):
         Raises
         ------
         DeploymentError
-            If the master does not report them.
+            If the master does not report it.
         """
         return None
 

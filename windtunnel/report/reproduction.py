@@ -350,7 +350,7 @@ def overview(studies: Sequence[Study]) -> Table:
     )
     hint = (
         "Confirmed: claims with the verdict same size or same direction, of those that are "
-        "confirmed or contradicted (in parentheses: of all claims with evidence)."
+        "confirmed or contradicted. In parentheses: the number of all claims with evidence."
     )
     return Table("What matters in a Hadoop cluster", heads, cells, hint=hint)
 

@@ -139,7 +139,8 @@ class FaultRecord(Record):
     within ``watched_s`` seconds after the fault. ``watched_s`` is None if the fault removes no
     replicas. ``moved_back_s`` is the time in seconds from ``undone_at`` until the storage had moved
     data to the host that was put into service again; None if that did not happen within
-    ``watched_back_s`` seconds, which is None if the storage moves no data back.
+    ``watched_back_s`` seconds, which is None if the storage moves no data back. ``ordered`` states
+    that the storage was ordered to give up the host, so that it has no loss to detect.
     """
 
     kind: str
@@ -155,6 +156,7 @@ class FaultRecord(Record):
     watched_s: float | None = None
     moved_back_s: float | None = None
     watched_back_s: float | None = None
+    ordered: bool = False
 
 
 class Before(Record):

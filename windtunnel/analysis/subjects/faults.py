@@ -14,9 +14,6 @@ from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.results.record import FAULT, FaultRecord, Treatment, Trial
 
-ORDERED = "decommission"
-"""The kind of fault that the storage does not have to notice, because it is ordered."""
-
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -121,6 +118,7 @@ def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOu
         return FaultOutcome(workload, treatment.id, (), right, right, right, elapsed_s, None)
     reported = [trial for trial in own if _counts(trial)]
     valid = [trial for trial in reported if trial.verdict.valid]
+    faults = [fault for trial in valid for fault in trial.faults]
     texts = next((tuple(f.text for f in trial.faults) for trial in reported), _plain(treatment))
     return FaultOutcome(
         workload=workload,
@@ -131,9 +129,9 @@ def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOu
         right=sum(trial.outcome == "finished" for trial in reported),
         elapsed_s=elapsed_s,
         effect=_effect(analysis, workload, treatment),
-        noticed=_seen(valid, "noticed_s", but=ORDERED),
-        whole=_seen(valid, "whole_s"),
-        moved_back=_seen(valid, "moved_back_s", "watched_back_s"),
+        noticed=_seen([f for f in faults if not f.ordered], "noticed_s"),
+        whole=_seen(faults, "whole_s"),
+        moved_back=_seen(faults, "moved_back_s", "watched_back_s"),
     )
 
 
@@ -142,11 +140,8 @@ def _plain(treatment: Treatment) -> tuple[str, ...]:
     return tuple(str(fault.get("kind", "unknown")) for fault in treatment.overrides[FAULT])
 
 
-def _seen(
-    trials: Sequence[Trial], field: str, watched: str = "watched_s", but: str = ""
-) -> Seen | None:
-    """The times of an event in the faults that were watched, except those of the kind ``but``."""
-    faults = [f for t in trials for f in t.faults if f.kind != but]
+def _seen(faults: Sequence[FaultRecord], field: str, watched: str = "watched_s") -> Seen | None:
+    """The times of an event in the faults that were watched; None if none was."""
     times = [
         (getattr(f, field), limit) for f in faults if (limit := getattr(f, watched)) is not None
     ]

@@ -120,9 +120,7 @@ class ObjectGateway(CephCluster):
 
     def options(self) -> dict[str, str]:
         """The pools that the gateway creates, and how soon it removes deleted objects."""
-        copies = str(self.cluster.replication)
         return {
-            "osd_pool_default_size": copies,
             "osd_pool_default_pg_num": str(_PGS),
             "debug_rgw": "0/5",  # no line for each request
             "rgw_gc_obj_min_wait": str(_GARBAGE_S),

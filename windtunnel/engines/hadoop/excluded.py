@@ -7,7 +7,6 @@ and does not count their replicas, while the DataNodes continue to run.
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,20 +69,17 @@ class Decommissioned:
         self._jvms = jvms
         self._file = hdfs_file(shared)
         self._addresses: dict[str, str] = {}
-        self._lock = threading.Lock()  # several faults may begin and end at the same time
 
     def add(self, host: str) -> None:
         """Take a host out of service; raises DeploymentError."""
-        with self._lock:
-            # where all hosts share a network, the NameNode sees one IP address with several ports
-            self._addresses[host] = str(self._node(host)["xferaddr"])
-            self._refresh(host, in_service=False)
+        # where all hosts share a network, the NameNode sees one IP address with several ports
+        self._addresses[host] = str(self._node(host)["xferaddr"])
+        self._refresh(host, in_service=False)
 
     def remove(self, host: str) -> None:
         """Put a host into service again; raises DeploymentError."""
-        with self._lock:
-            self._addresses.pop(host, None)
-            self._refresh(host, in_service=True)
+        self._addresses.pop(host, None)
+        self._refresh(host, in_service=True)
 
     def _node(self, host: str) -> dict[str, Any]:
         """What the active NameNode reports about the DataNode of a host."""

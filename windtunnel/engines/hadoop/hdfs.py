@@ -209,7 +209,7 @@ def under_replicated(report: str, holders: int, datanodes: int) -> int:
     for target, live in _UNDER.findall(report):
         should = int(target) if int(target) <= datanodes else holders
         found += int(live) < should
-    return found + sum(int(missing) for missing in _MISSING.findall(report))
+    return found + _missing(report)
 
 
 def replicas_to_copy(report: str, holders: int, datanodes: int) -> int:
@@ -225,4 +225,9 @@ def replicas_to_copy(report: str, holders: int, datanodes: int) -> int:
             should = target if target <= datanodes else holders
         elif block := _BLOCK.match(line):
             found += int(block[1]) < should
-    return found
+    return found + _missing(report)
+
+
+def _missing(report: str) -> int:
+    """Blocks and groups without any replica; the check does not list how many they have."""
+    return sum(int(missing) for missing in _MISSING.findall(report))

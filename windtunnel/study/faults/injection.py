@@ -33,10 +33,10 @@ class Injection(threading.Thread):
             phase=phase,
             after_s=fault.after,
             at_progress=fault.at,
+            ordered=fault.moves_data,
         )
         self.problem = ""
         self.affects_replicas = fault.affects_replicas(cluster)
-        self.moves_data = fault.moves_data
         self._fault, self._cluster, self._faulty = fault, cluster, faulty
         self._too_late = threading.Event()
         self._decided = threading.Event()
@@ -165,7 +165,7 @@ class Injection(threading.Thread):
         copies = self._faulty.copies()
         if undone_s is None or not self._fault.moves_data:
             recovery.look(now_s, copies, undone=undone_s is not None)
-            if not self.moves_data:  # the storage knows it from the order
+            if not self._fault.moves_data:  # the storage knows it from the order
                 self.record.noticed_s = recovery.noticed_s
             self.record.whole_s = recovery.whole_s
             self.record.watched_s = now_s
@@ -241,7 +241,7 @@ class Injector:
         a fault could not be undone.
         """
         # data moves to a host only if the daemons of the others serve again
-        for injection in sorted(self.injections, key=lambda one: one.moves_data):
+        for injection in sorted(self.injections, key=lambda one: one.record.ordered):
             injection.phases_over()
         self._raise_problems()
         try:
@@ -260,8 +260,8 @@ class Injector:
         """The times of the recovery in seconds; of several faults, the longest."""
         found = {}
         watching = [i for i in self.injections if i.affects_replicas]
-        silent = [i for i in watching if not i.moves_data]
-        moving = [i for i in watching if i.moves_data]
+        silent = [i for i in watching if not i.record.ordered]
+        moving = [i for i in watching if i.record.ordered]
         for info, field, injections in (
             (FAULT_NOTICED, "noticed_s", silent),
             (REPLICATION_WHOLE, "whole_s", watching),
