@@ -78,6 +78,7 @@ def test_the_time_until_data_has_moved_back_is_a_column_if_it_is_known(tmp_path:
 
     assert "data moved back after" not in header(tmp_path / "a", with_time=False)
     assert header(tmp_path / "b", with_time=True)[-1] == "data moved back after"
+    assert "Data moved back" not in section(analysed(tmp_path / "c", 10)).tables[0].hint
 
 
 def section(analysis: Analysis) -> Section:

@@ -11,6 +11,11 @@ from windtunnel.analysis.subjects.faults import FaultOutcome, Seen, Struck, faul
 from windtunnel.report.sections.base import Section, Table, column
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 
+_BACK = (
+    " Data moved back after: time from the end of the fault until the storage had moved data to the "
+    "host that was put into service again."
+)
+
 
 def section(analysis: Analysis) -> Section | None:
     """None for a study without faults."""
@@ -64,8 +69,7 @@ def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) 
         hint="Output correct: trials with verified output. Mean time: their mean elapsed time over "
         "all phases. Failure detected after: time from the fault until the NameNode reported a "
         "DataNode as dead or stopped responding. Fully replicated after: time from the fault until "
-        "every block had all its replicas. Data moved back after: time from the end of the fault "
-        "until the storage had moved data to the host that was put into service again.",
+        f"every block had all its replicas.{_BACK if any(back) else ''}",
     )
 
 
