@@ -76,9 +76,9 @@ def test_the_time_until_data_has_moved_back_is_a_column_if_it_is_known(tmp_path:
         found = section(analysed(results, 10, returned if with_time else edit))
         return [one.name for one in found.tables[0].columns]
 
-    assert "data moved back after" not in header(tmp_path / "a", with_time=False)
-    assert header(tmp_path / "b", with_time=True)[-1] == "data moved back after"
-    assert "Data moved back" not in section(analysed(tmp_path / "c", 10)).tables[0].hint
+    assert "moved back after" not in header(tmp_path / "a", with_time=False)
+    assert header(tmp_path / "b", with_time=True)[-1] == "moved back after"
+    assert "Moved back" not in section(analysed(tmp_path / "c", 10)).tables[0].hint
 
 
 def section(analysis: Analysis) -> Section:

@@ -8,12 +8,28 @@ from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.formatting import digits, quantity, with_interval
 from windtunnel.analysis.subjects.faults import FaultOutcome, Seen, Struck, fault_outcomes, struck
-from windtunnel.report.sections.base import Section, Table, column
+from windtunnel.report.sections.base import Column, Section, Table, column
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 
-_BACK = (
-    " Data moved back after: time from the end of the fault until the storage had moved data to the "
-    "host that was put into service again."
+# Columns that a table has if it has a value in them: head, field of an outcome, explanation.
+_EVENTS = (
+    (
+        "detected after",
+        "noticed",
+        "Detected after: time from the fault until the NameNode reported a DataNode as dead or "
+        "stopped responding.",
+    ),
+    (
+        "replicated after",
+        "whole",
+        "Replicated after: time from the fault until every block had all its replicas.",
+    ),
+    (
+        "moved back after",
+        "moved_back",
+        "Moved back after: time from the end of the fault until the storage had moved data to the "
+        "host that was put into service again.",
+    ),
 )
 
 
@@ -54,23 +70,19 @@ def section(analysis: Analysis) -> Section | None:
 def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) -> Table:
     failed = [i for i, outcome in enumerate(outcomes) if outcome.right < outcome.trials]
     several = len(analysis.phases) > 1
-    names = ["treatment", "finished", "output correct", "mean time", "change of time"]
-    names += ["failure detected after", "fully replicated after"]
+    heads = list(column("treatment", "finished", "output correct", "mean time", "change of time"))
     rows = [_row(analysis, outcome, several=several, known=known) for outcome in outcomes]
-    back = [_seen(outcome.moved_back) for outcome in outcomes]
-    if any(back):
-        names.append("data moved back after")
-        rows = [[*row, text] for row, text in zip(rows, back, strict=True)]
-    return Table(
-        "Outcomes",
-        column(*names),
-        rows,
-        strong=frozenset(failed),
-        hint="Output correct: trials with verified output. Mean time: their mean elapsed time over "
-        "all phases. Failure detected after: time from the fault until the NameNode reported a "
-        "DataNode as dead or stopped responding. Fully replicated after: time from the fault until "
-        f"every block had all its replicas.{_BACK if any(back) else ''}",
-    )
+    explained = [
+        "Output correct: trials with verified output. Mean time: their mean elapsed time over all "
+        "phases."
+    ]
+    for head, field, text in _EVENTS:
+        times = [_seen(getattr(outcome, field)) for outcome in outcomes]
+        if any(times):
+            heads.append(Column(head, numeric=True, weight=2))  # the sentences have the change
+            rows = [[*row, time] for row, time in zip(rows, times, strict=True)]
+            explained.append(text)
+    return Table("Outcomes", heads, rows, strong=frozenset(failed), hint=" ".join(explained))
 
 
 def _reasons(timeline: list[Struck]) -> list[Table]:
@@ -111,8 +123,6 @@ def _row(analysis: Analysis, outcome: FaultOutcome, *, several: bool, known: boo
         f"{outcome.right} of {outcome.trials}",
         quantity(outcome.elapsed_s, "s"),
         _effect(outcome.effect, known=known) if outcome.faults else "",
-        _seen(outcome.noticed),
-        _seen(outcome.whole),
     ]
 
 
