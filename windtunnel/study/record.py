@@ -96,6 +96,7 @@ def loads_of(plan: Plan, treatment: Treatment) -> list[Load]:
                 tasks=bool({"maps", "reduces"} & fields),
                 writers=None if "reduces" in fields else getattr(parameters, "maps", None),
                 task_fraction=plan.testbed_options.task_fraction,
+                own_program=parameters.own_program(),
             )
         )
     return found

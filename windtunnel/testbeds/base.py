@@ -107,7 +107,8 @@ class Load:
     ``writers``, the fraction ``task_fraction`` runs. ``tasks`` states that the
     workload runs in containers of YARN (a client that puts or gets files does not). ``writers`` is
     the number of map tasks that share the data, if the workload sets it and its jobs have no
-    reduces; a task then takes its part of the time of the phase.
+    reduces; a task then takes its part of the time of the phase. ``own_program`` states that a
+    program of Windtunnel runs on the cluster.
     """
 
     workload: str
@@ -118,6 +119,7 @@ class Load:
     tasks: bool = True
     writers: int | None = None
     task_fraction: float = 1.0
+    own_program: bool = False
 
 
 @dataclass(frozen=True)

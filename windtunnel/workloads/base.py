@@ -49,13 +49,17 @@ class Parameters(BaseModel):
         """Names of the engines that the workload needs in addition to Hadoop."""
         return ()
 
+    def own_program(self) -> bool:
+        """Whether a program of Windtunnel runs on the cluster, in addition to Hadoop's own."""
+        return False
+
 
 @dataclass
 class Execution:
     """One execution of a workload: its folders, its deadline and the results of its phases.
 
     ``folder`` is a folder of its own on the cluster's file system; ``shared`` one for
-    inputs that later trials of the study use again. ``deadline_s`` is monotonic time.     ``study``
+    inputs that later trials of the study use again. ``deadline_s`` is monotonic time. ``study``
     holds values of earlier trials that later trials of the study need, on any deployment.
     """
 

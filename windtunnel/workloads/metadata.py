@@ -63,6 +63,10 @@ class MetadataParameters(Parameters):
     threads: PositiveInt = Field(8, le=256, description="Threads of the client.")
     listings: PositiveInt = Field(5, le=1000, description="How often each folder is listed.")
 
+    def own_program(self) -> bool:
+        """The client is a program of Windtunnel."""
+        return True
+
 
 class Metadata(Workload[MetadataParameters]):
     """See the module's docstring."""

@@ -176,6 +176,10 @@ class MixParameters(Parameters):
         made = (part.make().parameters.engines() for part in self.parts.values())
         return tuple(sorted({name for names in made for name in names}))
 
+    def own_program(self) -> bool:
+        """Whether one of the parts needs it."""
+        return any(part.make().parameters.own_program() for part in self.parts.values())
+
 
 @dataclass
 class _Instance:

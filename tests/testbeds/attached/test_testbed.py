@@ -37,13 +37,17 @@ testbed: {{kind: attached, conf: {conf}{options}}}
 {more}
 workloads:
   terasort: {{rows: 1000, input_replication: 1, output_replication: 1}}
+{loads}
 protocol: {{rounds: 2{protocol}}}
 """
 FACTOR = "factors: {{f: {{a: {{}}, b: {{{path}: {value}}}}}}}\nbaseline: {{f: a}}"
 
 
-def study(conf: Path, *, options: str = "", more: str = "", protocol: str = "") -> Plan:
-    return plan_from(STUDY.format(conf=conf, options=options, more=more, protocol=protocol))
+def study(
+    conf: Path, *, options: str = "", more: str = "", protocol: str = "", loads: str = ""
+) -> Plan:
+    text = STUDY.format(conf=conf, options=options, more=more, protocol=protocol, loads=loads)
+    return plan_from(text)
 
 
 def bed_of(plan: Plan) -> AttachedTestbed:
@@ -85,6 +89,11 @@ def test_a_factor_that_needs_a_daemon_is_refused_by_its_path(
         ({"protocol": ", restart: round"}, "protocol.restart: round"),
         ({"more": "set: {storage.kind: local}"}, "storage.kind: local is not supported here"),
         ({"more": "set: {software.task_start: warm}"}, "software.task_start"),
+        ({"loads": "  metadata: {files: 1000}"}, "workloads.metadata: needs a program"),
+        (
+            {"loads": "  wordcount: {size: 1 MB, replication: 1, combiner: false}"},
+            "workloads.wordcount: needs a program",
+        ),
     ],
 )
 def test_what_it_never_does_is_refused(conf: Path, given: dict[str, str], says: str) -> None:

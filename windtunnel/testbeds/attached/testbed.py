@@ -371,6 +371,12 @@ def _refused(request: StudyRequest, *, by_hand: bool) -> Iterator[str]:
         yield f"protocol.restart: {request.restart}: {_NO_RESTART}"
     if request.engines:
         yield f"workloads: need the engines {', '.join(request.engines)}; no daemons are started"
+    loads = [load for one in request.treatments for load in one.loads if load.own_program]
+    for name in dict.fromkeys(load.workload for load in loads):
+        yield (
+            f"workloads.{name}: needs a program of Windtunnel on the cluster; only Hadoop's own "
+            "programs run here"
+        )
 
 
 def space_bytes(request: StudyRequest) -> int:

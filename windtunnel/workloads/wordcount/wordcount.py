@@ -78,6 +78,10 @@ class WordCountParameters(TextParameters):
         """Pig, if it is the engine."""
         return (self.engine,) if self.engine == Pig.name else ()
 
+    def own_program(self) -> bool:
+        """Hadoop's example always combines."""
+        return self.engine != Pig.name and not self.combiner
+
 
 class WordCount(Workload[WordCountParameters]):
     """See the module's docstring."""
