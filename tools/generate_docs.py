@@ -269,6 +269,8 @@ def started(role: RoleEntry) -> str:
         return "" if role.engine is None else "not supported yet"
     if role.engine == HADOOP:
         return "always"
+    if role.of_storage:
+        return "with the storage of the engine (`storage.kind`), on the hosts with the role"
     where = f"next to each `{role.beside}`" if role.beside else "on the first host"
     return f"with workloads of the engine; if no host has the role: {where}"
 

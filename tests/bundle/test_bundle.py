@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.bundle.archive import MANIFEST, digest, read_zip, write_zip
 from windtunnel.bundle.contents import collect
+from windtunnel.bundle.redaction import _patterns
 from windtunnel.bundle.verify import differences, verify
 from windtunnel.cli import run
 from windtunnel.errors import BundleError
@@ -120,6 +121,62 @@ def test_redaction_removes_the_machine(tmp_path: Path) -> None:
     assert made.manifest.redacted
     assert not any(b"Secret 9000" in text or b"9.9.9-own" in text for text in made.files.values())
     assert verify(written(tmp_path, made.files)).problems == []
+
+
+def test_redaction_covers_the_client_of_an_existing_cluster(tmp_path: Path) -> None:
+    study_folder(tmp_path / "mine", Plan(trials=2, write_samples=False))
+    provenance = next((tmp_path / "mine/provenance").glob("*.json"))
+    data = json.loads(provenance.read_text())
+    data["client_machine"] = {"cpu_model": "Secret 9000", "machine": "x9", "cpu_threads": 8}
+    provenance.write_text(json.dumps(data))
+    made = collect([tmp_path / "mine"], redact=True)
+    assert not any(b"Secret 9000" in text or b'"x9"' in text for text in made.files.values())
+    stored = json.loads(made.files[f"results/mine/provenance/{provenance.name}"])
+    assert stored["client_machine"]["cpu_threads"] == 8
+
+
+@pytest.mark.parametrize("account", ["hadoop", "test", "yarn", "alice"])
+def test_redaction_leaves_the_words_of_results(
+    account: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study_folder(tmp_path / "mine", Plan(trials=2, write_samples=False))
+    study = tmp_path / "mine/study.json"
+    data = json.loads(study.read_text())
+    data["notes"] = [f"run by {account}@host", f"/home/{account}/x.yaml", f"{account}-common.jar"]
+    study.write_text(json.dumps(data))
+    plain = collect([tmp_path / "mine"], redact=False)
+    monkeypatch.setattr("getpass.getuser", lambda: account)
+    monkeypatch.setenv("HOME", f"/home/{account}")
+    _patterns.cache_clear()
+    made = collect([tmp_path / "mine"], redact=True)
+    _patterns.cache_clear()
+    assert verify(written(tmp_path, made.files)).problems == []
+    assert [*made.files] == [*plain.files]
+    notes = json.loads(made.files["results/mine/study.json"])["notes"]
+    assert notes[1:] == ["redacted/x.yaml", f"{account}-common.jar"]
+    assert (account in notes[0]) == (account != "alice")
+
+
+def test_what_the_manifest_does_not_list_is_found(files: Files, tmp_path: Path) -> None:
+    manifest = json.loads(files[MANIFEST])
+    manifest["results"] = []
+    found = verify(written(tmp_path, {**files, MANIFEST: json.dumps(manifest).encode()})).problems
+    assert [line.split(" ")[0] for line in found] == [REPORT, "results/mine/study.json"]
+
+
+def test_software_of_all_trials_is_described(tmp_path: Path) -> None:
+    study_folder(tmp_path / "mine", Plan(trials=2, write_samples=False))
+    first, *_ = (tmp_path / "mine/provenance").glob("*.json")
+    data = json.loads(first.read_text())
+    data["software"] = {**data.get("software", {}), "hadoop": "3.4.3", "jars": [{"name": "a.jar"}]}
+    (first.parent / "other.json").write_text(json.dumps(data))
+    trial = sorted((tmp_path / "mine/trials").glob("*.json"))[-1]
+    record = json.loads(trial.read_text())
+    trial.write_text(json.dumps(record | {"provenance": "other"}))
+    made = collect([tmp_path / "mine"], redact=False).files
+    assert {"name": "a.jar"} in json.loads(made["jars/mine.json"])
+    assert "locks/hadoop-3.4.lock.toml" in made
+    assert "Hadoop 3.4.3" in made["APPENDIX.md"].decode()
 
 
 # --- what is not a bundle -------------------------------------------------------------------

@@ -114,6 +114,32 @@ def test_a_phase_without_a_time_is_refused(tmp_path: Path) -> None:
     assert "a phase requires an elapsed time" in error.message
 
 
+def test_a_printed_total_is_no_phase(tmp_path: Path) -> None:
+    text = HEAD + "a,1,gen,10,\na,1,sort,20,\na,1,Total,30,\n"
+    assert "the sum of the phases" in refused(tmp_path, text).message
+
+
+def test_a_printed_total_beside_phases_is_refused(tmp_path: Path) -> None:
+    text = HEAD + "a,1,sort,20,\na,1,,35,\n"
+    assert "without a phase" in refused(tmp_path, text).message
+
+
+def test_treatments_without_their_column_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "map.yaml"
+    file.write_text(
+        "treatments: {A: {net: 1G}}\nfactors: {net: {}}\n"
+        "metrics: {elapsed: {column: seconds, unit: s}}\n"
+    )
+    with pytest.raises(DescriptionError, match="the factor has no column"):
+        read_map(file)
+
+
+def test_an_import_is_not_called_incomplete(tmp_path: Path) -> None:
+    text = HEAD + "a,1,sort,10,\na,2,sort,11,\nb,1,sort,5,\n"
+    warned = {one.id for one in analyse(imported(tmp_path, text)).warnings}
+    assert "incomplete" not in warned
+
+
 def test_an_end_before_the_start_is_refused(tmp_path: Path) -> None:
     roles = ["b=start", "e=finish", "s=metric:elapsed:s"]
     error = refused(tmp_path, "b,e,s\n2024-01-01 10:00,2024-01-01 09:00,5\n", roles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from windtunnel.errors import DescriptionError
 from windtunnel.published.case import Case, Point
 from windtunnel.published.checks import TABLES
 from windtunnel.published.mapping import Map, map_from_roles
+from windtunnel.published.profile import unit_of_name
 from windtunnel.published.review import open_case, review
 from windtunnel.published.sources import import_csv, read_map
 from windtunnel.published.store import write_results
@@ -199,6 +201,69 @@ def test_the_count_of_runs_in_the_text() -> None:
     assert len(reviewed(runs, claims="claim,value,unit\nruns per job,5,runs\n")) == 1
 
 
+# --- tables of users ------------------------------------------------------------------------
+
+
+def column(names: str, values: Sequence[object], more: str = "") -> str:
+    """Rows with a job and a value each."""
+    return "".join(f"{job},{v}{more}\n" for job, v in zip(names, values, strict=True))
+
+
+def test_units_beside_the_number_without_a_space() -> None:
+    runs = "job,took\n" + column("abcdefgh", (90, 91, 92, 0, 93, 89, 90.5, 91.5), "s")
+    (point,) = reviewed(runs)
+    assert point.startswith("took 0s")
+
+
+def test_bits_and_bytes_differ_by_the_letter() -> None:
+    rows = column("abc", [f"{gb},10,{gb * 0.8:g}" for gb in (100, 150, 90)])
+    assert reviewed(f"job,size_gb,elapsed_s,rate (Gb/s)\n{rows}") == []
+    assert len(reviewed(f"job,size_gb,elapsed_s,rate (GB/s)\n{rows}")) >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("rate (Gb/s)", ("B/s", 1e9 / 8)),
+        ("rate_gb/s", ("B/s", 1e9)),
+        ("throughput_mb_sec", ("B/s", 1e6)),
+        ("took_sec", ("s", 1.0)),
+    ],
+)
+def test_units_of_names(name: str, unit: tuple[str, float]) -> None:
+    assert unit_of_name(name) == unit
+
+
+def test_the_time_of_a_part_is_not_compared_with_the_stamps() -> None:
+    stamps = "2024-03-31T01:00:00,2024-03-31T01:10:00"
+    assert reviewed(f"job,start,end,setup_s,elapsed_s\na,{stamps},12,600\n") == []
+    (point,) = reviewed(f"job,start,end,setup_s,elapsed_s\na,{stamps},12,700\n")
+    assert point.startswith("elapsed_s = end - start")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "elapsed_s"),
+    [
+        ("2024-03-31T01:30:00+01:00", "2024-03-31T03:30:00+02:00", 3600),
+        ("2024-04-01T01:30:00Z", "2024-04-01T03:31:00+02:00", 60),
+        ("2024-04-01T01:30+02:00", "2024-04-01T01:31+02:00", 95),
+    ],
+)
+def test_offsets_of_time_zones_count(start: str, end: str, elapsed_s: int) -> None:
+    assert reviewed(f"job,start,end,elapsed_s\na,{start},{end},{elapsed_s}\n") == []
+
+
+def test_marks_of_footnotes_stop_nothing() -> None:
+    runs = "job,elapsed_s\n" + column("abcde", ("10", "12", "13", "14", "12²"))
+    (point,) = reviewed(runs, claims="claim,value,unit\nruns per job,3²,runs\n")
+    assert point.startswith("elapsed_s 12²") and "numbers" in point
+
+
+def test_a_part_of_a_time_can_be_absent() -> None:
+    runs = "job,map_s,reduce_s\nteragen,60,0\nterasort,90,80\nwordcount,70,30\nother,50,20\n"
+    assert reviewed(runs) == []
+
+
 # --- an import ------------------------------------------------------------------------------
 
 
@@ -241,6 +306,15 @@ def test_relations_beside_an_import_are_kept_and_checked(tmp_path: Path) -> None
         (
             "equations: [{name: a, each: no.csv, stated: x, found: y, means: z}]\n",
             "no table 'no.csv'",
+        ),
+        (
+            "equations: [{name: a, each: summary.csv, stated: nn, found: n, means: z}]\n",
+            "no column 'nn'",
+        ),
+        (
+            "equations: [{name: a, each: summary.csv, label: '{who}', stated: n, found: n, "
+            "means: z}]\n",
+            "'{who}'",
         ),
         ("once: [{name: a, table: summary.csv, column: q, value: n, means: z}]\n", "no column 'q'"),
         ("equations: [{name: a, stated: 'x +', found: y, means: z}]\n", "is not an expression"),

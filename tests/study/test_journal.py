@@ -41,6 +41,17 @@ def test_a_trial_comes_back_as_it_was_appended(tmp_path: Path) -> None:
     assert pq.read_table(tasks).column("trial").to_pylist() == [found.id]
 
 
+def test_the_study_file_of_a_user_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text("study: my-only-copy\n")
+    with (
+        pytest.raises(ResultsError, match="is not the file of this study"),
+        open_journal(tmp_path, study_record(toy_plan())),
+    ):
+        pass
+    assert file.read_text() == "study: my-only-copy\n"
+
+
 def test_the_folder_keeps_the_question_as_it_was_written(tmp_path: Path) -> None:
     plan = toy_plan(seed=5)
     with open_journal(tmp_path / "out", study_record(plan, notes=["a caveat"])):

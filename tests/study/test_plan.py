@@ -14,6 +14,7 @@ from tests.support.mock import MockTestbed, plan_from, toy_plan
 from windtunnel.cluster import Cluster
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.study.check import check_plan
+from windtunnel.study.factors import overwrites
 from windtunnel.study.file import catalogue_names, load_study
 from windtunnel.study.plan import Plan, make_plan
 from windtunnel.testbeds.base import Realisation
@@ -281,3 +282,49 @@ def test_two_factors_that_set_the_same_path_are_refused() -> None:
 
     with pytest.raises(DescriptionError, match=r"both set 'settings\.mapreduce\.job\.reduces'"):
         plan_from(text)
+
+
+def test_a_factor_that_overwrites_a_part_that_another_sets_is_refused() -> None:
+    text = HEAD + (
+        "factors:\n"
+        "  hosts.worker.disks.0.count: [1, 2]\n"
+        "  kind: {hdd: {}, ssd: {hosts.worker.disks: [{kind: ssd}]}}\n"
+    )
+
+    with pytest.raises(DescriptionError, match=r"overwrites 'hosts\.worker\.disks") as caught:
+        plan_from(text)
+    assert "write 'kind' before" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "lost"),
+    [
+        ("hosts.worker.count", "hosts.worker.count", True),
+        ("hosts.worker", "hosts.worker.count", True),
+        ("hosts.worker.count", "hosts.worker", False),
+        ("hosts.work", "hosts.worker.count", False),
+        ("settings.dfs.replication", "settings.dfs.replication.max", False),
+    ],
+)
+def test_a_path_overwrites_itself_and_its_parts(later: str, earlier: str, lost: bool) -> None:
+    assert overwrites(later, earlier) is lost
+
+
+def test_a_change_from_the_command_line_is_not_lost_in_a_factor() -> None:
+    file, located = load_study("demo")
+
+    with pytest.raises(DescriptionError, match=r"cannot set 'settings\.mapreduce"):
+        make_plan(file, located, {"settings.mapreduce.job.reduces": 7})
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        "{settings.mapreduce.task.io.sort.mb: 99, bundle: terasort-tuned}",
+        "{bundle: terasort-tuned, settings.mapreduce.task.io.sort.mb: 99}",
+    ],
+)
+def test_a_level_changes_a_setting_of_its_bundle(level: str) -> None:
+    plan = plan_from(HEAD + f"factors:\n  bundle: {{stock: {{}}, mine: {level}}}\n")
+
+    assert plan.treatments[-1].overrides["settings.mapreduce.task.io.sort.mb"] == 99

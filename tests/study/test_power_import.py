@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,10 @@ def test_nothing_is_imported_into_a_folder_that_a_run_holds(tmp_path: Path) -> N
         pytest.raises(ResultsError, match="a run is"),
     ):
         import_power(found, record(found))
+
+
+def test_the_same_samples_with_other_facts_are_refused(results: Results) -> None:
+    import_power(results, record(results))
+    with pytest.raises(UsageError, match="hosts 4 instead of 8") as caught:
+        import_power(results, replace(record(results), hosts=8))
+    assert "delete" in caught.value.remedy

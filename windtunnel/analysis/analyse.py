@@ -89,12 +89,7 @@ class Analysis(Recorded):
     @cached_property
     def beside(self) -> frozenset[tuple[str, str]]:
         """(workload, phase) of the reference phases, which are excluded from every total."""
-        return frozenset(
-            (trial.workload, phase.name)
-            for trial in self.results.trials
-            for phase in trial.phases
-            if phase.beside
-        )
+        return reference_phases(self.results.trials)
 
     @cached_property
     def rankings(self) -> list[Ranking]:
@@ -134,6 +129,11 @@ class Analysis(Recorded):
         return list(dict.fromkeys([*planned, *(trial.treatment for trial in self.trials)]))
 
 
+def reference_phases(trials: Sequence[Trial]) -> frozenset[tuple[str, str]]:
+    """(workload, phase) of the reference phases of trials."""
+    return frozenset((t.workload, phase.name) for t in trials for phase in t.phases if phase.beside)
+
+
 def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "t") -> Analysis:
     """Analyse the trials that a study has so far; an empty study gives an empty analysis.
 
@@ -149,7 +149,7 @@ def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "
     used = usages(results.trials, limits_by_treatment(results))
     return Analysis(
         study=results.study,
-        findings=findings(found_effects),
+        findings=findings(found_effects, reference_phases(results.trials)),
         cells=found_cells,
         effects=found_effects,
         usages=used,

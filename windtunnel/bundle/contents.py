@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import socket
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from windtunnel.bundle.archive import MANIFEST, SCHEMA, Manifest, entries
 from windtunnel.bundle.crate import METADATA, crate
 from windtunnel.bundle.described import Described
 from windtunnel.bundle.documents import appendix, disclosure
+from windtunnel.bundle.redaction import redacted
 from windtunnel.bundle.verify import CLAIMS, REPORTS, RESULTS, claims_of
 from windtunnel.errors import ResultsError
 from windtunnel.published.names import published_names
@@ -28,9 +27,6 @@ from windtunnel.results.folder import Results, read_results
 
 OMITTED = {"logs", "report.html", ".lock"}
 """Not in a bundle: logs of daemons, which are large, and the page, which is rendered again."""
-PRIVATE = ("cpu_model", "kernel", "machine", "windtunnel_commit")
-REDACTED = "redacted"
-_SHORTEST = 4  # letters of a name of a machine or an account that is searched for
 
 
 @dataclass(frozen=True)
@@ -117,40 +113,41 @@ def _journal(folder: Path, *, redact: bool) -> dict[str, bytes]:
             continue
         content = file.read_bytes()
         if redact and file.suffix in (".json", ".yaml"):
-            content = _redacted(path.parts[0], content)
+            content = redacted(path, content)
         found[path.as_posix()] = content
     return found
 
 
-def _redacted(kind: str, content: bytes) -> bytes:
-    """Text without names of the machine, the account and its home folder."""
-    for text in (str(Path.home()), socket.gethostname(), getpass.getuser()):
-        if len(text) >= _SHORTEST and text != "root":
-            content = content.replace(text.encode(), REDACTED.encode())
-    if kind != "provenance":
-        return content
-    data = json.loads(content)
-    machine = data.get("machine", {})
-    for key in PRIVATE:
-        if key in machine:
-            machine[key] = REDACTED
-    return _json(data)
-
-
 def _described(name: str, folder: Path) -> Described:
     results = read_results(folder)
-    provenance = next((p for t in results.trials if (p := results.provenance(t))), {})
-    software = provenance.get("software")
-    software = software if isinstance(software, dict) else {}
-    machine = provenance.get("machine")
+    recorded = {t.provenance: results.provenance(t) for t in results.trials if t.provenance}
+    machines = [one["machine"] for one in recorded.values() if _is_data(one.get("machine"))]
+    software = [one["software"] for one in recorded.values() if _is_data(one.get("software"))]
     return Described(
         name,
         results,
         analyse(results),
         _settings(results),
-        machine if isinstance(machine, dict) else {},
-        software,
+        [one for place, one in enumerate(machines) if one not in machines[:place]],
+        _together(software),
     )
+
+
+def _is_data(found: object) -> bool:
+    return isinstance(found, dict)
+
+
+def _together(software: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The software of all trials: every version of Hadoop, every engine, every jar once."""
+    found = dict(software[0]) if software else {}
+    jars = {json.dumps(jar, sort_keys=True): jar for one in software for jar in one.get("jars", [])}
+    versions = dict.fromkeys(str(one["hadoop"]) for one in software if one.get("hadoop"))
+    engines = [one["engines"] for one in software if _is_data(one.get("engines"))]
+    return found | {
+        "hadoop": list(versions),
+        "jars": list(jars.values()),
+        "engines": {name: facts for one in engines for name, facts in one.items()},
+    }
 
 
 def _settings(results: Results) -> list[Mapping[str, Any]]:
@@ -172,7 +169,7 @@ def _of_results(one: Described) -> dict[str, bytes]:
         f"{REPORTS}/{one.name}.json": _json(to_json(one.analysis)),
         f"pages/{one.name}.html": page.encode(),
         f"settings/{one.name}.json": _json(list(one.settings)),
-        f"machines/{one.name}.json": _json(dict(one.machine)),
+        f"machines/{one.name}.json": _json(list(one.machines)),
         f"jars/{one.name}.json": _json(one.software.get("jars", [])),
     }
 
@@ -180,12 +177,12 @@ def _of_results(one: Described) -> dict[str, bytes]:
 def _locks(described: Sequence[Described]) -> dict[str, bytes]:
     """The lock files, with the hash of each jar, of the engines that ran."""
     lines = {
-        "hadoop-" + ".".join(str(one.software.get("hadoop", "")).split(".")[:2])
+        "hadoop-" + ".".join(version.split(".")[:2])
         for one in described
+        for version in one.software["hadoop"]
     }
     for one in described:
-        engines = one.software.get("engines")
-        lines |= set(engines) if isinstance(engines, dict) else set()
+        lines |= set(one.software["engines"])
     found = {}
     for engine in sorted(resources.files("windtunnel.engines").iterdir(), key=lambda e: e.name):
         folder = engine.joinpath("locks")

@@ -9,7 +9,11 @@ from typing import Any
 from windtunnel.analysis.cost.energy import ENERGY
 from windtunnel.analysis.subjects.similarity import consequences, counts
 from windtunnel.bundle.described import Described
+from windtunnel.cluster import load_text, validate
+from windtunnel.errors import WindtunnelError
 from windtunnel.report.sections import headline
+from windtunnel.study.file import StudyFile
+from windtunnel.study.plan import make_plan
 
 _UNKNOWN = "not recorded"
 Claims = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -25,10 +29,13 @@ def _appendix(described: Sequence[Described], claims: Claims) -> Iterator[str]:
     yield "To check this bundle without a network: `windtunnel verify BUNDLE.zip`.\n"
     yield "## Requirements\n"
     for one in described:
-        machine = one.machine
+        machines = [
+            f"{machine.get('cpu_threads', _UNKNOWN)} CPU threads, "
+            f"{_gib(machine.get('memory_bytes'))} of memory, {machine.get('system', _UNKNOWN)}"
+            for machine in one.machines or [{}]
+        ]
         yield (
-            f"- `{one.name}`: measured on {machine.get('cpu_threads', _UNKNOWN)} CPU threads, "
-            f"{_gib(machine.get('memory_bytes'))} of memory, {machine.get('system', _UNKNOWN)}; "
+            f"- `{one.name}`: measured on {'; and on '.join(machines)}; "
             f"{_software(one)}; testbed `{one.results.study.testbed}`"
         )
     yield "\n## Time\n"
@@ -44,7 +51,7 @@ def _appendix(described: Sequence[Described], claims: Claims) -> Iterator[str]:
         yield f"| `{one.name}` | {len(trials)} | {middle} | {whole / 60:.0f} min |"
     yield "\n## Commands\n"
     for one in described:
-        yield f"- `{one.name}`: `windtunnel run results/{one.name}/study.yaml --results again`"
+        yield f"- `{one.name}`: {_command(one)}"
     for study, rows in claims.items():
         yield f"\n### Claims of {study}\n"
         yield "| claim | what it says | verdict here | command |"
@@ -52,6 +59,29 @@ def _appendix(described: Sequence[Described], claims: Claims) -> Iterator[str]:
         for row in rows:
             how = f"`{row['command']}`" if row["command"] else row["cannot"]
             yield f"| {row['id']} | {_cell(row['says'])} | {row['grade']} | {_cell(how)} |"
+
+
+def _command(one: Described) -> str:
+    study = one.results.study
+    if study.kind in ("published", "observed"):
+        return "imported results; no command repeats them"
+    command = f"`windtunnel run results/{one.name}/study.yaml --results again`"
+    if _describes(study.source_text, study.fingerprint):
+        return command
+    return (
+        f"{command}; but this file alone does not describe the study: options such as `--set`, a "
+        f"cluster file or the version of Windtunnel differed. `results/{one.name}/study.json` has "
+        "the cluster and the treatments that ran"
+    )
+
+
+def _describes(text: str, fingerprint: str) -> bool:
+    """Whether a study file alone results in the plan with this fingerprint."""
+    try:
+        located = load_text(text, "study.yaml")
+        return make_plan(validate(StudyFile, located), located).fingerprint == fingerprint
+    except WindtunnelError:
+        return False
 
 
 def disclosure(described: Sequence[Described], claims: Claims) -> str:
@@ -106,9 +136,8 @@ def _host(host: Mapping[str, Any]) -> str:
 def _software(one: Described) -> str:
     software = one.software
     java = software.get("java")
-    engines = software.get("engines")
-    found = [f"Hadoop {software['hadoop']}"] if software.get("hadoop") else []
-    found += [str(name) for name in engines] if isinstance(engines, dict) else []
+    found = [f"Hadoop {version}" for version in software["hadoop"]]
+    found += [str(name) for name in software["engines"]]
     found += [f"Java {java.get('version')}"] if isinstance(java, dict) else []
     return ", ".join(found) or "no software was recorded"
 

@@ -51,6 +51,7 @@ def verify(path: Path) -> Verification:
                 target = root / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
+        problems += _unlisted(manifest, files)
         for name in manifest.results:
             count, found = _recompute(name, root, files)
             numbers += count
@@ -84,14 +85,25 @@ def _hashes(manifest: Manifest, files: dict[str, bytes]) -> Iterator[str]:
             yield f"{path} was changed: its SHA-256 is not that of the manifest"
 
 
+def _unlisted(manifest: Manifest, files: dict[str, bytes]) -> Iterator[str]:
+    """What the manifest does not list as results or claims would not be computed again."""
+    listed = {f"{RESULTS}/{name}/study.json" for name in manifest.results}
+    listed |= {f"{REPORTS}/{name}.json" for name in manifest.results}
+    listed |= {f"{CLAIMS}/{study}.json" for study in manifest.reproductions}
+    for path in sorted(files):
+        study = path.startswith(f"{RESULTS}/") and path.endswith("/study.json")
+        if (study or path.startswith((f"{REPORTS}/", f"{CLAIMS}/"))) and path not in listed:
+            yield f"{path} is not in the manifest's lists of results and claims"
+
+
 def _recompute(name: str, root: Path, files: dict[str, bytes]) -> tuple[int, list[str]]:
     """The number of values of one report, and those that differ."""
     file = f"{REPORTS}/{name}.json"
+    if file not in files:
+        return 0, [f"{file} is missing"]
     try:
         stated = json.loads(files[file])
         found = plain(to_json(analyse(read_results(root / RESULTS / name))))
-    except KeyError:
-        return 0, [f"{file} is missing"]
     except WindtunnelError as error:
         text = error.message.replace(f"{root}/", "")
         return 0, [f"{RESULTS}/{name} cannot be analysed: {text}"]

@@ -150,7 +150,7 @@ class Node:
 
 
 class Cluster(Part):
-    """A cluster: checked at creation, immutable afterwards."""
+    """A cluster: its hosts, network, storage, software and settings of Hadoop."""
 
     name: Annotated[str, Field(min_length=1)]
     note: str | None = None

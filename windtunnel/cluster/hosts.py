@@ -141,7 +141,7 @@ class Degraded(Part):
     """One part of one host that is slower than described by its class: a degraded disk or port.
 
     ``host`` counts the hosts of the class from 0, ``index`` the disks or ports of the host
-    from 0 (None: all of them); ``to`` is the remaining fraction of the rate.
+    from 0 (default: all of them); ``to`` is the remaining fraction of the rate.
     """
 
     host: Index

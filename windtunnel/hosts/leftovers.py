@@ -27,6 +27,7 @@ import psutil
 from windtunnel import durable
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.fabric.undo import undo
+from windtunnel.hosts.identity import alive, identity
 from windtunnel.hosts.isolation.channel import Channel
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
@@ -86,8 +87,7 @@ class Registration:
             make_private(final.parent)
             entry.scratch.mkdir(parents=True)
             (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
-            me = psutil.Process()
-            entry.update(testbed=testbed, owner=[me.pid, me.create_time()])
+            entry.update(testbed=testbed, owner=identity(os.getpid()))
             entry.folder = entry.folder.rename(final)
         return entry
 
@@ -106,13 +106,7 @@ class Registration:
 
     def owner_alive(self) -> bool:
         """Whether the process that owns the deployment still runs."""
-        owner = self.facts().get("owner")
-        if not owner:
-            return False
-        with contextlib.suppress(psutil.Error, ValueError, TypeError, LookupError):
-            started = psutil.Process(int(owner[0])).create_time()
-            return abs(started - float(owner[1])) < 1.0
-        return False
+        return alive(self.facts().get("owner"))
 
     def forget(self) -> list[str]:
         """Undo the fabric, remove the entry and its folders.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from windtunnel.analysis.observations import TOTAL
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.cluster.quantity import QuantityError
 from windtunnel.errors import DescriptionError
@@ -118,6 +119,12 @@ def read_lines(mapped: Map, table: Table) -> list[Line]:
         if not workload:
             raise row.error("the workload is empty", mapped.workload.used[0], "fill the cell.")
         phase = mapped.phase.of(row) if mapped.phase else ""
+        if phase.casefold() == TOTAL:
+            raise row.error(
+                f"'{phase}' is the name of the sum of the phases",
+                next(iter(mapped.phase.used), None) if mapped.phase else None,
+                "remove the rows of the total from the file; it is computed from the phases.",
+            )
         slot = (workload, treatment, phase)
         counts[slot] = counts.get(slot, 0) + 1
         number = _round(mapped, row) if mapped.round else counts[slot]
@@ -308,6 +315,11 @@ def _trial(
         begin = clock if line.started_at is None else line.started_at
         clock = begin + length
         if not line.phase:
+            if ELAPSED in line.metrics and any(one.phase for one in group):
+                raise line.row.error(
+                    "this run has an elapsed time without a phase and others with a phase",
+                    remedy="remove the row of the total; it is computed from the phases.",
+                )
             own.update(line.metrics)
             continue
         metrics = {n: m for n, m in line.metrics.items() if n != ELAPSED}

@@ -88,10 +88,10 @@ def shown(value: float, column: Column, row: Row | None = None) -> str:
     """A number in the unit of its column, as in ``12.5 (elapsed_min)``."""
     factor = column.factor
     if column.unit_column is not None and row is not None:
-        from windtunnel.published.profile import UNITS
+        from windtunnel.published.profile import unit_of
 
         unit = row[column.unit_column]
-        factor = 60.0 if unit == "m" else UNITS.get(unit.casefold(), ("", 1.0))[1]
+        factor = 60.0 if unit == "m" else (unit_of(unit) or ("", 1.0))[1]
         return f"{value / factor:.5g} {unit}"
     return f"{value / factor:.5g}"
 

@@ -215,6 +215,13 @@ class Map(Closed):
                 raise blame(f"'{factor.baseline}' is not a level", "factors", name, "baseline")
             if factor.column is None and not self.treatments:
                 raise blame("a factor requires the column of its levels", "factors", name, "column")
+            if factor.column is None and self.metrics and self.treatment is None:
+                raise blame(
+                    "the factor has no column, and the map does not name the column of treatments",
+                    "factors",
+                    name,
+                    remedy="add 'column: COLUMN' to the factor, or 'treatment: COLUMN' to the map",
+                )
         return self
 
     def used_columns(self) -> list[str]:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 from windtunnel.published.mapping import Map
@@ -67,6 +67,20 @@ def _units() -> dict[str, tuple[str, float]]:
 
 
 UNITS = _units()
+# of which the letters in upper and lower case differ: b is a bit, B a byte
+BIT_UNITS = {
+    f"{prefix}{bit}{per}": ("B/s", factor / 8)
+    for prefix, factor in (("K", 1e3), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
+    for bit in ("b", "bit", "bits")
+    for per in ("/s", "/sec")
+}
+
+
+def unit_of(text: str) -> tuple[str, float] | None:
+    """The dimension and the factor of a unit: ``Gb/s`` are bits, ``GB/s`` and ``gb/s`` bytes."""
+    return BIT_UNITS.get(text) or UNITS.get(text.casefold())
+
+
 _ID = re.compile(r"^(id|run|runs?_?no|round|line|index|seed|n)$|(_|\b)(id|run|round)$")
 _SOURCE = re.compile(r"^(source|sources|notes?|comments?|page|url|reading_method|method)$")
 _WITH_UNIT = re.compile(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z%][A-Za-z/%]*)")
@@ -76,6 +90,9 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 
 def unit_of_name(name: str) -> tuple[str, float] | None:
     """The dimension and the factor of the unit at the end of a name of a column."""
+    for word in re.split(r"[^A-Za-z0-9%/]+", name):
+        if word in BIT_UNITS:
+            return BIT_UNITS[word]
     words = [
         w for w in re.split(r"[^a-z0-9%/]+", name.casefold().replace("speed-up", "speedup")) if w
     ]
@@ -85,7 +102,7 @@ def unit_of_name(name: str) -> tuple[str, float] | None:
         if last == "bits":
             return ("B/s", 1 / 8)
         return UNITS.get(f"{last}/s")
-    if len(words) > 1 and words[-1] == "s" and f"{words[-2]}/s" in UNITS:
+    if len(words) > 1 and words[-1] in ("s", "sec") and f"{words[-2]}/s" in UNITS:
         return UNITS[f"{words[-2]}/s"]
     for word in reversed(words):
         if word in UNITS and (word == words[-1] or len(word) > 2):
@@ -172,9 +189,10 @@ class Profile:
         text, factor = row[column.name], column.factor
         if column.in_cell:
             found = _WITH_UNIT.fullmatch(text)
-            if found is None or found[2].casefold() not in UNITS:
+            unit = unit_of(found[2]) if found else None
+            if found is None or unit is None:
                 raise NumberError(f"'{text}' is not a number with a unit")
-            text, factor = found[1], UNITS[found[2].casefold()][1]
+            text, factor = found[1], unit[1]
         elif column.unit_column is not None:
             unit = _row_unit(row[column.unit_column])
             if column.dimension == "mixed":
@@ -193,8 +211,9 @@ class Profile:
             when = datetime.fromisoformat(text)
         except ValueError:
             return None
-        seconds = 1.0 if text.count(":") > 1 else 60.0
-        return (when - datetime(1970, 1, 1, tzinfo=when.tzinfo)).total_seconds(), seconds
+        clock = re.sub(r"(Z|[+-]\d\d:?\d\d)$", "", text)
+        aware = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return aware.timestamp(), 1.0 if clock.count(":") > 1 else 60.0
 
     def label(self, row: Row) -> str:
         """The words of a row, to name it in a point."""
@@ -205,7 +224,7 @@ class Profile:
 
 def _row_unit(text: str) -> tuple[str, float] | None:
     """The unit of a cell; ``m`` next to a duration is a minute."""
-    return ("s", 60.0) if text == "m" else UNITS.get(text.casefold())
+    return ("s", 60.0) if text == "m" else unit_of(text)
 
 
 def profile(table: Table, mapped: Map | None = None) -> Profile:
@@ -232,8 +251,8 @@ def _column(table: Table, name: str, declared: str | None) -> Column:
         return _number(table, name, plain, declared)
     if sum(bool(_STAMP.match(cell)) for cell in cells) >= 0.75 * len(cells):
         return Column(name, "moment")
-    units = [m[2].casefold() for cell in cells if (m := _WITH_UNIT.fullmatch(cell))]
-    known = {UNITS[u][0] for u in units if u in UNITS}
+    units = [m[2] for cell in cells if (m := _WITH_UNIT.fullmatch(cell))]
+    known = {unit[0] for u in units if (unit := unit_of(u))}
     if len(units) >= 0.75 * len(cells) and len(known) == 1:
         return Column(name, "number", known.pop(), in_cell=True)
     longest = max(map(len, cells))
@@ -251,7 +270,7 @@ def _number(table: Table, name: str, plain: list[str], declared: str | None) -> 
         None,
     )
     if declared is not None:
-        known = UNITS.get(declared.casefold())
+        known = unit_of(declared)
         return Column(name, "number", *(known or (declared, 1.0)), decimals=decimals)
     if beside is not None and (beside != "unit" or name in ("value", "low", "high")):
         units = [u for row in table.rows if row[name] and (u := _row_unit(row[beside]))]

@@ -6,6 +6,7 @@ The file contains relations and no results: the review evaluates them with the f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from string import Formatter
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -220,8 +221,15 @@ def _check_rule(rule: BaseModel, located: Located, tables: Mapping[str, Table], 
                 _column(column, own, located, (*key, "where"))
         for name, pick in rule.picks.items():
             _check_pick(pick, located, tables, (*key, "picks", name))
+        _fields(rule, own, located, key)
         for text in (rule.stated, *rule.found):
-            _expression(text, located, key)
+            names = _expression(text, located, key)
+            for column in sorted(names - rule.picks.keys()):
+                if own is None:
+                    raise located.error(
+                        f"there is no pick '{column}'", *key, remedy="add it to 'picks'."
+                    )
+                _column(column, own, located, key)
         return
     table = _table(getattr(rule, "table"), located, tables, (*key, "table"))  # noqa: B009
     for field in type(rule).model_fields:
@@ -239,7 +247,8 @@ def _check_pick(pick: Pick, located: Located, tables: Mapping[str, Table], key: 
     for column in columns:
         _column(column, table, located, key)
     if "{" not in pick.value:
-        _expression(pick.value, located, (*key, "value"))
+        for column in sorted(_expression(pick.value, located, (*key, "value"))):
+            _column(column, table, located, (*key, "value"))
 
 
 def _table(name: str, located: Located, tables: Mapping[str, Table], key: Key) -> Table:
@@ -262,10 +271,32 @@ def _column(name: str, table: Table, located: Located, key: Key) -> None:
         )
 
 
-def _expression(text: str, located: Located, key: Key) -> None:
+def _expression(text: str, located: Located, key: Key) -> set[str]:
+    """The names in an expression, without that of the function ``abs``."""
     try:
-        list(names_in(text))
+        return {*names_in(text)} - {"abs"}
     except (SyntaxError, ValueError):
         raise located.error(
             f"'{text}' is not an expression", *key, remedy="use + - * /, numbers and columns."
         ) from None
+
+
+def _fields(rule: Equation, own: Table | None, located: Located, key: Key) -> None:
+    """Check that each ``{NAME}`` of an equation is a column of its rows or a word of its cases."""
+    words = set(own.columns) if own is not None else set()
+    for case in rule.cases[1].values() if rule.cases else ():
+        words |= case.keys()
+    texts = [rule.label]
+    for pick in rule.picks.values():
+        texts += [pick.value, *(value for values in pick.where.values() for value in values)]
+    for text in texts:
+        try:
+            names = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+        except ValueError:
+            names = {text}
+        for name in sorted(names - words):
+            raise located.error(
+                f"there is no column and no word '{{{name}}}'",
+                *key,
+                remedy=f"the names are: {', '.join(sorted(words)) or 'none, without each'}.",
+            )

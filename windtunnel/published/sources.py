@@ -123,7 +123,7 @@ def _facts_of(csv: Path, mapped: Map, beside: Path) -> dict[str, str]:
         )
     tables = {name: read_table(path) for name, path in paths.items()}
     found = {name: path.read_bytes().decode("utf-8-sig") for name, path in paths.items()}
-    found[MAP] = mapped.model_dump_json(indent=1, exclude_defaults=True) + "\n"
+    found[MAP] = mapped.model_dump_json(indent=1, exclude_unset=True) + "\n"
     relations = csv.parent / RELATIONS
     if relations.is_file():
         located = load_yaml(relations)

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.formatting import percent, plural, quantity
+from windtunnel.errors import ResultsError
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.chart_process import Drawer
 from windtunnel.report.charts import CHARTS
@@ -173,7 +174,7 @@ def _provenance(results: Results) -> list[dict[str, Any]]:
     for name, trials in list(groups.items())[:PROVENANCE_SHOWN]:
         try:
             text = json.dumps(results.provenance(trials[0]), indent=2, ensure_ascii=False)
-        except (OSError, ValueError) as error:
+        except (ResultsError, OSError, ValueError) as error:
             text = f"cannot be read: {error}"
         rows.append({"id": name, "trials": len(trials), "text": text})
     return rows

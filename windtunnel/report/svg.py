@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _ROOT = re.compile(r"<svg\b[^>]*?viewBox=\"([^\"]+)\"[^>]*>")
 # a mark with a description of its own; Vega writes no titles
 _DESCRIBED = re.compile(r"<(\w+) aria-label=(\"[^\"]*\")([^>]*)/>")
+_TAG = re.compile(r"<[^>]*>")
+_LABEL = re.compile(r"aria-label=\"[^\"]*\"")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
@@ -39,6 +41,15 @@ def svg(drawing: Drawing) -> str:
     )
     body = text[root.end() :]
     body = re.sub(r' font-family="[^"]*"', "", body)
+    # only in tags: texts and descriptions are numbers that somebody reads
+    body = _TAG.sub(_rounded, body)
     body = _DESCRIBED.sub(lambda m: f"<{m[1]}{m[3]}><title>{m[2][1:-1]}</title></{m[1]}>", body)
     body = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", body)
-    return head + _NUMBER.sub(lambda m: f"{float(m[0]):.2f}", body)
+    return head + body
+
+
+def _rounded(tag: re.Match[str]) -> str:
+    """A tag with coordinates of two decimals."""
+    texts = iter(_LABEL.findall(tag[0]))
+    short = _NUMBER.sub(lambda m: f"{float(m[0]):.2f}", tag[0])
+    return _LABEL.sub(lambda _: next(texts), short)

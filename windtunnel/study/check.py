@@ -77,7 +77,7 @@ def study_request(plan: Plan) -> StudyRequest:
         for path in cluster_changes(treatment):
             changes.setdefault(path, plan.names[treatment.id])
     protocol = plan.protocol
-    rounds = protocol.max_rounds or protocol.rounds + protocol.extra_rounds
+    rounds = (protocol.max_rounds or protocol.rounds) + protocol.extra_rounds
     cells = len(plan.treatments) * len(plan.workloads)
     return StudyRequest(
         study=plan.name,

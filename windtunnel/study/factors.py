@@ -24,8 +24,8 @@ def levels_of(file: StudyFile, located: Located) -> Levels:
     Raises
     ------
     DescriptionError
-        If a factor has fewer than two levels or the same level twice, a bundle is unknown, or two
-        factors set the same path.
+        If a factor has fewer than two levels or the same level twice, a bundle is unknown, or a
+        factor overwrites what an earlier one sets.
     """
     levels = {}
     for name, given in file.factors.items():
@@ -63,15 +63,12 @@ def _levels(name: str, given: object, located: Located) -> dict[str, dict[str, A
 
 
 def _expand(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace ``bundle: NAME`` with the settings of the bundle."""
-    expanded: dict[str, Any] = {}
-    for path, value in changes.items():
-        if path == "bundle":
-            lines = load_bundle(str(value)).settings
-            expanded |= {f"settings.{name}": line.value for name, line in lines.items()}
-        else:
-            expanded[path] = value
-    return expanded
+    """Replace ``bundle: NAME`` with its settings; the level's own lines take precedence."""
+    own = {path: value for path, value in changes.items() if path != "bundle"}
+    if "bundle" not in changes:
+        return own
+    lines = load_bundle(str(changes["bundle"])).settings
+    return {f"settings.{name}": line.value for name, line in lines.items()} | own
 
 
 def _fault(changes: Mapping[str, Any], located: Located, loc: tuple[str, ...]) -> dict[str, Any]:
@@ -87,18 +84,44 @@ def _fault(changes: Mapping[str, Any], located: Located, loc: tuple[str, ...]) -
 
 
 def _refuse_overlap(levels: Levels, located: Located) -> None:
-    """Raise an error if two factors set the same path, because one would overwrite the other."""
+    """Raise an error if a factor overwrites what an earlier factor sets."""
     owner: dict[str, str] = {}
     for name, given in levels.items():
+        paths = dict.fromkeys(path for changes in given.values() for path in changes)
+        for path in paths:
+            other = next((one for one in owner if overwrites(path, one)), path)
+            if other not in owner:
+                continue
+            if other == path:
+                message = f"the factors '{owner[other]}' and '{name}' both set '{path}'"
+                remedy = "set each path in one factor only."
+            else:
+                message = f"the factor '{name}' sets '{path}', which overwrites '{other}'"
+                remedy = f"write '{name}' before '{owner[other]}', which sets a part of it."
+            raise located.error(message, "factors", name, remedy=remedy)
+        owner |= dict.fromkeys(paths, name)
+
+
+def overwrites(later: str, earlier: str) -> bool:
+    """Whether a path that is set later replaces what an earlier one set: itself or a part."""
+    if later.startswith("settings."):  # the name of a property is no path
+        return later == earlier
+    return later == earlier or earlier.startswith(f"{later}.")
+
+
+def refuse_fixed(levels: Levels, fixed: Mapping[str, Any], located: Located) -> None:
+    """Raise an error if a factor overwrites a change of the command line."""
+    for name, given in levels.items():
         for path in dict.fromkeys(path for changes in given.values() for path in changes):
-            if path in owner:
+            own = next((one for one in fixed if overwrites(path, one)), None)
+            if own is not None:
                 raise located.error(
-                    f"the factors '{owner[path]}' and '{name}' both set '{path}'",
+                    f"the factor '{name}' sets '{path}', so that the command line cannot set "
+                    f"'{own}' for all treatments",
                     "factors",
                     name,
-                    remedy="set each path in one factor only.",
+                    remedy="change the factor in the study file, or omit the option.",
                 )
-            owner[path] = name
 
 
 def baseline_of(file: StudyFile, levels: Levels, located: Located) -> Combination:

@@ -147,6 +147,14 @@ def open_journal(path: Path, study: StudyRecord) -> Iterator[Journal]:
             f"{path} contains other files and no study ({', '.join(sorted(strangers)[:3])} ...)",
             remedy="specify a new or empty folder with --results DIR.",
         )
+    file = path / "study.yaml"
+    with storage_errors(path):
+        own = file.read_bytes() if file.is_file() else study.source_text.encode()
+    if own != study.source_text.encode() and not (path / "study.json").is_file():
+        raise ResultsError(
+            f"{file} is not the file of this study, and the folder contains no results",
+            remedy="specify a new or empty folder with --results DIR, or remove the file.",
+        )
     with storage_errors(path):
         lock = filelock.FileLock(path / ".lock", timeout=0)
         try:

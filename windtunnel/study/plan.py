@@ -18,7 +18,13 @@ from windtunnel.results.record import DesignRecord, Treatment
 from windtunnel.study.covering import covering
 from windtunnel.study.designs import Combination, Options
 from windtunnel.study.designs.optimal import Optimal, Work
-from windtunnel.study.factors import Levels, baseline_of, levels_of, treatment_of
+from windtunnel.study.factors import (
+    Levels,
+    baseline_of,
+    levels_of,
+    refuse_fixed,
+    treatment_of,
+)
 from windtunnel.study.faults import FAULT, plain_faults
 from windtunnel.study.file import StudyFile, blame, deprecations, part
 from windtunnel.study.protocol import Protocol
@@ -266,6 +272,7 @@ def make_plan(
         base = apply_overrides(base, file.set)
     base = apply_overrides(base, overrides or {})
     levels = levels_of(file, located)
+    refuse_fixed(levels, overrides or {}, located)
     baseline = baseline_of(file, levels, located)
     with blame(located, "design"):
         chosen, design = _apply(file.design, levels, baseline, _predictable(file, base, levels))

@@ -21,7 +21,8 @@ def import_power(results: Results, record: PowerRecord) -> bool:
     Raises
     ------
     UsageError
-        If no trial lies within the samples, or if they would count power twice.
+        If no trial lies within the samples, if they would count power twice, or if the folder
+        contains them with other facts.
     ResultsError, StorageFullError
         If another run uses the folder, or the folder cannot be written.
     """
@@ -36,8 +37,10 @@ def import_power(results: Results, record: PowerRecord) -> bool:
             ) from None
     try:
         there = read_power(results.path)
-        if any(record.name == other.name for other in there):
-            return False
+        for other in there:
+            if record.name == other.name:
+                _check_facts(record, other, folder / other.name)
+                return False
         _check_overlap(results, record)
         for other in there:
             _check_against(record, other, folder / other.name)
@@ -61,6 +64,21 @@ def _check_overlap(results: Results, record: PowerRecord) -> None:
         f"no trial lies within the samples: the samples are {_span([(first, last)])}, {ran} (UTC)",
         remedy="check --zone, and whether the file belongs to this study.",
     )
+
+
+def _check_facts(record: PowerRecord, other: PowerRecord, file: Path) -> None:
+    """Raise an error if the same samples were imported with another source, stamp or host count."""
+    facts = ("source", "stamp", "period_s", "hosts")
+    different = [name for name in facts if getattr(record, name) != getattr(other, name)]
+    if different:
+        words = ", ".join(
+            f"{name.removesuffix('_s')} {getattr(other, name)} instead of {getattr(record, name)}"
+            for name in different
+        )
+        raise UsageError(
+            f"the folder already contains these samples with other facts: {words}",
+            remedy=f"to replace them, delete {file} first.",
+        )
 
 
 def _check_against(record: PowerRecord, other: PowerRecord, file: Path) -> None:

@@ -24,6 +24,7 @@ import psutil
 from windtunnel import durable
 from windtunnel.cluster import Cluster
 from windtunnel.errors import DeploymentError, ResultsError, WindtunnelError
+from windtunnel.hosts.identity import alive, identity
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.leftovers import Registration, registered, state_root
 from windtunnel.hosts.supervisor import python_path
@@ -67,9 +68,8 @@ def forget_ended() -> int:
 def _kept(folder: Path) -> bool:
     """Whether the keeper of a folder still runs."""
     try:
-        pid, started = json.loads((folder / KEEPER).read_text())
-        return abs(psutil.Process(int(pid)).create_time() - float(started)) < 1.0
-    except (OSError, ValueError, psutil.Error):
+        return alive(json.loads((folder / KEEPER).read_text()))
+    except (OSError, ValueError):
         return False
 
 
@@ -118,8 +118,7 @@ def start(
             start_new_session=True,
         )
     with contextlib.suppress(psutil.Error):
-        started = psutil.Process(keeper.pid).create_time()
-        (folder / KEEPER).write_text(json.dumps([keeper.pid, started]))
+        (folder / KEEPER).write_text(json.dumps(identity(keeper.pid)))
     try:
         return _wait_ready(keeper, folder, log, notify)
     except BaseException:

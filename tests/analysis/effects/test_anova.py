@@ -156,3 +156,18 @@ def test_the_ranking_in_sentences():
     interaction = ranking.interactions[0]
     assert len(interaction.corners) == 4
     assert all(c.low is not None and c.low < c.mean for c in interaction.corners)
+
+
+@pytest.mark.parametrize("rows", [("old/1G", "new/10G"), ("old/1G", "mid/5G", "new/10G")])
+def test_factors_that_change_together_have_no_analysis_of_variance(rows: tuple[str, ...]):
+    pairs = [tuple(row.split("/")) for row in rows]
+    treatments = [
+        Treatment(id="-".join(p), levels=dict(zip(("cluster", "net"), p, strict=True)))
+        for p in pairs
+    ]
+    clusters, nets = zip(*pairs, strict=True)
+    study = study_of(treatments, {"cluster": [*clusters], "net": [*nets]})
+    table = table_of(study, {}, 3, 0.02, np.random.default_rng(1))
+    assert anova(study, table, *WHERE) is None
+    (found,) = rankings(study, table, effects(study, table), {WHERE[0]: ["total"]})
+    assert "do not separate" in found.why

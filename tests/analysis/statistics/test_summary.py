@@ -144,3 +144,9 @@ def test_intervals_cover_the_truth():
         assert e.ci_high is not None
         hits += e.ci_low <= -0.30 <= e.ci_high
     assert 930 <= hits <= 970
+
+
+def test_equal_values_differ_by_nothing() -> None:
+    found = contrast([(1.0, [math.log(419.3)] * 3), (-1.0, [math.log(419.3)] * 5)])
+    assert (found.estimate, found.p()) == (0.0, 1.0)
+    assert contrast([(1.0, [2.0] * 3), (-1.0, [2.1] * 5)]).p() == 0.0

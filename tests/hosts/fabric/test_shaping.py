@@ -47,3 +47,18 @@ def test_a_rate_is_added_changed_and_removed() -> None:
 
     assert [command for command, _, _ in links.requests] == ["add", "change", "del"]
     assert links.requests[1][2]["rate"] == 2_000_000
+
+
+def test_with_a_delay_a_rate_is_removed_and_set_again() -> None:
+    """The kernel refuses to add what is at the top where the delay already is."""
+    links = Recorded()
+    shaper = Shaper(cast(Links, links), 1)
+    shaper.set_rate(1e6)
+    shaper.set_delay(0.001)
+    links.requests.clear()
+    shaper.set_rate(None)
+    shaper.set_rate(2e6)
+
+    commands = [(command, *facts[:1]) for command, facts, _ in links.requests]
+    assert commands == [("del",), ("replace", "netem"), ("replace", "tbf"), ("replace", "netem")]
+    assert "parent" in links.requests[-1][2]

@@ -75,3 +75,18 @@ def test_whole_follows_noticed_and_a_quiet_time(looks: list[Copies | None], undo
         assert all(look is not None and look.serving and not look.wanting for look in quiet)
         assert found.whole_s >= undone or (found.noticed_s is not None)
         assert found.noticed_s is None or found.noticed_s <= found.whole_s
+
+
+def test_one_request_without_an_answer_proves_nothing() -> None:
+    looks: list[tuple[float, Copies | None]] = [(t, ALL) for t in range(16)]
+    looks[1] = (1, None)
+    looks += [(16, LOST), *((t, HEALED) for t in range(30, 36))]
+    found = judged(looks)
+    assert (found.noticed_s, found.whole_s) == (16, 30)
+
+
+def test_a_silence_and_then_a_loss_is_whole_after_the_loss() -> None:
+    looks: list[tuple[float, Copies | None]] = [(1, None), (2, None)]
+    looks += [(t, ALL) for t in range(3, 16)]
+    found = judged([*looks, (16, LOST), *((t, HEALED) for t in range(30, 36))])
+    assert (found.noticed_s, found.whole_s) == (1, 30)

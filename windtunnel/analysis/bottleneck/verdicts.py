@@ -203,7 +203,9 @@ def _longest(analysis: Analysis, treatment: str, workload: str) -> str:
     cells = [
         cell
         for phase in analysis.phases.get(workload, [])
-        if phase != TOTAL and (cell := analysis.cell(treatment, workload, phase, ELAPSED))
+        if phase != TOTAL
+        and (workload, phase) not in analysis.beside
+        and (cell := analysis.cell(treatment, workload, phase, ELAPSED))
     ]
     return max(cells, key=lambda cell: cell.mean).phase if cells else TOTAL
 

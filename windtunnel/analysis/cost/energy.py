@@ -227,15 +227,19 @@ def _totals(trial: Trial) -> dict[str, Metric]:
 
 
 def _over_phases(trial: Trial, kind: Kind) -> tuple[float | None, float]:
-    """Joules of all phases, None if a phase has none, and the seconds of these phases."""
+    """Joules of all phases, None if a phase has none, and the seconds of these phases.
+
+    Reference phases are no part of the total.
+    """
     joules, lasted = 0.0, 0.0
-    for phase in trial.phases:
+    phases = [phase for phase in trial.phases if not phase.beside]
+    for phase in phases:
         part, mean = phase.metrics.get(energy(kind)), phase.metrics.get(power(kind))
         if part is None or mean is None:
             return None, 0.0
         joules += part.value
         lasted += part.value / mean.value if mean.value > 0 else phase.elapsed_s
-    return (joules if trial.phases else None), lasted
+    return (joules if phases else None), lasted
 
 
 def covered_idle(trial: Trial, kind: Kind, cluster: Cluster | None) -> float | None:

@@ -187,7 +187,7 @@ def _joules(trial: Trial, kind: Kind) -> float | None:
     own = trial.metrics.get(energy(kind))
     if own is not None:
         return own.value
-    parts = [phase.metrics.get(energy(kind)) for phase in trial.phases]
+    parts = [phase.metrics.get(energy(kind)) for phase in trial.phases if not phase.beside]
     known = [part.value for part in parts if part is not None]
     return sum(known) if known and len(known) == len(parts) else None
 
@@ -210,7 +210,7 @@ def energy_kind(analysis: Analysis) -> Kind | None:
         kind
         for kind in KINDS
         for trial in analysis.results.trials
-        if counts(trial) and any(energy(kind) in phase.metrics for phase in trial.phases)
+        if counts(trial) and _joules(trial, kind) is not None
     }
     return next((kind for kind in KINDS if kind in seen), None)
 

@@ -132,11 +132,18 @@ def anova(
         return None  # predictions have no repetition; interactions are no error of theirs
     if len(known) < len(cells) or any(v <= 0 for _, s in known for v in s.values):
         return None
+    if not separated(study):
+        return None
     pairs = list(combinations(factors, 2))
     if not _estimable(study.treatments, factors, pairs):
         pairs = []
     fit = _fit(known, factors, pairs)
     return None if fit is None else _table(fit, workload, phase, factors, pairs, known)
+
+
+def separated(study: StudyRecord) -> bool:
+    """Whether the treatments separate the factors: no two of them always change together."""
+    return _estimable(study.treatments, varied(study), [])
 
 
 def _estimable(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from windtunnel.analysis.effects.cells import Cell
@@ -82,8 +82,12 @@ class Finding:
     brief: str = ""
 
 
-def findings(effects: Sequence[Effect]) -> list[Finding]:
-    """One finding per factor level and workload: detected effects first, then by size."""
+def findings(effects: Sequence[Effect], beside: Collection[tuple[str, str]] = ()) -> list[Finding]:
+    """One finding per factor level and workload: detected effects first, then by size.
+
+    ``beside`` are the reference phases, as (workload, phase): they are no part of the total.
+    """
+    effects = [e for e in effects if (e.workload, e.phase) not in beside]
     totals = [e for e in effects if e.phase == TOTAL and e.metric == ELAPSED]
     found = [_finding(total, effects) for total in totals]
     return sorted(

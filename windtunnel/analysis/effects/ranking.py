@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from windtunnel.analysis.effects.anova import Anova, Term, anova, one_at_a_time, varied
+from windtunnel.analysis.effects.anova import Anova, Term, anova, one_at_a_time, separated, varied
 from windtunnel.analysis.effects.cells import Key, Sample
 from windtunnel.analysis.effects.effects import Effect, baseline_of
 from windtunnel.analysis.effects.interactions import Interaction, interaction
@@ -129,6 +129,11 @@ def _why(study: StudyRecord) -> str:
         return (
             "each factor was varied alone: the factors are sorted by the range of their "
             "effects, and interactions cannot be estimated"
+        )
+    if not separated(study):
+        return (
+            "the treatments do not separate the factors, because some change together: the "
+            "factors are sorted by the range of their effects"
         )
     if study.kind == "predicted":
         return "times are predicted: the factors are sorted by the range of their effects"

@@ -90,6 +90,7 @@ def _changed(
         changed = apply_overrides(cluster, changes)
         ran, capacity = capacity_of(results, trial, changed, as_run)
         work = job(point.kind, trial.parameters, ran, capacity)
+        work = replace(work, software=point.job.software)
         points.append(replace(point, hardware=capacity, job=work))
     return points
 

@@ -124,6 +124,8 @@ def no_baseline(evidence: Evidence) -> Iterator[ReportWarning]:
 
 def incomplete(evidence: Evidence) -> Iterator[ReportWarning]:
     """A cell has fewer valid trials than the protocol, or its pilot, requires."""
+    if evidence.results.study.kind in ("published", "observed"):
+        return  # nobody can run them again, and what was planned is not known
     rounds = rounds_of(evidence.results.path, evidence.results.study)
     short = [
         f"{_slot_name(evidence, where)}: {done} of {rounds}"

@@ -158,7 +158,7 @@ def _path(factor: str, treatments: Sequence[Treatment]) -> str:
         by_level: dict[str, set[str]] = {}
         for treatment in treatments:
             value = str(treatment.overrides.get(name))
-            by_level.setdefault(treatment.levels[factor], set()).add(value)
+            by_level.setdefault(treatment.levels.get(factor, ""), set()).add(value)
         distinct = {value for group in by_level.values() for value in group}
         if all(len(group) == 1 for group in by_level.values()) and len(distinct) == len(by_level):
             hits.append(name)

@@ -39,6 +39,9 @@ class Summary:
     ci_high: float | None
 
 
+_ROUNDING = 1e-12
+
+
 @dataclass(frozen=True, slots=True)
 class Contrast:
     """A weighted sum of means. ``se`` and ``df`` are None if some variance is unknown."""
@@ -135,6 +138,9 @@ def contrast(terms: Sequence[tuple[float, Sequence[float]]]) -> Contrast:
     if not known:
         return Contrast(estimate, None, None)
     if variance == 0 or spread == 0:
+        largest = max(abs(weight * float(np.mean(values))) for weight, values in terms)
+        if abs(estimate) <= _ROUNDING * largest:
+            estimate = 0.0  # equal values, whose means differ by rounding
         return Contrast(estimate, 0.0, float(sum(len(v) - 1 for _, v in terms)))
     return Contrast(estimate, math.sqrt(variance), variance**2 / spread)
 

@@ -171,7 +171,7 @@ def _factors_of_faults(treatments: Sequence[Treatment]) -> list[str]:
     for factor in treatments[0].levels:
         by_level: dict[str, set[str]] = {}
         for t in treatments:
-            by_level.setdefault(t.levels[factor], set()).add(str(t.overrides.get(FAULT)))
+            by_level.setdefault(t.levels.get(factor, ""), set()).add(str(t.overrides.get(FAULT)))
         same = all(len(group) == 1 for group in by_level.values())
         if same and len({text for group in by_level.values() for text in group}) > 1:
             found.append(factor)

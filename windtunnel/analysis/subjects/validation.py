@@ -172,10 +172,9 @@ def _prediction(
     study: StudyRecord,
     known: Effect,
     effect: Effect,
-    logs: tuple[tuple[list[float], list[float]], tuple[list[float], list[float]]],
+    logs: tuple[Logs, Logs],
 ) -> Prediction:
-    (level, at_base), (true_level, true_base) = logs
-    found = contrast([(1, level), (-1, at_base), (-1, true_level), (1, true_base)])
+    found = contrast([*logs[0], *((-weight, values) for weight, values in logs[1])])
     error, span = math.exp(found.estimate), _span(found)
     groups = bearing(base_study, study, effect)
     within = permitted_error(groups)
@@ -215,13 +214,23 @@ def _place(e: Effect) -> tuple[str, ...]:
     return e.factor, e.level, e.baseline, e.workload, e.phase
 
 
-def _logs(
-    study: StudyRecord, table: Mapping[Key, Sample], e: Effect
-) -> tuple[list[float], list[float]]:
-    """Logarithms of the elapsed times at the level and at the baseline, of the one matched pair."""
-    ours, base = match(study.treatments, e.factor, e.level, e.baseline).pairs[0]
-    at, to = (table[(t, e.workload, e.phase, ELAPSED)].values for t in (ours, base))
-    return [math.log(v) for v in at], [math.log(v) for v in to]
+Logs = list[tuple[float, list[float]]]
+"""Weights and logarithms of elapsed times: the terms of the logarithm of a mean ratio."""
+
+
+def _logs(study: StudyRecord, table: Mapping[Key, Sample], e: Effect) -> Logs:
+    """The terms of the ratio of a level and its baseline, over all matched pairs with times."""
+    pairs = [
+        sides
+        for pair in match(study.treatments, e.factor, e.level, e.baseline).pairs
+        if None not in (sides := [table.get((t, e.workload, e.phase, ELAPSED)) for t in pair])
+    ]
+    return [
+        (sign / len(pairs), [math.log(value) for value in sample.values])
+        for sides in pairs
+        for sign, sample in zip((1, -1), sides, strict=True)
+        if sample is not None
+    ]
 
 
 def _span(found: Contrast) -> tuple[float, float] | None:

@@ -112,8 +112,10 @@ class Shaper:
         else:
             rate = max(int(rate_bytes_s), 1)
             burst = max(int(rate * _BURST_S), _LEAST_BURST_BYTES)
+            # without a rate, the delay is at the top, where the kernel only replaces it
+            first = "replace" if self._delay_s else "add"
             self._links.tc(
-                "change" if self._shaped else "add",
+                "change" if self._shaped else first,
                 "tbf",
                 self._index,
                 handle=_ROOT,

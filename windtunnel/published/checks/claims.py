@@ -15,7 +15,7 @@ from itertools import combinations
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
 from windtunnel.published.judged import place, spans
 from windtunnel.published.numbers import Digits, NumberError, Span, mean, printed
-from windtunnel.published.profile import UNITS, Column, Profile, tokens
+from windtunnel.published.profile import Column, Profile, tokens, unit_of
 from windtunnel.published.table import Row
 
 BOUNDS = frozenset({"up", "most", "max", "maximum", "maximal", "least", "over", "below", "under"})
@@ -311,7 +311,7 @@ def counts(case: Case) -> Iterator[Point]:
     for listed in case.profiles.values():
         for row, text, column in _statements(listed):
             noun = tokens(row["unit"])[:1]
-            if not noun or not row[column.name].isdigit():
+            if not noun or not (row[column.name].isascii() and row[column.name].isdigit()):
                 continue
             possible = {
                 count: source
@@ -412,5 +412,5 @@ def _with_unit(row: Row) -> tuple[str, Span] | None:
         number = printed(row["value"])
     except NumberError:
         return None
-    dimension, factor = UNITS.get(unit[0].casefold() if unit else "", (row["unit"], 1.0))
+    dimension, factor = unit_of(unit[0] if unit else "") or (row["unit"], 1.0)
     return dimension, number * Span.exact(factor)

@@ -67,7 +67,7 @@ def _coarse(profile: Profile, column: str) -> Iterator[Point]:
 
 
 def _plain(text: str) -> bool:
-    return text.replace(".", "", 1).lstrip("-").isdigit()
+    return text.isascii() and text.replace(".", "", 1).lstrip("-").isdigit()
 
 
 def _step(cells: list[str]) -> float:

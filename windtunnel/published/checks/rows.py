@@ -331,7 +331,7 @@ def _elapsed(profile: Profile) -> Iterator[Point]:
                 profile, row, pair, f"{found:,.0f} s", "the end is before the start.", cells
             )
             continue
-        for column in times[:1]:
+        for column in _elapsed_columns(times):
             stated = spans(profile, row, [column])
             if stated is None:
                 continue
@@ -341,6 +341,18 @@ def _elapsed(profile: Profile) -> Iterator[Point]:
                 yield _time_point(
                     profile, row, pair, text, means, [place(row, column.name), *cells], column
                 )
+
+
+def _elapsed_columns(times: Sequence[Column]) -> list[Column]:
+    """The column of the elapsed time: the only one with such a name, or the only column of times.
+
+    Others, such as those of a set-up or of a part, are shorter than the time between the stamps.
+    """
+    for word in ("elapsed", "duration", "wall", "runtime", "total", "time"):
+        named = [column for column in times if column.has(word)]
+        if len(named) == 1:
+            return named
+    return list(times) if len(times) == 1 else []
 
 
 def _time_point(

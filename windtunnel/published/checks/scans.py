@@ -114,6 +114,8 @@ def _signs(
         or column.dimension == "ratio"
         or column.dimension.startswith("price")
     )
+    if column.has("map", "reduce", "shuffle", "merge", "wait", "setup", "queue"):
+        return  # a part of a time can be absent: TeraGen has no reduce tasks
     rare = len(zeros) <= max(1, 0.03 * len(numbers))
     far = min(rest) > 10 or (measured and min(rest) > 0 and len(rest) >= 3)
     if rare and far and (measured or len(rest) >= 6):
@@ -196,7 +198,7 @@ def outliers(case: Case) -> Iterator[Point]:
 
 
 def _factor(profile: Profile, column: Column, row: Row) -> float:
-    number = float(row[column.name].split()[0])
+    number = _value(row[column.name])
     return profile.span(row, column).value / number if number else column.factor
 
 
@@ -327,10 +329,9 @@ def _filled(profile: Profile, column: Column) -> int:
 
 
 def _value(text: str) -> float:
-    try:
-        return float(text.split()[0])
-    except ValueError:
-        return math.inf
+    """The number at the start of a cell, also of ``90s``; infinite without one."""
+    found = re.match(r"\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)", text, re.ASCII)
+    return float(found[1]) if found else math.inf
 
 
 def _filled_down(profile: Profile, column: Column) -> Iterator[Point]:

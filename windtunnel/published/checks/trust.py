@@ -117,6 +117,8 @@ def one_run(case: Case) -> Iterator[Point]:
 
 def variation(case: Case) -> Iterator[Point]:
     """Rule 3: cells above the study's own limit that were not measured again."""
+    if case.mapped is not None and "variation_limit" not in case.mapped.protocol.model_fields_set:
+        return  # the study states no rule
     limit = case.results.study.protocol.variation_limit
     rounds = case.results.study.protocol.rounds
     for cell in case.analysis.cells:
@@ -146,10 +148,15 @@ def _runs_of(case: Case, treatment: str, workload: str) -> str:
 
 def resolution(case: Case) -> Iterator[Point]:
     """Runs that are equal to the last printed digit: the spread is hidden, not absent."""
+    phases = {
+        workload: [name for name in names if name != TOTAL]
+        for workload, names in case.analysis.phases.items()
+    }
     same = [
         c
         for c in case.analysis.cells
-        if c.metric == ELAPSED and c.phase != TOTAL and c.n > 1 and c.sd == 0
+        if c.metric == ELAPSED and c.n > 1 and c.sd == 0
+        if c.phase != TOTAL or not phases.get(c.workload)
     ]
     if not case.published or not same:
         return

@@ -168,7 +168,7 @@ def _memory_share(job: ObservedJob) -> float | None:
     given = 0.0
     for count, kind in ((job.maps, "map"), (job.reduces, "reduce")):
         size = job.settings.get(f"mapreduce.{kind}.memory.mb", "1024")
-        if count and size.lstrip("-").isdigit():
+        if count and size.isascii() and size.lstrip("-").isdigit():
             given += count * max(int(size), 1024 if int(size) <= 0 else int(size)) * 2**20
     if job.settings.get("mapreduce.job.ubertask.enable") == "true":
         return None  # its tasks ran in the container of the application master
@@ -177,7 +177,7 @@ def _memory_share(job: ObservedJob) -> float | None:
 
 def _idle_share(job: ObservedJob) -> float | None:
     cores = job.settings.get("spark.executor.cores", "")
-    if not cores.isdigit() or not job.containers:
+    if not (cores.isascii() and cores.isdigit()) or not job.containers:
         return None
     given = sum(end - begin for begin, end in job.containers) * int(cores)
     busy = sum(_duration(row) or 0.0 for row in job.tasks)

@@ -25,18 +25,19 @@ class Recovery:
         self._before = before
         self._sure_s = sure_s
         self._good_since: float | None = None
+        self._silent_since: float | None = None
+        self._lost = False
 
     def look(self, at_s: float, copies: Copies | None, *, undone: bool) -> None:
         """Add one reported state; ``undone`` states whether the fault was undone.
 
         The NameNode reports no missing replica until it notices the loss, so that such a report
         proves nothing. After the fault was undone, all DataNodes must be back. A loss that is
-        noticed after that resets ``whole_s``.
+        noticed after that resets ``whole_s``. One request without an answer proves nothing, two in
+        succession are a NameNode that is away.
         """
+        self._notice(at_s, copies)
         all_back = copies is not None and copies.holders >= self._before.holders
-        if not all_back and self.noticed_s is None:
-            self.noticed_s = at_s
-            self.whole_s = None  # the loss had not been noticed yet
         known = all_back if undone else self.noticed_s is not None
         if copies is None or not known or copies.wanting or not copies.serving:
             self._good_since = None
@@ -45,3 +46,16 @@ class Recovery:
             self._good_since = at_s
         if self.whole_s is None and at_s - self._good_since >= self._sure_s:
             self.whole_s = self._good_since
+
+    def _notice(self, at_s: float, copies: Copies | None) -> None:
+        """Note when the NameNode went away, or first reported fewer DataNodes than before."""
+        if copies is None:
+            if self._silent_since is None:
+                self._silent_since = at_s
+            elif self.noticed_s is None:
+                self.noticed_s = self._silent_since
+            return
+        self._silent_since = None
+        if copies.holders < self._before.holders and not self._lost:
+            self._lost, self.whole_s, self._good_since = True, None, None
+            self.noticed_s = at_s if self.noticed_s is None else self.noticed_s

@@ -1,0 +1,43 @@
+"""The identity of a process: a number of a process is given again after its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+_SAME_START_S = 1.0
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_START_FIELD = 19  # of /proc/PID/stat, counted from the state: field 22 (proc_pid_stat(5))
+
+
+def identity(pid: int) -> list[int | float | str]:
+    """Number and start of a process, for :func:`alive`, as plain data.
+
+    On Linux the start is in clock ticks since the boot with this id, which does not change if the
+    clock is set. Elsewhere it is epoch seconds.
+
+    Raises
+    ------
+    psutil.Error
+        If there is no such process.
+    """
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return [pid, int(words[_START_FIELD]), _BOOT.read_text().strip()]
+    except (OSError, LookupError, ValueError):
+        return [pid, psutil.Process(pid).create_time()]
+
+
+def alive(stored: object) -> bool:
+    """Whether the process whose :func:`identity` was stored still runs.
+
+    Entries with number and epoch seconds, those of earlier versions, are understood everywhere.
+    """
+    try:
+        pid, start, *boot = stored  # type: ignore[misc]  # any plain data
+        if boot:
+            return bool(identity(int(pid)) == [pid, start, *boot])
+        return abs(psutil.Process(int(pid)).create_time() - float(start)) < _SAME_START_S
+    except (psutil.Error, ValueError, TypeError):
+        return False
