@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
@@ -121,8 +121,8 @@ def _journal(folder: Path, *, redact: bool) -> dict[str, bytes]:
 def _described(name: str, folder: Path) -> Described:
     results = read_results(folder)
     recorded = {t.provenance: results.provenance(t) for t in results.trials if t.provenance}
-    machines = [one["machine"] for one in recorded.values() if _is_data(one.get("machine"))]
-    software = [one["software"] for one in recorded.values() if _is_data(one.get("software"))]
+    machines = _parts(recorded.values(), "machine")
+    software = _parts(recorded.values(), "software")
     return Described(
         name,
         results,
@@ -133,8 +133,9 @@ def _described(name: str, folder: Path) -> Described:
     )
 
 
-def _is_data(found: object) -> bool:
-    return isinstance(found, dict)
+def _parts(found: Iterable[Mapping[str, Any]], key: str) -> list[Mapping[str, Any]]:
+    """The facts with this name, where they are recorded."""
+    return [part for one in found if isinstance(part := one.get(key), dict)]
 
 
 def _together(software: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -142,7 +143,7 @@ def _together(software: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     found = dict(software[0]) if software else {}
     jars = {json.dumps(jar, sort_keys=True): jar for one in software for jar in one.get("jars", [])}
     versions = dict.fromkeys(str(one["hadoop"]) for one in software if one.get("hadoop"))
-    engines = [one["engines"] for one in software if _is_data(one.get("engines"))]
+    engines = _parts(software, "engines")
     return found | {
         "hadoop": list(versions),
         "jars": list(jars.values()),

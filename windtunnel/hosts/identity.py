@@ -34,10 +34,12 @@ def alive(stored: object) -> bool:
 
     Entries with number and epoch seconds, those of earlier versions, are understood everywhere.
     """
+    if not isinstance(stored, list) or len(stored) < 2:
+        return False
+    pid, start, *boot = stored
     try:
-        pid, start, *boot = stored  # type: ignore[misc]  # any plain data
         if boot:
-            return bool(identity(int(pid)) == [pid, start, *boot])
+            return identity(int(pid)) == [pid, start, *boot]
         return abs(psutil.Process(int(pid)).create_time() - float(start)) < _SAME_START_S
     except (psutil.Error, ValueError, TypeError):
         return False

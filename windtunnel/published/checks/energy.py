@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from windtunnel.analysis.cost.power_curve import PowerCurve
 from windtunnel.analysis.formatting import percent
 from windtunnel.published.case import Case, Point, source_of
-from windtunnel.published.numbers import printed
+from windtunnel.published.numbers import NumberError, printed
 from windtunnel.published.relations import StatedEnergy
 from windtunnel.published.table import Row
 from windtunnel.results.power import read_power
@@ -24,12 +24,22 @@ DELTA_WITHIN = 2.0
 
 
 def _stated(case: Case, described: StatedEnergy) -> Iterator[Row]:
-    """Rows with an energy and a duration; the first one of each treatment."""
+    """Rows with an energy, a power and a duration; the first one of each treatment."""
     seen = set()
     for row in case.tables[described.table].rows:
-        if row[described.kwh] and row[described.hours] and row[described.treatment] not in seen:
+        columns = (described.kwh, described.watts, described.hours)
+        numbers = [_number(row[column]) for column in columns]
+        if None not in numbers and numbers[-1] and row[described.treatment] not in seen:
             seen.add(row[described.treatment])
             yield row
+
+
+def _number(text: str) -> float | None:
+    """The number of a cell; None if it has none."""
+    try:
+        return printed(text).value
+    except NumberError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,8 @@ def _deltas(
         named = row[described.reference]
         reference = described.references.get(named, "")
         if treatment == reference or treatment not in joules or reference not in joules:
+            continue
+        if _number(row[described.delta_pct]) is None:
             continue
         stated = printed(row[described.delta_pct])
         found = 100 * (joules[treatment] / joules[reference] - 1)
