@@ -49,6 +49,17 @@ def test_several_jobs_are_one_phase_from_the_first_start_to_the_last_end() -> No
     assert one.notes == ["note 1", "note 2"]
 
 
+def test_the_start_of_tasks_is_that_of_all_jobs() -> None:
+    def started(number: int, start_s: float) -> JobRun:
+        run = job(number, 100.0, 110.0, task_start=start_s, start_share=start_s / 10)
+        row = {"status": "SUCCEEDED", "started_at": 100.0, "finished_at": 110.0}
+        return replace(run, tasks=[row | {"work_started_at": 100.0 + start_s}])
+
+    one = as_one("count", [started(1, 6.0), started(2, 2.0)], wall_s=10.0)
+    metrics = {name: metric.value for name, metric in one.phase.metrics.items()}
+    assert metrics == pytest.approx({"task_start": 4, "start_share": 0.4, "client_overhead": 0})
+
+
 def test_jobs_that_ran_at_once_do_not_add_their_times() -> None:
     one = as_one("count", [job(1, 100.0, 110.0), job(2, 105.0, 108.0)], wall_s=1.0)
     assert one.phase.elapsed_s == 10

@@ -167,8 +167,19 @@ def test_executors_share_the_memory_that_nodemanagers_offer(tmp_path: Path) -> N
     assert one.executor_mb + one.overhead_mb + master == node
     assert 2 * (two.executor_mb + two.overhead_mb) + master >= node  # two on each node, or least
     assert one.local_mb > 3 * one.executor_mb
-    with pytest.raises(TrialInvalidError, match=r"6 executors of at least 864 MiB .* at most 5 "):
+    with pytest.raises(TrialInvalidError, match=r"6 executors of at least 1024 MiB .* at most 5 "):
         sizes_of(layout, 6, 1)
+
+
+def test_executors_fit_in_what_yarn_allocates(tmp_path: Path) -> None:
+    step = "yarn.scheduler.minimum-allocation-mb"
+    node = "yarn.nodemanager.resource.memory-mb"
+    layout = layout_of(tmp_path, **{f"settings.{step}": 1024, f"settings.{node}": 2048})
+    assert sizes_of(layout, None, None).executor_mb == 1024 - 384
+    with pytest.raises(TrialInvalidError, match="6 executors of at least 1024 MiB"):
+        sizes_of(layout, 6, None)
+    layout = layout_of(tmp_path, **{f"settings.{step}": 1024, f"settings.{node}": 4096})
+    assert sizes_of(layout, None, None).executor_mb == 3072 - 384
 
 
 def test_lines_that_were_cut_off_are_passed_over() -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from windtunnel.probes import machine, sampler
+from windtunnel.probes import machine, readings, sampler, this_machine
+from windtunnel.probes.base import Watched
 from windtunnel.probes.machine import before_trial, machine_facts
 from windtunnel.probes.sampler import SCHEMA, Sampler
+from windtunnel.probes.this_machine import ThisMachine
 from windtunnel.results.sample import Sample
 
 NOBODY = 2**22 + 1  # above every process id
@@ -81,3 +85,19 @@ def test_a_machine_without_git_has_no_commit(monkeypatch: pytest.MonkeyPatch) ->
         assert machine.own_commit().startswith("unknown")
     finally:
         machine.own_commit.cache_clear()
+
+
+def test_bytes_through_devices_above_a_disk_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def counters(perdisk: bool = False) -> Any:
+        each = {
+            "vda": SimpleNamespace(read_bytes=5, write_bytes=7),
+            "loop0": SimpleNamespace(read_bytes=5, write_bytes=7),
+        }
+        return each if perdisk else SimpleNamespace(read_bytes=10, write_bytes=14)
+
+    monkeypatch.setattr("psutil.disk_io_counters", counters)
+    monkeypatch.setattr(this_machine, "is_disk", lambda name: name == "vda")
+    probe = ThisMachine(Watched(dict))
+    assert probe._totals()[readings.DISK_WRITE] == 7
+    monkeypatch.setattr(this_machine, "is_disk", lambda name: False)
+    assert probe._totals()[readings.DISK_WRITE] == 14

@@ -14,6 +14,7 @@ import pytest
 
 from windtunnel.cluster import load_cluster
 from windtunnel.engines.faults import Copies
+from windtunnel.engines.hadoop.client import numbered
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.hdfs import Hdfs, replicas_to_copy, under_replicated
 from windtunnel.engines.storage_system import Ground
@@ -247,13 +248,17 @@ def test_a_phase_begins_with_its_application_or_with_a_client_that_copies(
 ) -> None:
     ended, runs = SimpleNamespace(returncode=lambda: 0), SimpleNamespace(returncode=lambda: None)
     deployment.supervisor = SimpleNamespace(
-        processes={"transfer-1-mkdir": ended, "client-2-terasort": runs}
+        processes={
+            numbered("transfer-mkdir"): ended,
+            numbered("terasort"): runs,
+            numbered("transfer-pig"): runs,
+        }
     )
     assert faults.progress(1.0) is None
     deployment.daemons.done = 0.5
     assert faults.progress(1.0) == 0.5
     deployment.daemons.done = None
-    deployment.supervisor.processes["transfer-2-put"] = runs
+    deployment.supervisor.processes[numbered("transfer-put")] = runs
     assert faults.progress(1.0) == 0.0
 
 

@@ -28,13 +28,13 @@ class BusyDisks(Probe):
         """See :class:`Probe`; nothing if the system does not report it."""
         for name, disk in psutil.disk_io_counters(perdisk=True).items():
             busy_ms = getattr(disk, "busy_time", None)
-            if busy_ms is None or not disk.read_bytes + disk.write_bytes or not _is_disk(name):
+            if busy_ms is None or not disk.read_bytes + disk.write_bytes or not is_disk(name):
                 continue
             for rate in self.rate(now, name, busy_ms / 1e3):
                 yield self.reading(now, readings.DISK_BUSY, min(1.0, rate), disk=name)
 
 
 @cache
-def _is_disk(name: str) -> bool:
+def is_disk(name: str) -> bool:
     """Whether a device is a disk and not a partition, a loop device or a RAM disk."""
     return Path("/sys/block", name, "device").exists()

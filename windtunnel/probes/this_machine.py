@@ -9,6 +9,7 @@ import psutil
 
 from windtunnel.probes import readings
 from windtunnel.probes.base import Probe
+from windtunnel.probes.disks import is_disk
 from windtunnel.results.metrics import MetricInfo
 from windtunnel.results.sample import Sample
 
@@ -51,13 +52,18 @@ class ThisMachine(Probe):
 
     def _totals(self) -> dict[MetricInfo, float]:
         """Counters that never decrease, by the metric of their increase."""
-        disk = psutil.disk_io_counters()
+        each = psutil.disk_io_counters(perdisk=True) or {}
+        # bytes through a loop device or a logical volume are those of a disk, too
+        disks = [disk for name, disk in each.items() if is_disk(name)]
+        whole = psutil.disk_io_counters() if not disks else None  # not Linux
         net = psutil.net_io_counters()
         own = self.watched.network_bytes
         sent, received = own() if own else (0, 0)
         totals: dict[MetricInfo, float] = {readings.SWAP_IN: psutil.swap_memory().sin}
-        if disk is not None:
-            totals |= {readings.DISK_READ: disk.read_bytes, readings.DISK_WRITE: disk.write_bytes}
+        disks += [whole] if whole is not None else []
+        if disks:
+            totals[readings.DISK_READ] = sum(disk.read_bytes for disk in disks)
+            totals[readings.DISK_WRITE] = sum(disk.write_bytes for disk in disks)
         totals[readings.NET_SENT] = net.bytes_sent + sent
         totals[readings.NET_RECEIVED] = net.bytes_recv + received
         return totals

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 from collections.abc import Mapping
@@ -27,6 +28,8 @@ _END_S = 10.0
 _READY_LIMIT_S = 120.0
 _WHOLE_LIMIT_S = 60.0
 _STEP_S = 0.25
+# clients that copy files, by the names of engines/hadoop/transfer.py
+_COPIES = re.compile(r"\d+-transfer-(put|get)")
 
 
 class RunningCluster(Protocol):
@@ -99,7 +102,7 @@ class HadoopFaults(Faulty):
                 return done
         clients = list(self.deployment.supervisor.processes.items())
         copying = (name for name, p in clients if p.returncode() is None)
-        if any(name.startswith("transfer-") for name in copying):
+        if any(_COPIES.fullmatch(name) for name in copying):
             return 0.0
         return self.deployment.daemons.masters.application_progress(since)
 

@@ -80,7 +80,9 @@ class LocalDeployment(HadoopDeployment):
         )
 
     def reconfigure(self, cluster: Cluster) -> list[str]:
-        """Rewrite the clients' settings if only those differ.
+        """Rewrite the settings if only those of clients differ.
+
+        Those of all hosts are written, too: daemons of engines that start later are clients.
 
         Raises
         ------
@@ -93,7 +95,7 @@ class LocalDeployment(HadoopDeployment):
             return []
         self.close_engines()
         self.cluster = self.layout.cluster = cluster
-        self.daemons.write_client_settings()
+        self.daemons.write_settings()
         return ["job settings changed"]
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from windtunnel.cluster import load_cluster
 from windtunnel.errors import NotRealisableError
+from windtunnel.hosts.fabric.plan import GuestPlan
 from windtunnel.testbeds.scaled.faults import BALLAST, ScaledFaults, fill
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
@@ -48,6 +49,28 @@ def test_a_limping_disk_has_a_share_of_the_rates_that_it_has_now(model: Any) -> 
     undo()
     _, _, _, back = model.fabric.calls[-1]
     assert back.read_bytes_s == 10e6
+
+
+def test_a_degraded_part_stays_degraded_when_limits_are_lifted_and_set_again(model: Any) -> None:
+    faults, healthy = ScaledFaults(model), model.shaped
+    undo_disk, undo_nic = faults.slow_disk("worker-2", 2, 0.1), faults.slow_nic("worker-2", 0.1)
+    (slow,) = (host for host in model.shaped.hosts if host.name == "worker-2")
+    assert slow.disks[1].read_bytes_s == pytest.approx(1e6)
+    assert slow.disks[0].read_bytes_s == 10e6
+    assert slow.nic_bytes_s == pytest.approx(100e6 / 8 / 2 / 10)
+    undo_nic()
+    undo_disk()
+    assert model.shaped == healthy
+
+
+def test_a_disk_of_a_guest_is_counted_among_its_own(model: Any) -> None:
+    guests = (GuestPlan("vm-1", disks=("disk-1",)), GuestPlan("vm-2", disks=("disk-2",)))
+    hosts = [replace(h, guests=guests) if h.name == "worker-2" else h for h in model.shaped.hosts]
+    model.shaped = replace(model.shaped, hosts=tuple(hosts))
+    ScaledFaults(model).slow_disk("vm-2", 1, 0.1)
+    assert model.fabric.calls[0][:3] == ("set_disk", "worker-2", "disk-2")
+    with pytest.raises(NotRealisableError, match="vm-2 has 1 disks and no disk 2"):
+        ScaledFaults(model).slow_disk("vm-2", 2, 0.1)
 
 
 def test_a_limping_nic(model: Any) -> None:

@@ -74,3 +74,9 @@ def test_the_judgement_is_a_check_and_a_flag_where_it_is_blind() -> None:
     assert judge([], [SORT]).flags == [
         "the host machine was not sampled during sort: saturation unknown"
     ]
+
+
+def test_a_reference_phase_may_use_the_whole_machine() -> None:
+    duckdb = SORT.model_copy(update={"name": "duckdb", "beside": True})
+    assert judge(samples(cpu_idle=0.01), [duckdb]).checks[0].passed
+    assert not judge(samples(cpu_idle=0.01), [SORT, duckdb]).checks[0].passed

@@ -176,3 +176,9 @@ def test_full_size_is_the_description_itself() -> None:
     full, model = tasks_of(known()), tasks_of(scaled(known(), FULL_SIZE))
     assert replace(model, reduce_buffer=full.reduce_buffer) == full
     assert model.reduce_buffer == pytest.approx(full.reduce_buffer)
+
+
+@pytest.mark.parametrize("size", ["256m", "268435456", "0.25g", 1 << 28])
+def test_sizes_have_the_prefixes_of_hadoop(size: object) -> None:
+    cluster = apply_overrides(known(), {"settings.dfs.blocksize": size, "storage.block_size": None})
+    assert tasks_of(cluster).block_bytes == 1 << 28

@@ -203,7 +203,8 @@ class Pool(Running):
             order = [f"serial {self._serial}"]
             if host.name not in self.daemons.out:
                 order += self._order(placement)
-            host.write_text(self._folder(host) / "order", "\n".join(order) + "\n")
+            # the keeper ignores an order without its end, which is being written
+            host.write_text(self._folder(host) / "order", "\n".join([*order, "end"]) + "\n")
         while missing := [p.host for p in self._workers() if not self._is_full(p.host)]:
             self.check_alive()
             if time.monotonic() > deadline:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.software import OWN_JAR
+from windtunnel.engines.hadoop.start_up import START_SHARE, TASK_START, start_metrics
 from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.errors import TrialInvalidError
+from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric, Phase
 
 if TYPE_CHECKING:
@@ -95,21 +97,24 @@ def run_program(
 def as_one(phase: str, runs: Sequence[JobRun], wall_s: float) -> JobRun:
     """Several jobs as one, from the first start to the last end, with the sums of all counts.
 
-    A metric that one of the jobs lacks is omitted.
+    A metric that one of the jobs lacks is omitted. Those of the start of tasks, a median and a
+    fraction, are computed from the tasks of all jobs.
     """
     if len(runs) == 1:
         return runs[0]
     phases = [run.phase for run in runs]
     started = min(one.started_at for one in phases)
     finished = max(one.finished_at for one in phases)
-    shared = set.intersection(*(set(one.metrics) for one in phases)) - {CLIENT_OVERHEAD.name}
+    shared = set.intersection(*(set(one.metrics) for one in phases))
+    shared -= {one.name for one in (CLIENT_OVERHEAD, TASK_START, START_SHARE)}
+    rows = [row for run in runs for row in run.tasks]
     metrics = {
         name: Metric(value=sum(one.metrics[name].value for one in phases), unit=metric.unit)
         for name, metric in phases[0].metrics.items()
         if name in shared
     }
     overhead_s = max(0.0, wall_s - (finished - started))
-    metrics[CLIENT_OVERHEAD.name] = CLIENT_OVERHEAD.of(overhead_s)
+    metrics |= numbers({CLIENT_OVERHEAD: overhead_s, **start_metrics(rows)})
     record = Phase(
         name=phase,
         job_id=" ".join(one.job_id for one in phases if one.job_id),
@@ -125,6 +130,6 @@ def as_one(phase: str, runs: Sequence[JobRun], wall_s: float) -> JobRun:
     return JobRun(
         record,
         counters,
-        [row for run in runs for row in run.tasks],
+        rows,
         notes=[note for run in runs for note in run.notes],
     )

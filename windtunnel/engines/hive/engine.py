@@ -123,8 +123,9 @@ class Hive(Engine):
         # Hadoop's properties again: Hive's own defaults override the site files
         settings |= self.hadoop.daemons.layout.properties()
         settings |= self.settings
-        for name in _TASK_OPTIONS:
-            settings[name] = f"{opens} {settings.get(name, '')}".strip()
+        for name in _TASK_OPTIONS:  # Hadoop reads the other name where these are not set
+            given = settings.get(name) or settings.get("mapred.child.java.opts", "")
+            settings[name] = f"{opens} {given}".strip()
         # Hive's jar needs Commons Collections 3, which Hadoop no longer contains
         return {**settings, _CLASSPATH: f"{settings[_CLASSPATH]},{self._collections()}"}
 

@@ -15,6 +15,8 @@ _OVERHEAD_MB = 384
 _LEAST_EXECUTOR_MB = 480
 """Spark refuses heaps below 450 MiB."""
 _DRIVER_MB = 768
+_STEP_MB = 1024
+"""Hadoop's default of yarn.scheduler.minimum-allocation-mb."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +52,28 @@ def sizes_of(layout: Layout, executors: int | None, cores: int | None) -> Sizes:
     Raises
     ------
     TrialInvalidError
-        If the NodeManagers cannot hold the requested executors: Spark would run with fewer.
+        If the NodeManagers cannot hold the executors: Spark would run with fewer. YARN allocates
+        multiples of yarn.scheduler.minimum-allocation-mb.
     """
+    step = int(layout.properties().get("yarn.scheduler.minimum-allocation-mb", _STEP_MB))
+
+    def allocated(mib: int) -> int:
+        return -(-mib // step) * step
+
     nodes = [p.host for p in layout.placements if "nodemanager" in p.roles]
     name = "yarn.nodemanager.resource.memory-mb"
     offered = min(int(layout.properties(node)[name]) for node in nodes)
-    master, least = _MASTER_MB + _MASTER_OVERHEAD_MB, _LEAST_EXECUTOR_MB + _OVERHEAD_MB
-    most = (offered - master) // least + (len(nodes) - 1) * (offered // least)
-    if executors is not None and executors > most:
+    master = allocated(_MASTER_MB + _MASTER_OVERHEAD_MB)
+    least = allocated(_LEAST_EXECUTOR_MB + _OVERHEAD_MB)
+    most = max(0, offered - master) // least + (len(nodes) - 1) * (offered // least)
+    count = executors or len(nodes)
+    if count > most:
         raise TrialInvalidError(
-            f"{executors} executors of at least {least} MiB and an application master of {master} "
+            f"{count} executors of at least {least} MiB and an application master of {master} "
             f"MiB do not fit in {len(nodes)} NodeManagers of {offered} MiB; at most {most} "
             f"executors fit: request fewer executors, or raise settings.{name}"
         )
-    count = executors or len(nodes)
     on_a_node = -(-count // len(nodes))
-    heap = (offered - master) // on_a_node - _OVERHEAD_MB
+    heap = (offered - master) // on_a_node // step * step - _OVERHEAD_MB
     each = max(1, (psutil.cpu_count() or 1) // count)
     return Sizes(count, cores or each, max(heap, _LEAST_EXECUTOR_MB))

@@ -102,14 +102,19 @@ def _run_mounted(cluster: HadoopCluster, mounted: Mounted, registered: Path) -> 
     if not mounted.as_root:
         name, limit_s = "storage-checks-posix", time.monotonic() + _LIMIT_S
         return cluster.run_on_client(name, mounted.command, deadline_s=limit_s, reads=[PROGRAM])
-    done = subprocess.run(
-        entering(registered, "network", mounted.command),
-        env=os.environ | {"PYTHONPATH": python_path()},
-        capture_output=True,
-        text=True,
-        timeout=_LIMIT_S,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            entering(registered, "network", mounted.command),
+            env=os.environ | {"PYTHONPATH": python_path()},
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise DeploymentError(
+            f"the mounted file system did not answer within {_LIMIT_S:.0f} s"
+        ) from None
     if done.returncode != 0:
         raise DeploymentError(f"the mounted file system failed: {done.stderr.strip()[-300:]}")
     return done.stdout

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from windtunnel.engines.faults import Undo
 from windtunnel.errors import NotRealisableError
@@ -60,9 +60,8 @@ class ScaledFaults(HadoopFaults):
                 f"disk {disk} of {host} has no rates that could be reduced",
                 remedy="add its read_rate and write_rate to the description.",
             )
-        fabric = self._model.fabric
-        fabric.set_disk(machine.name, plan.name, slow)
-        return lambda: fabric.set_disk(machine.name, plan.name, plan)
+        self._set_disk(machine.name, slow)
+        return lambda: self._set_disk(machine.name, plan)
 
     def slow_nic(self, host: str, share: float) -> Undo:
         """Reduce the rate of the NIC of a host to a fraction, in both directions."""
@@ -73,8 +72,8 @@ class ScaledFaults(HadoopFaults):
                 f"the NIC of {host} has no rate that could be reduced",
                 remedy="add its rate to the description.",
             )
-        self._model.fabric.set_nic_rate(machine.name, rate * share)
-        return lambda: self._model.fabric.set_nic_rate(machine.name, rate)
+        self._set_nic_rate(machine.name, rate * share)
+        return lambda: self._set_nic_rate(machine.name, rate)
 
     def fill_disk(self, host: str, disk: int, share: float) -> Undo:
         """Fill one disk with a file that allocates space without writing data."""
@@ -87,6 +86,22 @@ class ScaledFaults(HadoopFaults):
         """Restore the cluster; daemons start without CPU quotas, because no trial measures it."""
         with self._model.unshaped(cpu_only=True):
             super().restore(copies=copies)
+
+    def _set_disk(self, host: str, plan: DiskPlan) -> None:
+        """Change the rates of a disk, also for the time after the limits were lifted."""
+        self._model.fabric.set_disk(host, plan.name, plan)
+        disks = [plan if disk.name == plan.name else disk for disk in self._machine(host).disks]
+        self._replace(host, disks=tuple(disks))
+
+    def _set_nic_rate(self, host: str, rate_bytes_s: float) -> None:
+        """Change the rate of a NIC, also for the time after the limits were lifted."""
+        self._model.fabric.set_nic_rate(host, rate_bytes_s)
+        self._replace(host, nic_bytes_s=rate_bytes_s)
+
+    def _replace(self, host: str, **changes: Any) -> None:
+        shaped = self._model.shaped
+        hosts = [replace(one, **changes) if one.name == host else one for one in shaped.hosts]
+        self._model.shaped = replace(shaped, hosts=tuple(hosts))
 
     def _machine(self, host: str) -> HostPlan:
         """The virtual host with a name, or the one with a guest of that name."""
@@ -103,13 +118,15 @@ class ScaledFaults(HadoopFaults):
         return guests[0] if guests and host == machine.name else host
 
     def _disk(self, host: str, disk: int) -> tuple[HostPlan, DiskPlan]:
-        machine = self._machine(host)
-        if disk > len(machine.disks):
+        machine, node = self._machine(host), self._node(host)
+        of_guest = next((guest.disks for guest in machine.guests if guest.name == node), ())
+        disks = [plan for plan in machine.disks if not of_guest or plan.name in of_guest]
+        if disk > len(disks):
             raise NotRealisableError(
-                f"{host} has {len(machine.disks)} disks and no disk {disk}",
+                f"{node} has {len(disks)} disks and no disk {disk}",
                 remedy="use the number of a data disk, counted from 1.",
             )
-        return machine, machine.disks[disk - 1]
+        return machine, disks[disk - 1]
 
 
 def fill(ballast: Path, share: float, take: Callable[[int, int, int], None] | None = None) -> None:

@@ -37,6 +37,7 @@ _BLOCK_FLOOR = 64 * 1024  # one packet of the write pipeline
 _XMX = re.compile(r"-Xmx(\d+)([kKmMgG]?)")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _KINDS = ("map", "reduce")
+_NUMBER = re.compile(r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?|\.\d+)([kmgtpe]?)")
 # Other settings that are amounts of data: name -> (unit in bytes, minimum).
 AMOUNTS: dict[str, tuple[int, int]] = {
     "mapreduce.input.fileinputformat.split.minsize": (1, 0),
@@ -73,14 +74,14 @@ class Tasks:
 
 
 def number(cluster: Cluster, name: str, otherwise: float) -> float:
-    """A setting as a number: its value, Hadoop's default, or ``otherwise`` (for -1 and none)."""
+    """A setting as a number: its value, Hadoop's default, or ``otherwise`` (for -1 and none).
+
+    Sizes can have Hadoop's binary prefixes: 256m are 256 MiB.
+    """
     for text in (cluster.settings.get(name), default_of(name, cluster.software.hadoop)):
-        try:
-            found = float(str(text))
-        except ValueError:
-            continue
-        if found >= 0:
-            return found
+        match = _NUMBER.fullmatch(str(text).strip().lower())
+        if match is not None:
+            return float(match[1]) * 1024.0 ** (" kmgtpe".index(match[2] or " "))
     return otherwise
 
 

@@ -67,8 +67,11 @@ public final class Keeper {
       Path order = keeper.folder.resolve("order");
       FileTime now = Files.exists(order) ? Files.getLastModifiedTime(order) : null;
       if (now != null && !now.equals(seen)) {
-        seen = now;
-        keeper.obey(Files.readAllLines(order));
+        List<String> lines = Files.readAllLines(order);
+        if (!lines.isEmpty() && lines.get(lines.size() - 1).equals("end")) { // else not whole yet
+          seen = now;
+          keeper.obey(lines.subList(0, lines.size() - 1));
+        }
       }
       keeper.fill();
       Thread.sleep(POLL_MS);
@@ -76,7 +79,7 @@ public final class Keeper {
     System.exit(1);
   }
 
-  /** Takes an order: lines {@code serial N}, {@code kind NAME COUNT}, {@code key}, {@code command}. */
+  /** Takes an order: lines {@code serial N}, {@code kind NAME COUNT}, {@code key}, {@code command}; then {@code end}. */
   private synchronized void obey(List<String> lines) throws IOException {
     Map<String, Kind> wanted = new LinkedHashMap<>();
     Kind kind = null;
