@@ -89,7 +89,7 @@ def test_warnings_call_treatments_by_their_levels() -> None:
     found = analyse(open_results("published:cisco-2014"))
     assert found.name("test7") == "E5-2690 v2, hyper_threading off"
     assert not any("test7" in w.text or "test9" in w.text for w in found.warnings)
-    assert any("5 DN 5 NM" in w.text for w in found.warnings)
+    assert any("E5-2695 v2, 5 Gb/s" in w.text for w in found.warnings)
 
 
 def test_names_with_commas_are_listed_with_semicolons() -> None:
