@@ -66,7 +66,7 @@ def _command(one: Described) -> str:
     if study.kind in ("published", "observed"):
         return "imported results; no command repeats them"
     command = f"`windtunnel run results/{one.name}/study.yaml --results again`"
-    if _describes(study.source_text, study.fingerprint):
+    if _describes(one):
         return command
     return (
         f"{command}; but this file alone does not describe the study: options such as `--set`, a "
@@ -75,11 +75,13 @@ def _command(one: Described) -> str:
     )
 
 
-def _describes(text: str, fingerprint: str) -> bool:
-    """Whether a study file alone results in the plan with this fingerprint."""
+def _describes(one: Described) -> bool:
+    """Whether the study file, with the other files of the bundle, results in the plan that ran."""
+    study = one.results.study
     try:
-        located = load_text(text, "study.yaml")
-        return make_plan(validate(StudyFile, located), located).fingerprint == fingerprint
+        # a cluster file is searched for next to it
+        located = load_text(study.source_text, str(one.results.path / "study.yaml"))
+        return make_plan(validate(StudyFile, located), located).fingerprint == study.fingerprint
     except WindtunnelError:
         return False
 

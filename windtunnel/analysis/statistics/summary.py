@@ -138,7 +138,7 @@ def contrast(terms: Sequence[tuple[float, Sequence[float]]]) -> Contrast:
     if not known:
         return Contrast(estimate, None, None)
     if variance == 0 or spread == 0:
-        largest = max(abs(weight * float(np.mean(values))) for weight, values in terms)
+        largest = max((abs(weight * float(np.mean(values))) for weight, values in terms), default=0)
         if abs(estimate) <= _ROUNDING * largest:
             estimate = 0.0  # equal values, whose means differ by rounding
         return Contrast(estimate, 0.0, float(sum(len(v) - 1 for _, v in terms)))

@@ -123,18 +123,18 @@ def _deltas(
         reference = described.references.get(named, "")
         if treatment == reference or treatment not in joules or reference not in joules:
             continue
-        if _number(row[described.delta_pct]) is None:
+        stated = _number(row[described.delta_pct])
+        if stated is None:
             continue
-        stated = printed(row[described.delta_pct])
         found = 100 * (joules[treatment] / joules[reference] - 1)
-        if abs(stated.value - found) <= max(DELTA_WITHIN, 0.1 * abs(found)):
+        if abs(stated - found) <= max(DELTA_WITHIN, 0.1 * abs(found)):
             continue
         yield Point(
             check="energy-of-jobs",
             rule=10,
             severity="serious",
             subject=f"energy of {row[described.label]} against {named}",
-            stated=f"{stated.value:+.1f} %",
+            stated=f"{stated:+.1f} %",
             stated_source=source_of(row),
             found=f"{found:+.1f} % ({joules[treatment] / KWH:.2f} and "
             f"{joules[reference] / KWH:.2f} kWh during the jobs)",

@@ -114,8 +114,8 @@ def _signs(
         or column.dimension == "ratio"
         or column.dimension.startswith("price")
     )
-    if column.has("map", "reduce", "shuffle", "merge", "wait", "setup", "queue"):
-        return  # a part of a time can be absent: TeraGen has no reduce tasks
+    if column.has("reduce", "shuffle", "merge"):
+        return  # these parts of a job can be absent: TeraGen has no reduce tasks
     rare = len(zeros) <= max(1, 0.03 * len(numbers))
     far = min(rest) > 10 or (measured and min(rest) > 0 and len(rest) >= 3)
     if rare and far and (measured or len(rest) >= 6):

@@ -25,7 +25,7 @@ from windtunnel.workloads.dfsio.result import COUNTED, METRICS, io_metrics, tota
 from windtunnel.workloads.terasort.rows import PACKAGE, ROW_BYTES, read_all
 from windtunnel.workloads.verdicts import check, verdict
 
-HDFS = "hdfs"
+_HDFS = "hdfs"
 _MAIN = "org.apache.hadoop.fs.TestDFSIO"
 _FOLDER = "test.build.data"
 _LEAST_SPLIT = "mapreduce.input.fileinputformat.split.minsize"
@@ -146,7 +146,9 @@ class Dfsio(Workload[DfsioParameters]):
 
     def verify(self, deployment: Deployment, execution: Execution) -> Verdict:
         """Valid if every phase moved all bytes, and all files have the expected content."""
-        storage = deployment.cluster.storage.kind if isinstance(deployment, HadoopCluster) else HDFS
+        storage = (
+            deployment.cluster.storage.kind if isinstance(deployment, HadoopCluster) else _HDFS
+        )
         checks = [
             made for phase in self.phases() for made in self._check_phase(phase, execution, storage)
         ]
@@ -174,7 +176,7 @@ class Dfsio(Workload[DfsioParameters]):
             )
         ]
         # clients of other storage do not count, or do not count all
-        if storage == HDFS and phase != "truncate":
+        if storage == _HDFS and phase != "truncate":
             way = "WRITTEN" if phase in ("write", "append") else "READ"
             moved = counters.get(_MOVED + way)
             checks.append(
