@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -123,3 +123,16 @@ def test_a_reason_ends_when_the_limit_is_kept_again() -> None:
     assert "HDFS is free" in made.look()
     assert made.look() == ""
     made.close()
+
+
+def test_an_error_of_any_kind_in_the_thread_ends_the_study() -> None:
+    def full(found: Reading, beyond: Sequence[str]) -> None:
+        if len(made.readings) == 2:
+            raise OSError(28, "No space left on device")
+
+    made = Guard(limits(interval="1 s"), 8, lambda: CALM, on_reading=full)
+    made.start()
+    assert made._thread is not None
+    made._thread.join(60)
+    assert "cannot be watched: OSError" in made.reason
+    assert "cannot be watched" in made.look(), "a later look does not forget it"

@@ -114,6 +114,7 @@ class Guard:
     reason: str = ""
     on_reading: Callable[[Reading, Sequence[str]], None] = lambda *_: None
     _rule: Rule | None = None
+    _failure: str = ""  # why the thread ended early
     _answered: float = field(default_factory=time.monotonic)
     _ending: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -150,7 +151,7 @@ class Guard:
             beyond = self._rule.exceeded(found, before_trial=before_trial)
             self.readings.append(found)
             self.on_reading(found, beyond)
-            self.reason = "; ".join(beyond)
+            self.reason = "; ".join([*filter(None, [self._failure]), *beyond])
             return self.reason
 
     def begin(self) -> None:
@@ -174,8 +175,13 @@ class Guard:
         )
 
     def _loop(self) -> None:
-        while not self._ending.wait(self.limits.interval):
-            self.look()
+        """Look until the end. If it fails in another way, the study ends: nobody would watch it."""
+        try:
+            while not self._ending.wait(self.limits.interval):
+                self.look()
+        except Exception as error:  # of any kind: a job must not run on unwatched
+            self._failure = f"the cluster cannot be watched: {type(error).__name__}: {error}"
+            self.reason = self._failure
 
 
 def others_log(logs: Path) -> Callable[[Reading, Sequence[str]], None]:
