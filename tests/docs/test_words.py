@@ -42,8 +42,11 @@ def excepted(path: Path, passage: Passage, word: str) -> bool:
 
 def findings(path: Path) -> Iterator[str]:
     """Each word to replace, with its place and its replacement."""
-    for passage in passages(path):
-        for pattern, say in RULES:
+    found = list(passages(path))
+    whole = "\n\n".join(passage.text for passage in found)
+    rules = [rule for rule in RULES if rule[0].search(whole)]  # most files have no match at all
+    for passage in found:
+        for pattern, say in rules:
             for match in pattern.finditer(passage.text):
                 if not excepted(path, passage, match[0]):
                     around = passage.text[max(0, match.start() - 30) : match.end() + 30]

@@ -27,19 +27,30 @@ from windtunnel.errors import SetupError
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
-FEW_RECORDS = "-Dwindtunnel.pool.records=2000"
-"""An option of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
+LIGHT = "-XX:TieredStopAtLevel=1"
+"""An option of JVMs: the second compiler takes a third of the CPU time of such short jobs."""
+MASTER_OPTIONS = f"-Xmx1024m {LIGHT}"
+LIGHT_TASKS = {
+    "settings.mapreduce.map.java.opts": LIGHT,
+    "settings.mapreduce.reduce.java.opts": LIGHT,
+    "settings.yarn.app.mapreduce.am.command-opts": MASTER_OPTIONS,
+}
+FEW_RECORDS = f"{LIGHT} -Dwindtunnel.pool.records=2000"
+"""Options of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
 LIMIT_S = 600
 
-TINY_STUDY = """\
+TINY_STUDY = f"""\
 study: tiny
 cluster: local-1
 set:  # as few processes and waits as real jobs can do with
   settings.mapreduce.job.ubertask.enable: true
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
+  settings.mapreduce.map.java.opts: {LIGHT}
+  settings.mapreduce.reduce.java.opts: {LIGHT}
+  settings.yarn.app.mapreduce.am.command-opts: {MASTER_OPTIONS}
 workloads:
-  terasort: {rows: 20000, maps: 1, input_replication: 1, output_replication: 1}
-protocol: {rounds: %d, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}
+  terasort: {{rows: 20000, maps: 1, input_replication: 1, output_replication: 1}}
+protocol: {{rounds: %d, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}}
 """
 PI_STUDY = re.sub("terasort: .*", "pi: {maps: 1, samples_per_map: 1000000}", TINY_STUDY)
 """One job instead of three."""
@@ -109,17 +120,8 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalTestb
 
 @pytest.fixture(scope="session")
 def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
-    """Two workers, shared by the tests that do not break it.
-
-    Its tasks are too short for the second compiler of the JVM, which takes an eighth of their CPU.
-    """
-    light = "-XX:TieredStopAtLevel=1"
-    changes = {
-        "hosts.worker.count": 2,
-        "settings.mapreduce.map.java.opts": light,
-        "settings.mapreduce.reduce.java.opts": light,
-        "settings.yarn.app.mapreduce.am.command-opts": f"-Xmx1024m {light}",
-    }
+    """Two workers, shared by the tests that do not break it."""
+    changes = {"hosts.worker.count": 2, **LIGHT_TASKS}
     with testbed.deploy(apply_overrides(load_cluster("local-3"), changes)) as running:
         yield running
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.real.conftest import by_hand
+from tests.real.conftest import LIGHT_TASKS, by_hand
 from windtunnel.cluster import load_text, validate
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import FaultRecord, Trial
@@ -49,6 +49,7 @@ def fault_study(
     few = {
         "settings.mapreduce.job.ubertask.enable": True,
         "settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 100,
+        **LIGHT_TASKS,
     }
     (phase,) = workload
     kill = {"kind": "kill-daemon", "phase": phase, "watch": "0 s", **fault}

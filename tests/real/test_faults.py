@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.real.conftest import Cli
+from tests.real.conftest import LIGHT, MASTER_OPTIONS, Cli
 from windtunnel.results.folder import read_results
 
-STUDY = """\
+STUDY = f"""\
 study: killed
 cluster: local-3
 set:  # as few processes and waits as real jobs can do with
@@ -15,16 +15,19 @@ set:  # as few processes and waits as real jobs can do with
   settings.mapreduce.job.ubertask.enable: true
   settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
   settings.dfs.namenode.reconstruction.pending.timeout-sec: 2
+  settings.mapreduce.map.java.opts: {LIGHT}
+  settings.mapreduce.reduce.java.opts: {LIGHT}
+  settings.yarn.app.mapreduce.am.command-opts: {MASTER_OPTIONS}
 workloads:
-  wordcount: {size: 20 MB, replication: 2}
+  wordcount: {{size: 20 MB, replication: 2}}
 factors:
   fault:
-    none: {}
+    none: {{}}
     killed:
       fault:
-        {kind: kill-daemon, role: datanode, phase: wordcount, after: 500 ms, watch: 0 s}
-baseline: {fault: none}
-protocol: {rounds: 1, seed: 5, trial_time_limit: 5 min, extra_rounds: 0}
+        {{kind: kill-daemon, role: datanode, phase: wordcount, after: 500 ms, watch: 0 s}}
+baseline: {{fault: none}}
+protocol: {{rounds: 1, seed: 5, trial_time_limit: 5 min, extra_rounds: 0}}
 """
 
 

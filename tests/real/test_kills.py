@@ -15,6 +15,7 @@ import pytest
 
 from tests.real.conftest import (
     FEW_RECORDS,
+    LIGHT_TASKS,
     LIMIT_S,
     PI_STUDY,
     TINY_STUDY,
@@ -86,9 +87,10 @@ def test_each_daemon_and_the_study_goes_on(cli: Cli, state: Path, tmp_path: Path
 
 
 POOL_STUDY = re.sub(
-    "  settings.mapreduce.job.ubertask.*",
+    r"  settings.mapreduce.job.ubertask.*\n(.*\n)*?.*reduce.java.opts.*",
     # with options of its own, the only JVM for tasks is one for reduce tasks
     "  software.task_start: warm\n  software.warm_jvms: 1\n"
+    "  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100\n"
     f"  settings.mapreduce.reduce.java.opts: -Xmx300m {FEW_RECORDS}",
     PI_STUDY % 2,
 )
@@ -139,7 +141,8 @@ def test_the_runner_while_jvms_wait_and_the_study_is_resumed(
 
 
 def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) -> None:
-    up = cli("up", "local-1")
+    light = [word for item in LIGHT_TASKS.items() for word in ("--set", "=".join(item))]
+    up = cli("up", "local-1", *light)
     assert up.returncode == 0, up.stdout + up.stderr
     try:
         assert "windtunnel exec" in up.stdout

@@ -65,47 +65,6 @@ def test_the_description_is_the_truth(cluster: SecureCluster) -> None:
     assert planted_in(texts) == []
 
 
-def test_its_history_is_imported(cluster: SecureCluster) -> None:
-    for number, size in enumerate(("64", "80")):
-        option = f"-Dmapreduce.task.io.sort.mb={size}"
-        cluster.job("teragen", "-Dmapreduce.job.maps=1", option, "100", f"/user/ann/out{number}")
-    words = ["import", "history", "--conf", str(cluster.conf), *access(cluster)]
-    deadline = time.monotonic() + 60
-    while True:  # the history server lists a job some time after its end
-        done = cluster.client(*words, "--results", f"jobs-{time.time_ns()}")
-        if "2 jobs, 0 not read" in done.stdout or time.monotonic() > deadline:
-            break
-        time.sleep(1)
-    assert done.returncode == 0 and "2 jobs, 0 not read" in done.stdout, done.stdout + done.stderr
-    (folder, *_) = sorted(cluster.folder.glob("jobs-*"), reverse=True)
-    results = read_results(folder)
-    assert [trial.verdict.valid for trial in results.trials] == [True, True]
-    first = results.trials[0]
-    assert first.parameters["user"] == "ann" and first.workload.startswith("TeraGen")
-    assert first.metrics["maps"].value == 1 and first.metrics["hdfs_bytes_written"].value == 10_000
-    settings = [results.provenance(trial)["settings"] for trial in results.trials]
-    assert [s["mapreduce.task.io.sort.mb"] for s in settings] == ["64", "80"]  # type: ignore[index]
-    assert headline(analyse(results))
-    stored = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
-    assert planted_in([*stored, done.stdout, done.stderr]) == []
-
-    url = "https://master.wt:9871/webhdfs/v1/history/done"
-    keytab = ["--keytab", f"{cluster.folder}/master.keytab", "--principal", "mapred/master.wt"]
-    trust = ["--ca-file", str(cluster.ca_file)]
-    while True:  # the history server moves files some time after the end of a job
-        name = f"files-{time.time_ns()}"
-        done = cluster.client("import", "history", url, *keytab, *trust, "--results", name)
-        if "2 jobs, 0 not read" in done.stdout or time.monotonic() > deadline:
-            break
-        time.sleep(1)
-    assert done.returncode == 0, done.stdout + done.stderr
-    by_file = read_results(cluster.folder / name).trials
-    assert [t.parameters["job"] for t in by_file] == [t.parameters["job"] for t in results.trials]
-    for a, b in zip(by_file, results.trials, strict=True):
-        assert a.phases[-1].finished_at == b.phases[-1].finished_at
-        assert a.metrics["cpu_time"] == b.metrics["cpu_time"]
-
-
 STUDY = """
 study: copies
 cluster: secure.yaml
@@ -118,6 +77,7 @@ testbed:
   ca_file: {ca_file}
   containers: 4
   limits: {{free_space: 1 %}}
+set: {{settings.mapreduce.task.io.sort.mb: 64}}
 workloads:
   transfer: {{size: 2 MB, files: 1, replication: 1}}
   terasort: {{size: 2 MB, maps: 2, reduces: 1, input_replication: 1, output_replication: 1}}
@@ -154,6 +114,46 @@ def test_a_study_runs_with_tickets_of_a_keytab(
     written = [p for p in (cluster.folder / "copies").rglob("*") if p.is_file()]
     stored = [file.read_text(errors="replace") for file in written]
     assert planted_in([*stored, done.stdout, done.stderr]) == []
+
+
+def test_the_history_of_its_jobs_is_imported(cluster: SecureCluster) -> None:
+    """The jobs are those of the study."""
+    words = ["import", "history", "--conf", str(cluster.conf), *access(cluster)]
+    deadline = time.monotonic() + 60
+    while True:  # the history server lists a job some time after its end
+        done = cluster.client(*words, "--results", f"jobs-{time.time_ns()}")
+        if "3 jobs, 0 not read" in done.stdout or time.monotonic() > deadline:
+            break
+        time.sleep(1)
+    assert done.returncode == 0 and "3 jobs, 0 not read" in done.stdout, done.stdout + done.stderr
+    (folder, *_) = sorted(cluster.folder.glob("jobs-*"), reverse=True)
+    results = read_results(folder)
+    assert [trial.verdict.valid for trial in results.trials] == [True] * 3
+    first = results.trials[0]
+    assert first.parameters["user"] == "ann" and first.workload.startswith("TeraGen")
+    assert [trial.metrics["maps"].value for trial in results.trials] == [2, 2, 1]
+    assert first.metrics["hdfs_bytes_written"].value == 2_000_000
+    settings = [results.provenance(trial)["settings"] for trial in results.trials]
+    assert [s["mapreduce.task.io.sort.mb"] for s in settings] == ["64"] * 3  # type: ignore[index]
+    assert headline(analyse(results))
+    stored = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
+    assert planted_in([*stored, done.stdout, done.stderr]) == []
+
+    url = "https://master.wt:9871/webhdfs/v1/history/done"
+    keytab = ["--keytab", f"{cluster.folder}/master.keytab", "--principal", "mapred/master.wt"]
+    trust = ["--ca-file", str(cluster.ca_file)]
+    while True:  # the history server moves files some time after the end of a job
+        name = f"files-{time.time_ns()}"
+        done = cluster.client("import", "history", url, *keytab, *trust, "--results", name)
+        if "3 jobs, 0 not read" in done.stdout or time.monotonic() > deadline:
+            break
+        time.sleep(1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    by_file = read_results(cluster.folder / name).trials
+    assert [t.parameters["job"] for t in by_file] == [t.parameters["job"] for t in results.trials]
+    for a, b in zip(by_file, results.trials, strict=True):
+        assert a.phases[-1].finished_at == b.phases[-1].finished_at
+        assert a.metrics["cpu_time"] == b.metrics["cpu_time"]
 
 
 def test_a_cut_network_leaves_only_what_clean_removes(

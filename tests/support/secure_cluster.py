@@ -38,8 +38,9 @@ _SERVERS = {
     "nodemanager": ("worker", "org.apache.hadoop.yarn.server.nodemanager.NodeManager", 8044),
     "historyserver": ("master", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 19890),
 }
+_LIGHT = "-XX:TieredStopAtLevel=1"
 _JVM = (
-    "-Xmx256m -Xss512k -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+    f"-Xmx256m -Xss512k -XX:+UseSerialGC {_LIGHT} "
     "--add-opens=java.base/java.lang=ALL-UNNAMED --add-opens=java.base/java.util=ALL-UNNAMED"
 )
 
@@ -99,7 +100,7 @@ class SecureCluster:
         prefix = ["ip", "netns", "exec", self.namespace(host), "unshare", "-u"]
         return [*prefix, "sh", "-c", name, f"{host}.wt"]
 
-    def run(self, host: str, *command: str, limit_s: float = 120, **more: str) -> str:
+    def run(self, host: str, *command: str, limit_s: float = 300, **more: str) -> str:
         """Run a command on a host; returns what it wrote."""
         done = subprocess.run(
             [*self.within(host), *command],
@@ -116,13 +117,6 @@ class SecureCluster:
         jars = ensure_shipped("hadoop-3.5")
         path = f"{self.conf}:{self.folder}/web:{self.classes}:{jars.lib}/*:{jars.client_lib}/*"
         return [str(find_java(17).binary), *_JVM.split(), "-cp", path, main, *words]
-
-    def job(self, *words: str) -> str:
-        """Run a job of Hadoop's examples as the user ann."""
-        cache = f"FILE:{self.folder}/ann.cache"
-        self.run("edge", "kinit", "-kt", str(self.keytab), "-c", cache, "ann")
-        main = "org.apache.hadoop.examples.ExampleDriver"
-        return self.run("edge", *self.java(main, *words), KRB5CCNAME=cache)
 
     def windtunnel(self, *words: str) -> list[str]:
         """Windtunnel's command line on the edge host."""
@@ -153,7 +147,7 @@ class SecureCluster:
         text = self.run("master", *program, str(self.ca_file), f"{self.folder}/master.keytab")
         return text.split()
 
-    def client(self, *words: str, limit_s: float = 120) -> subprocess.CompletedProcess[str]:
+    def client(self, *words: str, limit_s: float = 400) -> subprocess.CompletedProcess[str]:
         """Run Windtunnel's command line on the edge host."""
         return subprocess.run(
             self.windtunnel(*words),
@@ -322,7 +316,9 @@ def _configuration(cluster: SecureCluster) -> None:
     mapred = {
         "mapreduce.framework.name": "yarn",
         "mapreduce.application.classpath": path,
-        "mapreduce.map.java.opts": "-Xmx200m -Dstore.password=planted-option-secret",
+        "mapreduce.map.java.opts": f"-Xmx200m {_LIGHT} -Dstore.password=planted-option-secret",
+        "mapreduce.reduce.java.opts": f"-Xmx200m {_LIGHT}",
+        "yarn.app.mapreduce.am.command-opts": f"-Xmx384m {_LIGHT}",
         "yarn.app.mapreduce.am.resource.mb": "512",
         "mapreduce.map.memory.mb": "512",
         "mapreduce.jobhistory.http.policy": "HTTPS_ONLY",
