@@ -20,7 +20,6 @@ from windtunnel import cli
 from windtunnel.audit import openscap, probes
 from windtunnel.audit.audit import Audit, Subject, run
 from windtunnel.audit.catalogue import (
-    deprecated,
     end_of_life_sources,
     ends_of_life,
     limits,
@@ -31,6 +30,7 @@ from windtunnel.audit.earlier import differences, read_audit
 from windtunnel.audit.exceptions import applied, read_exceptions
 from windtunnel.audit.result import AREAS, SEVERITIES, Status
 from windtunnel.audit.rules import RULES
+from windtunnel.cluster.settings import deprecated
 from windtunnel.errors import DescriptionError, UsageError
 from windtunnel.report.audit import render
 from windtunnel.report.sarif import sarif
@@ -119,6 +119,21 @@ def test_an_exception_removes_a_fail_until_its_end(tmp_path: Path) -> None:
     found, notes = applied(audit.results, read_exceptions(file), dt.date(2031, 1, 1))
     assert next(r for r in found if r.check == "hdfs-trash").counts
     assert "the exception for hdfs-trash ended on 2030-06-01" in notes
+
+
+def test_an_exception_covers_what_requests_and_openscap_found(tmp_path: Path) -> None:
+    file = tmp_path / "exceptions.yaml"
+    file.write_text(
+        "exceptions:\n"
+        "  - {check: probe-open, subject: w1, reason: inside a closed network, until: 2999-01-01}\n"
+        "  - {check: oscap-sshd_*, reason: another team decides, until: 2999-01-01}\n"
+    )
+    found = audited(tmp_path / "conf", changed(core={"fs.trash.interval": "0"})).worst[0]
+    names = [("probe-open", "w1"), ("probe-open", "w2"), ("oscap-sshd_root", "w1")]
+    others = [replace(found, check=check, subject=subject) for check, subject in names]
+    made = run(Subject(), read_exceptions(file), others)
+    assert [(r.check, r.subject) for r in made.worst] == [("probe-open", "w2")]
+    assert made.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -449,6 +464,21 @@ def test_a_host_that_answers_nothing_is_unknown(monkeypatch: pytest.MonkeyPatch)
 def test_only_single_hosts_are_probed(text: str) -> None:
     with pytest.raises(UsageError):
         probes.planned([text])
+
+
+def test_an_address_of_ipv6_is_probed_in_brackets() -> None:
+    (one,) = [p for p in probes.planned(["[fd00::7]:9870"]) if p.entry.probe.startswith("/jmx")][:1]
+    assert (one.host, one.port) == ("fd00::7", 9870)
+    assert one.url.startswith("http://[fd00::7]:9870/jmx")
+    assert {p.port for p in probes.planned(["fd00::7"])} > {9870, 8088}
+
+
+def test_each_host_that_does_not_answer_has_a_result(
+    service: tuple[type[_Service], int],
+) -> None:
+    found, _ = probes.probed([f"127.0.0.1:{service[1]}", "127.0.0.2:1"], lambda seconds: None)
+    silent = [one.subject for one in found if one.observed == "no well-known port answered"]
+    assert silent == ["127.0.0.2"]
 
 
 def test_a_dry_run_lists_the_requests_and_sends_none(service: tuple[type[_Service], int]) -> None:

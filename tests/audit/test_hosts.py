@@ -16,6 +16,7 @@ from tests.support.audited import failing, host
 from windtunnel.audit import collect_facts
 from windtunnel.audit.audit import Audit, Subject, run
 from windtunnel.audit.facts import HostFacts, this_machine
+from windtunnel.audit.hardware import of_facts
 from windtunnel.audit.result import Status
 from windtunnel.errors import DescriptionError
 
@@ -276,6 +277,74 @@ def test_a_line_that_is_not_maintained_is_found(
     found = lived(**{jar: version})
     assert found[:2] == (status, severity)
     assert "(by the dates known on " in found[2] or "not maintained since " in found[2]
+
+
+def test_each_jvm_counts_and_one_without_readable_jars_is_unknown() -> None:
+    rows = [
+        {"main": "x.Y", "jars": {"hadoop-common": "2.7.7"}},
+        {"main": "x.Z", "jars": {"hadoop-common": "3.5.0"}},
+        {"main": "org.apache.hadoop.hdfs.server.datanode.DataNode", "jars": {}},
+    ]
+    found = [r for r in of(host(jvms=rows)).results if r.check == "surface-end-of-life"]
+    assert {(r.status, r.about) for r in found} == {
+        (Status.FAIL, "hadoop-common"),
+        (Status.UNKNOWN, ""),
+    }
+
+
+def test_jars_of_a_class_path_in_the_environment(tmp_path: Path) -> None:
+    lib = tmp_path / "opt" / "lib"
+    lib.mkdir(parents=True)
+    (lib / "hadoop-common-3.3.6.jar").touch()
+    process = tmp_path / "proc" / "7"
+    process.mkdir(parents=True)
+    main = "org.apache.hadoop.hdfs.server.datanode.DataNode"
+    files = {"comm": "java\n", "cmdline": f"/usr/bin/java\0{main}\0", "status": "", "limits": ""}
+    for name, text in files.items():
+        (process / name).write_text(text)
+    (process / "environ").write_text("SECRET=planted\0CLASSPATH=/etc/hadoop:/opt/lib/*\0")
+    (found,) = collect_facts.collect(str(tmp_path))["facts"]["jvms"]["value"]
+    assert found["main"] == main and found["jars"] == {"hadoop-common": "3.3.6"}
+    assert "planted" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["net.ipv4.conf.dsl0/7.rp_filter = 1", "net/ipv4/conf/dsl0.7/rp_filter = 1"],
+)
+def test_a_parameter_of_a_vlan_is_the_same_in_files_and_kernel(
+    written: str, tmp_path: Path
+) -> None:
+    inside = tmp_path / "proc/sys/net/ipv4/conf/dsl0.7"
+    inside.mkdir(parents=True)
+    (inside / "rp_filter").write_text("1\n")
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/sysctl.conf").write_text(written)
+    facts = collect_facts.collect(str(tmp_path))["facts"]
+    (line,) = facts["sysctl_files"]["value"]["settings"]
+    assert {line["key"]: line["value"]} == facts["sysctl"]["value"]
+
+
+def mounted(**points: str) -> list[dict[str, Any]]:
+    return [{"device": f"/dev/{name}", "point": point} for name, point in points.items()]
+
+
+@pytest.mark.parametrize(
+    ("disks", "mounts", "count"),
+    [
+        (["sda", "sdb"], mounted(sda1="/boot", sda2="/", sdb1="/data/1"), 1),
+        (["sda", "sdb"], mounted(sda1="/", sda3="/data/0", sdb1="/data/1"), 2),
+        (["nvme0n1", "nvme1n1"], mounted(nvme0n1p1="/boot/efi", nvme1n1="/data/1"), 1),
+        (["vda"], mounted(vda1="/"), 1),
+        (["sda", "sdb"], None, 2),
+    ],
+)
+def test_the_disk_of_the_system_holds_no_data(
+    disks: list[str], mounts: list[dict[str, Any]] | None, count: int
+) -> None:
+    facts = {"disks": [{"name": name} for name in disks]}
+    given = facts if mounts is None else {**facts, "mounts": mounts}
+    assert of_facts([host(**given)]).data_disks == count
 
 
 def test_a_port_on_loopback_is_not_reachable() -> None:

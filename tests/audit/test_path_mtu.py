@@ -161,6 +161,6 @@ def test_the_path_to_loopback_is_in_the_audit(monkeypatch: pytest.MonkeyPatch) -
 def test_a_dry_run_lists_the_packets_and_a_port_has_no_path() -> None:
     shown = CliRunner().invoke(cli.app, ["audit", "--probe", "worker-1", "--dry-run"])
     assert line("worker-1") in shown.output
-    assert hosts_of(["worker-1", "worker-1", "worker-2:8088"]) == ["worker-1"]
+    assert hosts_of(["worker-1", "worker-1", "worker-2:8088", "[fd00::7]:1"]) == ["worker-1"]
     shown = CliRunner().invoke(cli.app, ["audit", "--probe", "worker-1:8088", "--dry-run"])
     assert "ICMP" not in shown.output

@@ -58,6 +58,35 @@ def test_a_command_runs_on_each_host_over_one_connection(
     assert len(server.connections) == 2
 
 
+def test_all_hosts_are_reached_through_one_login_to_each_jump_host(
+    server: SshServer, tmp_path: Path
+) -> None:
+    server.serve_home(tmp_path)
+    key = tmp_path / ".ssh" / "id_ed25519"
+    jump = f"127.0.0.1:{server.port},bench@127.0.0.1:{server.port}"
+    names = [f"worker-{number}.example" for number in range(1, 5)]
+    known = server.known_hosts.read_text().splitlines()[0].partition(" ")[2]
+    server.known_hosts.write_text("".join(f"{name} {known}\n" for name in names))
+    hosts = SshHosts(access(server, key=key, jump=jump), dict.fromkeys(names, "127.0.0.1"))
+    try:
+        assert set(hosts.run(names, "echo done").values()) == {"done\n"}
+        assert len(server.connections) == 2 + len(names)
+        server.cut()
+        end = time.monotonic() + 20  # the client notices it some time later
+        while set(hosts.run(names, "echo done").values()) != {"done\n"}:
+            assert time.monotonic() < end
+        assert len(server.connections) == 2 + len(names)
+    finally:
+        hosts.close()
+
+
+def test_a_jump_host_that_does_not_answer_is_the_error_of_each_host(server: SshServer) -> None:
+    hosts = SshHosts(access(server, jump="127.0.0.1:1"), ADDRESSES)
+    answers = hosts.run(NAMES, "true")
+    hosts.close()
+    assert {error_of(one).reason for one in answers.values()} == {"unreachable"}
+
+
 def test_a_command_that_fails_is_an_error_of_its_host(hosts: SshHosts) -> None:
     error = error_of(hosts.run(NAMES[:1], "echo first >&2; echo why >&2; exit 3")[NAMES[0]])
     assert error.message == "worker-1.example: the command ended with exit code 3: why"

@@ -15,6 +15,7 @@ from tests.support.prometheus_web import PrometheusWeb
 from tests.support.webserver import Reply, Request, serving
 from windtunnel.cli import run
 from windtunnel.cluster.loading import load_cluster
+from windtunnel.inspection.describe import rack_names
 
 SYSTEM = {
     "name": "java.lang:type=OperatingSystem",
@@ -300,3 +301,15 @@ def test_wrong_commands(
         assert run(["inspect", *words]) == code
         error = capfd.readouterr().err
         assert message in error and "what to do" in error
+
+
+def test_racks_whose_names_are_the_same_in_a_description_stay_apart() -> None:
+    racks = ["/dc1/rack-03", "/dc1/rack03", "/dc1-rack/03", "/03", "/"]
+    names = rack_names(racks)
+    assert list(names.values()) == [
+        "dc1-rack03",
+        "dc1-rack03-b",
+        "dc1-rack03-c",
+        "rack03",
+        "rack",
+    ]

@@ -85,9 +85,17 @@ class Audit:
         }
 
 
-def run(subject: Subject, exceptions: Sequence[Exceptional] = ()) -> Audit:
-    """Every check of the catalogue on the subject."""
-    made = list(_all(subject))
+def run(
+    subject: Subject, exceptions: Sequence[Exceptional] = (), others: Sequence[Result] = ()
+) -> Audit:
+    """Every check of the catalogue on the subject.
+
+    Parameters
+    ----------
+    others:
+        Results of other sources (OpenSCAP, requests to ports), to which the exceptions also apply.
+    """
+    made = [*_all(subject), *others]
     secrets = frozenset(text for conf in subject.confs for text in conf.secrets())
     cleaned = [_without(one, secrets) for one in made]
     results, notes = applied(cleaned, exceptions, dt.datetime.now(dt.UTC).date())

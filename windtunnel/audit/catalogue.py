@@ -1,9 +1,8 @@
-"""Catalogues of the audit: deprecated properties, ranges of values, ports, end of life."""
+"""Catalogues of the audit: ranges of values, ports, end of life."""
 
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,13 +15,6 @@ from windtunnel.cluster.yamlfile import load_text
 
 def _text(name: str) -> str:
     return resources.files("windtunnel.catalogue").joinpath("audit", name).read_text("utf-8")
-
-
-@cache
-def deprecated() -> Mapping[str, list[str]]:
-    """Deprecated property -> the properties that replaced it (Hadoop's own table)."""
-    found: dict[str, list[str]] = json.loads(_text("deprecated_properties.json"))["deprecated"]
-    return found
 
 
 @cache

@@ -73,6 +73,7 @@ _JAR = re.compile(
     r"(?:^|[/:])((?:hadoop-common|hbase-server|hive-exec|zookeeper|spark-core_[\d.]+"
     r"|kafka_[\d.]+|log4j(?!-1\.2-api)|log4j-core|oozie-core|hue))-(\d+(?:\.\d+)+[\w.-]*?)\.jar"
 )
+_SWAPPED = {ord("/"): ".", ord("."): "/"}
 _MAIN = re.compile(r"[a-z][\w]*(\.[a-z_][\w]*)+\.[A-Z]\w*$")
 
 Fact = Dict[str, Any]
@@ -237,7 +238,7 @@ def _sysctl_values(reader: Reader) -> Any:
             except OSError:
                 continue  # some can only be written
             # the slashes of a path are the points of a name, and the points (VLANs) its slashes
-            values[key.translate({ord("/"): ".", ord("."): "/"})] = " ".join(text.split())
+            values[key.translate(_SWAPPED)] = " ".join(text.split())
     if not values:
         raise OSError(2, "no parameter can be read", top)
     return values
@@ -265,9 +266,15 @@ def _sysctl_files(reader: Reader) -> Any:
             if not line or line[0] in "#;" or "=" not in line:
                 continue
             key, value = line.split("=", 1)
-            key, value = key.strip().lstrip("-").replace("/", "."), " ".join(value.split())
+            key, value = _parameter(key.strip().lstrip("-")), " ".join(value.split())
             settings.append({"file": "/" + name, "line": number, "key": key, "value": value})
     return {"settings": settings, "unreadable": unreadable}
+
+
+def _parameter(name: str) -> str:
+    """The name of a parameter, whose first separator decides which one is used (sysctl.d(5))."""
+    first = re.search("[/.]", name)
+    return name.translate(_SWAPPED) if first and first.group() == "/" else name
 
 
 def _boot(reader: Reader) -> Any:
@@ -517,13 +524,22 @@ def _heap(words: List[str]) -> Optional[int]:
 def _jars(reader: Reader, pid: str, words: List[str]) -> Dict[str, str]:
     """Versions of the well-known jars of a class path, its folders included."""
     paths = []  # type: List[str]
-    for word in words:
+    for word in [*words, _class_path(reader, pid)]:
         for part in word.split(":"):
             if part.endswith(".jar"):
                 paths.append(part)
             elif part.endswith("/*"):
                 paths += glob.glob(reader.path(part + ".jar"))
     return {match.group(1): match.group(2) for match in map(_JAR.search, paths) if match}
+
+
+def _class_path(reader: Reader, pid: str) -> str:
+    """The class path in the environment of a process, as Hadoop's scripts set it."""
+    try:
+        variables = reader.text("proc/%s/environ" % pid).split("\0")
+    except OSError:
+        return ""  # of another user
+    return next((one[10:] for one in variables if one.startswith("CLASSPATH=")), "")
 
 
 def _limit(text: str, name: str) -> Any:

@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from xml.parsers import expat
 
-from windtunnel.audit.catalogue import deprecated
 from windtunnel.cluster.secrets import MASK, masked, masked_text
-from windtunnel.cluster.settings import default_of, site_of
+from windtunnel.cluster.settings import default_of, deprecated, site_of
 from windtunnel.errors import DescriptionError
 
 SITES = (

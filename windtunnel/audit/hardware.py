@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
 from windtunnel.cluster import Cluster
+
+_PARTITION = re.compile(r"/dev/(?:(?P<nvme>(?:nvme\d+n|mmcblk)\d+)|(?P<other>[a-z]+))(p?\d+)?$")
+_OF_SYSTEM = re.compile(r"/|/(boot|var|usr|opt|home|tmp)(/.*)?")
 
 
 @dataclass(frozen=True)
@@ -90,10 +94,35 @@ def _least(hosts: Sequence[HostFacts], fact: str, key: str) -> float | None:
 
 
 def _disks(host: HostFacts) -> float | None:
+    """The disks of a host without those that hold only the system; None if they are unknown."""
     try:
-        return float(len(host.table("disks")))
+        disks = {str(row.get("name")) for row in host.table("disks")}
     except (UnreadableError, AbsentFactError):
         return None
+    system = disks & _system_disks(host)
+    return float(len(disks - system) or len(disks))
+
+
+def _system_disks(host: HostFacts) -> set[str]:
+    """The disks all of whose mounted partitions are parts of the system.
+
+    A file system on a logical volume states no disk; the disk of ``/boot`` is then found.
+    """
+    try:
+        mounts = host.table("mounts")
+    except (UnreadableError, AbsentFactError):
+        return set()
+    points: dict[str, set[str]] = {}
+    for row in mounts:
+        found = _PARTITION.match(str(row.get("device", "")))
+        if found:
+            points.setdefault(found["nvme"] or found["other"], set()).add(str(row.get("point")))
+    return {
+        disk
+        for disk, used in points.items()
+        if any(one == "/" or one.startswith("/boot") for one in used)
+        and all(_OF_SYSTEM.fullmatch(one) for one in used)
+    }
 
 
 def of_cluster(cluster: Cluster) -> Hardware:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from windtunnel.audit.catalogue import deprecated
 from windtunnel.audit.configuration import Configuration, Property, is_secret, number_of, old_names
+from windtunnel.cluster.settings import deprecated
 from windtunnel.hosts.daemon import Daemon
 
 MASTERS = ("namenode", "resourcemanager", "historyserver")

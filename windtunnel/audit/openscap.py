@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from windtunnel.audit.result import Result, Severity, Status
+from windtunnel.audit.result import OPENSCAP, Result, Severity, Status
 from windtunnel.errors import DescriptionError, SetupError
 
 CONTENT = Path("/usr/share/xml/scap/ssg/content")
@@ -231,7 +231,7 @@ def results_of(root: ElementTree.Element, host: str) -> list[Result]:
         reason = "" if rule is None else _child(rule, "rationale")
         found.append(
             Result(
-                check=f"oscap-{short}",
+                check=f"{OPENSCAP}{short}",
                 area="openscap",
                 severity=_SEVERITIES.get(severity, "medium"),
                 subject=host,

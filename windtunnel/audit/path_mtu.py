@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from windtunnel.audit.probes import RATE_S
+from windtunnel.audit.probes import RATE_S, split_host
 
 TIMEOUT_S = 1.0
 ATTEMPTS = 2
@@ -37,7 +37,8 @@ Sleep = Callable[[float], object]
 
 def hosts_of(probed: Sequence[str]) -> list[str]:
     """The hosts of ``--probe`` whose path is measured; ``NAME:PORT`` means that port only."""
-    return [text for text in dict.fromkeys(probed) if text.count(":") != 1]
+    named = dict.fromkeys(map(split_host, probed))
+    return [name for name, port in named if not port]
 
 
 def line(host: str) -> str:

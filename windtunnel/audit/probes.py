@@ -7,6 +7,7 @@ submitted. The catalogue of ports decides the requests; at most :data:`RATE_S` a
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import ssl
 import time
@@ -17,13 +18,14 @@ from typing import Any
 import httpx
 
 from windtunnel.audit.catalogue import Port, ports
-from windtunnel.audit.result import Result, Status
+from windtunnel.audit.result import PROBED, Result, Status
 from windtunnel.errors import UsageError
 
 RATE_S = 5.0
 TIMEOUT_S = 3.0
 MOST_HOSTS = 100
 _ZOOKEEPER = 2181
+_BRACKETS = re.compile(r"\[(?P<name>[0-9A-Fa-f:.%a-z]+)\](:(?P<port>\d+))?")
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Probe:
     @property
     def url(self) -> str:
         """The address of a GET request."""
-        return f"{self.kind}://{self.host}:{self.port}{self.entry.probe}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.kind}://{host}:{self.port}{self.entry.probe}"
 
     def line(self) -> str:
         """The request in words."""
@@ -52,7 +55,7 @@ class Probe:
 
 
 def planned(hosts: Sequence[str]) -> list[Probe]:
-    """The requests to some hosts (``NAME`` or ``NAME:PORT``), without sending them.
+    """The requests to some hosts (``NAME``, ``NAME:PORT``, ``[IPV6]:PORT``), without sending them.
 
     Raises
     ------
@@ -64,8 +67,16 @@ def planned(hosts: Sequence[str]) -> list[Probe]:
     return [probe for host in hosts for probe in _of_host(host)]
 
 
-def _of_host(text: str) -> Iterator[Probe]:
+def split_host(text: str) -> tuple[str, str]:
+    """Name and port of a host, the port empty if there is none."""
+    if found := _BRACKETS.fullmatch(text):
+        return found["name"], found["port"] or ""
     name, _, number = text.rpartition(":") if text.count(":") == 1 else (text, "", "")
+    return name, number
+
+
+def _of_host(text: str) -> Iterator[Probe]:
+    name, number = split_host(text)
     if not name or (number and not number.isdigit()) or any(c in name for c in "/*, "):
         raise UsageError(f"--probe {text}: not a host", remedy="specify a name, or NAME:PORT.")
     chosen = [one for one in ports() if one.probe or one.tls or one.port == _ZOOKEEPER]
@@ -99,9 +110,13 @@ def probed(
         rows.append({"host": one.host, "port": one.port, "purpose": one.entry.purpose, **answer})
         if answer["answers"]:
             results.append(_result(one, answer))
-    if not results:
-        results = [_silent(host) for host in dict.fromkeys(hosts)]
+    answered = {one.subject for one in results}
+    results += [_silent(host) for host in _hosts(rows) if host not in answered]
     return results, rows
+
+
+def _hosts(rows: Sequence[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(str(row["host"]) for row in rows))
 
 
 def _none(why: str) -> dict[str, Any]:
@@ -167,7 +182,7 @@ def _result(one: Probe, answer: dict[str, Any]) -> Result:
     if open_:
         said += f" without authentication: {one.entry.open}"
     return Result(
-        check="probe-open",
+        check=PROBED,
         area="surface",
         severity=one.entry.severity,
         subject=one.host,
@@ -184,7 +199,7 @@ def _result(one: Probe, answer: dict[str, Any]) -> Result:
 
 def _silent(host: str) -> Result:
     return Result(
-        check="probe-open",
+        check=PROBED,
         area="surface",
         severity="low",
         subject=host,

@@ -28,6 +28,10 @@ class Status(StrEnum):
     NOT_APPLICABLE = "NOT APPLICABLE"
 
 
+PROBED, OPENSCAP = "probe-open", "oscap-"
+"""The check of requests to ports, and how the checks of OpenSCAP begin: no rule makes them."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a rule found: status, what it is about, and what replaces the texts of the check."""

@@ -237,30 +237,27 @@ def _audited(wanted: Wanted, subject: Subject) -> Audit:
     from windtunnel.audit.exceptions import read_exceptions
 
     exceptions = read_exceptions(wanted.exceptions) if wanted.exceptions else ()
-    made = run(subject, exceptions)
+    notes: list[str] = []
     if wanted.profile is not None:
         root, content = openscap.scan(wanted.profile)
         wanted.scans.append(root)
-        made = replace(made, notes=(*made.notes, f"OpenSCAP content: {content}"))
-    for root in wanted.scans:
-        host = openscap.host_of(root)
-        made = replace(
-            made,
-            results=(*made.results, *openscap.results_of(root, host)),
-            benchmarks={**made.benchmarks, host: openscap.sections(root)},
-            subjects=tuple(dict.fromkeys((*made.subjects, host))),
-        )
+        notes.append(f"OpenSCAP content: {content}")
+    scans = {openscap.host_of(root): root for root in wanted.scans}
+    others = [one for host, root in scans.items() for one in openscap.results_of(root, host)]
+    rows: list[dict[str, Any]] = []
     if wanted.probes:
         from windtunnel.audit.probes import probed
 
         found, rows = probed(wanted.probes)
-        made = replace(
-            made,
-            results=(*made.results, *found),
-            probes=tuple(rows),
-            subjects=tuple(dict.fromkeys((*made.subjects, *wanted.probes))),
-        )
-    return made
+        others += found
+    made = run(subject, exceptions, others)
+    return replace(
+        made,
+        notes=(*made.notes, *notes),
+        benchmarks={host: openscap.sections(root) for host, root in scans.items()},
+        probes=tuple(rows),
+        subjects=tuple(dict.fromkeys((*made.subjects, *scans, *(one["host"] for one in rows)))),
+    )
 
 
 def _list_requests(words: Sequence[str], hosts: Sequence[str]) -> None:

@@ -81,6 +81,14 @@ def default_of(name: str, version: str | None = None) -> str | None:
     return None if entry is None else entry[1]
 
 
+@cache
+def deprecated() -> Mapping[str, list[str]]:
+    """Deprecated property -> the properties that replaced it (Hadoop's own table)."""
+    file = resources.files("windtunnel.catalogue").joinpath("audit", "deprecated_properties.json")
+    found: dict[str, list[str]] = json.loads(file.read_text("utf-8"))["deprecated"]
+    return found
+
+
 def affects(name: str) -> Affected:
     """What must be restarted to read a new value: only clients, HDFS, YARN, or all.
 

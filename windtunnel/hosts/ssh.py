@@ -21,11 +21,14 @@ from windtunnel.errors import ClusterAccessError
 if TYPE_CHECKING:  # asyncssh is slow to import, and 'plan' needs none
     from asyncssh import SSHClientConnection
 
-_CONNECT_S = 15.0
-_LOGIN_S = 30.0
-_KEEPALIVE_S = 15.0
 _CLOSE_S = 5.0
 _AT_ONCE = 50
+_LIMITS: Mapping[str, Any] = {
+    "connect_timeout": 15.0,
+    "login_timeout": 30.0,
+    "keepalive_interval": 15.0,
+    "agent_forwarding": False,
+}
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,21 @@ class SshAccess:
             "client_keys": self.key and [str(self.key)],
             "config": self.config and [str(self.config)],
             "known_hosts": self.known_hosts and str(self.known_hosts),
-            "tunnel": self.jump,
         }
         return {name: value for name, value in given.items() if value is not None}
+
+    def jumps(self) -> list[dict[str, Any]]:
+        """The options for asyncssh of each host of ``jump``, in their order."""
+        found = []
+        for one in self.jump.split(",") if self.jump else ():
+            user, _, place = one.strip().rpartition("@")
+            host, _, port = place.rpartition(":") if ":" in place else (place, "", "")
+            options: dict[str, Any] = {"host": host}
+            options |= {"username": user} if user else {}
+            options |= {"port": int(port)} if port else {}
+            options |= {"config": [str(self.config)]} if self.config else {}
+            found.append(options)
+        return found
 
 
 class SshHosts:
@@ -70,6 +85,7 @@ class SshHosts:
         self._access = access
         self._addresses = addresses or {}
         self._connections: dict[str, SSHClientConnection] = {}
+        self._jumps: asyncio.Task[list[SSHClientConnection]] | None = None
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="ssh", daemon=True)
@@ -135,17 +151,34 @@ class SshHosts:
             options["host_key_alias"] = name
         try:
             async with self._at_once:
-                made = await asyncssh.connect(
-                    self._addresses.get(name, name),
-                    connect_timeout=_CONNECT_S,
-                    login_timeout=_LOGIN_S,
-                    keepalive_interval=_KEEPALIVE_S,
-                    agent_forwarding=False,
-                    **options,
-                )
+                tunnel = await self._jump()
+                options |= {} if tunnel is None else {"tunnel": tunnel}
+                made = await asyncssh.connect(self._addresses.get(name, name), **_LIMITS, **options)
         except Exception as error:
             raise access_error(name, error, self._access.user) from error
         self._connections[name] = made
+        return made
+
+    async def _jump(self) -> SSHClientConnection | None:
+        """The connection through which all hosts are reached; None without ``jump``.
+
+        There is one for all hosts: a server refuses many logins at a time (``MaxStartups``,
+        sshd_config(5)).
+        """
+        if self._access.jump is None:
+            return None
+        if self._jumps is None or (self._jumps.done() and not _opened(self._jumps)):
+            self._jumps = asyncio.create_task(self._log_in())
+        return (await asyncio.shield(self._jumps))[-1]
+
+    async def _log_in(self) -> list[SSHClientConnection]:
+        """Connections to the hosts of ``jump``, each through the one before it."""
+        import asyncssh
+
+        made: list[SSHClientConnection] = []
+        for options in self._access.jumps():
+            before = {"tunnel": made[-1]} if made else {}
+            made.append(await asyncssh.connect(**_LIMITS, **options, **before))
         return made
 
     def drop(self, name: str) -> None:
@@ -165,9 +198,11 @@ class SshHosts:
             for task in others:
                 task.cancel()
             await asyncio.gather(*others, return_exceptions=True)
-            for connection in self._connections.values():
+            through = _opened(self._jumps) if self._jumps else []
+            connections = [*self._connections.values(), *reversed(through)]
+            for connection in connections:
                 connection.abort()
-            closings = (connection.wait_closed() for connection in self._connections.values())
+            closings = (connection.wait_closed() for connection in connections)
             await asyncio.gather(*closings, return_exceptions=True)
 
         if self._loop.is_closed():
@@ -178,6 +213,14 @@ class SshHosts:
         self._thread.join(_CLOSE_S)
         if not self._thread.is_alive():
             self._loop.close()
+
+
+def _opened(logins: asyncio.Task[list[SSHClientConnection]]) -> list[SSHClientConnection]:
+    """The connections that logins made; none if they failed, or a connection is closed."""
+    if not logins.done() or logins.cancelled() or logins.exception() is not None:
+        return []
+    made = logins.result()
+    return [] if any(one.is_closed() for one in made) else made
 
 
 def access_error(name: str, error: Exception, user: str | None = None) -> ClusterAccessError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from windtunnel.cluster.secrets import is_secret, masked
@@ -204,8 +204,23 @@ def _racks(groups: list[HostGroup]) -> dict[str, list[str]]:
     return found if len(found.keys() - {UNKNOWN}) > 1 else {}
 
 
-def rack_name(rack: str) -> str:
-    """The name of a rack as descriptions allow it: ``/dc1/rack-03`` is ``dc1-rack03``."""
+def rack_names(racks: Iterable[str]) -> dict[str, str]:
+    """Rack -> its name as descriptions allow it: ``/dc1/rack-03`` is ``dc1-rack03``.
+
+    Racks whose names would be the same get letters.
+    """
+    found: dict[str, str] = {}
+    for rack in racks:
+        base = name = _rack_name(rack)
+        number = 0
+        while name in found.values():
+            number += 1
+            name = f"{base}-{_letters(number)}"
+        found[rack] = name
+    return found
+
+
+def _rack_name(rack: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", rack.lower()).strip("-") or "rack"
     words = re.sub(r"-(?=\d)", "", words)
     return (words if words[0].isalpha() else f"rack{words}")[:40].rstrip("-")

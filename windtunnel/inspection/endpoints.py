@@ -19,10 +19,14 @@ class Endpoints:
     source: dict[str, str] = field(default_factory=dict)
 
 
-def endpoints(conf: ClientConfiguration) -> Endpoints:
-    """The addresses as Hadoop's own clients determine them, without any request."""
+def endpoints(conf: ClientConfiguration, *, others: bool = True) -> Endpoints:
+    """The addresses as Hadoop's own clients determine them, without any request.
+
+    Without ``others``, the NameNodes are those of the default file system only: a configuration
+    can name further clusters.
+    """
     found = Endpoints()
-    _namenodes(conf, found)
+    _namenodes(conf, found, others=others)
     _resourcemanagers(conf, found)
     _history(conf, found)
     return found
@@ -44,19 +48,21 @@ def _url(address: str, secure: bool, host: str | None) -> str | None:
     return f"{'https' if secure else 'http'}://{name}:{port}" if name else None
 
 
-def _namenodes(conf: ClientConfiguration, found: Endpoints) -> None:
+def _namenodes(conf: ClientConfiguration, found: Endpoints, *, others: bool) -> None:
     secure = (conf.get("dfs.http.policy") or "").upper() == "HTTPS_ONLY"
     key = f"dfs.namenode.{'https' if secure else 'http'}-address"
-    services = _words(conf.given("dfs.nameservices"))
+    default = default_file_system_host(conf)
+    services = _words(conf.given("dfs.nameservices")) if others else [default or ""]
     suffixes = [
         f".{service}{f'.{node}' if node else ''}"
         for service in services
         for node in _words(conf.given(f"dfs.ha.namenodes.{service}")) or [""]
+        if others or node or conf.given(f"{key}.{service}")
     ]
     for suffix in (*suffixes, ""):
         given = conf.given(key + suffix)
         rpc = conf.given(f"dfs.namenode.rpc-address{suffix}") or ""
-        host = rpc.rpartition(":")[0] or default_file_system_host(conf)
+        host = rpc.rpartition(":")[0] or default
         if given is None and suffix == "" and (found.namenodes or host is None):
             continue
         address = given or f"0.0.0.0:{(conf.get(key) or ':9870').rpartition(':')[2]}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from windtunnel.cluster.settings import default_of
+from windtunnel.cluster.settings import default_of, deprecated
 from windtunnel.errors import DescriptionError, UsageError
 
 SITES = (
@@ -28,21 +28,6 @@ _MAX_INCLUDES = 20
 _MAX_EXPANSIONS = 20
 _DEPTH = 4
 _VARIABLE = re.compile(r"\$\{([^{}$\s]+)\}")
-
-# Names of Hadoop 1 that old configurations still use (DeprecatedProperties, Hadoop documentation)
-_RENAMED = {
-    "fs.default.name": "fs.defaultFS",
-    "dfs.block.size": "dfs.blocksize",
-    "dfs.name.dir": "dfs.namenode.name.dir",
-    "dfs.data.dir": "dfs.datanode.data.dir",
-    "dfs.http.address": "dfs.namenode.http-address",
-    "dfs.https.address": "dfs.namenode.https-address",
-    "topology.script.file.name": "net.topology.script.file.name",
-    "io.sort.mb": "mapreduce.task.io.sort.mb",
-    "io.sort.factor": "mapreduce.task.io.sort.factor",
-    "mapred.reduce.tasks": "mapreduce.job.reduces",
-    "mapred.compress.map.output": "mapreduce.map.output.compress",
-}
 
 
 @dataclass(frozen=True)
@@ -100,8 +85,8 @@ class ClientConfiguration:
         return text
 
 
-def read_configuration(folder: Path) -> ClientConfiguration:
-    """Read a folder, or the folders of configuration below it.
+def read_configuration(folder: Path, *, below: bool = True) -> ClientConfiguration:
+    """Read a folder; with ``below``, a file that it lacks comes from the folders below it.
 
     Raises
     ------
@@ -115,7 +100,7 @@ def read_configuration(folder: Path) -> ClientConfiguration:
             f"{folder} does not exist or is not a folder",
             remedy="specify the folder with the client configuration, such as /etc/hadoop/conf.",
         )
-    files = dict(_site_files(folder))
+    files = dict(_site_files(folder, _DEPTH if below else 1))
     if not {"core-site.xml", "hdfs-site.xml", "yarn-site.xml"} & files.keys():
         raise UsageError(
             f"{folder} contains no core-site.xml, hdfs-site.xml or yarn-site.xml",
@@ -130,11 +115,11 @@ def read_configuration(folder: Path) -> ClientConfiguration:
     return found
 
 
-def _site_files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _site_files(folder: Path, levels: int) -> Iterator[tuple[str, Path]]:
     """Site file -> its path: of the folder itself, else of the nearest folder below it."""
     for name in SITES:
         paths = [p for p in folder.glob(name) if p.is_file()]
-        for depth in range(1, _DEPTH):
+        for depth in range(1, levels):
             paths = paths or sorted(p for p in folder.glob("*/" * depth + name) if p.is_file())
         if paths:
             yield name, paths[0]
@@ -142,7 +127,7 @@ def _site_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _merge(found: ClientConfiguration, file: Path) -> None:
     for entry in _Parser(file, found).parse():
-        name = _RENAMED.get(entry.name, entry.name)
+        (name,) = deprecated().get(entry.name, [entry.name])
         if name != entry.name:
             found.notes.append(f"{entry.source}: {entry.name} is the old name of {name}")
         earlier = found.entries.get(name)
@@ -168,9 +153,16 @@ class _Parser:
         return self._file(self._first, ())
 
     def _file(self, file: Path, above: tuple[Path, ...]) -> list[Entry]:
-        if file.stat().st_size > _MAX_FILE_BYTES:
-            raise _bad(file, 1, "it is larger than 16 MiB")
-        raw = file.read_bytes()
+        try:
+            if file.stat().st_size > _MAX_FILE_BYTES:
+                raise _bad(file, 1, "it is larger than 16 MiB")
+            raw = file.read_bytes()
+        except OSError as error:
+            raise DescriptionError(
+                f"the file cannot be read: {error.strerror}",
+                file=file,
+                remedy="check its permissions.",
+            ) from error
         self._into.read.append(str(file))
         found: list[Entry] = []
         fields: dict[str, str] = {}

@@ -13,7 +13,7 @@ from windtunnel.cluster.description import Cluster
 from windtunnel.cluster.quantity import format_link_rate
 from windtunnel.cluster.yamlfile import load_text, validate
 from windtunnel.errors import UsageError
-from windtunnel.inspection.describe import HostGroup, Inspected, rack_name
+from windtunnel.inspection.describe import HostGroup, Inspected, rack_names
 from windtunnel.inspection.facts import HostFacts
 
 _KINDS = {"SSD": "ssd", "NVDIMM": "nvme"}
@@ -155,8 +155,9 @@ def _network(made: Inspected) -> Iterator[str]:
         return
     yield "network:"
     yield "  racks:"
+    names = rack_names(made.racks)
     for rack, hosts in made.racks.items():
-        yield f"    {rack_name(rack)}:  # {_comment(rack)}"
+        yield f"    {names[rack]}:  # {_comment(rack)}"
         yield f"      hosts: [{', '.join(hosts)}]"
 
 

@@ -136,6 +136,18 @@ def test_no_kdc(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert problem(service, Access(keytab=service.keytab, principal="ann")).reason == "no KDC"
 
 
+def test_a_configuration_of_its_own(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = tmp_path / "krb5.conf"
+    wrong.write_text("[libdefaults]\ndefault_realm = NO.EXAMPLE\n")
+    monkeypatch.setenv("KRB5_CONFIG", str(wrong))
+    access = Access(keytab=service.keytab, principal="ann", krb5_conf=service.realm.config)
+    with RestClient(access) as client:
+        assert client.get_json(f"{service.url}/x") == {"by": "ann@TEST.LOCAL"}
+    assert os.environ["KRB5_CONFIG"] == str(wrong)
+
+
 def test_a_clock_that_is_wrong(service: Service, tmp_path: Path) -> None:
     if not shutil.which("faketime"):
         pytest.skip("needs faketime (Debian: faketime)")

@@ -82,7 +82,13 @@ def test_clients_that_outlive_their_connection_are_ended(server: SshServer, tmp_
     (tmp_path / "jars" / "a.jar").write_text("a")
     here.prepare(tmp_path / "jars")
     try:
-        client = subprocess.Popen(here.command("300", [], options(tmp_path)))
+        # as a program 'hadoop' does: its own class path, then the one that is given
+        program = tmp_path / "hadoop"
+        program.write_text('#!/bin/sh\nHADOOP_CLASSPATH="/own:$HADOOP_CLASSPATH" exec sleep "$@"\n')
+        program.chmod(0o755)
+        client = subprocess.Popen(
+            edge(server, run=here.run, hadoop=str(program)).command("300", [], options(tmp_path))
+        )
         pids = Path(here.folder) / "clients"
         until(pids.exists)
         pid = int(pids.read_text())
@@ -132,12 +138,39 @@ def test_the_command_of_a_client(tmp_path: Path) -> None:
     assert " -J gate.example -l bench " in " ".join(words)
     assert words[-1] == (
         """sh -c 'echo $$ >> "$0/clients"; exec "$@"' /tmp/windtunnel-wt-12345678 env """
-        "'HADOOP_CLASSPATH=/tmp/windtunnel-wt-12345678/*' HADOOP_USER_NAME=ann "
+        "'HADOOP_CLASSPATH=/tmp/windtunnel-wt-12345678/*' WINDTUNNEL_RUN=wt-12345678 "
+        "HADOOP_USER_NAME=ann "
         "'/opt/my hadoop/bin/hadoop' org.example.Main '-Da=b c' /in"
     )
     assert given.to_record()["edge"] == {"hadoop": "/opt/my hadoop/bin/hadoop"}
     assert f"edge node {HOST}" in footprint(given)[0]
     assert footprint(AttachedOptions.model_validate({"conf": "c"})) == []
+
+
+def test_clients_and_requests_have_the_same_user(tmp_path: Path) -> None:
+    given = AttachedOptions.model_validate({"conf": "c", "edge": {"host": HOST, "user": "bench"}})
+    assert given.account == "bench" and given.edge is not None
+    words = Edge(given.edge, {}, "wt-12345678").command("org.example.Main", [], given)
+    assert " HADOOP_USER_NAME=bench " in words[-1]
+
+
+def test_files_are_found_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ann")
+    found = AttachedOptions.model_validate(
+        {
+            "conf": "c",
+            "ca_file": "~/ca.pem",
+            "edge": {"host": HOST, "key": "k"},
+            "ssh": {"key": "s"},
+        }
+    ).with_absolute_paths()
+    assert (found.conf, found.ca_file) == (f"{tmp_path}/c", "/home/ann/ca.pem")
+    assert found.edge is not None and found.edge.key == f"{tmp_path}/k"
+    assert found.ssh is not None and found.ssh.key == f"{tmp_path}/s"
+    assert found.keytab is None
 
 
 @pytest.mark.parametrize("other", [{"hadoop": "hadoop"}, {"principal": "p", "keytab": "k"}])

@@ -6,11 +6,9 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from windtunnel.errors import DescriptionError
-from windtunnel.testbeds.attached.site import Site, read_names, read_site
+from windtunnel.testbeds.attached.site import read_names, read_site
 
 PLAIN = {
     "core-site.xml": {"fs.defaultFS": "hdfs://nn.example:8020"},
@@ -77,6 +75,50 @@ def test_all_servers_of_a_secure_highly_available_cluster_are_found(tmp_path: Pa
     assert site.history_folders[0] == "/user/history/done_intermediate"
 
 
+def test_web_addresses_of_namenodes_follow_from_their_rpc_addresses(tmp_path: Path) -> None:
+    pair = {
+        "dfs.nameservices": "other,prod",
+        "dfs.ha.namenodes.other": "x",
+        "dfs.namenode.http-address.other.x": "another.example:9870",
+        "dfs.ha.namenodes.prod": "a,b",
+        "dfs.namenode.rpc-address.prod.a": "one.example:8020",
+        "dfs.namenode.rpc-address.prod.b": "two.example:8020",
+    }
+    files = {**PLAIN, "core-site.xml": {"fs.defaultFS": "hdfs://prod"}, "hdfs-site.xml": pair}
+
+    site = read_site(written(tmp_path, files))
+
+    assert site.namenodes == ["http://one.example:9870", "http://two.example:9870"]
+
+
+def test_final_included_and_old_properties_count_as_in_hadoop(tmp_path: Path) -> None:
+    written(tmp_path, PLAIN | {"hdfs-site.xml": {"dfs.http.address": "other.example:50070"}})
+    (tmp_path / "core-site.xml").write_text(
+        '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">'
+        '<xi:include href="names.xml"/><xi:include href="absent.xml"/></configuration>'
+    )
+    (tmp_path / "names.xml").write_text(
+        "<configuration><property><name>fs.default.name</name><value>hdfs://nn.example:8020"
+        "</value><final>true</final></property></configuration>"
+    )
+    (tmp_path / "mapred-site.xml").write_text(
+        (tmp_path / "mapred-site.xml")
+        .read_text()
+        .replace(
+            "<property>",
+            "<property><name>fs.defaultFS</name><value>hdfs://no.example</value></property>"
+            "<property>",
+            1,
+        )
+    )
+
+    site = read_site(tmp_path)
+
+    assert site.get("fs.defaultFS") == "hdfs://nn.example:8020"
+    assert site.namenodes == ["http://other.example:50070"]
+    assert any("absent.xml does not exist" in note for note in site.conf.notes)
+
+
 def test_secrets_are_not_among_the_public_properties(tmp_path: Path) -> None:
     public = dict(read_site(written(tmp_path, SECURE)).public())
 
@@ -106,21 +148,9 @@ def test_an_absent_folder_and_a_damaged_file_are_refused(tmp_path: Path) -> None
     with pytest.raises(DescriptionError, match="there is no folder"):
         read_site(tmp_path / "nothing")
     (tmp_path / "core-site.xml").write_text("<configuration><property>")
-    with pytest.raises(DescriptionError, match="not a configuration of Hadoop") as caught:
+    with pytest.raises(DescriptionError, match="not XML") as caught:
         read_site(tmp_path)
     assert caught.value.file == tmp_path / "core-site.xml"
-
-
-def test_a_variable_that_refers_to_itself_ends() -> None:
-    assert Site(Path(), {"a": "${b}", "b": "${a}"}).get("a").startswith("${")
-
-
-@given(st.dictionaries(st.text(min_size=1), st.text(), max_size=4))
-def test_every_value_without_variables_is_returned_as_written(values: dict[str, str]) -> None:
-    site = Site(Path(), values)
-    for name, value in values.items():
-        if "${" not in value:
-            assert site.get(name) == value.strip()
 
 
 def test_names_are_those_of_a_hosts_file(tmp_path: Path) -> None:

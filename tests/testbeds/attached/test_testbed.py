@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -28,6 +30,7 @@ from windtunnel.testbeds import parse_options
 from windtunnel.testbeds.attached.access import open_access
 from windtunnel.testbeds.attached.allowance import Allowance, allow
 from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.site import read_site
 from windtunnel.testbeds.attached.testbed import AttachedTestbed
 
 STUDY = """\
@@ -114,12 +117,26 @@ def test_described_settings_of_daemons_must_be_in_force(conf: Path, web: Cluster
     plan = study(conf, more="set: {settings.dfs.namenode.handler.count: 77}")
 
     noted = check_plan(plan, bed_of(plan))
-    assert any("handler.count: not compared, the NameNode does not report" in n for n in noted)
+    assert any("handler.count: not compared with the NameNode" in n for n in noted)
     web.conf["dfs.namenode.handler.count"] = "10"
     with pytest.raises(NotRealisableError, match="77 is described, the NameNode has 10"):
         check_plan(plan, bed_of(plan))
-    web.conf["dfs.namenode.handler.count"] = "77"
+    web.conf["dfs.namenode.handler.count"] = " 77"
     check_plan(plan, bed_of(plan))
+
+
+def test_a_setting_of_workers_is_compared_with_a_worker(conf: Path, web: ClusterWeb) -> None:
+    plan = study(conf, more="set: {settings.dfs.datanode.balance.bandwidthPerSec: 100m}")
+    noted = check_plan(plan, bed_of(plan))
+    assert any("bandwidthPerSec: not compared with the DataNode" in n for n in noted)
+    address = urlsplit(read_site(conf).history_server).netloc
+    web.beans["NameNodeInfo"]["LiveNodes"] = json.dumps({"127.0.0.1:9866": {"infoAddr": address}})
+    web.conf["dfs.datanode.balance.bandwidthPerSec"] = str(100 << 20)
+    noted = check_plan(plan, bed_of(plan))
+    assert not any("bandwidthPerSec" in n for n in noted)
+    web.conf["dfs.datanode.balance.bandwidthPerSec"] = "10m"
+    with pytest.raises(NotRealisableError, match="100m is described, the DataNode has 10m"):
+        check_plan(plan, bed_of(plan))
 
 
 def test_a_queue_that_does_not_exist_is_refused(conf: Path) -> None:

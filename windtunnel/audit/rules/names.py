@@ -6,11 +6,11 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterator
 
-from windtunnel.audit.catalogue import deprecated, in_code, removed
+from windtunnel.audit.catalogue import in_code, removed
 from windtunnel.audit.configuration import KNOWN_LINES, Property, redacted
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
-from windtunnel.cluster.settings import default_of, site_of, unknown_settings
+from windtunnel.cluster.settings import default_of, deprecated, site_of, unknown_settings
 
 _NEAR = 0.85  # similarity of two names above which one is a misspelling of the other
 # Files whose properties are listed in the catalogue; those of other programs are not judged.

@@ -200,7 +200,10 @@ def topology(evidence: Evidence) -> Iterator[Outcome]:
     script = conf.value("net.topology.script.file.name")
     table = conf.value("net.topology.table.file.name")
     about, place = "net.topology.script.file.name", conf.place("net.topology.script.file.name")
-    if script and hard.shared_by == 1 and evidence.live.get("here") and not Path(script).exists():
+    here = bool(script) and hard.shared_by == 1 and evidence.live.get("here")
+    if here and _exists(Path(script)) is None:
+        yield unknown(f"{script}: this user may not look it up", about)
+    elif here and not _exists(Path(script)):
         yield failed(f"{script} does not exist", about=about, place=place)
     elif script and not script.startswith("/"):
         yield failed(
@@ -218,6 +221,14 @@ def topology(evidence: Evidence) -> Iterator[Outcome]:
         yield not_applicable("one rack")
     else:
         yield passed(script or table)
+
+
+def _exists(path: Path) -> bool | None:
+    """Whether a file exists; None if that cannot be read."""
+    try:
+        return path.exists()
+    except OSError:
+        return None
 
 
 def name_heap(evidence: Evidence) -> Iterator[Outcome]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from windtunnel.audit.catalogue import Port, end_of_life_sources, ends_of_life, ports
+from windtunnel.audit.catalogue import EndOfLife, Port, end_of_life_sources, ends_of_life, ports
 from windtunnel.audit.check import in_range
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.facts import HostFacts
@@ -104,20 +104,25 @@ def jmx(evidence: Evidence) -> Iterator[Outcome]:
 def end_of_life(evidence: Evidence) -> Iterator[Outcome]:
     """Software on the host, by the jars of its JVMs and its system, past its end of life."""
     today = dt.datetime.now(dt.UTC).date()
-    versions: dict[str, str] = {}
+    versions: set[tuple[str, str]] = set()  # of one software, JVMs can have several
+    hidden = 0
     for row in evidence.one.facts.get("jvms", {}).get("value") or []:
-        versions |= {str(k): str(v) for k, v in (row.get("jars") or {}).items()}
+        jars = row.get("jars") or {}
+        versions |= {(str(name), str(version)) for name, version in jars.items()}
+        hidden += not jars and str(row.get("main")).startswith("org.apache.")
     system = evidence.one.facts.get("os", {}).get("value") or {}
     if system.get("id"):
-        versions[str(system["id"])] = str(system.get("version", ""))
-    if not versions:
+        versions.add((str(system["id"]), str(system.get("version", ""))))
+    if hidden:
+        yield unknown(f"the jars of {hidden} JVMs could not be read: collect the facts as root")
+    elif not versions:
         yield unknown("neither the system nor a JVM could be read")
+    if not versions:
         return
     looked_up, _ = end_of_life_sources()
     bad = False
-    for one in ends_of_life():
-        version = versions.get(one.software)
-        if version is None or one.until > today or not in_range(version, one.versions):
+    for one, version in _known(versions):
+        if one.until > today or not in_range(version, one.versions):
             continue
         bad = True
         text = f"{one.software} {version}: not maintained since {one.until}; {one.faults}"
@@ -126,8 +131,14 @@ def end_of_life(evidence: Evidence) -> Iterator[Outcome]:
         else:
             yield failed(text, one.remedy, about=one.software, severity=one.severity)
     if not bad:
-        said = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+        said = ", ".join(f"{name} {version}" for name, version in sorted(versions))
         yield passed(f"{said} (by the dates known on {looked_up})")
+
+
+def _known(versions: Iterable[tuple[str, str]]) -> Iterator[tuple[EndOfLife, str]]:
+    """The entries of the catalogue for some software, with its version."""
+    for name, version in sorted(versions):
+        yield from ((one, version) for one in ends_of_life() if one.software == name)
 
 
 RULES = {

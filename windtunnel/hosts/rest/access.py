@@ -21,6 +21,8 @@ class Access:
         renewed from the keytab. Default: the ticket cache.
     ticket_cache:
         Ticket cache (``KRB5CCNAME``); default: that of the user.
+    krb5_conf:
+        Kerberos configuration (``KRB5_CONFIG``); default: that of this machine.
     proxy:
         URL of an HTTP proxy. Proxies of the environment are not used.
     user:
@@ -35,6 +37,7 @@ class Access:
     keytab: Path | None = None
     principal: str | None = None
     ticket_cache: str | None = None
+    krb5_conf: Path | None = None
     proxy: str | None = None
     user: str | None = None
     password_file: Path | None = None
@@ -45,6 +48,7 @@ class Access:
         for name, file in (
             ("CA file", self.ca_file),
             ("keytab", self.keytab),
+            ("Kerberos configuration", self.krb5_conf),
             ("password file", self.password_file),
         ):
             if file is not None and not file.is_file():

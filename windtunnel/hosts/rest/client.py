@@ -107,6 +107,7 @@ class RestClient:
             None if access.keytab is None else str(access.keytab),
             access.principal,
             access.ticket_cache,
+            None if access.krb5_conf is None else str(access.krb5_conf),
         )
         trusted = _trust(access)
         self._http = httpx.Client(

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 
 _HOSTBASED = b"\x2a\x86\x48\x86\xf7\x12\x01\x02\x01\x04"  # 1.2.840.113554.1.2.1.4
@@ -125,6 +127,8 @@ class Credentials:
         and requests a new one before it expires.
     ticket_cache:
         Name of a ticket cache.
+    krb5_conf:
+        Path of a Kerberos configuration.
     """
 
     def __init__(
@@ -132,8 +136,10 @@ class Credentials:
         keytab: str | None = None,
         principal: str | None = None,
         ticket_cache: str | None = None,
+        krb5_conf: str | None = None,
     ) -> None:
         self._principal = principal
+        self._krb5_conf = krb5_conf
         pairs = []
         if keytab is not None:
             pairs = [("client_keytab", keytab), ("ccache", f"MEMORY:{uuid.uuid4().hex}")]
@@ -144,6 +150,8 @@ class Credentials:
     def token(self, host: str) -> tuple[bytes, Callable[[bytes], None]]:
         """The first token for ``HTTP@host``, and a function that checks the server's answer.
 
+        Only the owner of the service's key can make the answer.
+
         Raises
         ------
         GssError
@@ -151,13 +159,19 @@ class Credentials:
         NoLibraryError
             There is no Kerberos library.
         """
-        with _LOCK:  # the state of the library, and the cache in memory, are shared
+        # the state of the library, and the cache in memory, are shared
+        with _LOCK, _configured(self._krb5_conf):
             try:
                 context, token = self._first(host, _SPNEGO)
             except GssError:
                 # SPNEGO states only that no mechanism worked; Kerberos itself states why
                 context, token = self._first(host, _KRB5)
-            return token, context.finish
+
+        def finish(received: bytes) -> None:
+            with _LOCK, _configured(self._krb5_conf):
+                context.step(received)
+
+        return token, finish
 
     def _first(self, host: str, mechanism: bytes) -> tuple[_Context, bytes]:
         credential = self._acquire(mechanism) if self._pairs else None
@@ -187,6 +201,21 @@ class Credentials:
         return credential
 
 
+@contextmanager
+def _configured(krb5_conf: str | None) -> Iterator[None]:
+    """The library reads ``KRB5_CONFIG`` at each call, and has no parameter for it."""
+    before = os.environ.get("KRB5_CONFIG")
+    if krb5_conf is not None:
+        os.environ["KRB5_CONFIG"] = krb5_conf
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ["KRB5_CONFIG"] = before
+        elif krb5_conf is not None:
+            del os.environ["KRB5_CONFIG"]
+
+
 class _Context:
     """One authentication to a server."""
 
@@ -194,6 +223,7 @@ class _Context:
         self._mechanism = mechanism
         self._credential = credential
         self._context = ctypes.c_void_p()
+        self._target: ctypes.c_void_p | None = None  # __del__ also runs if the next line raises
         self._target = _name(f"HTTP@{host}", _HOSTBASED)
 
     def step(self, received: bytes) -> bytes:
@@ -221,14 +251,12 @@ class _Context:
         _call("gss_release_buffer", ctypes.byref(produced))
         return token
 
-    def finish(self, received: bytes) -> None:
-        """Check the server's token: only the owner of the service's key can make it."""
-        with _LOCK:
-            self.step(received)
-
     def __del__(self) -> None:
+        with suppress(NoLibraryError):
+            self._release(_library())
+
+    def _release(self, library: ctypes.CDLL) -> None:
         minor = ctypes.c_uint32(0)
-        library = _library()
         if self._context:
             library.gss_delete_sec_context(ctypes.byref(minor), ctypes.byref(self._context), None)
         if self._target:

@@ -25,7 +25,7 @@ _SETTINGS = "settings."
 _PARALLEL = 8
 _WAIT_STEP_S = 0.2
 _NAMED = 3  # hosts of a message
-_TITLES = {
+TITLES = {
     "namenode": "NameNode",
     "datanode": "DataNode",
     "resourcemanager": "ResourceManager",
@@ -104,7 +104,7 @@ class Comparison:
     def reason(self) -> str:
         """The state of the daemons in words."""
         if not self.total:
-            return f"{self.name}: no {_TITLES[self.role]} is running"
+            return f"{self.name}: no {TITLES[self.role]} is running"
         states = [
             f"{self._of(number)} {_have(number)} {value or 'no value'}"
             for value, number in self.found.items()
@@ -117,7 +117,7 @@ class Comparison:
 
     def _of(self, number: int) -> str:
         """A number of the daemons: ``2 of 3 NodeManagers``."""
-        return f"{number} of {self.total} {_TITLES[self.role]}{'s' if self.total != 1 else ''}"
+        return f"{number} of {self.total} {TITLES[self.role]}{'s' if self.total != 1 else ''}"
 
 
 def _have(number: int) -> str:
@@ -247,7 +247,7 @@ class ByHand:
 
     def _instructions(self, cluster: Cluster, names: Collection[str]) -> Iterator[str]:
         for name in sorted(names):
-            titles = " and ".join(f"each {_TITLES[role]}" for role in readers_of(name))
+            titles = " and ".join(f"each {TITLES[role]}" for role in readers_of(name))
             value, site = text_of(cluster.settings[name]), site_of(name)
             yield (
                 f"change by hand, within {format_duration(self.limit_s)}: set {name} = {value} in "

@@ -124,7 +124,7 @@ class AttachedDeployment(Deployment):
         self.access.client.settings = self._settings(study)
         # before the first change of the cluster: 'clean' finds everything from here
         facts = {
-            "options": options.model_dump(mode="json"),
+            "options": options.with_absolute_paths().model_dump(mode="json"),
             "hadoop": self.cluster.software.hadoop,
             "cluster_id": self.identity.cluster,
             "new_parent": not self.folder.has_parent(),

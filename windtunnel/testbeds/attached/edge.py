@@ -26,6 +26,7 @@ WORKLOADS = ("terasort", "teragen", "dfsio", "pi")
 _SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes")
 _CONNECT = ("-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15")
 _LIMIT_S = 120.0
+_MARK = "WINDTUNNEL_RUN"  # a variable of the environment that no script of Hadoop changes
 _FAILED = 255  # of ssh itself; other codes are those of the command
 
 
@@ -52,17 +53,13 @@ class Edge:
 
     def command(self, main: str, args: Sequence[str], options: AttachedOptions) -> list[str]:
         """The command line on this machine for a main class of Hadoop on the edge node."""
-        env = {"HADOOP_CLASSPATH": self._classpath}
-        if options.user:
-            env["HADOOP_USER_NAME"] = options.user
+        # the user of the requests; with Kerberos, Hadoop takes the user from the ticket
+        user = {"HADOOP_USER_NAME": options.account}
+        env = {"HADOOP_CLASSPATH": f"{self.folder}/*", _MARK: self.run, **user}
         # its process id, because a client continues if its connection ends
         words = ["sh", "-c", 'echo $$ >> "$0/clients"; exec "$@"', self.folder, "env"]
         words += [f"{name}={value}" for name, value in env.items()]
         return self.ssh([*words, self.options.hadoop, main, *args])
-
-    @property
-    def _classpath(self) -> str:
-        return f"{self.folder}/*"
 
     def ssh(self, words: Sequence[str]) -> list[str]:
         """The command line on this machine for a command on the edge node."""
@@ -101,7 +98,7 @@ class Edge:
 
     def end_clients(self) -> None:
         """End clients that still run: they could submit a job later. Raises ClusterAccessError."""
-        mark = shlex.quote(f"HADOOP_CLASSPATH={self._classpath}")
+        mark = shlex.quote(f"{_MARK}={self.run}")
         script = (
             'test ! -f "$0/clients" || for client in $(cat "$0/clients"); do '
             f"if grep -qzxF {mark} /proc/$client/environ 2>/dev/null; then kill $client; fi; done"

@@ -12,8 +12,10 @@ import contextlib
 import re
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.attempts import attempt_from_rest
 from windtunnel.engines.hadoop.history import History, many
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
@@ -47,17 +49,32 @@ class AttachedHistory(History):
         super().__init__(("", 0), files, host, through=through)
         self._new, self._done = folders
         self._user = user
+        self._unread = 0  # tasks of the job that is collected
+
+    def collect(self, phase: str, job_id: str, wall_s: float) -> JobRun:
+        """As of every history server; tasks that were not read are noted."""
+        self._unread = 0
+        run = super().collect(phase, job_id, wall_s)
+        if not self._unread:
+            return run
+        note = (
+            f"{phase}: the history file is not readable, so that the task attempts are those of "
+            f"{_MOST_TASKS} tasks; the others ({self._unread}) were not requested"
+        )
+        return replace(run, notes=[*run.notes, note])
 
     def _attempts(self, job_id: str, phase: str) -> Iterator[dict[str, Any]]:
         rows = list(super()._attempts(job_id, phase))
         yield from rows or self._by_rest(job_id, phase)
 
     def _by_rest(self, job_id: str, phase: str) -> Iterator[dict[str, Any]]:
-        tasks = self._get(f"/{job_id}/tasks").get("tasks") or {}
-        for task in many(tasks.get("task"))[:_MOST_TASKS]:
+        found = self._get(f"/{job_id}/tasks").get("tasks") or {}
+        tasks = many(found.get("task"))
+        self._unread = len(tasks[_MOST_TASKS:])
+        for task in tasks[:_MOST_TASKS]:
             lead = f"/{job_id}/tasks/{task['id']}/attempts"
-            found = self._get(lead).get("taskAttempts") or {}
-            for attempt in many(found.get("taskAttempt")):
+            attempts = self._get(lead).get("taskAttempts") or {}
+            for attempt in many(attempts.get("taskAttempt")):
                 counters = self._get(f"{lead}/{attempt['id']}/counters")
                 named = _counters(counters.get("jobTaskAttemptCounters") or {})
                 yield attempt_from_rest(attempt, task["id"], phase, named)

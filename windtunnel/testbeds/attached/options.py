@@ -39,6 +39,11 @@ def daemon_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if affects(name) != "client"}
 
 
+def _absolute_files(files: Mapping[str, str | None]) -> dict[str, str]:
+    given = {name: path for name, path in files.items() if path}
+    return {name: str(Path(path).expanduser().absolute()) for name, path in given.items()}
+
+
 class Limits(ClosedModel):
     """The abort rule: limits beyond which the study pauses, or ends its own job."""
 
@@ -219,7 +224,17 @@ class AttachedOptions(TestbedOptions):
         """The name of the user on the cluster."""
         if self.principal:
             return self.principal.partition("@")[0].partition("/")[0]
-        return self.user or getpass.getuser()
+        login = self.edge.user if self.edge is not None else None
+        return self.user or login or getpass.getuser()
+
+    def with_absolute_paths(self) -> AttachedOptions:
+        """The same options, for a process in another working directory."""
+        names = ("conf", "hosts_file", "keytab", "krb5_conf", "ca_file")
+        update: dict[str, Any] = _absolute_files({name: getattr(self, name) for name in names})
+        for name, one in {**self.sources, "edge": self.edge}.items():
+            if one is not None:
+                update[name] = one.model_copy(update=_absolute_files(one.files()))
+        return self.model_copy(update=update)
 
     @property
     def samples_hosts(self) -> bool:

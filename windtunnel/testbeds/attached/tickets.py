@@ -13,6 +13,7 @@ from windtunnel.testbeds.attached.options import AttachedOptions
 
 _LIMIT_S = 30.0
 _RENEWAL_S = 3600.0
+_REPETITION_S = 60.0
 
 
 class Tickets:
@@ -28,9 +29,12 @@ class Tickets:
         self._options = options
         self._renewed = -_RENEWAL_S
         self.file = folder / "tickets"
+        self._cache = f"FILE:{self.file}"
 
     def renew(self) -> None:
         """Request a ticket if the last one is older than an hour.
+
+        While the last ticket is valid, a request that fails is repeated after a minute.
 
         Raises
         ------
@@ -42,24 +46,20 @@ class Tickets:
         now = time.monotonic()
         if now - self._renewed < _RENEWAL_S:
             return
-        program = shutil.which("kinit")
-        if program is None:
-            raise SetupError(
-                "a keytab needs the program kinit",
-                remedy="install Kerberos' clients (Debian: krb5-user), or use a ticket cache.",
-            )
-        options = self._options
-        config = options.krb5_conf
-        words = [program, "-c", f"FILE:{self.file}", "-kt", str(options.keytab)]
         try:
-            done = subprocess.run(
-                [*words, str(options.principal)],
-                env=os.environ | ({"KRB5_CONFIG": config} if config else {}),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_LIMIT_S,
-                check=False,
-            )
+            self._request()
+        except DeploymentError:
+            if not self._valid():
+                raise
+            self._renewed = now - _RENEWAL_S + _REPETITION_S
+        else:
+            self._renewed = now
+
+    def _request(self) -> None:
+        options = self._options
+        keytab = Path(str(options.keytab)).expanduser()
+        try:
+            done = self._run("kinit", "-kt", str(keytab), "-c", self._cache, str(options.principal))
         except subprocess.TimeoutExpired as error:
             raise DeploymentError(
                 f"kinit did not end within {_LIMIT_S:.0f} s",
@@ -72,7 +72,32 @@ class Tickets:
                 remedy="check the principal and the keytab with 'klist -k', and this machine's "
                 "clock.",
             )
-        self._renewed = now
+
+    def _valid(self) -> bool:
+        """Whether the cache has a ticket that has not expired."""
+        try:
+            return self._run("klist", "-s", self._cache).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
+
+    def _run(self, name: str, *words: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a program of Kerberos; raises SetupError without the program."""
+        program = shutil.which(name)
+        if program is None:
+            raise SetupError(
+                f"a keytab needs the program {name}",
+                remedy="install Kerberos' clients (Debian: krb5-user), or use a ticket cache.",
+            )
+        config = self._options.krb5_conf
+        env = {"KRB5_CONFIG": str(Path(config).expanduser())} if config else {}
+        return subprocess.run(
+            [program, *words],
+            env=os.environ | env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
 
 
 def tickets_of(options: AttachedOptions, folder: Path) -> Tickets | None:

@@ -114,8 +114,13 @@ def rest_client(options: AttachedOptions, **given: Any) -> RestClient:
     from windtunnel.hosts.rest import Access, RestClient
 
     names = host_addresses(options)
-    ca_file = Path(options.ca_file).expanduser() if options.ca_file else None
-    access = Access(**{"ca_file": ca_file, "timeout_s": _TIMEOUT_S} | given)
+    files = {
+        name: Path(path).expanduser()
+        for name in ("ca_file", "krb5_conf")
+        if (path := getattr(options, name))
+    }
+    defaults: dict[str, Any] = {**files, "timeout_s": _TIMEOUT_S}
+    access = Access(**defaults | given)
     if not options.hosts_file:
         return RestClient(access)
     return RestClient(access, transport=partial(Transport, _named(names)))
