@@ -165,6 +165,11 @@ class _Checker:
                     f"{lead}the workload {name} has no phase '{fault.phase}'; its phases are "
                     + ", ".join(phases)
                 )
+            elif (phase := fault.phase or phases[0]) in workload.phases_without_progress():
+                yield (
+                    f"{lead}the phase '{phase}' of {name} reports no progress, so that no fault "
+                    "can happen at a time of it"
+                )
             if fault.engine() not in (None, owner, *engines):
                 yield f"{lead}the workload {name} does not run on {fault.engine()}"
             yield from (lead + problem for problem in fault.problems(cluster))

@@ -122,6 +122,10 @@ class Workload(ABC, Generic[P]):
     def phases(self) -> tuple[str, ...]:
         """Names of the timed phases, in order."""
 
+    def phases_without_progress(self) -> tuple[str, ...]:
+        """The phases that report no progress: no fault can happen at a time of them."""
+        return ()
+
     def check(self, cluster: Cluster) -> list[str]:
         """Why this workload cannot run on that cluster; empty if it can."""
         return []

@@ -83,6 +83,10 @@ class Metadata(Workload[MetadataParameters]):
         """Each kind of operation is a phase."""
         return _PHASES
 
+    def phases_without_progress(self) -> tuple[str, ...]:
+        """All: the client reports when it has ended."""
+        return _PHASES
+
     def check(self, cluster: Cluster) -> list[str]:
         """Every storage can run it."""
         return []

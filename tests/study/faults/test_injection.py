@@ -27,7 +27,7 @@ from windtunnel.errors import DeploymentError, StudyStoppedError
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial
 from windtunnel.study.faults import FAULTS, decommission, injection
-from windtunnel.study.faults.injection import Injector
+from windtunnel.study.faults.injection import Injection, Injector
 from windtunnel.study.plan import Plan
 
 KILL = "kind: kill-daemon, role: datanode, phase: terasort, watch: 50 ms"
@@ -52,7 +52,7 @@ def only(folder: Path, fault: str, testbed: MockTestbed) -> Trial:
     found = plan_from(
         "study: toy\ncluster: local-3\n"
         "workloads: {terasort: {rows: 1000, input_replication: 1, output_replication: 1}}\n"
-        f"fault: {{{fault}}}\nprotocol: {{rounds: 1, extra_rounds: 0, retry_invalid: 0}}\n"
+        f"fault: [{{{fault}}}]\nprotocol: {{rounds: 1, extra_rounds: 0, retry_invalid: 0}}\n"
     )
     with contextlib.suppress(StudyStoppedError):  # its only trial may be invalid
         run_study(folder / "out", found, testbed)
@@ -109,6 +109,23 @@ def test_the_time_to_whole_copies_is_a_metric(tmp_path: Path) -> None:
     assert 0 <= fault.noticed_s < fault.whole_s
     assert trial.metrics["replication_whole"].value == fault.whole_s
     assert trial.metrics["replication_whole"].unit == "s"
+
+
+def test_several_faults_are_watched_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: list[float] = []
+    ends = Injection.phases_over
+
+    def watched(one: Injection, since_s: float) -> None:
+        began.append(since_s)
+        ends(one, since_s)
+
+    monkeypatch.setattr(Injection, "phases_over", watched)
+    twice = "}, {".join((KILL, KILL.replace("role:", "host: worker-2, role:")))
+    trial = only(tmp_path, twice, breaking(looks=(WHOLE, Copies(2, 5, True))))
+    assert len(trial.faults) == 2 and trial.verdict.valid
+    assert len(began) == 2 and began[0] == began[1]
 
 
 def test_copies_that_are_not_seen_whole_are_unknown(tmp_path: Path) -> None:

@@ -173,6 +173,23 @@ def test_a_fault_that_the_cluster_has_no_place_for(tmp_path: Path, fault: str, s
     assert says in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("workload", "phase"),
+    [
+        ("metadata: {files: 100}", "create"),
+        ("scan: {size: 9 MB, replication: 2, select: all, engine: duckdb}", "scan"),
+        ("scan: {size: 9 MB, replication: 2, select: all, engine: spark}", "duckdb"),
+    ],
+)
+def test_a_phase_without_progress_has_no_time_for_a_fault(
+    tmp_path: Path, workload: str, phase: str
+) -> None:
+    head = f"{HEAD.partition('workloads:')[0]}workloads:\n  {workload}\n"
+    text = f"fault: {{kind: kill-daemon, role: datanode, phase: {phase}}}\n"
+    with pytest.raises(NotRealisableError, match=f"the phase '{phase}' of .* no progress"):
+        check_plan(plan_of(tmp_path, text, head), BreakingTestbed())  # type: ignore[arg-type]
+
+
 def test_what_the_testbed_cannot_break_is_refused_before_anything_starts(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "fault: {kind: slow-nic, host: worker-1}\n")
     with pytest.raises(NotRealisableError, match="cannot inject faults into NICs; 'scaled' can"):

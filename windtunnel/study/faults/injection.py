@@ -71,9 +71,15 @@ class Injection(threading.Thread):
                 "which ended earlier"
             )
 
-    def phases_over(self) -> None:
-        """End the fault after the last phase: watch the replicas for a while, then undo it."""
-        self._last_s = time.monotonic() + (self._fault.watch if self.affects_replicas else 0.0)
+    def phases_over(self, since_s: float) -> None:
+        """End the fault after the last phase: watch the replicas for a while, then undo it.
+
+        Parameters
+        ----------
+        since_s:
+            Monotonic time at which the watching began, that of other faults included.
+        """
+        self._last_s = since_s + (self._fault.watch if self.affects_replicas else 0.0)
         self._wake.set()
         if self.ident is None:
             self.problem = f"the phase {self.record.phase} did not run"
@@ -240,9 +246,10 @@ class Injector:
         must then not be used again, but the output can still be verified. Raises DeploymentError if
         a fault could not be undone.
         """
+        since_s = time.monotonic()
         # data moves to a host only if the daemons of the others serve again
         for injection in sorted(self.injections, key=lambda one: one.record.ordered):
-            injection.phases_over()
+            injection.phases_over(time.monotonic() if injection.record.ordered else since_s)
         self._raise_problems()
         try:
             if self.injections:

@@ -106,6 +106,10 @@ class EventQueries(Workload[Q]):
         """The queries; then the reference phase, if DuckDB can read the format."""
         return (self.name,) if self._alone() else (self.name, BESIDE)
 
+    def phases_without_progress(self) -> tuple[str, ...]:
+        """Those of DuckDB."""
+        return self.phases() if self.parameters.engine == BESIDE else (BESIDE,)
+
     def check(self, cluster: Cluster) -> list[str]:
         """The cluster must have YARN, and at least as many DataNodes as replicas."""
         return misfits(self.name, cluster, {"replication": self.parameters.replication})
