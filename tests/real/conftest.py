@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -122,8 +122,19 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalTestb
 def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
     """Two workers, shared by the tests that do not break it."""
     changes = {"hosts.worker.count": 2, **LIGHT_TASKS}
-    with testbed.deploy(apply_overrides(load_cluster("local-3"), changes)) as running:
-        yield running
+    cluster = apply_overrides(load_cluster("local-3"), changes)
+    yield _shared.enter_context(testbed.deploy(cluster))
+    _shared.close()
+
+
+_shared = ExitStack()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """End the shared cluster before the tests of other groups: its heartbeats take CPU time."""
+    if group_of(item.path) != SHARED:
+        _shared.close()
 
 
 @dataclass
