@@ -467,10 +467,12 @@ def test_only_single_hosts_are_probed(text: str) -> None:
 
 
 def test_an_address_of_ipv6_is_probed_in_brackets() -> None:
-    (one,) = [p for p in probes.planned(["[fd00::7]:9870"]) if p.entry.probe.startswith("/jmx")][:1]
+    one = next(p for p in probes.planned(["[fd00::7]:9870"]) if p.entry.probe.startswith("/jmx"))
     assert (one.host, one.port) == ("fd00::7", 9870)
     assert one.url.startswith("http://[fd00::7]:9870/jmx")
-    assert {p.port for p in probes.planned(["fd00::7"])} > {9870, 8088}
+    others = probes.planned(["fd00::7"])
+    assert {p.port for p in others} > {9870, 8088}
+    assert all(f"[fd00::7]:{p.port}" in p.line() for p in others)
 
 
 def test_each_host_that_does_not_answer_has_a_result(

@@ -283,13 +283,16 @@ def test_each_jvm_counts_and_one_without_readable_jars_is_unknown() -> None:
     rows = [
         {"main": "x.Y", "jars": {"hadoop-common": "2.7.7"}},
         {"main": "x.Z", "jars": {"hadoop-common": "3.5.0"}},
-        {"main": "org.apache.hadoop.hdfs.server.datanode.DataNode", "jars": {}},
+        {"main": "org.apache.hadoop.hdfs.server.datanode.DataNode", "jars": None},
+        {"main": "org.apache.catalina.startup.Bootstrap", "jars": {}},
     ]
     found = [r for r in of(host(jvms=rows)).results if r.check == "surface-end-of-life"]
     assert {(r.status, r.about) for r in found} == {
         (Status.FAIL, "hadoop-common"),
         (Status.UNKNOWN, ""),
     }
+    (unread,) = [r.observed for r in found if r.status is Status.UNKNOWN]
+    assert unread.startswith("JVMs without a readable class path: 1;")
 
 
 def test_jars_of_a_class_path_in_the_environment(tmp_path: Path) -> None:
@@ -306,6 +309,9 @@ def test_jars_of_a_class_path_in_the_environment(tmp_path: Path) -> None:
     (found,) = collect_facts.collect(str(tmp_path))["facts"]["jvms"]["value"]
     assert found["main"] == main and found["jars"] == {"hadoop-common": "3.3.6"}
     assert "planted" not in str(found)
+    (process / "environ").unlink()
+    (found,) = collect_facts.collect(str(tmp_path))["facts"]["jvms"]["value"]
+    assert found["jars"] is None
 
 
 @pytest.mark.parametrize(

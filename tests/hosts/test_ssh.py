@@ -84,7 +84,9 @@ def test_a_jump_host_that_does_not_answer_is_the_error_of_each_host(server: SshS
     hosts = SshHosts(access(server, jump="127.0.0.1:1"), ADDRESSES)
     answers = hosts.run(NAMES, "true")
     hosts.close()
-    assert {error_of(one).reason for one in answers.values()} == {"unreachable"}
+    assert {error_of(one).message for one in answers.values()} == {
+        "jump host 127.0.0.1: no SSH server answers (connection refused)"
+    }
 
 
 def test_a_command_that_fails_is_an_error_of_its_host(hosts: SshHosts) -> None:

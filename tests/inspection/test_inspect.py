@@ -304,7 +304,8 @@ def test_wrong_commands(
 
 
 def test_racks_whose_names_are_the_same_in_a_description_stay_apart() -> None:
-    racks = ["/dc1/rack-03", "/dc1/rack03", "/dc1-rack/03", "/03", "/"]
+    long = 50 * "r"
+    racks = ["/dc1/rack-03", "/dc1/rack03", "/dc1-rack/03", "/03", "/", long, f"{long}r"]
     names = rack_names(racks)
     assert list(names.values()) == [
         "dc1-rack03",
@@ -312,4 +313,6 @@ def test_racks_whose_names_are_the_same_in_a_description_stay_apart() -> None:
         "dc1-rack03-c",
         "rack03",
         "rack",
+        40 * "r",
+        38 * "r" + "-b",
     ]

@@ -54,7 +54,7 @@ def test_variables_old_names_and_the_short_form(tmp_path: Path) -> None:
     assert conf.get("a.b") == "/data/x/${user.name}"
     assert conf.get("e.f") == "${e.f}"
     assert conf.get("dfs.blocksize") == "1"
-    assert "old name" in conf.notes[0]
+    assert "old name" in conf.renamed[0]
     assert conf.get("io.file.buffer.size") == "4096"  # Hadoop's default
     assert conf.given("io.file.buffer.size") is None
 

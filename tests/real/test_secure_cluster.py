@@ -133,8 +133,9 @@ def test_the_history_of_its_jobs_is_imported(cluster: SecureCluster) -> None:
     assert first.parameters["user"] == "ann" and first.workload.startswith("TeraGen")
     assert [trial.metrics["maps"].value for trial in results.trials] == [2, 2, 1]
     assert first.metrics["hdfs_bytes_written"].value == 2_000_000
-    settings = [results.provenance(trial)["settings"] for trial in results.trials]
-    assert [s["mapreduce.task.io.sort.mb"] for s in settings] == ["64"] * 3  # type: ignore[index]
+    settings = [dict(results.provenance(trial)["settings"]) for trial in results.trials]  # type: ignore[call-overload]
+    assert [one["mapreduce.job.reduces"] for one in settings] == ["0", "1", "1"]
+    assert [one["mapreduce.task.io.sort.mb"] for one in settings] == ["64"] * 3
     assert headline(analyse(results))
     stored = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
     assert planted_in([*stored, done.stdout, done.stderr]) == []

@@ -100,11 +100,11 @@ class SecureCluster:
         prefix = ["ip", "netns", "exec", self.namespace(host), "unshare", "-u"]
         return [*prefix, "sh", "-c", name, f"{host}.wt"]
 
-    def run(self, host: str, *command: str, limit_s: float = 300, **more: str) -> str:
+    def run(self, host: str, *command: str, limit_s: float = 300) -> str:
         """Run a command on a host; returns what it wrote."""
         done = subprocess.run(
             [*self.within(host), *command],
-            env={**self.realm.environment, **more},
+            env=self.realm.environment,
             capture_output=True,
             text=True,
             timeout=limit_s,

@@ -521,8 +521,11 @@ def _heap(words: List[str]) -> Optional[int]:
     return None
 
 
-def _jars(reader: Reader, pid: str, words: List[str]) -> Dict[str, str]:
-    """Versions of the well-known jars of a class path, its folders included."""
+def _jars(reader: Reader, pid: str, words: List[str]) -> Optional[Dict[str, str]]:
+    """Versions of the well-known jars of a class path, its folders included.
+
+    None if no jar at all is known: the class path may be that of another user's environment.
+    """
     paths = []  # type: List[str]
     for word in [*words, _class_path(reader, pid)]:
         for part in word.split(":"):
@@ -530,6 +533,8 @@ def _jars(reader: Reader, pid: str, words: List[str]) -> Dict[str, str]:
                 paths.append(part)
             elif part.endswith("/*"):
                 paths += glob.glob(reader.path(part + ".jar"))
+    if not paths:
+        return None
     return {match.group(1): match.group(2) for match in map(_JAR.search, paths) if match}
 
 

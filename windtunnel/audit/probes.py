@@ -38,18 +38,23 @@ class Probe:
     entry: Port
 
     @property
+    def place(self) -> str:
+        """Host and port; an IPv6 address is in brackets."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
     def url(self) -> str:
         """The address of a GET request."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.kind}://{host}:{self.port}{self.entry.probe}"
+        return f"{self.kind}://{self.place}{self.entry.probe}"
 
     def line(self) -> str:
         """The request in words."""
         what = {
             "http": f"GET {self.url}",
             "https": f"GET {self.url}",
-            "tls": f"TLS handshake with {self.host}:{self.port}",
-            "zookeeper": f"'ruok' to {self.host}:{self.port}",
+            "tls": f"TLS handshake with {self.place}",
+            "zookeeper": f"'ruok' to {self.place}",
         }
         return f"{what[self.kind]}  ({self.entry.purpose})"
 

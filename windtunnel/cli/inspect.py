@@ -194,7 +194,7 @@ def inspect_(
     where = Endpoints() if conf is None else endpoints(conf)
     if conf is not None:
         facts.read += conf.read
-        facts.notes += conf.notes
+        facts.notes += [*conf.renamed, *conf.notes]
         facts.settings.update(conf.entries)
         for key, entry in conf.entries.items():
             facts.settings[key] = type(entry)(key, conf.expand(entry.value), entry.source)

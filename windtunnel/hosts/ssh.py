@@ -85,7 +85,7 @@ class SshHosts:
         self._access = access
         self._addresses = addresses or {}
         self._connections: dict[str, SSHClientConnection] = {}
-        self._jumps: asyncio.Task[list[SSHClientConnection]] | None = None
+        self._logins: asyncio.Task[list[SSHClientConnection]] | None = None
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="ssh", daemon=True)
@@ -154,6 +154,8 @@ class SshHosts:
                 tunnel = await self._jump()
                 options |= {} if tunnel is None else {"tunnel": tunnel}
                 made = await asyncssh.connect(self._addresses.get(name, name), **_LIMITS, **options)
+        except ClusterAccessError:  # of a jump host
+            raise
         except Exception as error:
             raise access_error(name, error, self._access.user) from error
         self._connections[name] = made
@@ -167,18 +169,25 @@ class SshHosts:
         """
         if self._access.jump is None:
             return None
-        if self._jumps is None or (self._jumps.done() and not _opened(self._jumps)):
-            self._jumps = asyncio.create_task(self._log_in())
-        return (await asyncio.shield(self._jumps))[-1]
+        if self._logins is None or (self._logins.done() and not _opened(self._logins)):
+            self._logins = asyncio.create_task(self._log_in())
+        return (await asyncio.shield(self._logins))[-1]
 
     async def _log_in(self) -> list[SSHClientConnection]:
-        """Connections to the hosts of ``jump``, each through the one before it."""
+        """Connections to the hosts of ``jump``, each through the one before it.
+
+        Raises ClusterAccessError, whose message names the jump host.
+        """
         import asyncssh
 
         made: list[SSHClientConnection] = []
         for options in self._access.jumps():
             before = {"tunnel": made[-1]} if made else {}
-            made.append(await asyncssh.connect(**_LIMITS, **options, **before))
+            try:
+                made.append(await asyncssh.connect(**_LIMITS, **options, **before))
+            except Exception as error:
+                host, user = options["host"], options.get("username")
+                raise access_error(f"jump host {host}", error, user) from error
         return made
 
     def drop(self, name: str) -> None:
@@ -198,7 +207,7 @@ class SshHosts:
             for task in others:
                 task.cancel()
             await asyncio.gather(*others, return_exceptions=True)
-            through = _opened(self._jumps) if self._jumps else []
+            through = _opened(self._logins) if self._logins else []
             connections = [*self._connections.values(), *reversed(through)]
             for connection in connections:
                 connection.abort()

@@ -204,6 +204,9 @@ def _racks(groups: list[HostGroup]) -> dict[str, list[str]]:
     return found if len(found.keys() - {UNKNOWN}) > 1 else {}
 
 
+_LONGEST_NAME = 40  # characters, as in the schema of descriptions
+
+
 def rack_names(racks: Iterable[str]) -> dict[str, str]:
     """Rack -> its name as descriptions allow it: ``/dc1/rack-03`` is ``dc1-rack03``.
 
@@ -215,7 +218,8 @@ def rack_names(racks: Iterable[str]) -> dict[str, str]:
         number = 0
         while name in found.values():
             number += 1
-            name = f"{base}-{_letters(number)}"
+            end = f"-{_letters(number)}"
+            name = base[: _LONGEST_NAME - len(end)].rstrip("-") + end
         found[rack] = name
     return found
 
@@ -223,7 +227,7 @@ def rack_names(racks: Iterable[str]) -> dict[str, str]:
 def _rack_name(rack: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", rack.lower()).strip("-") or "rack"
     words = re.sub(r"-(?=\d)", "", words)
-    return (words if words[0].isalpha() else f"rack{words}")[:40].rstrip("-")
+    return (words if words[0].isalpha() else f"rack{words}")[:_LONGEST_NAME].rstrip("-")
 
 
 def _settings(facts: ClusterFacts, version: str | None) -> list[Setting]:

@@ -45,7 +45,8 @@ class ClientConfiguration:
     """The properties of a folder.
 
     ``layout`` is the product that wrote it; ``read`` are the files that were read; ``racks`` maps
-    hosts to racks; ``workers`` are hosts of a file ``workers``; ``notes`` states what was ignored.
+    hosts to racks; ``workers`` are hosts of a file ``workers``; ``notes`` states what was ignored,
+    ``renamed`` which deprecated names stand for others.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class ClientConfiguration:
     racks: dict[str, str] = field(default_factory=dict)
     workers: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    renamed: list[str] = field(default_factory=list)
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """The expanded value of a property: as given, else Hadoop's default."""
@@ -129,7 +131,7 @@ def _merge(found: ClientConfiguration, file: Path) -> None:
     for entry in _Parser(file, found).parse():
         (name,) = deprecated().get(entry.name, [entry.name])
         if name != entry.name:
-            found.notes.append(f"{entry.source}: {entry.name} is the old name of {name}")
+            found.renamed.append(f"{entry.source}: {entry.name} is the old name of {name}")
         earlier = found.entries.get(name)
         if earlier is not None and earlier.final:
             if earlier.value != entry.value:

@@ -167,8 +167,8 @@ class _Checker:
                 )
             elif (phase := fault.phase or phases[0]) in workload.phases_without_progress():
                 yield (
-                    f"{lead}the phase '{phase}' of {name} reports no progress, so that no fault "
-                    "can happen at a time of it"
+                    f"{lead}the phase '{phase}' of {name} reports no progress, so that a fault in "
+                    "it cannot be timed; choose another phase"
                 )
             if fault.engine() not in (None, owner, *engines):
                 yield f"{lead}the workload {name} does not run on {fault.engine()}"

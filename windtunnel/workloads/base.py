@@ -123,7 +123,7 @@ class Workload(ABC, Generic[P]):
         """Names of the timed phases, in order."""
 
     def phases_without_progress(self) -> tuple[str, ...]:
-        """The phases that report no progress: no fault can happen at a time of them."""
+        """The phases that report no progress, so that a fault in them cannot be timed."""
         return ()
 
     def check(self, cluster: Cluster) -> list[str]:

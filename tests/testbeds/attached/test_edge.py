@@ -170,7 +170,10 @@ def test_files_are_found_from_another_folder(
     assert (found.conf, found.ca_file) == (f"{tmp_path}/c", "/home/ann/ca.pem")
     assert found.edge is not None and found.edge.key == f"{tmp_path}/k"
     assert found.ssh is not None and found.ssh.key == f"{tmp_path}/s"
-    assert found.keytab is None
+    assert (found.keytab, found.hadoop) == (None, None)
+    for given, absolute in (("bin/hadoop", f"{tmp_path}/bin/hadoop"), ("hadoop", "hadoop")):
+        one = AttachedOptions.model_validate({"conf": "c", "hadoop": given}).with_absolute_paths()
+        assert one.hadoop == absolute
 
 
 @pytest.mark.parametrize("other", [{"hadoop": "hadoop"}, {"principal": "p", "keytab": "k"}])

@@ -86,9 +86,11 @@ def test_a_valid_ticket_serves_while_the_kdc_is_not_there(
     one.renew()
     kerberos.refuse.touch()
     kerberos.valid.touch()
+    said = []
     for passed_s in (3600, 30, 30):
         clock.now += passed_s
-        one.renew()
+        said.append(one.renew())
+    assert said == [reason := "no Kerberos ticket for ann: no KDC", "", reason]
     assert len(kerberos.requests) == 3  # one a minute
     kerberos.valid.unlink()
     clock.now += 60

@@ -201,9 +201,10 @@ def topology(evidence: Evidence) -> Iterator[Outcome]:
     table = conf.value("net.topology.table.file.name")
     about, place = "net.topology.script.file.name", conf.place("net.topology.script.file.name")
     here = bool(script) and hard.shared_by == 1 and evidence.live.get("here")
-    if here and _exists(Path(script)) is None:
-        yield unknown(f"{script}: this user may not look it up", about)
-    elif here and not _exists(Path(script)):
+    exists = _exists(Path(script)) if here else True
+    if exists is None:
+        yield unknown(f"{script}: this user may not read its folder", about)
+    elif not exists:
         yield failed(f"{script} does not exist", about=about, place=place)
     elif script and not script.startswith("/"):
         yield failed(

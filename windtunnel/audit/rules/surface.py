@@ -107,14 +107,14 @@ def end_of_life(evidence: Evidence) -> Iterator[Outcome]:
     versions: set[tuple[str, str]] = set()  # of one software, JVMs can have several
     hidden = 0
     for row in evidence.one.facts.get("jvms", {}).get("value") or []:
-        jars = row.get("jars") or {}
-        versions |= {(str(name), str(version)) for name, version in jars.items()}
-        hidden += not jars and str(row.get("main")).startswith("org.apache.")
+        jars = row.get("jars")
+        hidden += jars is None
+        versions |= {(str(name), str(version)) for name, version in (jars or {}).items()}
     system = evidence.one.facts.get("os", {}).get("value") or {}
     if system.get("id"):
         versions.add((str(system["id"]), str(system.get("version", ""))))
     if hidden:
-        yield unknown(f"the jars of {hidden} JVMs could not be read: collect the facts as root")
+        yield unknown(f"JVMs without a readable class path: {hidden}; collect the facts as root")
     elif not versions:
         yield unknown("neither the system nor a JVM could be read")
     if not versions:

@@ -93,10 +93,9 @@ class ClusterAccess:
             return None
         return open_samples(self.options, self.status.hosts())
 
-    def renew(self) -> None:
-        """Renew the tickets, if a keytab is given."""
-        if self.tickets is not None:
-            self.tickets.renew()
+    def renew(self) -> str:
+        """Renew the tickets, if a keytab is given; see ``Tickets.renew``."""
+        return "" if self.tickets is None else self.tickets.renew()
 
     def close(self) -> None:
         """Close the connections."""

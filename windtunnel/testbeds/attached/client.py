@@ -12,6 +12,7 @@ from pathlib import Path
 from windtunnel.engines.hadoop.client import cause_in
 from windtunnel.engines.hadoop.software import JVM_OPTIONS, Software
 from windtunnel.errors import DeploymentError, SetupError
+from windtunnel.hosts.local import LocalHost
 from windtunnel.testbeds.attached.edge import Edge
 from windtunnel.testbeds.attached.options import AttachedOptions
 
@@ -21,6 +22,17 @@ _KERBEROS = {"KRB5CCNAME", "KRB5_CONFIG"}
 _OF_SCRIPTS = {"JAVA_HOME", "HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_MAPRED_HOME"}
 _OF_SSH = {"HOME", "SSH_AUTH_SOCK"}
 _APPLICATIONS = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+
+
+class EdgeHost(LocalHost):
+    """This machine as the host of clients; its account is the user on the cluster."""
+
+    user = ""
+
+    @property
+    def account(self) -> str:
+        """The name of the user on the cluster."""
+        return self.user
 
 
 @dataclass

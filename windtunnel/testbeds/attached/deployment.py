@@ -25,13 +25,14 @@ from windtunnel.errors import (
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.isolation.policy import Isolation
 from windtunnel.hosts.leftovers import Registration
-from windtunnel.hosts.local import LocalHost, SupervisorClient
+from windtunnel.hosts.local import SupervisorClient
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
 from windtunnel.results.sample import Recording
 from windtunnel.testbeds.attached.access import ClusterAccess
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.by_hand import ByHand
+from windtunnel.testbeds.attached.client import EdgeHost
 from windtunnel.testbeds.attached.guard import Guard, others_log
 from windtunnel.testbeds.attached.history import AttachedHistory
 from windtunnel.testbeds.attached.host_samples import HostSamples
@@ -45,17 +46,6 @@ TESTBED = "attached"
 _WAIT_STEP_S = 0.2
 _STAGING = "yarn.app.mapreduce.am.staging-dir"
 _INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
-
-
-class EdgeHost(LocalHost):
-    """This machine as the host of clients; its account is the user on the cluster."""
-
-    user = ""
-
-    @property
-    def account(self) -> str:
-        """The name of the user on the cluster."""
-        return self.user
 
 
 class AttachedDeployment(Deployment):
@@ -285,12 +275,16 @@ class AttachedDeployment(Deployment):
         StudyStoppedError
             If that takes longer than permitted, or the allowance has expired.
         """
-        self.access.renew()
+
+        def renew() -> None:
+            if failed := self.access.renew():
+                note(f"{failed}; the last ticket is still valid")
 
         def between_checks() -> None:
             stop_if_requested()
-            self.access.renew()
+            renew()
 
+        renew()
         self.by_hand.wait(self.cluster, note, between_checks)
         try:
             for need in self.needs:

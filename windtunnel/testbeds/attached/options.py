@@ -229,7 +229,8 @@ class AttachedOptions(TestbedOptions):
 
     def with_absolute_paths(self) -> AttachedOptions:
         """The same options, for a process in another working directory."""
-        names = ("conf", "hosts_file", "keytab", "krb5_conf", "ca_file")
+        names = ["conf", "hosts_file", "keytab", "krb5_conf", "ca_file"]
+        names += ["hadoop"] if "/" in (self.hadoop or "") else []  # else a name on PATH
         update: dict[str, Any] = _absolute_files({name: getattr(self, name) for name in names})
         for name, one in {**self.sources, "edge": self.edge}.items():
             if one is not None:

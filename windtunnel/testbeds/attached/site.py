@@ -11,7 +11,7 @@ from windtunnel.errors import DescriptionError
 from windtunnel.inspection.endpoints import endpoints
 from windtunnel.inspection.site_files import ClientConfiguration, read_configuration
 
-FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
+_FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")  # at least one is needed
 _QUEUES = "capacity-scheduler.xml"  # only the ResourceManager reads it
 
 
@@ -76,8 +76,8 @@ def read_site(folder: Path) -> Site:
     problem = None
     if not folder.is_dir():
         problem = f"there is no folder {folder}"
-    elif not any((folder / name).is_file() for name in FILES[:3]):
-        problem = f"{folder} has none of the files {', '.join(FILES[:3])}"
+    elif not any((folder / name).is_file() for name in _FILES):
+        problem = f"{folder} has none of the files {', '.join(_FILES)}"
     if problem:
         raise DescriptionError(
             problem,

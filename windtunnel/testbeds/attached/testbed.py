@@ -13,9 +13,8 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from windtunnel.audit.in_force import MASTERS, equal, readers_of
 from windtunnel.cluster import Cluster, format_bytes, format_duration
-from windtunnel.cluster.settings import affects, engine_of, text_of
+from windtunnel.cluster.settings import affects
 from windtunnel.cluster.stored_input import input_key
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.hadoop import releases
@@ -31,6 +30,7 @@ from windtunnel.testbeds.attached.access import ClusterAccess, edge_of, identify
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.client import find_program, unknown_files
 from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment
+from windtunnel.testbeds.attached.in_force import compared_settings, different, not_compared
 from windtunnel.testbeds.attached.options import AttachedOptions, daemon_settings
 from windtunnel.testbeds.attached.status import REQUESTS, Identity
 from windtunnel.testbeds.attached.storage_policy import POLICY, storage_types
@@ -47,7 +47,6 @@ from windtunnel.testbeds.hadoop_software import Installed
 
 _JOB_FILES_BYTES = 512 << 20  # jars of submitted jobs, in up to ten replicas
 _MOST_REPLICAS = 3  # of an input whose replication the loads do not state
-_MASTERS = {"hdfs": ("namenode",), "yarn": ("resourcemanager",), "all": ("namenode",)}
 _UNREACHED = (
     "hosts: this testbed does not reach the hosts of the cluster: their CPU, memory, disks and "
     "network are UNKNOWN, so that the report cannot state what limited a phase; "
@@ -162,8 +161,10 @@ class AttachedTestbed(ClusterTestbed):
                 node.check()
             types = storage_types(request, access.status)
             impossible += types.impossible
-            impossible += self._different(access, identity, request.treatments[0].cluster)
-            unrealised = self._caveats(access, identity, request.treatments[0].cluster)
+            cluster = request.treatments[0].cluster
+            in_force = list(compared_settings(access, identity, cluster, self._by_hand))
+            impossible += [f"{one}; {_NO_RESTART}" for one in different(in_force)]
+            unrealised = self._caveats(access, identity, cluster) + not_compared(in_force)
             unrealised += types.unrealised
             if hosts := access.host_samples():
                 with closing(hosts):
@@ -206,49 +207,10 @@ class AttachedTestbed(ClusterTestbed):
             if known and need.queue not in known:
                 yield f"testbed.queue: there is no queue {need.queue}; {', '.join(known)}"
 
-    def _different(
-        self, access: ClusterAccess, identity: Identity, cluster: Cluster
-    ) -> Iterator[str]:
-        """Settings whose described value differs from the value in force on the cluster."""
-        for name, value, daemon, found in self._in_force(access, identity, cluster):
-            if found is not None and not equal(value, found):
-                state = f"{value} is described, the {daemon} has {found}"
-                yield f"settings.{name}: {state}; {_NO_RESTART}"
-
-    def _in_force(
-        self, access: ClusterAccess, identity: Identity, cluster: Cluster
-    ) -> Iterator[tuple[str, str, str, str | None]]:
-        """Settings of daemons: name, described value, daemon, and the value that it reports.
-
-        Of several workers, the first is queried. There is no value of a worker that does not
-        answer, of a file that only its daemon reads, such as capacity-scheduler.xml, and for a
-        described value with variables.
-        """
-        urls: dict[str, str | None] = {
-            "namenode": identity.namenode,
-            "resourcemanager": identity.resourcemanager,
-        }
-        for name, value in cluster.settings.items():
-            who = affects(name)
-            if who == "client" or engine_of(name) or name in self._by_hand:
-                continue
-            for role in readers_of(name) or _MASTERS[who]:
-                if role not in urls:
-                    urls[role] = next(iter(access.status.daemons(role).values()), None)
-                text, url = text_of(value), urls[role]
-                found = None if url is None or "${" in text else _value(access, role, url, name)
-                yield name, text, by_hand.TITLES[role], found
-
     def _caveats(self, access: ClusterAccess, identity: Identity, cluster: Cluster) -> list[str]:
         found = access.status.read("no tag", time.time())
         counts, versions = cluster.role_counts(), identity.versions
         notes = [f"conf: {note}" for note in access.site.conf.notes]
-        notes += [
-            f"settings.{name}: not compared with the {daemon}, which does not report it, or its "
-            "value has variables"
-            for name, _, daemon, value in self._in_force(access, identity, cluster)
-            if value is None
-        ]
         for role, number in (
             ("datanode", found.datanodes),
             ("nodemanager", found.nodemanagers),
@@ -358,16 +320,6 @@ class AttachedTestbed(ClusterTestbed):
             name="containers of other tenants", passed=passed, expected=f"at most {limit}", got=got
         )
         return Judgement([check], thresholds={"other_containers": OTHER_CONTAINERS.of(limit)})
-
-
-def _value(access: ClusterAccess, role: str, url: str, name: str) -> str | None:
-    """The value that a daemon reports; a worker may not be reachable from here."""
-    try:
-        return access.status.in_force(url, name)
-    except ClusterAccessError:
-        if role in MASTERS:
-            raise
-        return None
 
 
 _NO_RESTART = "the testbed attached changes no daemons"

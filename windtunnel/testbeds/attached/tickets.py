@@ -31,10 +31,15 @@ class Tickets:
         self.file = folder / "tickets"
         self._cache = f"FILE:{self.file}"
 
-    def renew(self) -> None:
+    def renew(self) -> str:
         """Request a ticket if the last one is older than an hour.
 
         While the last ticket is valid, a request that fails is repeated after a minute.
+
+        Returns
+        -------
+        str
+            Why the request failed although the last ticket is valid; empty otherwise.
 
         Raises
         ------
@@ -45,15 +50,16 @@ class Tickets:
         """
         now = time.monotonic()
         if now - self._renewed < _RENEWAL_S:
-            return
+            return ""
         try:
             self._request()
-        except DeploymentError:
+        except DeploymentError as error:
             if not self._valid():
                 raise
             self._renewed = now - _RENEWAL_S + _REPETITION_S
-        else:
-            self._renewed = now
+            return error.message
+        self._renewed = now
+        return ""
 
     def _request(self) -> None:
         options = self._options
