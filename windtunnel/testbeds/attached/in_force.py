@@ -17,7 +17,7 @@ from windtunnel.testbeds.attached.status import Identity, Status
 _MASTERS = {"hdfs": ("namenode",), "yarn": ("resourcemanager",), "all": ("namenode",)}
 
 
-class InForce(NamedTuple):
+class ComparedSetting(NamedTuple):
     """A setting: its described value, and the value that a daemon reports (None: not compared)."""
 
     name: str
@@ -28,7 +28,7 @@ class InForce(NamedTuple):
 
 def compared_settings(
     access: ClusterAccess, identity: Identity, cluster: Cluster, by_hand: Collection[str]
-) -> Iterator[InForce]:
+) -> Iterator[ComparedSetting]:
     """Settings of daemons, as described and as the daemons report them.
 
     Of several workers, the first is queried. There is no value of a worker that does not answer, of
@@ -58,10 +58,10 @@ def compared_settings(
                 urls[role] = next(iter(access.status.daemons(role).values()), None)
             text, url = text_of(value), urls[role]
             found = None if url is None or "${" in text else _value(access.status, role, url, name)
-            yield InForce(name, text, TITLES[role], found)
+            yield ComparedSetting(name, text, TITLES[role], found)
 
 
-def different(settings: Sequence[InForce]) -> Iterator[str]:
+def different(settings: Sequence[ComparedSetting]) -> Iterator[str]:
     """Settings whose described value differs from the value in force on the cluster."""
     for one in settings:
         if one.found is not None and not equal(one.described, one.found):
@@ -69,7 +69,7 @@ def different(settings: Sequence[InForce]) -> Iterator[str]:
             yield f"settings.{one.name}: {state}"
 
 
-def not_compared(settings: Sequence[InForce]) -> list[str]:
+def not_compared(settings: Sequence[ComparedSetting]) -> list[str]:
     """Settings for which a daemon reports no value, in words."""
     return [
         f"settings.{one.name}: not compared with the {one.daemon}, which does not report it, or "
