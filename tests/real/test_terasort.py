@@ -111,14 +111,16 @@ def test_a_trial_is_verified_and_recorded(done: Sorted) -> None:
     sort = trial.phases[1].metrics
     assert sort["reduce_output_records"].value == ROWS
     assert sort["hdfs_bytes_written"].value == ROWS * 100
-    assert sort["reduces"].value == 2
     assert sort["shuffle_time"].value > 0
 
     found = read_results(done.results)
     attempts = pq.read_table(found.tasks_path(found.trials[0])).to_pylist()
     tasks = [row for row in attempts if row["status"] == "SUCCEEDED"]
     assert {row["host"] for row in tasks} <= {"worker-1", "worker-2"}
-    assert sum(row["type"] == "REDUCE" and row["phase"] == "terasort" for row in tasks) == 2
+    reduces = [r for r in attempts if r["type"] == "REDUCE" and r["phase"] == "terasort"]
+    assert sum(row["status"] == "SUCCEEDED" for row in reduces) == 2
+    # YARN may start an attempt again, such as a reduce task that was stopped in favour of a map
+    assert sort["reduces"].value == sum(row["started_at"] is not None for row in reduces)
     assert all(row["started_at"] < row["finished_at"] for row in tasks)
     samples = pq.read_table(found.samples_path(found.trials[0])).to_pylist()
     metrics = {row["metric"] for row in samples}
