@@ -127,6 +127,16 @@ class StudyStoppedError(WindtunnelError):
     title = "study stopped"
 
 
+class InvalidTrialsError(StudyStoppedError):
+    """A study stopped because too many of its trials are invalid."""
+
+    def __init__(self, message: str) -> None:
+        remedy = (
+            "fix the cause, then run the same command with --retry-invalid; valid trials are kept."
+        )
+        super().__init__(message, remedy=remedy)
+
+
 class StorageFullError(WindtunnelError):
     """No space is left for results, logs or data."""
 

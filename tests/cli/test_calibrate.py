@@ -87,6 +87,7 @@ def test_a_study_has_the_rates_of_all_its_treatments(asked: list[FabricPlan]) ->
     ("words", "code", "says"),
     [
         (["modelled"], 2, "the testbed 'modelled' limits no resources"),
+        (["attached"], 2, "needs a study with this testbed"),
         (["local", "put-get-model"], 2, "runs on the testbed 'scaled'"),
         (["scaled", "demo"], 2, "study 'demo' runs on the testbed 'local'"),
         (["scaled", "no-such-study"], 3, "no-such-study"),
@@ -125,8 +126,17 @@ protocol: {rounds: 2, extra_rounds: 0}
 """
 
 
+@pytest.mark.parametrize(
+    ("testbed", "line", "shares"),
+    [("local", "", True), ("attached", "testbed: {kind: attached, conf: .}\n", False)],
+)
 def test_without_limits_the_model_is_fitted_to_a_study(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    testbed: str,
+    line: str,
+    shares: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     conducted = []
 
@@ -136,14 +146,14 @@ def test_without_limits_the_model_is_fitted_to_a_study(
 
     monkeypatch.setattr(studies, "conduct", conduct)
     study, folder = tmp_path / "sizes.yaml", tmp_path / "out"
-    study.write_text(STUDY)
-    words = ["calibrate", "local", str(study), "--results", str(folder), "--json"]
+    study.write_text(STUDY + line)
+    words = ["calibrate", testbed, str(study), "--results", str(folder), "--json"]
     assert run(words) == 0
     out, err = capsys.readouterr()
     assert conducted == [["windtunnel", *words[:-1]]]
     made = json.loads(out)
     assert len(made["points"]) == 9
-    assert "hosts: this machine" in err
+    assert ("hosts: this machine" in err) == shares
     assert read_fit(folder / "fit.json").origin == str(folder)
 
 

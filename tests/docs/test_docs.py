@@ -129,6 +129,9 @@ COMMANDS: dict[str, str] = {
     "windtunnel calibrate local": CALIBRATED,
     "windtunnel predict local-3 terasort --this-machine "
     "--fit windtunnel-results/calibration/fit.json": CALIBRATED,
+    "windtunnel calibrate attached my-study.yaml --results my-calibration": CALIBRATED,
+    "windtunnel predict my-cluster.yaml terasort --fit my-calibration/fit.json"
+    " --set 'workloads.terasort.size=1 TB'": CALIBRATED,
     "windtunnel calibrate scaled": REAL,
     "windtunnel calibrate scaled put-get-model": REAL,
     "windtunnel calibrate scaled --json": REAL,

@@ -55,6 +55,7 @@ def test_a_name_of_the_catalogue_needs_no_file() -> None:
     [
         ("protocol: {round: 5}", 5, "protocol.round", "unknown key 'round'"),
         ("protocol: {rounds: 0}", 5, "protocol.rounds", "more than 0"),
+        ("factors: {n: {levels: [1]}}", 5, "factors.n.levels", "mapping of paths to values"),
         ("protocol: {rounds: many}", 5, "protocol.rounds", "whole number"),
         ("protocol: {trial_time_limit: 5}", 5, "protocol.trial_time_limit", "unit"),
         ("protocol:\n  variation_limit: 2000 %", 6, "protocol.variation_limit", ""),

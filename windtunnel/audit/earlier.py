@@ -31,7 +31,7 @@ def read_audit(path: Path) -> dict[str, Any]:
     DescriptionError
         If the file cannot be read or is no audit of this schema.
     """
-    remedy = "give a file of 'windtunnel audit ... --json FILE'."
+    remedy = "specify a file that 'windtunnel audit ... --json > FILE' wrote."
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

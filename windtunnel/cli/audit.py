@@ -75,7 +75,11 @@ def audit(
         Path | None, _file("--exceptions", "Accepted FAILs, each with a reason and an end date.")
     ] = None,
     openscap: Annotated[
-        bool, typer.Option("--openscap", help="Also run OpenSCAP on this machine (minutes).")
+        bool,
+        typer.Option(
+            "--openscap",
+            help="Run OpenSCAP on this machine (minutes), alone or in addition to targets.",
+        ),
     ] = False,
     profile: Annotated[
         str, typer.Option(metavar="ID", help="Profile of --openscap, or the end of its id.")

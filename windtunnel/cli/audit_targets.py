@@ -136,7 +136,7 @@ def _running(wanted: Wanted) -> int:
     from windtunnel.audit.facts import this_machine
     from windtunnel.cli.interactive import chosen
 
-    entry = chosen(None)
+    entry = chosen(None, "end the others with 'windtunnel down --id ID'.")
     facts = entry.facts()
     folder = Path(facts["client"]["conf"])
     own = sorted(folder.parent.parent.glob("*/conf"))

@@ -27,17 +27,17 @@ _DEFAULT = "model-3"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog="Example: windtunnel calibrate TESTBED my-study.yaml")(calibrate)
+    app.command(epilog="Example: windtunnel calibrate scaled put-get-model")(calibrate)
 
 
 def calibrate(
-    testbed: Annotated[str, typer.Argument(help="Testbed.")],
+    testbed: Annotated[str, typer.Argument(help="Testbed: scaled, local or attached.")],
     study: Annotated[
         str | None,
         typer.Argument(
-            help="Testbed with limits: the study whose rates are measured, for all its treatments; "
-            "default: the rates of the cluster model-3 and typical rates of each kind of resource. "
-            "Testbed without limits: the study to which the physics model is fitted; default: "
+            help="scaled: the study whose rates are measured, for all its treatments; default: the "
+            "rates of the cluster model-3 and typical rates of each kind of resource. "
+            "local, attached: the study to which the physics model is fitted; default on local: "
             "calibration.",
             show_default=False,
         ),
@@ -48,7 +48,7 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Testbed without limits: results folder; default: windtunnel-results/NAME.",
+            help="Not for scaled: results folder; default: windtunnel-results/NAME.",
             show_default=False,
         ),
     ] = None,
@@ -56,21 +56,19 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Testbed without limits: file of the fit; default: fit.json in the results "
-            "folder.",
+            help="Not for scaled: file of the fit; default: fit.json in the results folder.",
             show_default=False,
         ),
     ] = None,
     open_: Open = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Measure the limits of a testbed; without limits, fit the physics model to a small study.
+    """Measure the limits of scale models, or fit the physics model to a cluster.
 
-    On a testbed of scale models, the command measures the actual rate of each limited resource. It
-    requires root on Linux. The exit code is 4 if a resource deviates by more than 10 % from its set
-    rate.
+    On `scaled`, the command measures the actual rate of each limited resource. It requires root on
+    Linux. The exit code is 4 if a resource deviates by more than 10 % from its set rate.
 
-    On a testbed without limits, it runs a small study, which can be resumed, and fits the constants
+    On `local` and `attached`, it runs a small study, which can be resumed, and fits the constants
     of the physics model to it.
     """
     from rich.console import Console
@@ -78,13 +76,20 @@ def calibrate(
     from windtunnel.testbeds import find_testbed
 
     kind = find_testbed(testbed)
-    if kind.calibration_study is not None:
+    if kind.fits_model:
         from windtunnel.cli.calibrate_model import calibrate_model
 
+        fitted = study or kind.calibration_study
+        if fitted is None:
+            raise UsageError(
+                f"a calibration on the testbed '{testbed}' needs a study with this testbed",
+                remedy="specify a study of several sizes of terasort, dfsio and pi; to print one: "
+                "windtunnel catalogue show study calibration",
+            )
         again = ["windtunnel", "calibrate", testbed, *([study] if study else [])]
         calibrate_model(
             testbed,
-            study or kind.calibration_study,
+            fitted,
             again,
             results=results,
             out=out,

@@ -1,4 +1,4 @@
-"""``calibrate`` on a testbed without limits: it measures what the physics model needs."""
+"""``calibrate`` on a testbed without limited resources: it fits the physics model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from windtunnel.cli.options import DEFAULT_FOLDER, load, points_of, print_found
 from windtunnel.errors import ResultsError, UsageError
+from windtunnel.testbeds import DEFAULT
 
 FIT_FILE = "fit.json"
 
@@ -68,7 +69,5 @@ def calibrate_model(
     data = record(made).model_dump(mode="json", by_alias=True)
     print_found(data, fit_text(made), as_json=as_json)
     print(f"wrote {file}", file=sys.stderr)
-    print(
-        f"to predict with it: testbed: {{kind: modelled, fit: {file}, hosts: this machine}}",
-        file=sys.stderr,
-    )
+    shared = ", hosts: this machine" if testbed == DEFAULT else ""
+    print(f"to predict with it: testbed: {{kind: modelled, fit: {file}{shared}}}", file=sys.stderr)

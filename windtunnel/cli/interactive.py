@@ -199,8 +199,11 @@ def open_(id_: Id = None) -> None:
             proxy.close()
 
 
-def chosen(id_: str | None) -> Registration:
-    """The cluster with an id, or the only one that is up; raises UsageError."""
+def chosen(id_: str | None, several: str = "select one with --id.") -> Registration:
+    """The cluster with an id, or the only one that is up; raises UsageError.
+
+    ``several`` is the remedy if several clusters are up.
+    """
     from windtunnel.testbeds import interactive
 
     entries = [entry for entry in interactive.interactive() if id_ in (None, entry.id)]
@@ -212,7 +215,7 @@ def chosen(id_: str | None) -> Registration:
     if len(entries) > 1:
         raise UsageError(
             f"{len(entries)} clusters are up: {', '.join(entry.id for entry in entries)}",
-            remedy="select one with --id.",
+            remedy=several,
         )
     return entries[0]
 

@@ -50,8 +50,7 @@ def _print(found: Review) -> None:
         console.print(text, markup=False, soft_wrap=True)
 
     for point in found.points:
-        rule = f", rule {point.rule}" if point.rule is not None else ""
-        say(f"{point.severity}: {point.subject}  [{point.check}{rule}]")
+        say(f"{point.severity}: {point.subject}  [{point.check}]")
         if point.stated:
             say(f"  stated: {point.stated}\n          {point.stated_source}")
             say(f"  found:  {point.found}\n          {point.found_source}")

@@ -27,7 +27,8 @@ def register(app: typer.Typer) -> None:
 
 def size(
     within: Annotated[
-        str, typer.Option(metavar="TIME", help="Longest time of all phases of all workloads.")
+        str,
+        typer.Option(metavar="TIME", help="Time limit for the sum of all phases of all workloads."),
     ],
     study: Annotated[
         str | None,
@@ -68,7 +69,12 @@ def size(
         str | None, typer.Option(metavar="POWER", help="Largest peak power of the hosts: '12 kW'.")
     ] = None,
     probability: Annotated[
-        float, typer.Option(min=0.01, max=0.999, help="Probability of the time.")
+        float,
+        typer.Option(
+            min=0.01,
+            max=0.999,
+            help="Lowest probability with which a candidate must meet --within.",
+        ),
     ] = 0.9,
     fit_file: FitFile = None,
     chart: Annotated[
@@ -76,7 +82,7 @@ def size(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Predict candidate clusters and list those that reach a time, the cheapest first.
+    """Predict candidate clusters and list those that meet a time limit, the cheapest first.
 
     The candidates are the combinations of a parts file, or the treatments of a study: numbers of
     hosts, processors, memory, disks, NICs or cloud instances with their prices. Nothing is started.

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Open, Study, load, testbed_of
-from windtunnel.errors import InterruptedStudyError, StudyStoppedError, UsageError
+from windtunnel.errors import (
+    InterruptedStudyError,
+    InvalidTrialsError,
+    StudyStoppedError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,8 +75,8 @@ def run(
         bool,
         typer.Option(
             "--dry-run",
-            help="Print what the study would run, and on the testbed 'attached' its jobs, bytes, "
-            "container-hours, paths and requests; run nothing.",
+            help="Same as 'plan': print what the study would run, and on the testbed 'attached' "
+            "its jobs, bytes, container-hours, paths and requests; run nothing.",
         ),
     ] = False,
 ) -> None:
@@ -196,8 +201,11 @@ def _resumable(how: str) -> Iterator[None]:
     except InterruptedStudyError as error:
         error.remedy = f"to resume the study, run: {how}"
         raise
-    except StudyStoppedError as error:
+    except InvalidTrialsError as error:
         error.remedy = f"fix the cause, then run (valid trials are kept): {how} --retry-invalid"
+        raise
+    except StudyStoppedError as error:
+        error.remedy = f"{error.remedy.removesuffix('.')}. To resume the study, run: {how}"
         raise
     except KeyboardInterrupt:
         raise InterruptedStudyError(

@@ -58,36 +58,51 @@ Settings = dict[str, Setting]
 
 
 class Switch(Part):
-    """A switch: ``total_rate`` is the limit of all ports together."""
+    """A network switch."""
 
-    model: str | None = None
-    ports: Count | None = None
-    port_rate: LinkRate | None = None
-    total_rate: LinkRate | None = None
+    model: str | None = Field(None, description="Name of the model; not used in computations.")
+    ports: Count | None = Field(None, description="Number of ports; not used in computations.")
+    port_rate: LinkRate | None = Field(
+        None, description="Rate of one port: an upper limit of the NICs."
+    )
+    total_rate: LinkRate | None = Field(
+        None,
+        description="Limit of all ports together; `scaled` does not support it.",
+    )
 
 
 class Rack(Part):
-    """Hosts behind one switch. ``hosts`` are class names or host names (``worker-2``)."""
+    """Hosts behind one switch."""
 
-    hosts: Annotated[tuple[str, ...], Field(min_length=1)]
-    switch: Switch | None = None
-    uplink: LinkRate | None = None
-    oversubscription: Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)] | None = None
+    hosts: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="Classes of hosts, or single hosts (`worker-2`)."
+    )
+    switch: Switch | None = Field(None, description="Switch of the rack.")
+    uplink: LinkRate | None = Field(None, description="Rate of the link to the other racks.")
+    oversubscription: Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)] | None = (
+        Field(
+            None,
+            description="Rates of all NICs of the rack divided by the uplink; instead of `uplink`.",
+        )
+    )
 
 
 class Network(Part):
-    """Racks by name, or ``spread_over`` equal racks to which hosts are assigned in turn.
+    """Racks by name, or ``spread_over`` equal racks, and the switches between hosts."""
 
-    ``latency`` is one way between two hosts of a rack; ``uplink`` and ``oversubscription``
-    apply to racks that do not have their own.
-    """
-
-    switch: Switch | None = None
-    racks: dict[Name, Rack] = Field(default_factory=dict)
-    spread_over: Count | None = None
-    uplink: LinkRate | None = None
-    oversubscription: Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)] | None = None
-    latency: Duration | None = None
+    switch: Switch | None = Field(None, description="Switch of all hosts, if there are no racks.")
+    racks: dict[Name, Rack] = Field(default_factory=dict, description="Racks by name.")
+    spread_over: Count | None = Field(
+        None,
+        description="Number of equal racks, with the hosts assigned in turn; replaces `racks`.",
+    )
+    uplink: LinkRate | None = Field(None, description="Uplink of racks that do not have their own.")
+    oversubscription: Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)] | None = (
+        Field(None, description="Oversubscription of racks that do not have their own.")
+    )
+    latency: Duration | None = Field(
+        None, description="One-way latency between two hosts of a rack."
+    )
 
     @model_validator(mode="after")
     def _one_rule(self) -> Network:
@@ -100,21 +115,32 @@ class Network(Part):
 
 
 class Software(Part):
-    """Versions. ``hadoop`` is a line ("3.5"), an exact version ("3.5.0") or "unknown".
+    """Versions, and how the JVMs of MapReduce start."""
 
-    ``task_start`` is how the JVMs of MapReduce start: ``stock``, or ``warm`` before the phase.
-    ``warm_jvms`` is the number of JVMs that wait for tasks on each worker; by default those of one
-    wave of maps and the worker's part of the reduces.
-    """
-
-    hadoop: Version = "3.5"
-    distribution: Version | None = None
-    java: Version | None = None
-    os: Version | None = None
-    hypervisor: Version | None = None
-    engines: dict[str, Version] = Field(default_factory=dict)
-    task_start: Literal["stock", "warm"] = "stock"
-    warm_jvms: Count | None = None
+    hadoop: Version = Field(
+        "3.5", description="Release line (`3.5`), exact version (`3.5.0`), or `unknown`."
+    )
+    distribution: Version | None = Field(
+        None, description="Distribution of the described cluster; not used in computations."
+    )
+    java: Version | None = Field(None, description="Version of Java.")
+    os: Version | None = Field(
+        None, description="Operating system of the described cluster; not used in computations."
+    )
+    hypervisor: Version | None = Field(
+        None, description="Hypervisor of the described cluster; not used in computations."
+    )
+    engines: dict[str, Version] = Field(
+        default_factory=dict, description="Versions of other engines, by name."
+    )
+    task_start: Literal["stock", "warm"] = Field(
+        "stock", description="How the JVMs of MapReduce start: `stock`, or `warm` before the phase."
+    )
+    warm_jvms: Count | None = Field(
+        None,
+        description="Number of JVMs that wait for tasks on each worker; default: those of one "
+        "wave of maps and the worker's part of the reduces.",
+    )
 
     @model_validator(mode="after")
     def _only_warm(self) -> Software:
@@ -152,13 +178,17 @@ class Node:
 class Cluster(Part):
     """A cluster: its hosts, network, storage, software and settings of Hadoop."""
 
-    name: Annotated[str, Field(min_length=1)]
-    note: str | None = None
-    hosts: Annotated[dict[Name, HostClass], Field(min_length=1)]
-    network: Network | None = None
-    storage: Storage = Storage()
-    software: Software = Software()
-    settings: Settings = Field(default_factory=dict)
+    name: Annotated[str, Field(min_length=1)] = Field(description="Name of the cluster.")
+    note: str | None = Field(None, description="Any text; not used in computations.")
+    hosts: Annotated[dict[Name, HostClass], Field(min_length=1)] = Field(
+        description="Hosts by class, such as `master` and `worker`."
+    )
+    network: Network | None = Field(None, description="Racks and switches.")
+    storage: Storage = Field(Storage(), description="Storage of the workloads' data.")
+    software: Software = Field(Software(), description="Versions, and how JVMs start.")
+    settings: Settings = Field(
+        default_factory=dict, description="Properties of Hadoop by their full names."
+    )
 
     def nodes(self) -> Iterator[Node]:
         """Every host, or its virtual machines if it has any, in the order of the file."""

@@ -41,15 +41,19 @@ SMT_GAIN = 1.24
 
 
 class Cpu(Part):
-    """Processors of one host. ``threads_per_core`` is 1 if SMT (Hyper-Threading) is off."""
+    """Processors of one host."""
 
-    model: str | None = None
-    sockets: Count | None = None
-    cores_per_socket: Count | None = None
-    threads_per_core: Annotated[int, Field(strict=True, ge=1, le=8)] | None = None
-    clock: Frequency | None = None
-    turbo: Frequency | None = None
-    tdp: Power | None = None
+    model: str | None = Field(None, description="Name of the model; not used in computations.")
+    sockets: Count | None = Field(None, description="Processors of the host.")
+    cores_per_socket: Count | None = Field(None, description="Physical cores of a processor.")
+    threads_per_core: Annotated[int, Field(strict=True, ge=1, le=8)] | None = Field(
+        None, description="Hardware threads of a core; 1 if SMT (Hyper-Threading) is off."
+    )
+    clock: Frequency | None = Field(None, description="Base clock.")
+    turbo: Frequency | None = Field(None, description="Clock in turbo mode; predictions use it.")
+    tdp: Power | None = Field(
+        None, description="Thermal design power of a processor; not used in computations."
+    )
 
     @property
     def cores(self) -> int | None:
@@ -82,53 +86,80 @@ class Cpu(Part):
 class Disk(Part):
     """Equal disks of one host. Rates and ``iops`` are of one disk, ``controller_rate`` of all."""
 
-    kind: Literal["hdd", "ssd", "nvme"] | None = None
-    count: Count = 1
-    model: str | None = None
-    use: Literal["data", "os", "metadata", "journal"] = "data"
-    size: ByteSize | None = None
-    read_rate: Rate | None = None
-    write_rate: Rate | None = None
-    iops: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = None
-    rpm: Count | None = None
-    interface: str | None = None
-    layout: Literal["jbod", "raid0", "raid1", "raid5", "raid6", "raid10"] | None = None
-    filesystem: str | None = None
-    controller: str | None = None
-    controller_rate: Rate | None = None
-    write_cache: ByteSize | None = None
+    kind: Literal["hdd", "ssd", "nvme"] | None = Field(
+        None, description="Kind of the disks; predictions use it."
+    )
+    count: Count = Field(1, description="Number of these disks in each host.")
+    model: str | None = Field(None, description="Name of the model; not used in computations.")
+    use: Literal["data", "os", "metadata", "journal"] = Field(
+        "data", description="Purpose. Only `data` disks hold the data of HDFS, Ceph or Ozone."
+    )
+    size: ByteSize | None = Field(None, description="Capacity of one disk.")
+    read_rate: Rate | None = Field(None, description="Sequential read rate of one disk.")
+    write_rate: Rate | None = Field(None, description="Sequential write rate of one disk.")
+    iops: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = Field(
+        None, description="Operations per second of one disk."
+    )
+    rpm: Count | None = Field(None, description="Revolutions per minute; predictions use it.")
+    interface: str | None = Field(None, description="Such as `SAS`; not used in computations.")
+    layout: Literal["jbod", "raid0", "raid1", "raid5", "raid6", "raid10"] | None = Field(
+        None, description="How the disks are combined; `jbod` (the default) means separate disks."
+    )
+    filesystem: str | None = Field(
+        None,
+        description="File system of the described cluster; not used in computations. For scale "
+        "models, see `storage.file_system`.",
+    )
+    controller: str | None = Field(
+        None, description="Name of the controller; not used in computations."
+    )
+    controller_rate: Rate | None = Field(
+        None, description="Limit of all disks of the controller together."
+    )
+    write_cache: ByteSize | None = Field(
+        None, description="Write cache of the controller; no testbed supports it."
+    )
 
 
 class Nic(Part):
     """Equal network ports of one host. ``rate`` and ``measured_rate`` are those of one port."""
 
-    rate: LinkRate | None = None
-    count: Count = 1
-    model: str | None = None
-    mtu: Annotated[int, Field(strict=True, ge=576, le=65_535)] | None = None
-    measured_rate: LinkRate | None = None
+    rate: LinkRate | None = Field(None, description="Nominal rate of one port.")
+    count: Count = Field(1, description="Number of these ports in each host.")
+    model: str | None = Field(None, description="Name of the model; not used in computations.")
+    mtu: Annotated[int, Field(strict=True, ge=576, le=65_535)] | None = Field(
+        None, description="Largest packet, in bytes; 1,500 if unknown."
+    )
+    measured_rate: LinkRate | None = Field(
+        None, description="Measured rate of one port, if it is lower than `rate`."
+    )
 
 
 class Guest(Part):
-    """Equal virtual machines of one host. ``disks`` are those of each virtual machine.
+    """Equal virtual machines of one host."""
 
-    ``pinned``: the VMs are assigned to the sockets in turn and stay there.
-    """
-
-    name: Name = "vm"
-    count: Count = 1
-    vcpus: Count | None = None
-    memory: ByteSize | None = None
-    disks: tuple[Disk, ...] | None = None
-    pinned: Literal["no", "socket"] | None = None
-    roles: tuple[Role, ...] | None = None  # None: the roles of the host
+    name: Name = Field(
+        "vm", description="Name of the virtual machines: `vm` becomes `worker-1-vm-1`."
+    )
+    count: Count = Field(1, description="Number of these virtual machines in each host.")
+    vcpus: Count | None = Field(None, description="Virtual cores of one virtual machine.")
+    memory: ByteSize | None = Field(None, description="Memory of one virtual machine.")
+    disks: tuple[Disk, ...] | None = Field(None, description="Disks of each virtual machine.")
+    pinned: Literal["no", "socket"] | None = Field(
+        None,
+        description="`socket`: the virtual machines are assigned to the sockets in turn and stay "
+        "there. `scaled` does not support it.",
+    )
+    roles: tuple[Role, ...] | None = Field(
+        None, description="Roles of the virtual machines; default: those of the host."
+    )
 
 
 class HostPower(Part):
     """Electrical power of one host."""
 
-    idle: Power | None = None
-    peak: Power | None = None
+    idle: Power | None = Field(None, description="Power of an idle host.")
+    peak: Power | None = Field(None, description="Power of a host at full load.")
 
     @model_validator(mode="after")
     def _peak_above_idle(self) -> HostPower:
@@ -138,39 +169,45 @@ class HostPower(Part):
 
 
 class Degraded(Part):
-    """One part of one host that is slower than described by its class: a degraded disk or port.
+    """One part of one host that is slower than described by its class: a degraded disk or port."""
 
-    ``host`` counts the hosts of the class from 0, ``index`` the disks or ports of the host
-    from 0 (default: all of them); ``to`` is the remaining fraction of the rate.
-    """
-
-    host: Index
-    part: Literal["cpu", "disk", "nic"]
-    index: Index | None = None
-    to: Fraction
-    latency: Duration | None = None
+    host: Index = Field(description="Index of the host in its class, from 0.")
+    part: Literal["cpu", "disk", "nic"] = Field(description="Part of the host that is slower.")
+    index: Index | None = Field(
+        None, description="Index of the disk or port, from 0; default: all of the host."
+    )
+    to: Fraction = Field(description="Remaining fraction of the rate.")
+    latency: Duration | None = Field(
+        None, description="Additional latency; no testbed supports it."
+    )
 
 
 class HostClass(Part):
-    """``count`` equal hosts: their hardware and their roles.
+    """``count`` equal hosts: their hardware and their roles."""
 
-    ``extra_roles`` gives single hosts (by index from 0) roles in addition to those of the
-    class: a NameNode on the first worker, for example.
-    """
-
-    count: Count
-    roles: tuple[Role, ...] = ()
-    extra_roles: dict[Annotated[int, Field(ge=0)], tuple[Role, ...]] = Field(default_factory=dict)
-    model: str | None = None
-    cpu: Cpu | None = None
-    memory: ByteSize | None = None
-    disks: tuple[Disk, ...] | None = None
-    nics: tuple[Nic, ...] | None = None
-    vms: tuple[Guest, ...] = ()
-    price: Price | None = None
-    price_parts: dict[str, Price] = Field(default_factory=dict)
-    power: HostPower | None = None
-    degraded: tuple[Degraded, ...] = ()
+    count: Count = Field(description="Number of these hosts.")
+    roles: tuple[Role, ...] = Field((), description="Daemons that run on each of these hosts.")
+    extra_roles: dict[Annotated[int, Field(ge=0)], tuple[Role, ...]] = Field(
+        default_factory=dict, description="Additional roles of single hosts, by index from 0."
+    )
+    model: str | None = Field(
+        None, description="Name of the server model; not used in computations."
+    )
+    cpu: Cpu | None = Field(None, description="Processors.")
+    memory: ByteSize | None = Field(None, description="Memory of one host.")
+    disks: tuple[Disk, ...] | None = Field(None, description="Groups of equal disks.")
+    nics: tuple[Nic, ...] | None = Field(None, description="Groups of equal network ports.")
+    vms: tuple[Guest, ...] = Field(
+        (), description="Groups of virtual machines; the daemons then run in them."
+    )
+    price: Price | None = Field(None, description="Price of one host.")
+    price_parts: dict[str, Price] = Field(
+        default_factory=dict, description="Prices of the parts of one host, instead of `price`."
+    )
+    power: HostPower | None = Field(None, description="Electrical power of one host.")
+    degraded: tuple[Degraded, ...] = Field(
+        (), description="Parts of single hosts that are slower than described."
+    )
 
     @property
     def host_price(self) -> Money | None:

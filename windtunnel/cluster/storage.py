@@ -31,28 +31,46 @@ StoragePolicy = Literal[
 
 
 class Storage(Part):
-    """The storage of the workloads' data.
+    """The storage of the workloads' data."""
 
-    ``external`` names the host classes of a separate storage cluster (empty: the data is on the
-    compute hosts); ``ha`` is high availability: an active and a standby NameNode with automatic
-    failover. ``erasure_code`` such as ``RS-3-2`` replaces the replication of the workloads' files.
-    ``topology`` is the rule by which the file system separates replicas: none, by rack, or by host
-    (for VMs).
-    ``file_system`` is the file system of the data disks. ``tls`` encrypts the connections to an
-    object store. ``policy`` is the storage policy of HDFS for the files of the workloads.
-    """
-
-    kind: Literal["hdfs", "cephfs", "s3a", "ozone", "nfs", "local"] = "hdfs"
-    replication: Count | None = None
-    erasure_code: CodeName | None = None
-    block_size: ByteSize | None = None
-    external: tuple[str, ...] = ()
-    ha: Annotated[bool, Field(strict=True)] | None = None
-    short_circuit: Annotated[bool, Field(strict=True)] | None = None
-    topology: Literal["flat", "rack", "host"] | None = None
-    file_system: Literal["ext4", "xfs"] | None = None
-    tls: Annotated[bool, Field(strict=True)] | None = None
-    policy: StoragePolicy | None = None
+    kind: Literal["hdfs", "cephfs", "s3a", "ozone", "nfs", "local"] = Field(
+        "hdfs", description="File system below Hadoop."
+    )
+    replication: Count | None = Field(
+        None, description="Default replication of files that HDFS or Ceph stores."
+    )
+    erasure_code: CodeName | None = Field(
+        None,
+        description="Erasure code such as `RS-3-2`, instead of replicas of the workloads' files.",
+    )
+    block_size: ByteSize | None = Field(None, description="Block size of HDFS (`dfs.blocksize`).")
+    external: tuple[str, ...] = Field(
+        (),
+        description="Host classes of a separate storage cluster; default: the compute hosts "
+        "hold the data.",
+    )
+    ha: Annotated[bool, Field(strict=True)] | None = Field(
+        None,
+        description="High availability: an active and a standby NameNode with automatic failover.",
+    )
+    short_circuit: Annotated[bool, Field(strict=True)] | None = Field(
+        None, description="Short-circuit reads of HDFS; no testbed supports them."
+    )
+    topology: Literal["flat", "rack", "host"] | None = Field(
+        None,
+        description="Rule by which HDFS separates replicas: not at all, by rack, or by "
+        "physical host (for virtual machines).",
+    )
+    file_system: Literal["ext4", "xfs"] | None = Field(
+        None, description="File system of the data disks of a scale model; default: `ext4`."
+    )
+    tls: Annotated[bool, Field(strict=True)] | None = Field(
+        None, description="Encrypt the connections to an object store."
+    )
+    policy: StoragePolicy | None = Field(
+        None,
+        description="Storage policy of HDFS for the files of the workloads; only on `attached`.",
+    )
 
     @property
     def code(self) -> ErasureCode | None:

@@ -39,19 +39,27 @@ def blame(message: str, *loc: Key, remedy: str = "") -> PydanticCustomError:
 
 
 def complaints(model: type[BaseModel], data: Any, error: ValidationError) -> list[Complaint]:
-    """All complaints of ``error``, one per key, because a union reports each of its members."""
+    """All complaints of ``error``, one per key, because a union reports each of its members.
+
+    If another member of the union accepts the kind of the value and rejects a part of it, only the
+    part is reported.
+    """
     found: dict[tuple[Key, ...], Complaint] = {}
+    types: set[tuple[Key, ...]] = set()
     for details in error.errors(include_url=False):
         complaint = _complaint(model, data, details)
+        if details["type"] in _CONTAINERS:
+            types.add(complaint.loc)
         if details["type"] != "too_short" or not _below(complaint.loc, found):
             found.setdefault(complaint.loc, complaint)
+    found = {loc: c for loc, c in found.items() if loc not in types or not _below(loc, found)}
     misspelt = {c.instead_of for c in found.values() if c.instead_of is not None}
     return [c for c in found.values() if c.loc not in misspelt]
 
 
 def _below(loc: tuple[Key, ...], found: Iterable[tuple[Key, ...]]) -> bool:
     """Whether there is an error below ``loc``: pydantic does not count a list's wrong items."""
-    return any(other[: len(loc)] == loc for other in found)
+    return any(other[: len(loc)] == loc and other != loc for other in found)
 
 
 def _complaint(model: type[BaseModel], data: Any, details: ErrorDetails) -> Complaint:
@@ -138,6 +146,7 @@ def _bound(words: str, name: str) -> _Say:
 _WHOLE = _fixed("must be a whole number")
 _MAPPING = _fixed("must be a mapping (lines of 'key: value')", "indent its keys below it")
 _LIST = _fixed("must be a list", "write one item per line, each after '- '")
+_CONTAINERS = ("dict_type", "list_type", "tuple_type")
 _MESSAGES: dict[str, _Say] = {
     "int_type": _WHOLE,
     "int_parsing": _WHOLE,

@@ -20,13 +20,18 @@ def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
     """The answer, then a line for each candidate: those that meet the goal first."""
     rows, goal = found["candidates"], found["goal"]
     meeting = [row for row in rows if row["meets"]]
-    wanted = f"{goal['within_s']:,.0f} s with a probability of {goal['probability']:.0%}"
-    wanted += f", {goal['budget']}" if goal["budget"] is not None else ""
-    wanted += f", {goal['power_w'] / 1000.0:.3g} kW" if goal["power_w"] is not None else ""
+    limits = [
+        f"in at most {goal['within_s']:,.0f} s with a probability of {goal['probability']:.0%}"
+    ]
+    if goal["budget"] is not None:
+        limits.append(f"for at most {goal['budget']}")
+    if goal["power_w"] is not None:
+        limits.append(f"with at most {goal['power_w'] / 1000.0:.3g} kW")
+    wanted = ", ".join(limits)
     if meeting:
-        yield f"cheapest candidate (of {len(rows)}) that needs at most {wanted}: {rows[0]['name']}"
+        yield f"cheapest of {len(rows)} candidates that finish {wanted}: {rows[0]['name']}"
     else:
-        yield f"none of {len(rows)} candidates meets the goal: at most {wanted}"
+        yield f"none of {len(rows)} candidates finishes {wanted}"
         yield from _why(rows)
     for row in rows[:SHOWN]:
         price = "price unknown"

@@ -26,8 +26,19 @@ def label_of(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _changes(given: object) -> object:
+    """The changes of a level, unless a form of another file was used (``path:``, ``levels:``)."""
+    if isinstance(given, dict):
+        return given
+    raise complaint(
+        f"a level must be a mapping of paths to values, not {given!r}",
+        remedy="for a factor of one path write 'hosts.worker.count: [3, 4]', otherwise a line "
+        "'LABEL: {PATH: VALUE}' for each level.",
+    )
+
+
 Overrides = dict[str, Any]
-Levels = list[Any] | dict[str, Overrides]
+Levels = list[Any] | dict[str, Annotated[Overrides, BeforeValidator(_changes)]]
 
 
 class StudyFile(Closed):

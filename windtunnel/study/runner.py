@@ -13,7 +13,7 @@ from typing import Protocol as Contract
 from windtunnel import plugins
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
-from windtunnel.errors import DeploymentError, InterruptedStudyError, StudyStoppedError
+from windtunnel.errors import DeploymentError, InterruptedStudyError, InvalidTrialsError
 from windtunnel.probes.machine import machine_facts
 from windtunnel.results.decision import DecisionRecord
 from windtunnel.results.record import Trial
@@ -24,7 +24,6 @@ from windtunnel.study.sample_size import decide
 from windtunnel.study.trial import Conditions, PhaseHook, failed_trial, run_trial
 from windtunnel.testbeds.base import ClusterTestbed
 
-_AGAIN = "fix the cause, then run the same command with --retry-invalid; valid trials are kept."
 _INVALID_IN_A_ROW = 3
 _NONE_RUNS = "none is running"
 _PAUSE_STEP_S = 0.2
@@ -94,7 +93,7 @@ class Runner:
 
         Raises
         ------
-        StudyStoppedError
+        InvalidTrialsError
             After three invalid trials in a row, or if no trial is valid at the end.
         InterruptedStudyError
             If a stop was requested.
@@ -119,12 +118,11 @@ class Runner:
             self._run_extra_rounds(decided)
 
     def _refuse_nothing(self) -> None:
-        """Raise StudyStoppedError if every trial so far is invalid: there is nothing to report."""
+        """Raise InvalidTrialsError if every trial so far is invalid: there is nothing to report."""
         trials = [trial for trial in self.journal.trials() if not trial.warmup]
         if trials and not any(trial.answers for trial in trials):
-            raise StudyStoppedError(
-                f"no trial of the study is valid; the last one: {trials[-1].verdict.reason}",
-                remedy=_AGAIN,
+            raise InvalidTrialsError(
+                f"no trial of the study is valid; the last one: {trials[-1].verdict.reason}"
             )
 
     def _warmups(self, measured: list[list[Slot]]) -> list[list[Slot]]:
@@ -263,10 +261,9 @@ class Runner:
         self.listener.trial_ended(trial, self._done, self._total, left_s)
         self._invalid_in_a_row = 0 if trial.answers else self._invalid_in_a_row + 1
         if self._invalid_in_a_row >= _INVALID_IN_A_ROW:
-            raise StudyStoppedError(
+            raise InvalidTrialsError(
                 f"{_INVALID_IN_A_ROW} consecutive trials were invalid; the last one: "
-                f"{trial.verdict.reason}",
-                remedy=_AGAIN,
+                f"{trial.verdict.reason}"
             )
 
     def _make_ready(self) -> None:

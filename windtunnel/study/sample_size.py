@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from windtunnel.errors import StudyStoppedError
+from windtunnel.errors import InvalidTrialsError
 from windtunnel.results.decision import DecisionRecord
 from windtunnel.results.record import Trial
 from windtunnel.study.plan import Plan
@@ -127,7 +127,7 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
 
     Raises
     ------
-    StudyStoppedError
+    InvalidTrialsError
         If no cell has two valid trials, because the noise is then unknown.
     """
     protocol = plan.protocol
@@ -135,10 +135,9 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
     counted = [trial for trial in trials if trial.round <= protocol.pilot_rounds]
     found = noise_of(counted)
     if not found:
-        raise StudyStoppedError(
+        raise InvalidTrialsError(
             "the pilot has no two valid trials of the same treatment, so that the noise and the "
-            "number of rounds are unknown",
-            remedy="fix the cause, then run the same command with --retry-invalid.",
+            "number of rounds are unknown"
         )
     noise = max(found, key=lambda one: one.sd_log)
     needed = trials_needed(noise.sd_log, protocol.detect, protocol.power)

@@ -232,9 +232,11 @@ class Testbed(ABC):
     options_type: ClassVar[type[TestbedOptions]]
     breakable: ClassVar[frozenset[Part]] = frozenset()
     """The components into which a study can inject faults."""
+    fits_model: ClassVar[bool] = False
+    """Whether a calibration fits the physics model to a study, instead of measuring limits."""
     calibration_study: ClassVar[str | None] = None
-    """The study of the catalogue to which the physics model is fitted; None if the testbed limits
-    resources, or predicts."""
+    """The study of the catalogue to which the physics model is fitted; None if the user has to
+    specify a study."""
     no_cache_drop: ClassVar[str] = "drop needs root on this machine"
     """The reason why page caches cannot be emptied, if :meth:`can_drop_caches` is false."""
 

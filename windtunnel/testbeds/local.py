@@ -105,6 +105,7 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
     name = "local"
     about = "real daemons on this machine, without limits on disks, network and CPU"
     options_type = LocalOptions
+    fits_model = True
     calibration_study = "calibration"
 
     def check(self, cluster: Cluster) -> Realisation:

@@ -33,9 +33,9 @@ def section(analysis: Analysis) -> Section | None:
     return Section(
         id="bottleneck",
         title="Bottlenecks",
-        lead="The resource that limited each phase, determined from the means over the trials with "
-        "thresholds that were fixed before the first trial. The next bottleneck is the resource "
-        "that would limit the phase if the first one did not."
+        lead="The resource that limited each phase. It is determined from the means over the "
+        "trials; the thresholds were fixed before the first trial. The next bottleneck is the "
+        "resource that would limit the phase if the first one did not."
         + ("" if spread else " One trial per treatment: the spread is unknown."),
         said=said,
         charts=("utilisation",),

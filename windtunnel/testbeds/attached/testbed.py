@@ -66,6 +66,7 @@ class AttachedTestbed(ClusterTestbed):
     about: ClassVar[str] = "an existing cluster, by its client configuration; nothing is restarted"
     options_type = AttachedOptions
     starts_clusters = False
+    fits_model = True
     no_cache_drop = "the testbed attached drops no caches on hosts of others; use 'warm'"
 
     def __init__(self, logs: Path, notify: Notify, options: TestbedOptions | None = None) -> None:
