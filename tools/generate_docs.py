@@ -202,11 +202,14 @@ def quantities() -> str:
 def study_file() -> str:
     """The study file and its protocol."""
     schema = StudyFile.model_json_schema()
-    parts = [section("StudyFile", schema)]
     options = (kind.options_type for kind in TESTBEDS.values())
     found = {o.__name__: o.model_json_schema() for o in options if len(o.model_fields) > 1}
-    parts += [section(name, one) for name, one in sorted({**found, **schema["$defs"]}.items())]
-    return "\n\n".join(parts)
+    found = dict(sorted({**found, **schema["$defs"]}.items()))
+    options_first = [name for name in found if name.endswith("Options")]
+    parts = {name: found[name] for name in ("Protocol", *options_first, *found)}
+    contents = "The types: " + ", ".join(map(model_link, parts)) + "."
+    rest = [section(name, one) for name, one in parts.items()]
+    return "\n\n".join([section("StudyFile", schema), contents, *rest])
 
 
 def workload_list() -> str:

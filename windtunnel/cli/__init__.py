@@ -117,7 +117,7 @@ def run(arguments: list[str]) -> int:
         return 0
     except (Exception, KeyboardInterrupt) as error:
         if is_interrupt(error) or isinstance(error, typer.Abort):
-            print("interrupted", file=sys.stderr)
+            print("interrupted: the command was stopped", file=sys.stderr)
             return InterruptedStudyError.exit_code
         known = _storage(error)
         if known is None:

@@ -113,7 +113,7 @@ def fit(
     seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 1,
     from_scratch: Annotated[
         bool,
-        typer.Option("--from-scratch", help="Start from the priors, not from the shipped fit."),
+        typer.Option("--from-scratch", help="Start from the priors, not from the included fit."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:

@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(results: Results = None, hadoop: Hadoop = None, open_: Open = False) -> None:
-    """Run the demo study on this machine: TeraSort with default and tuned settings."""
+    """Run the demo study on this machine: TeraSort with stock and tuned settings."""
     folder = results or DEFAULT_FOLDER / f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
     _run("demo", folder, None, hadoop, retry_invalid=False, permit_open=open_)
 

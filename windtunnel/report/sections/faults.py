@@ -14,13 +14,13 @@ from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 # Columns that a table has if it has a value in them: head, field of an outcome, explanation.
 _EVENTS = (
     (
-        "detected after",
+        "noticed after",
         "noticed",
         "Detected after: time from the fault until the NameNode reported a DataNode as dead or "
         "stopped responding.",
     ),
     (
-        "replicated after",
+        "fully replicated after",
         "whole",
         "Replicated after: time from the fault until every block had all its replicas.",
     ),
@@ -50,7 +50,7 @@ def section(analysis: Analysis) -> Section | None:
             _outcomes(analysis, outcomes, known=known),
             Table(
                 "Injected faults",
-                column("trial", "fault", "outcome", "injected after", "reverted after", text=3),
+                column("trial", "fault", "outcome", "injected after", "undone after", text=3),
                 [_event(event) for event in timeline],
             ),
             *_reasons(timeline),
