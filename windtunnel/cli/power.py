@@ -1,4 +1,4 @@
-"""``power``: it lists the sources of power samples of this machine and imports the samples of a meter."""
+"""``power``: it lists the power sources of this machine and imports samples of a meter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def power(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="Results folder that receives the samples; default: none, list the sources of power.",
+            help="Results folder that receives the samples; default: none, list the power sources.",
             show_default=False,
         ),
     ] = None,
@@ -102,7 +102,7 @@ def power(
         ),
     ] = "instant",
 ) -> None:
-    """List the sources of power of this machine, or import metered samples into a results folder."""
+    """List the power sources of this machine, or import metered samples into a results folder."""
     if folder is None:
         _show()
         return

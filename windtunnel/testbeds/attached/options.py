@@ -114,8 +114,8 @@ class AttachedOptions(TestbedOptions):
     )
     user: str | None = Field(
         None,
-        description="User name on a cluster without Kerberos; default: the user of `edge`, otherwise "
-        "the user of this program.",
+        description="User name on a cluster without Kerberos; default: the user of `edge`, "
+        "otherwise the user of this program.",
     )
     hadoop: str | None = Field(
         None,
