@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import pytest
@@ -27,6 +27,8 @@ from windtunnel.errors import SetupError
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
+T = TypeVar("T")
+
 LIGHT = "-XX:TieredStopAtLevel=1"
 """An option of JVMs: the second compiler takes a third of the CPU time of such short jobs."""
 MASTER_OPTIONS = f"-Xmx1024m {LIGHT}"
@@ -34,6 +36,9 @@ LIGHT_TASKS = {
     "settings.mapreduce.map.java.opts": LIGHT,
     "settings.mapreduce.reduce.java.opts": LIGHT,
     "settings.yarn.app.mapreduce.am.command-opts": MASTER_OPTIONS,
+    # on busy processors, YARN starts some tasks twice: the number of attempts is not determined
+    "settings.mapreduce.map.speculative": "false",
+    "settings.mapreduce.reduce.speculative": "false",
 }
 FEW_RECORDS = f"{LIGHT} -Dwindtunnel.pool.records=2000"
 """Options of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
@@ -179,11 +184,13 @@ def java_of_the_older_line() -> bool:
         return False
 
 
-def wait_for(condition: Callable[[], object], what: str, limit_s: float = 300) -> None:
+def wait_for(condition: Callable[[], T | None], what: str, limit_s: float = 300) -> T:
+    """What ``condition`` returns as soon as it is true."""
     deadline = time.monotonic() + limit_s
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, f"waited {limit_s} s for {what}"
         time.sleep(0.1)
+    return found
 
 
 class Intruder:

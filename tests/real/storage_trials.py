@@ -73,9 +73,20 @@ def killed_trial(study: str, deployment: LocalDeployment, folder: Path) -> Trial
     plan = make_plan(validate(StudyFile, located), located)
     with open_journal(folder, study_record(plan)) as journal:
         slot = next(s for s in plan.round_slots(1) if s.treatment.id == "killed")
+        deployment.reconfigure(plan.cluster_of(slot.treatment))
         run_trial(plan, slot, 1, deployment, journal, Conditions())
     (trial,) = read_results(folder).trials
     return trial
+
+
+def fully_replicated(deployment: LocalDeployment, holders: int) -> bool:
+    """Whether so many hosts hold data, no replica is missing and the storage serves."""
+    found = deployment.storage.copies({})
+    return found is not None and (found.holders, found.wanting, found.serving) == (
+        holders,
+        0,
+        True,
+    )
 
 
 def survived(trial: Trial) -> FaultRecord:

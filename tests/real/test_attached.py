@@ -289,7 +289,7 @@ def test_an_operator_changes_a_setting_of_daemons_during_a_study(
         daemons.layout.cluster = cluster
         daemons.write_settings()
         names = [name for name in daemons.running if name.startswith("nodemanager@")]
-        daemons.wait_ready(60, fresh=daemons.restart_all(names))
+        daemons.wait_ready(300, fresh=daemons.restart_all(names))
 
     try:
 

@@ -12,6 +12,7 @@ from tests.real.conftest import Cli, remains, wait_for
 from tests.real.storage_trials import (
     fault_study,
     file_is_read_as_written,
+    fully_replicated,
     killed_trial,
     sort_of,
     survived,
@@ -58,10 +59,10 @@ def test_nothing_is_left_after_the_program_was_killed_with_ceph_running(
     running.kill()
     running.communicate(timeout=30)
 
-    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 20)
+    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 60)
     data = [entry.scratch for entry in registered()]
     assert data, "the entry remains for 'clean'"
-    wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 20)
+    wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 60)
     assert str(state) not in Path("/proc/self/mountinfo").read_text()
     assert cli("clean").returncode == 0
     assert registered() == []
@@ -74,9 +75,7 @@ def test_terasort_is_verified_although_an_osd_dies(ceph: LocalDeployment, tmp_pa
     assert fault.target == "the osd on worker-2"
     stored = trial.metrics["stored_per_byte"].value
     assert 1.9 < stored < 2.6, "two copies, and what the disks allocate"
-    whole = ceph.storage.copies({})
-    assert whole is not None
-    assert (whole.holders, whole.wanting, whole.serving) == (2, 0, True)
+    wait_for(lambda: fully_replicated(ceph, 2), "all replicas", 60)
     assert {"mon@master", "mgr@master", "mds@master", "osd@worker-2"} <= set(ceph.processes())
 
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.real.conftest import wait_for
 from tests.real.storage_trials import (
     count_of,
     fault_study,
     file_is_read_as_written,
+    fully_replicated,
     killed_trial,
     survived,
 )
@@ -53,9 +55,7 @@ def test_wordcount_is_verified_although_the_gateway_dies(
     assert fault.target == "the rgw on master"
     stored = trial.metrics["stored_per_byte"].value
     assert 1.9 < stored < 2.6, "two copies, and what the disks allocate"
-    whole = store.storage.copies({})
-    assert whole is not None
-    assert (whole.holders, whole.wanting, whole.serving) == (2, 0, True)
+    wait_for(lambda: fully_replicated(store, 2), "all replicas", 60)
 
     with store.hosts[0].open_socket() as plain:
         plain.settimeout(10)

@@ -33,17 +33,17 @@ def available(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
 def test_wordcount_is_verified_although_the_active_namenode_dies(
     available: LocalDeployment, tmp_path: Path
 ) -> None:
-    first = available.storage.active_host()
-    assert first == "master"
+    first = wait_for(available.storage.active_host, "an active NameNode", 60)
+    (other,) = {"master", "standby"} - {first}
     trial = killed_trial(STUDY, available, tmp_path / "results")
     fault = survived(trial)
     assert fault.target == "the active namenode"
-    assert available.storage.active_host() == "standby", "the other one has taken over"
+    wait_for(lambda: available.storage.active_host() == other, "the other one to take over", 60)
     assert {"namenode@master", "namenode@standby", "journalnode@witness"} <= set(
         available.processes()
     )
-    states = available.daemons.masters.namenode_states()
-    assert states == {"master": "standby", "standby": "active"}
+    states = available.daemons.masters.namenode_states
+    wait_for(lambda: states() == {first: "standby", other: "active"}, "both NameNodes", 60)
 
 
 def test_a_put_survives_the_failover(available: LocalDeployment, tmp_path: Path) -> None:
@@ -51,14 +51,15 @@ def test_a_put_survives_the_failover(available: LocalDeployment, tmp_path: Path)
     (tmp_path / "file").write_bytes(content)
     (tmp_path / "back").mkdir()
     by_hand(available, "hdfs", "dfs", "-put", str(tmp_path / "file"), "/tmp/acknowledged")
-    active = available.storage.active_host()
-    assert active is not None
+    active = wait_for(available.storage.active_host, "an active NameNode", 60)
 
     undo = available.faulty.kill_daemon("namenode", "active")
     began = time.monotonic()
     by_hand(available, "hdfs", "dfs", "-put", str(tmp_path / "file"), "/tmp/during")
     assert time.monotonic() - began < 90
-    assert available.storage.active_host() not in (None, active)
+    wait_for(
+        lambda: available.storage.active_host() not in (None, active), "the other NameNode", 60
+    )
     undo()
     available.faulty.restore(copies=True)
 

@@ -64,20 +64,25 @@ def test_another_account_reaches_nothing_of_it(hbase: LocalDeployment, other: In
 @pytest.fixture(scope="module")
 def killed(hbase: LocalDeployment) -> Execution:
     """The workload, in the middle of which a RegionServer died; it was started again since."""
-    made = Execution("/windtunnel/trials/killed", "/windtunnel/shared", time.monotonic() + 240)
+    made = Execution("/windtunnel/trials/killed", "/windtunnel/shared", time.monotonic() + 600)
     KEYVALUE.prepare(hbase, made)
     made.runs["load"] = KEYVALUE.run_phase("load", hbase, made)
     undo: list[Any] = []
+    over = threading.Event()
 
     def kill() -> None:
         while (hbase.faulty.progress(0) or 0) < 0.2:
-            time.sleep(0.1)
+            if over.wait(0.1):
+                return
         undo.append(hbase.faulty.kill_daemon("regionserver", "worker-2"))
 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    made.runs["run"] = KEYVALUE.run_phase("run", hbase, made)
-    killer.join(10)
+    try:
+        made.runs["run"] = KEYVALUE.run_phase("run", hbase, made)
+    finally:
+        over.set()
+        killer.join(60)
     assert undo, "it was killed while the workload ran"
     undo[0]()
     hbase.faulty.restore(copies=False)

@@ -112,7 +112,7 @@ def test_open_shows_the_pages_to_its_user_who_has_the_token(
         stolen += f"Cookie: windtunnel-token={token}\r\n\r\n"
         tries = [["page", page.host, page.port, stolen]]
         assert intruder.reached(other.account, requests=tries) == ["page: HTTP/1.1 403 Forbidden"]
-        with httpx.Client(trust_env=False, follow_redirects=True) as browser:
+        with httpx.Client(trust_env=False, follow_redirects=True, timeout=60) as browser:
             first = browser.get(pages["historyserver@master"])
             assert first.status_code == 200 and "token" not in str(first.url)
             nodes = browser.get(jmx).json()["beans"][0]["LiveNodes"]
@@ -131,7 +131,7 @@ def test_open_shows_the_pages_to_its_user_who_has_the_token(
 def _status(url: str, token: str = "", **more: dict[str, str]) -> int:
     cookies = {"windtunnel-token": token} if token else more.pop("cookies", {})
     try:
-        with httpx.Client(trust_env=False, cookies=cookies) as client:
+        with httpx.Client(trust_env=False, cookies=cookies, timeout=60) as client:
             return client.get(url, **more).status_code  # type: ignore[arg-type]
     except httpx.HTTPError:
         return 0

@@ -123,10 +123,10 @@ def test_the_runner_while_jvms_wait_and_the_study_is_resumed(
     first = recorded[0].read_bytes()
     running.kill()
     running.communicate(timeout=30)
-    wait_for(lambda: not any(psutil.pid_exists(pid) for pid in waiting), "the end of the pool", 10)
-    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 10)
+    wait_for(lambda: not any(psutil.pid_exists(pid) for pid in waiting), "the end of the pool", 60)
+    wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 60)
     data = [entry.scratch for entry in registered()]
-    wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 10)
+    wait_for(lambda: not any(folder.exists() for folder in data), "the data to be removed", 60)
 
     cleaned = cli("clean")
     assert cleaned.returncode == 0 and "removed the folder of wt-" in cleaned.stdout
@@ -165,7 +165,7 @@ def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) ->
     finally:
         down = cli("down")
     assert down.returncode == 0, down.stderr
-    wait_for(lambda: remains(state) == [], "the end of the daemons", 15)
+    wait_for(lambda: remains(state) == [], "the end of the daemons", 60)
     nobody = cli("exec", "--", "hdfs", "dfs", "-ls", "/")
     assert nobody.returncode == 2 and "no cluster is up" in nobody.stderr
 
@@ -233,12 +233,16 @@ def test_supervisor_and_runner_at_once_and_clean_finds_the_rest(
     running.kill()
     os.kill(supervisor, signal.SIGKILL)
     running.communicate(timeout=30)
+
+    def daemons_ended() -> bool:
+        return not any("-Dproc_" in line for line in remains(state))
+
+    wait_for(daemons_ended, "daemons to end by themselves", 60)
     assert containers(state), "a container outlives its NodeManager: else this tests nothing"
-    assert not any("-Dproc_" in line for line in remains(state)), "daemons end by themselves"
     cleaned = cli("clean")
     assert "ended process" in cleaned.stdout
     assert trials(results) == []
-    wait_for(lambda: remains(state) == [], "the last process to go", 10)
+    wait_for(lambda: remains(state) == [], "the last process to go", 60)
     assert registered() == []
 
 

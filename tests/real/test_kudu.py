@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import threading
 import time
@@ -45,7 +46,12 @@ KEYVALUE = KeyValue(
 
 def folders_of(deployment: LocalDeployment) -> list[Path]:
     """Folders that Kudu made on the hosts' disks."""
-    return [path for host in deployment.hosts for path in host.root.rglob("kudu-*/README")]
+    return [
+        Path(top)
+        for host in deployment.hosts
+        for top, _, files in os.walk(host.root)
+        if "README" in files and Path(top).name.startswith("kudu-")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -84,21 +90,28 @@ def test_another_account_reaches_nothing_of_it(kudu: LocalDeployment, other: Int
 @pytest.fixture(scope="module")
 def killed(kudu: LocalDeployment) -> Execution:
     """The workload, in the middle of which a tablet server died and was started again."""
-    made = Execution("/windtunnel/trials/kudu", "/windtunnel/shared", time.monotonic() + 120)
+    made = Execution("/windtunnel/trials/kudu", "/windtunnel/shared", time.monotonic() + 600)
     KEYVALUE.prepare(kudu, made)
     made.runs["load"] = KEYVALUE.run_phase("load", kudu, made)
 
+    over, killed = threading.Event(), threading.Event()
+
     def kill() -> None:
         while (kudu.faulty.progress(0) or 0) < 0.2:
-            time.sleep(0.1)
+            if over.wait(0.1):
+                return
         undo: Any = kudu.faulty.kill_daemon("kudu-tserver", "worker-2")
+        killed.set()
         undo()  # started again at once: with two copies a majority needs both
 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    made.runs["run"] = KEYVALUE.run_phase("run", kudu, made)
-    killer.join(10)
-    assert not killer.is_alive(), "it was killed while the workload ran"
+    try:
+        made.runs["run"] = KEYVALUE.run_phase("run", kudu, made)
+    finally:
+        over.set()
+        killer.join(60)
+    assert killed.is_set() and not killer.is_alive(), "it was killed while the workload ran"
     kudu.faulty.restore(copies=False)
     kudu.check_alive()
     return made
@@ -139,7 +152,7 @@ def test_scans_that_miss_a_row_are_caught(kudu: LocalDeployment) -> None:
     scans = KeyValue(
         KeyValueParameters.model_validate({**asked, "regions": 2, "warm_up": "0 s", "threads": 4})
     )
-    made = Execution("/windtunnel/trials/scans", "/windtunnel/shared", time.monotonic() + 120)
+    made = Execution("/windtunnel/trials/scans", "/windtunnel/shared", time.monotonic() + 600)
     scans.prepare(kudu, made)
     scans.run_phase("load", kudu, made)
     whole = scans.run_phase("run", kudu, made)

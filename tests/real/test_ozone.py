@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.real.conftest import wait_for
 from tests.real.storage_trials import (
     count_of,
     fault_study,
     file_is_read_as_written,
+    fully_replicated,
     killed_trial,
     survived,
 )
@@ -42,9 +44,7 @@ def test_wordcount_is_verified_although_the_ozone_manager_dies(
     trial = killed_trial(STUDY, store, tmp_path / "results")
     fault = survived(trial)
     assert fault.target == "the om on master"
-    whole = store.storage.copies({})
-    assert whole is not None
-    assert (whole.holders, whole.wanting, whole.serving) == (3, 0, True)
+    wait_for(lambda: fully_replicated(store, 3), "all replicas", 60)
 
 
 def test_a_client_reads_what_it_wrote(store: LocalDeployment, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_a_study_runs_with_tickets_of_a_keytab(
 def test_the_history_of_its_jobs_is_imported(cluster: SecureCluster) -> None:
     """The jobs are those of the study."""
     words = ["import", "history", "--conf", str(cluster.conf), *access(cluster)]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:  # the history server lists a job some time after its end
         done = cluster.client(*words, "--results", f"jobs-{time.time_ns()}")
         if "3 jobs, 0 not read" in done.stdout or time.monotonic() > deadline:
@@ -143,6 +143,7 @@ def test_the_history_of_its_jobs_is_imported(cluster: SecureCluster) -> None:
     url = "https://master.wt:9871/webhdfs/v1/history/done"
     keytab = ["--keytab", f"{cluster.folder}/master.keytab", "--principal", "mapred/master.wt"]
     trust = ["--ca-file", str(cluster.ca_file)]
+    deadline = time.monotonic() + 120
     while True:  # the history server moves files some time after the end of a job
         name = f"files-{time.time_ns()}"
         done = cluster.client("import", "history", url, *keytab, *trust, "--results", name)

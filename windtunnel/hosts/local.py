@@ -160,7 +160,7 @@ class SupervisorClient:
         order |= {"env": dict(spec.env), "cwd": str(spec.cwd), "log": str(spec.log)}
         order |= {"place": place and place.to_json(), "reads": list(map(str, spec.reads))}
         self.send(order)
-        if not process._started.wait(10) or process._error:
+        if not process._started.wait(60) or process._error:
             reason = process._error or "the supervisor does not answer"
             raise DeploymentError(
                 f"{spec.name} cannot be started: {reason}",

@@ -55,7 +55,7 @@ from windtunnel.testbeds.hadoop_faults import HadoopFaults
 from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.web_proxy import WebServer
 
-_READY_LIMIT_S = 120.0
+_READY_LIMIT_S = 300.0
 _FILL_LIMIT_S = 900.0
 _FAILOVER_S = 30.0
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from windtunnel.hosts.local import SupervisorClient
 
 _END_S = 10.0
-_READY_LIMIT_S = 120.0
+_READY_LIMIT_S = 300.0
 _WHOLE_LIMIT_S = 60.0
 _STEP_S = 0.25
 # clients that copy files, by the names of engines/hadoop/transfer.py

@@ -19,7 +19,7 @@ PYTHON: Final = "/usr/bin/python3"
 NAME: Final = "ceph-admin"
 _PROGRAM: Final = Path(__file__).with_name("admin_program.py")
 _SOCKET: Final = "ceph-admin.sock"
-_TIMEOUT_S: Final = 20.0
+_TIMEOUT_S: Final = 60.0
 
 
 class Admin:

@@ -21,7 +21,8 @@ from typing import Any
 
 import rados
 
-_TIMEOUT_S = 5
+_CONNECT_LIMIT_S = 5
+_COMMAND_LIMIT_S = 30  # changes wait until the monitor has written them to its disk
 
 
 class Server(socketserver.ThreadingUnixStreamServer):
@@ -44,7 +45,7 @@ class Server(socketserver.ThreadingUnixStreamServer):
                 if order.get("open_root"):
                     return self._open_root()
                 code, output, error = self.cluster.mon_command(
-                    json.dumps(order["command"]), b"", timeout=_TIMEOUT_S
+                    json.dumps(order["command"]), b"", timeout=_COMMAND_LIMIT_S
                 )
             except rados.Error as problem:
                 return {"code": -1, "output": "", "error": str(problem)}
@@ -53,7 +54,7 @@ class Server(socketserver.ThreadingUnixStreamServer):
     def _connect(self) -> Any:
         cluster = rados.Rados(conffile=self.conf, name="client.admin")
         try:
-            cluster.connect(timeout=_TIMEOUT_S)
+            cluster.connect(timeout=_CONNECT_LIMIT_S)
         except rados.Error:
             cluster.shutdown()
             raise

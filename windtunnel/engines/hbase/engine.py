@@ -57,7 +57,7 @@ class HBase(Store):
     title: ClassVar[str] = "HBase"
     leading: ClassVar[str] = MASTER
     serving: ClassVar[str] = "regionserver"
-    ready_limit_s: ClassVar[float] = 120.0
+    ready_limit_s: ClassVar[float] = 300.0
     cache_setting: ClassVar[str] = BLOCK_CACHE
     binding: ClassVar[str] = "io.windtunnel.hbase.HBaseStore"
     tables: ClassVar[str] = "io.windtunnel.hbase.HBaseTables"

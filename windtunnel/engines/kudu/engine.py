@@ -59,7 +59,7 @@ class Kudu(Store):
     title: ClassVar[str] = "Kudu"
     leading: ClassVar[str] = MASTER
     serving: ClassVar[str] = TSERVER
-    ready_limit_s: ClassVar[float] = 60.0
+    ready_limit_s: ClassVar[float] = 300.0
     cache_setting: ClassVar[str] = f"kudu.{CACHE}"
     binding: ClassVar[str] = "io.windtunnel.kudu.KuduStore"
     tables: ClassVar[str] = "io.windtunnel.kudu.KuduTables"

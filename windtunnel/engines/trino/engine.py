@@ -45,7 +45,7 @@ from windtunnel.hosts.base import Host, ProcessSpec
 
 JAR = "windtunnel-trino.jar"
 MAIN_CLASS = ROLES.main_classes("trino")
-_READY_LIMIT_S = 120.0
+_READY_LIMIT_S = 300.0
 _STEP_S = 0.2
 _END_S = 10.0
 # The options of Trino's own start script (jvm.config of its packages) that apply to small heaps.

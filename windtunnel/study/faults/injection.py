@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.deployment import Deployment
-from windtunnel.engines.faults import Faulty, Undo
+from windtunnel.engines.faults import Copies, Faulty, Undo
 from windtunnel.errors import DeploymentError
 from windtunnel.results.record import FaultRecord, Metric
 from windtunnel.results.trial_metrics import DATA_MOVED_BACK, FAULT_NOTICED, REPLICATION_WHOLE
@@ -16,6 +16,7 @@ from windtunnel.study.faults.base import Options
 from windtunnel.study.faults.replication import Recovery
 
 _STEP_S = 0.5
+_ANSWER_S = 10.0
 
 
 class Injection(threading.Thread):
@@ -104,9 +105,7 @@ class Injection(threading.Thread):
         return not self._too_late.wait(self._fault.after)
 
     def _inject(self) -> None:
-        before = self._faulty.copies() if self.affects_replicas else None
-        if self.affects_replicas and before is None:
-            raise DeploymentError("the NameNode did not answer just before the fault")
+        before = self._replicas_before() if self.affects_replicas else None
         self.record.at = time.time()
         undo = self._injected()
         if self._fault.moves_data:  # it counts from the time at which the storage has accepted it
@@ -117,6 +116,14 @@ class Injection(threading.Thread):
         moved = self._fault.moves_data and self._faulty.moves_data_back()
         back = Recovery(before, sure_s) if before is not None and moved else None
         self._watch(undo, recovery, back)
+
+    def _replicas_before(self) -> Copies:
+        """The replicas just before the fault; a busy NameNode may answer late."""
+        until = time.monotonic() + _ANSWER_S
+        while (before := self._faulty.copies()) is None:
+            if time.monotonic() > until or self._too_late.wait(_STEP_S):
+                raise DeploymentError("the NameNode did not answer just before the fault")
+        return before
 
     def _injected(self) -> Undo:
         try:

@@ -28,7 +28,7 @@ from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.scale_model import scaled
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 
-_READY_LIMIT_S = 120.0
+_READY_LIMIT_S = 300.0
 _DELETION_LIMIT_S = 20.0
 _WORKER = set(ROLES.workers(HADOOP))
 
