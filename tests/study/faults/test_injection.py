@@ -225,7 +225,10 @@ def test_a_fault_that_cannot_be_made_makes_the_trial_invalid(tmp_path: Path) -> 
     assert trial.faults[0].at is None
 
 
-def test_a_master_that_is_silent_before_the_fault(tmp_path: Path) -> None:
+def test_a_master_that_is_silent_before_the_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(injection, "_ANSWER_S", 0.1)
     trial = only(tmp_path, KILL, breaking(looks=(None,)))
     assert "did not answer just before the fault" in trial.verdict.reason
 
