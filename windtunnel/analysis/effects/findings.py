@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from windtunnel.analysis.effects.cells import Cell
 from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.effects.ranking import Entry, Ranking, first_place, led_by
+from windtunnel.analysis.effects.rounds import MOST_ROUNDS, rounds_needed
 from windtunnel.analysis.formatting import (
     digits,
     listed,
@@ -206,10 +207,14 @@ def _no_answer(found: Sequence[Finding]) -> str:
         )
     seen = [f.effect for f in found if f.effect.detectable is not None]
     floor = f"; {_missed(max(seen, key=lambda e: e.detectable or 0.0))}" if seen else ""
-    names = listed([f"{f.effect.factor} {f.effect.level}" for f in found], THINGS_NAMED)
+    levels = list(dict.fromkeys((f.effect.factor, f.effect.level) for f in found))
+    if len(levels) > THINGS_NAMED and len({factor for factor, _ in levels}) == 1:
+        others = f"the {len(levels)} other levels of {first.factor}"
+    else:
+        others = listed([f"{factor} {level}" for factor, level in levels], THINGS_NAMED)
     return (
-        f"No difference in elapsed time was detected between {names} and the baseline "
-        f"{first.baseline}{floor}."
+        f"No difference in elapsed time was detected between the baseline {first.baseline} and "
+        f"{others}{floor}."
     )
 
 
@@ -221,6 +226,15 @@ def _missed(e: Effect) -> str:
         f"the minimum detectable effect is {percent(up)} / {percent(down)} "
         f"({percent(POWER, signed=False)} power{after})"
     )
+
+
+def _rounds(e: Effect) -> str:
+    """The number of rounds that a difference of the measured size needs."""
+    rounds = rounds_needed(e)
+    if rounds is None:
+        return ""
+    many = f"about {rounds:,.0f}" if math.isfinite(rounds) else f"more than {MOST_ROUNDS:,}"
+    return f"; to detect {percent(e.relative)}, a study needs {many} rounds"
 
 
 def _detectable(e: Effect) -> tuple[float, float]:
@@ -328,7 +342,7 @@ def _sentence(total: Effect, reason: str, caveats: Sequence[str]) -> str:
     interval = f"{span} (95 %)" if total.ci_low is not None else span
     tail = f" ({'; '.join(caveats)})" if caveats else ""
     if total.distinguishable is False:
-        floor = f"; {_missed(total)}" if total.detectable else ""
+        floor = f"; {_missed(total)}{_rounds(total)}" if total.detectable else ""
         size = f"{percent(total.relative)} {interval}"
         if total.clear_alone and total.p is not None and total.p_adjusted is not None:
             return (
@@ -351,7 +365,7 @@ def _brief(total: Effect, reason: str) -> str:
     floor = ""
     if total.detectable:
         up, down = _detectable(total)
-        floor = f"; minimum detectable effect {percent(up)} / {percent(down)}"
+        floor = f"; minimum detectable effect {percent(up)} / {percent(down)}{_rounds(total)}"
     return f"{lead} {word}, {size}{floor}"
 
 
