@@ -166,13 +166,13 @@ def test_a_faster_nic_makes_put_faster_without_a_restart(
     took_s = time.monotonic() - began
     for _ in range(3):  # its time is that of the CPUs, which other tests use, too
         fast = put_and_get(model, "fast")
-        if fast["put"] < slow["put"]:
+        if fast["put"] < 40 / 12.5:
             break
     print(f"\n100 Mb/s {slow}, 400 Mb/s {fast}, changed in {took_s:.3f} s")
 
     assert lines == ["NIC 12.5 MB/s -> 50 MB/s: master, worker-1, worker-2, worker-3, client"]
     assert slow["put"] > 40 / 12.5 * 0.9, "no faster than the wire"
-    assert fast["put"] < slow["put"]
+    assert fast["put"] < 40 / 12.5, "faster than the slow wire could be"
     assert model.processes() == before
 
 

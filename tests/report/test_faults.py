@@ -121,7 +121,7 @@ def test_the_section_says_it_in_words(analysis: Analysis) -> None:
     assert outcomes.rows[0][-1] == ""
     assert outcomes.strong == {1}
     assert timeline.rows[0][2:] == ["finished", "3.00 s", "60.0 s"]
-    assert timeline.rows[2][2:] == ["job failed", "3.00 s", "not reverted"]
+    assert timeline.rows[2][2:] == ["job failed", "3.00 s", "not undone"]
     assert len(timeline.rows) == 5
     assert [row[1:] for row in reasons.rows] == [
         ["job failed", "made up"],

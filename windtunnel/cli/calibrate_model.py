@@ -50,7 +50,7 @@ def calibrate_model(
     if plan.testbed != testbed:
         raise UsageError(
             f"study '{plan.name}' runs on the testbed '{plan.testbed}', not on '{testbed}'",
-            remedy=f"specify a study for the testbed '{testbed}', or no study.",
+            remedy=f"specify a study for the testbed '{testbed}'.",
         )
     folder = results or DEFAULT_FOLDER / plan.name
     words = [*again, "--results", str(folder)]

@@ -202,10 +202,12 @@ def _resumable(how: str) -> Iterator[None]:
         error.remedy = f"to resume the study, run: {how}"
         raise
     except InvalidTrialsError as error:
-        error.remedy = f"fix the cause, then run (valid trials are kept): {how} --retry-invalid"
+        again = f"{how} --retry-invalid" if how.startswith("windtunnel run ") else how
+        error.remedy = f"fix the cause, then run (valid trials are kept): {again}"
         raise
     except StudyStoppedError as error:
-        error.remedy = f"{error.remedy.removesuffix('.')}. To resume the study, run: {how}"
+        cause = f"{error.remedy.removesuffix('.')}. " if error.remedy else ""
+        error.remedy = f"{cause}To resume the study, run: {how}"
         raise
     except KeyboardInterrupt:
         raise InterruptedStudyError(

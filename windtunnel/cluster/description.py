@@ -63,11 +63,12 @@ class Switch(Part):
     model: str | None = Field(None, description="Name of the model; not used in computations.")
     ports: Count | None = Field(None, description="Number of ports; not used in computations.")
     port_rate: LinkRate | None = Field(
-        None, description="Rate of one port: an upper limit of the NICs."
+        None, description="Rate of one port, an upper limit of the NICs; only `scaled` uses it."
     )
     total_rate: LinkRate | None = Field(
         None,
-        description="Limit of all ports together; `scaled` does not support it.",
+        description="Limit of all ports together. Only predictions use it, and only that of "
+        "`network.switch`.",
     )
 
 
@@ -82,7 +83,8 @@ class Rack(Part):
     oversubscription: Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)] | None = (
         Field(
             None,
-            description="Rates of all NICs of the rack divided by the uplink; instead of `uplink`.",
+            description="Rates of all NICs of the rack divided by the uplink; instead of `uplink`. "
+            "Only `scaled` uses it.",
         )
     )
 
@@ -90,11 +92,11 @@ class Rack(Part):
 class Network(Part):
     """Racks by name, or ``spread_over`` equal racks, and the switches between hosts."""
 
-    switch: Switch | None = Field(None, description="Switch of all hosts, if there are no racks.")
+    switch: Switch | None = Field(None, description="Switch of all hosts; a rack can have its own.")
     racks: dict[Name, Rack] = Field(default_factory=dict, description="Racks by name.")
     spread_over: Count | None = Field(
         None,
-        description="Number of equal racks, with the hosts assigned in turn; replaces `racks`.",
+        description="Number of equal racks, with the hosts assigned in turn; instead of `racks`.",
     )
     uplink: LinkRate | None = Field(None, description="Uplink of racks that do not have their own.")
     oversubscription: Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)] | None = (
@@ -123,7 +125,9 @@ class Software(Part):
     distribution: Version | None = Field(
         None, description="Distribution of the described cluster; not used in computations."
     )
-    java: Version | None = Field(None, description="Version of Java.")
+    java: Version | None = Field(
+        None, description="Java of the described cluster; not used in computations."
+    )
     os: Version | None = Field(
         None, description="Operating system of the described cluster; not used in computations."
     )

@@ -103,7 +103,9 @@ class Disk(Part):
     rpm: Count | None = Field(None, description="Revolutions per minute; predictions use it.")
     interface: str | None = Field(None, description="Such as `SAS`; not used in computations.")
     layout: Literal["jbod", "raid0", "raid1", "raid5", "raid6", "raid10"] | None = Field(
-        None, description="How the disks are combined; `jbod` (the default) means separate disks."
+        None,
+        description="How the disks are combined; `jbod` (the default) means separate disks. `local` "
+        "and predictions treat all disks as separate.",
     )
     filesystem: str | None = Field(
         None,

@@ -34,20 +34,24 @@ class Storage(Part):
     """The storage of the workloads' data."""
 
     kind: Literal["hdfs", "cephfs", "s3a", "ozone", "nfs", "local"] = Field(
-        "hdfs", description="File system below Hadoop."
+        "hdfs", description="Storage system below Hadoop."
     )
     replication: Count | None = Field(
-        None, description="Default replication of files that HDFS or Ceph stores."
+        None,
+        description="Default number of replicas of a file in HDFS, Ceph or Ozone; default: 3, at most "
+        "one per storage host.",
     )
     erasure_code: CodeName | None = Field(
         None,
         description="Erasure code such as `RS-3-2`, instead of replicas of the workloads' files.",
     )
-    block_size: ByteSize | None = Field(None, description="Block size of HDFS (`dfs.blocksize`).")
+    block_size: ByteSize | None = Field(
+        None, description="Block size of files: `dfs.blocksize`, or that of Ozone, CephFS or S3A."
+    )
     external: tuple[str, ...] = Field(
         (),
         description="Host classes of a separate storage cluster; default: the compute hosts "
-        "hold the data.",
+        "hold the data. Only with `hdfs`.",
     )
     ha: Annotated[bool, Field(strict=True)] | None = Field(
         None,
@@ -58,8 +62,9 @@ class Storage(Part):
     )
     topology: Literal["flat", "rack", "host"] | None = Field(
         None,
-        description="Rule by which HDFS separates replicas: not at all, by rack, or by "
-        "physical host (for virtual machines).",
+        description="Hosts of which no two replicas of a block may share one, on `scaled`: the DataNode "
+        "(`flat`), the rack, or the physical host of virtual machines. Default: `host` with virtual "
+        "machines, `rack` with racks, otherwise `flat`.",
     )
     file_system: Literal["ext4", "xfs"] | None = Field(
         None, description="File system of the data disks of a scale model; default: `ext4`."

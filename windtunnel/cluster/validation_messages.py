@@ -77,7 +77,7 @@ def _complaint(model: type[BaseModel], data: Any, details: ErrorDetails) -> Comp
     say = _MESSAGES.get(details["type"])
     if say is not None:
         message, remedy = say(context)
-        given = "" if details["type"] == "too_short" else f", not {_shown(details['input'])}"
+        given = "" if details["type"] == "too_short" else f", not {shown(details['input'])}"
         return Complaint(loc, f"{message}{given}", remedy)
     return Complaint(loc, _sentence(details["msg"]))
 
@@ -112,10 +112,10 @@ def _not_one_of(loc: tuple[Key, ...], expected: str, given: object) -> Complaint
     names = [name.strip("' ") for part in expected.split(" or ") for name in part.split(",")]
     near = nearest(str(given), names)
     remedy = f"did you mean '{near}'?" if near else ""
-    return Complaint(loc, f"must be one of {', '.join(names)}, not {_shown(given)}", remedy)
+    return Complaint(loc, f"must be one of {', '.join(names)}, not {shown(given)}", remedy)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value as the user wrote it, shortened."""
     if isinstance(value, (dict, list, tuple)):
         return "a list" if not isinstance(value, dict) else "a mapping"

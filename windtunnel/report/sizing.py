@@ -29,7 +29,10 @@ def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
         limits.append(f"with at most {goal['power_w'] / 1000.0:.3g} kW")
     wanted = ", ".join(limits)
     if meeting:
-        yield f"cheapest of {len(rows)} candidates that finish {wanted}: {rows[0]['name']}"
+        yield (
+            f"cheapest of {len(meeting)} candidates (of {len(rows)}) that finish {wanted}: "
+            f"{rows[0]['name']}"
+        )
     else:
         yield f"none of {len(rows)} candidates finishes {wanted}"
         yield from _why(rows)

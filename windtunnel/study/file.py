@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from windtunnel.cluster import Located, load_text, load_yaml, validate
 from windtunnel.cluster import blame as complaint
+from windtunnel.cluster.validation_messages import shown
 from windtunnel.errors import DescriptionError
 from windtunnel.study.closed import Closed
 from windtunnel.study.designs import Design
@@ -31,7 +32,7 @@ def _changes(given: object) -> object:
     if isinstance(given, dict):
         return given
     raise complaint(
-        f"a level must be a mapping of paths to values, not {given!r}",
+        f"a level must be a mapping of paths to values, not {shown(given)}",
         remedy="for a factor of one path write 'hosts.worker.count: [3, 4]', otherwise a line "
         "'LABEL: {PATH: VALUE}' for each level.",
     )

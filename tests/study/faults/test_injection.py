@@ -225,6 +225,12 @@ def test_a_fault_that_cannot_be_made_makes_the_trial_invalid(tmp_path: Path) -> 
     assert trial.faults[0].at is None
 
 
+def test_a_master_that_answers_late_before_the_fault(tmp_path: Path) -> None:
+    trial = only(tmp_path, KILL, breaking(looks=(None, WHOLE)))
+    assert trial.verdict.valid, trial.verdict.reason
+    assert trial.faults[0].at is not None
+
+
 def test_a_master_that_is_silent_before_the_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

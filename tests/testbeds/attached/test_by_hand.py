@@ -199,7 +199,7 @@ def test_a_change_that_is_not_made_stops_the_study(web: ClusterWeb, access: Clus
 
     with pytest.raises(StudyStoppedError, match="2 of 2 NodeManagers have 4096") as caught:
         waiting(access, [MEMORY], 0.0).wait(cluster, lambda text: None, lambda: None)
-    assert caught.value.remedy == "make the change, then run the same command again."
+    assert caught.value.remedy == "make the change."
 
 
 def test_without_such_settings_nothing_is_requested(web: ClusterWeb, access: ClusterAccess) -> None:

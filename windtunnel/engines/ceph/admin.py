@@ -19,7 +19,8 @@ PYTHON: Final = "/usr/bin/python3"
 NAME: Final = "ceph-admin"
 _PROGRAM: Final = Path(__file__).with_name("admin_program.py")
 _SOCKET: Final = "ceph-admin.sock"
-_TIMEOUT_S: Final = 60.0
+_QUERY_LIMIT_S: Final = 20.0
+_COMMAND_LIMIT_S: Final = 60.0  # a monitor writes each change to its disk before it answers
 
 
 class Admin:
@@ -53,24 +54,27 @@ class Admin:
         DeploymentError
             If the monitors refuse the command, or do not answer.
         """
-        command = {"prefix": prefix, "format": "json", **arguments}
-        return self._checked(prefix, self._ask({"command": command}))
+        return self._run(prefix, arguments, _COMMAND_LIMIT_S)
 
     def asked(self, prefix: str, **arguments: Any) -> dict[str, Any] | None:
         """The output as of :meth:`run`; None if the monitors do not answer yet."""
         with contextlib.suppress(DeploymentError):
-            return self.run(prefix, **arguments)
+            return self._run(prefix, arguments, _QUERY_LIMIT_S)
         return None
 
     def open_root(self) -> None:
         """Let every account write to the root of CephFS; raises DeploymentError."""
-        self._checked("chmod /", self._ask({"open_root": True}))
+        self._checked("chmod /", self._ask({"open_root": True}, _COMMAND_LIMIT_S))
 
     def close(self) -> None:
         """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def _run(self, prefix: str, arguments: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
+        command = {"prefix": prefix, "format": "json", **arguments}
+        return self._checked(prefix, self._ask({"command": command}, limit_s))
 
     def _checked(self, what: str, answer: Mapping[str, Any]) -> dict[str, Any]:
         if answer["code"] != 0:
@@ -79,9 +83,10 @@ class Admin:
         found = json.loads(text) if text[:1] in ("{", "[") else {}
         return found if isinstance(found, dict) else {"list": found}
 
-    def _ask(self, order: Mapping[str, Any]) -> dict[str, Any]:
+    def _ask(self, order: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
         try:
             connection = self._connected()
+            connection.settimeout(limit_s)
             connection.sendall(json.dumps(order).encode() + b"\n")
             with connection.makefile("rb") as lines:
                 line = lines.readline()
@@ -100,7 +105,7 @@ class Admin:
             folder = os.open(self.host.root, os.O_PATH)
             made = socket.socket(socket.AF_UNIX)
             try:  # the path of a Unix socket has at most 107 characters; that of the folder may not
-                made.settimeout(_TIMEOUT_S)
+                made.settimeout(_QUERY_LIMIT_S)
                 made.connect(f"/proc/self/fd/{folder}/{_SOCKET}")
             except OSError:
                 made.close()

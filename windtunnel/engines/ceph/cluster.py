@@ -171,7 +171,7 @@ class CephCluster(StorageSystem):
     def copies(self, since: Mapping[str, float]) -> Copies | None:
         """The state of the replicas or cells that the monitors report; None without an answer."""
         status = self.admin.asked("status")
-        osds = self.admin.asked("osd dump")
+        osds = None if status is None else self.admin.asked("osd dump")
         if status is None or osds is None:
             return None
         groups = status["pgmap"]

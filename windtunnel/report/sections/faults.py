@@ -16,13 +16,13 @@ _EVENTS = (
     (
         "noticed after",
         "noticed",
-        "Detected after: time from the fault until the NameNode reported a DataNode as dead or "
+        "Noticed after: time from the fault until the NameNode reported a DataNode as dead or "
         "stopped responding.",
     ),
     (
         "fully replicated after",
         "whole",
-        "Replicated after: time from the fault until every block had all its replicas.",
+        "Fully replicated after: time from the fault until every block had all its replicas.",
     ),
     (
         "moved back after",
@@ -148,7 +148,7 @@ def _seen(seen: Seen | None) -> str:
 def _event(event: Struck) -> list[str]:
     fault = event.fault
     into = "not injected" if fault.at is None else quantity(event.into_job_s, "s")
-    undone = "not reverted" if fault.at is not None else ""
+    undone = "not undone" if fault.at is not None else ""
     if event.lasted_s is not None:
         undone = quantity(event.lasted_s, "s")
     return [event.trial, fault.text, event.outcome, into, undone]

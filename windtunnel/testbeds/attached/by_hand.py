@@ -239,7 +239,7 @@ class ByHand:
                 raise StudyStoppedError(
                     f"a change by hand was not in force within {format_duration(self.limit_s)}: "
                     + "; ".join(reasons),
-                    remedy="make the change, then run the same command again.",
+                    remedy="make the change.",
                 )
             self._pause(stop_if_requested)
         if shown:

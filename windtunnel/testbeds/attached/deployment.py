@@ -301,8 +301,8 @@ class AttachedDeployment(Deployment):
             if time.monotonic() - since > limits.patience:
                 raise StudyStoppedError(
                     f"the abort rule paused the study too long: {reason}",
-                    remedy="run the same command again when the cluster is less busy, or "
-                    "change 'limits' of the testbed.",
+                    remedy="wait until the cluster is less busy, or change 'limits' of the "
+                    "testbed.",
                 )
             until = time.monotonic() + limits.interval
             while time.monotonic() < until:
