@@ -104,8 +104,8 @@ class Disk(Part):
     interface: str | None = Field(None, description="Such as `SAS`; not used in computations.")
     layout: Literal["jbod", "raid0", "raid1", "raid5", "raid6", "raid10"] | None = Field(
         None,
-        description="How the disks are combined; `jbod` (the default) means separate disks. `local` "
-        "and predictions treat all disks as separate.",
+        description="How the disks are combined; `jbod` (the default) means separate disks. "
+        "`local` and predictions treat all disks as separate.",
     )
     filesystem: str | None = Field(
         None,

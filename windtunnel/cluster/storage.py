@@ -38,8 +38,8 @@ class Storage(Part):
     )
     replication: Count | None = Field(
         None,
-        description="Default number of replicas of a file in HDFS, Ceph or Ozone; default: 3, at most "
-        "one per storage host.",
+        description="Default number of replicas of a file in HDFS, Ceph or Ozone; default: 3, at "
+        "most one per storage host.",
     )
     erasure_code: CodeName | None = Field(
         None,
@@ -62,9 +62,9 @@ class Storage(Part):
     )
     topology: Literal["flat", "rack", "host"] | None = Field(
         None,
-        description="Hosts of which no two replicas of a block may share one, on `scaled`: the DataNode "
-        "(`flat`), the rack, or the physical host of virtual machines. Default: `host` with virtual "
-        "machines, `rack` with racks, otherwise `flat`.",
+        description="Failure domain of replicas on `scaled`: the DataNode (`flat`), the rack, or "
+        "the physical host of virtual machines. Default: `host` with virtual machines, `rack` with "
+        "racks, otherwise `flat`.",
     )
     file_system: Literal["ext4", "xfs"] | None = Field(
         None, description="File system of the data disks of a scale model; default: `ext4`."
