@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.analysis.subjects.claims import CANNOT, GRADES, Evidence, Row, counts
 from windtunnel.analysis.subjects.features import FeatureRow, systems
 from windtunnel.report.charts.forest import Change
@@ -73,37 +74,43 @@ class Study:
     features: Sequence[FeatureRow] = ()
 
 
-def table(rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True) -> Table:
+def table(
+    rows: Sequence[Row], caption: str = "Claims", *, reasons: bool = True, folded: bool = False
+) -> Table:
     """One row for each claim: published, measured, predicted, verdict with or without reasons."""
     cells = [
         (
             row.id,
+            _statement(row) if reasons else "",
+            _short(row),
             _published(row),
             row.measured.words if row.measured else "",
             row.predicted.words if row.predicted else "",
-            _short(row),
-            f"{row.says}. {row.reason[0].upper()}{row.reason[1:]}."
-            if row.reason
-            else f"{row.says}.",
         )
         for row in rows
     ]
     heads = (
         Column("claim", weight=3),
+        Column("what it says", weight=1, wraps=True),
+        Column("verdict", weight=4),
         Column("published", numeric=True, weight=3),
         Column("measured here", numeric=True, weight=3),
         Column("predicted", numeric=True, weight=2),
-        Column("verdict", weight=4),
-        Column("what it says", weight=1, wraps=True),
     )
-    places = range(len(heads) if reasons else len(heads) - 1)
-    filled = [place for place in places if any(cell[place] for cell in cells)]
+    filled = [place for place in range(len(heads)) if any(cell[place] for cell in cells)]
     return Table(
         caption,
         [heads[place] for place in filled],
         [[cell[place] for place in filled] for cell in cells],
         hint="" if reasons else "What each claim says and the reasons: --claim NAME, or the page.",
+        folded=folded,
     )
+
+
+def _statement(row: Row) -> str:
+    """What the claim says, and the reason of its verdict."""
+    reason = f" {row.reason[0].upper()}{row.reason[1:]}." if row.reason else ""
+    return f"{row.says}.{reason}"
 
 
 def features_table(rows: Sequence[FeatureRow]) -> Table:
@@ -205,18 +212,11 @@ def to_json(study: Study) -> dict[str, Any]:
 
 def study_page(study: Study) -> str:
     """The page of one study as HTML text."""
-    topics = dict.fromkeys(row.topic for row in study.rows)
     parts = [
         Part("What the study found", study.found, chart=_chart(study.rows)),
-        *(
-            Part(
-                _title(topic),
-                f"{counts([row for row in study.rows if row.topic == topic])}.",
-                tables=[table([row for row in study.rows if row.topic == topic])],
-            )
-            for topic in topics
-        ),
+        _claims(study, "Claims with a verdict", with_verdict=True),
         _features(study),
+        _claims(study, "Claims that cannot be tested here", with_verdict=False),
         _reviewed(study),
         Part(
             "What decides",
@@ -242,6 +242,20 @@ def study_page(study: Study) -> str:
         answer=f"{counts(study.rows)}.",
         parts=[part for part in parts if part is not None],
     )
+
+
+def _claims(study: Study, title: str, *, with_verdict: bool) -> Part | None:
+    """A table for each topic; those of claims without a verdict are folded."""
+    rows = [row for row in ordered(study.rows) if (row.grade != CANNOT) == with_verdict]
+    topics = dict.fromkeys(row.topic for row in study.rows)
+    own = {topic: [row for row in rows if row.topic == topic] for topic in topics}
+    tables = [
+        table(found, f"{_title(topic)}: {plural(len(found), 'claim')}", folded=not with_verdict)
+        for topic, found in own.items()
+        if found
+    ]
+    lead = f"{counts(rows)}." if with_verdict else "The reason follows each claim."
+    return Part(title, lead, tables=tables) if rows else None
 
 
 def _title(topic: str) -> str:

@@ -150,7 +150,7 @@ def _undecided(found: Evidence) -> str:
     if found.low is None:
         return "one trial has no interval" if found.n else "the prediction has no interval"
     kind = "interval" if found.n else "predicted interval"
-    return f"the {kind} includes several verdicts"
+    return f"the {kind} is too wide: it allows several verdicts"
 
 
 def measured_ratio(
