@@ -27,17 +27,19 @@ _DEFAULT = "model-3"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog="Example: windtunnel calibrate scaled put-get-model")(calibrate)
+    app.command(epilog="Example: windtunnel calibrate local")(calibrate)
 
 
 def calibrate(
-    testbed: Annotated[str, typer.Argument(help="Testbed: scaled, local or attached.")],
+    testbed: Annotated[
+        str, typer.Argument(help="Testbed; 'windtunnel catalogue testbeds' lists them.")
+    ],
     study: Annotated[
         str | None,
         typer.Argument(
-            help="scaled: the study whose rates are measured, for all its treatments; default: the "
-            "rates of the cluster model-3 and typical rates of each kind of resource. "
-            "local, attached: the study to which the physics model is fitted; default on local: "
+            help="Scale models: the study whose rates are measured, for all its treatments; default: "
+            "the rates of the cluster model-3 and typical rates of each kind of resource. Other "
+            "testbeds: the study to which the physics model is fitted; default on local: "
             "calibration.",
             show_default=False,
         ),
@@ -48,7 +50,7 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Not for scaled: results folder; default: windtunnel-results/NAME.",
+            help="Not for scale models: results folder; default: windtunnel-results/NAME.",
             show_default=False,
         ),
     ] = None,
@@ -56,7 +58,7 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Not for scaled: file of the fit; default: fit.json in the results folder.",
+            help="Not for scale models: file of the fit; default: fit.json in the results folder.",
             show_default=False,
         ),
     ] = None,
@@ -65,8 +67,8 @@ def calibrate(
 ) -> None:
     """Measure the limits of scale models, or fit the physics model to a cluster.
 
-    On `scaled`, the command measures the actual rate of each limited resource. It requires root on
-    Linux. The exit code is 4 if a resource deviates by more than 10 % from its set rate.
+    For scale models, the command measures the actual rate of each limited resource. It requires
+    root on Linux. The exit code is 4 if a resource deviates by more than 10 % from its set rate.
 
     On `local` and `attached`, it runs a small study, which can be resumed, and fits the constants
     of the physics model to it.

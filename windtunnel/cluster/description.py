@@ -63,7 +63,7 @@ class Switch(Part):
     model: str | None = Field(None, description="Name of the model; not used in computations.")
     ports: Count | None = Field(None, description="Number of ports; not used in computations.")
     port_rate: LinkRate | None = Field(
-        None, description="Rate of one port, an upper limit of the NICs; only `scaled` uses it."
+        None, description="Rate of one port, an upper limit of the NICs; only scale models use it."
     )
     total_rate: LinkRate | None = Field(
         None,
@@ -84,7 +84,7 @@ class Rack(Part):
         Field(
             None,
             description="Rates of all NICs of the rack divided by the uplink; instead of `uplink`. "
-            "Only `scaled` uses it.",
+            "Only scale models use it.",
         )
     )
 

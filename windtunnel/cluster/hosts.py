@@ -150,7 +150,7 @@ class Guest(Part):
     pinned: Literal["no", "socket"] | None = Field(
         None,
         description="`socket`: the virtual machines are assigned to the sockets in turn and stay "
-        "there. `scaled` does not support it.",
+        "there. Scale models do not support it.",
     )
     roles: tuple[Role, ...] | None = Field(
         None, description="Roles of the virtual machines; default: those of the host."
