@@ -63,8 +63,8 @@ class Storage(Part):
     topology: Literal["flat", "rack", "host"] | None = Field(
         None,
         description="Failure domain of replicas in scale models: the DataNode (`flat`), the rack, "
-        "or the physical host of virtual machines. Default: `host` with virtual machines, `rack` with "
-        "racks, otherwise `flat`.",
+        "or the physical host of virtual machines. Default: `host` with virtual machines, `rack` "
+        "with racks, otherwise `flat`.",
     )
     file_system: Literal["ext4", "xfs"] | None = Field(
         None, description="File system of the data disks of a scale model; default: `ext4`."
