@@ -38,8 +38,8 @@ def calibrate(
         str | None,
         typer.Argument(
             help="Scale models: the study whose rates are measured, for all its treatments; "
-            "default: the rates of the cluster model-3 and typical rates of each kind of resource. Other "
-            "testbeds: the study to which the physics model is fitted; default on local: "
+            "default: the rates of the cluster model-3 and typical rates of each kind of resource. "
+            "Other testbeds: the study to which the physics model is fitted; default on local: "
             "calibration.",
             show_default=False,
         ),
