@@ -264,14 +264,14 @@ def test_the_admin_program_answers_over_its_socket(tmp_path: Path, answers: dict
     assert admin.run("status") == {"a": 1}
     with pytest.raises(DeploymentError, match="Ceph refused 'fs new': no such pool"):
         admin.run("fs new")
-    assert admin.asked("fs new") is None
+    assert admin.queried("fs new") is None
     assert admin.run("status") == {"a": 1}, "the connection is still open"
     admin.close()
 
 
 def test_without_the_admin_program_the_monitors_do_not_answer(tmp_path: Path) -> None:
     admin = Admin(host("master", root=tmp_path), tmp_path / "ceph.conf")
-    assert admin.asked("status") is None
+    assert admin.queried("status") is None
     with pytest.raises(DeploymentError, match="the monitors of Ceph do not answer"):
         admin.run("status")
 

@@ -164,15 +164,16 @@ def test_a_faster_nic_makes_put_faster_without_a_restart(
     began = time.monotonic()
     lines = model.reconfigure(apply_overrides(cluster, FAST))
     took_s = time.monotonic() - began
-    for _ in range(3):  # its time is that of the CPUs, which other tests use, too
+    wire_s = 40 / 12.5 * 0.9  # the slow wire cannot be faster, whatever the CPUs do
+    for _ in range(3):  # with the fast one, the CPUs are the bottleneck, and other tests use them
         fast = put_and_get(model, "fast")
-        if fast["put"] < 40 / 12.5:
+        if fast["put"] < wire_s:
             break
     print(f"\n100 Mb/s {slow}, 400 Mb/s {fast}, changed in {took_s:.3f} s")
 
     assert lines == ["NIC 12.5 MB/s -> 50 MB/s: master, worker-1, worker-2, worker-3, client"]
-    assert slow["put"] > 40 / 12.5 * 0.9, "no faster than the wire"
-    assert fast["put"] < 40 / 12.5, "faster than the slow wire could be"
+    assert slow["put"] > wire_s, "no faster than the wire"
+    assert fast["put"] < wire_s, "faster than the slow wire can be"
     assert model.processes() == before
 
 

@@ -115,7 +115,7 @@ def test_a_killed_task_is_repeated_and_the_job_succeeds(warm: LocalDeployment) -
     run = warm.run_job("pi", [PI, "2", "20000000"], {}, deadline_s=time.monotonic() + 240)
     thread.join()
 
-    failed = [row for row in run.tasks if row["status"] == "FAILED"]
+    failed = [row for row in run.tasks if row["status"] != "SUCCEEDED"]
     assert killed and len(failed) == 1
     assert run.phase.metrics["failed_attempts"].value == 1
     done = [row for row in run.tasks if row["status"] == "SUCCEEDED"]

@@ -40,7 +40,7 @@ class Monitors:
         self.pool = ""
         self.spawn: Any = None
 
-    def asked(self, prefix: str) -> dict[str, Any] | None:
+    def queried(self, prefix: str) -> dict[str, Any] | None:
         if prefix == "osd dump":
             return {"osds": self.osds} if self.status else None
         assert prefix == "status"

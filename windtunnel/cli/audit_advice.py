@@ -81,7 +81,7 @@ def run_study(study: Path, results: Path, again: list[str]) -> None:
     if not study.is_file():
         print("no advice is about settings of jobs: there is nothing to measure", file=sys.stderr)
         return
-    conduct(load(str(study), None, None), results, again, retry_invalid=False)
+    conduct(load(str(study), None, None), results, again, retry_invalid=True)
     conclude(results)
     factors = load_study(study)[0].factors
     advised = {c: levels["advised"] for c, levels in factors.items() if isinstance(levels, dict)}

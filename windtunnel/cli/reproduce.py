@@ -199,7 +199,7 @@ def _execute(claims: Claims, run: str, folder: Path, *, first_only: bool) -> Non
     plan = make_plan(*load_study(run))
     print(f"{claims.study}: {run}", file=sys.stderr)
     again = ["windtunnel", "reproduce", claims.study, "--results", str(folder)]
-    conduct(plan, target, again, retry_invalid=False, pilot=first_only)
+    conduct(plan, target, again, retry_invalid=True, pilot=first_only)
 
 
 def _print_time(jobs: Sequence[tuple[Claims, str]], folder: Path) -> None:
@@ -254,7 +254,8 @@ def _conclude(
     from rich.console import Console
 
     from windtunnel.report.atomic import write_bytes
-    from windtunnel.report.reproduction import all_page, print_study, study_page, to_json
+    from windtunnel.report.reproduction import print_study, to_json
+    from windtunnel.report.reproduction_page import all_page, study_page
 
     studies = [_study(name, folder, failed.get(name, [])) for name in names]
     for study in studies:

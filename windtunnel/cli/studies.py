@@ -120,7 +120,15 @@ def _run(
     again += [word for change in changes or [] for word in ("--set", change)]
     again += ["--hadoop", hadoop] if hadoop else []
     again += [FLAG] if permit_open else []
-    conduct(plan, folder, again, retry_invalid=retry_invalid, pilot=pilot, permit_open=permit_open)
+    conduct(
+        plan,
+        folder,
+        again,
+        retry_invalid=retry_invalid,
+        retry_option="--retry-invalid",
+        pilot=pilot,
+        permit_open=permit_open,
+    )
     conclude(folder)
     if pilot:
         print(f"The pilot is done. To resume the study: {shlex.join(again)}")
@@ -132,10 +140,15 @@ def conduct(
     again: list[str],
     *,
     retry_invalid: bool,
+    retry_option: str = "",
     pilot: bool = False,
     permit_open: bool = False,
 ) -> None:
-    """Run or resume a plan; ``again`` is the command that resumes it, for messages."""
+    """Run or resume a plan.
+
+    ``again`` is the command that resumes it, for messages, and ``retry_option`` the option with
+    which this command repeats invalid trials; empty if it always does.
+    """
     from rich.console import Console
 
     from windtunnel.analysis.formatting import plural
@@ -159,7 +172,7 @@ def conduct(
     refuse_shared(folder.absolute(), "--results")
     with (
         open_journal(folder, study_record(plan, caveats)) as journal,
-        _resumable(shlex.join(again)),
+        _resumable(shlex.join(again), retry_option),
     ):
         if isinstance(testbed, PredictingTestbed):
             made = predict_plan(plan, journal, testbed)
@@ -194,7 +207,7 @@ def conclude(folder: Path) -> None:
 
 
 @contextmanager
-def _resumable(how: str) -> Iterator[None]:
+def _resumable(how: str, retry_option: str) -> Iterator[None]:
     """Add the command that resumes the study to the errors that stop it."""
     try:
         yield
@@ -202,12 +215,12 @@ def _resumable(how: str) -> Iterator[None]:
         error.remedy = f"to resume the study, run: {how}"
         raise
     except InvalidTrialsError as error:
-        again = f"{how} --retry-invalid" if how.startswith("windtunnel run ") else how
+        again = f"{how} {retry_option}".rstrip()
         error.remedy = f"fix the cause, then run (valid trials are kept): {again}"
         raise
     except StudyStoppedError as error:
-        cause = f"{error.remedy.removesuffix('.')}. " if error.remedy else ""
-        error.remedy = f"{cause}To resume the study, run: {how}"
+        resume = f"to resume the study, run: {how}"
+        error.remedy = f"{error.remedy}\n    {resume}" if error.remedy else resume
         raise
     except KeyboardInterrupt:
         raise InterruptedStudyError(

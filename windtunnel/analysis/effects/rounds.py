@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.statistics.summary import ALPHA, Contrast
@@ -17,24 +18,17 @@ def rounds_needed(e: Effect) -> float | None:
     degrees of freedom to grow with this number minus 1. None if the noise or the effect is
     unknown, infinity if ``MOST_ROUNDS`` are too few.
     """
-    trials = min(e.n, e.n_baseline)
-    if e.predicted or not e.se_log or not e.df or trials < 2:
-        return None
-    if e.relative is None or e.relative <= -1:
+    trials, se, df = min(e.n, e.n_baseline), e.se_log, e.df
+    if e.predicted or not se or not df or trials < 2 or e.relative is None or e.relative <= -1:
         return None
     size = abs(math.log1p(e.relative))
 
     def enough(rounds: int) -> bool:
         """Whether the minimum detectable effect of so many rounds is at most the measured one."""
-        se = float(e.se_log or 0.0) * math.sqrt(trials / rounds)
-        df = float(e.df or 0.0) * (rounds - 1) / (trials - 1)
-        seen = Contrast(0.0, se, df).detectable(confidence=1 - ALPHA / e.comparisons)
-        return seen is not None and seen <= size
+        planned = Contrast(
+            0.0, se * math.sqrt(trials / rounds), df * (rounds - 1) / (trials - 1)
+        ).detectable(confidence=1 - ALPHA / e.comparisons)
+        return planned is not None and planned <= size
 
-    if not enough(MOST_ROUNDS):
-        return math.inf
-    low, high = 1, MOST_ROUNDS  # invariant: high is enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    found = bisect_left(range(MOST_ROUNDS + 1), True, lo=2, key=enough)
+    return found if found <= MOST_ROUNDS else math.inf

@@ -56,7 +56,7 @@ class Admin:
         """
         return self._run(prefix, arguments, _COMMAND_LIMIT_S)
 
-    def asked(self, prefix: str, **arguments: Any) -> dict[str, Any] | None:
+    def queried(self, prefix: str, **arguments: Any) -> dict[str, Any] | None:
         """The output as of :meth:`run`; None if the monitors do not answer yet."""
         with contextlib.suppress(DeploymentError):
             return self._run(prefix, arguments, _QUERY_LIMIT_S)

@@ -124,12 +124,12 @@ class CephCluster(StorageSystem):
     def state(self) -> State:
         """Take the next step of the set-up; returns what is still missing."""
         if not self._set_up:
-            if self.admin.asked("status") is None:
+            if self.admin.queried("status") is None:
                 return State(serving=False, missing=["the monitors of Ceph"])
             self._start_osds()
             self.start_service()
             self._set_up = True
-        status = self.admin.asked("status")
+        status = self.admin.queried("status")
         if status is None:
             return State(serving=False, missing=["the monitors of Ceph"])
         if missing := self._unready(status):
@@ -170,8 +170,8 @@ class CephCluster(StorageSystem):
 
     def copies(self, since: Mapping[str, float]) -> Copies | None:
         """The state of the replicas or cells that the monitors report; None without an answer."""
-        status = self.admin.asked("status")
-        osds = None if status is None else self.admin.asked("osd dump")
+        status = self.admin.queried("status")
+        osds = None if status is None else self.admin.queried("osd dump")
         if status is None or osds is None:
             return None
         groups = status["pgmap"]
