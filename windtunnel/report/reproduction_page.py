@@ -31,9 +31,9 @@ def study_page(study: Study) -> str:
     """The page of one study as HTML text."""
     parts = [
         Part("What the study found", study.found, chart=_chart(study.rows)),
-        _claims(study, "Claims with a verdict", with_verdict=True),
+        _claims(study, "Claims that can be tested here", testable=True),
         _features(study),
-        _claims(study, "Claims that cannot be tested here", with_verdict=False),
+        _claims(study, "Claims that cannot be tested here", testable=False),
         _reviewed(study),
         Part(
             "What decides",
@@ -61,17 +61,17 @@ def study_page(study: Study) -> str:
     )
 
 
-def _claims(study: Study, title: str, *, with_verdict: bool) -> Part | None:
-    """A table for each topic; those of claims without a verdict are folded."""
-    rows = [row for row in ordered(study.rows) if (row.grade != CANNOT) == with_verdict]
+def _claims(study: Study, title: str, *, testable: bool) -> Part | None:
+    """A table for each topic; those of claims that cannot be tested are folded."""
+    rows = [row for row in ordered(study.rows) if (row.grade != CANNOT) == testable]
     topics = dict.fromkeys(row.topic for row in study.rows)
     own = {topic: [row for row in rows if row.topic == topic] for topic in topics}
     tables = [
-        table(found, f"{_title(topic)}: {plural(len(found), 'claim')}", folded=not with_verdict)
+        table(found, f"{_title(topic)}: {plural(len(found), 'claim')}", folded=not testable)
         for topic, found in own.items()
         if found
     ]
-    lead = f"{counts(rows)}." if with_verdict else "The reason follows each claim."
+    lead = f"{counts(rows)}." if testable else "The reason follows each claim."
     return Part(title, lead, tables=tables) if rows else None
 
 
