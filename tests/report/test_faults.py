@@ -145,6 +145,32 @@ def test_a_trial_that_its_fault_ended_is_not_called_invalid(analysis: Analysis) 
     assert [t.verdict for t in killed if t.reason] == ["job failed", "output wrong", "invalid"]
 
 
+def test_the_change_of_time_is_against_the_level_without_a_fault_and_with_the_same_settings(
+    tmp_path: Path,
+) -> None:
+    levels = ("none", "ceph", "ceph, killed", "ha, killed")
+    plan = Plan(trials=12, factor="storage", levels=levels, effect=0.5)
+    folder = study_folder(tmp_path / "results", plan)
+    file = folder / "study.json"
+    study = StudyRecord.model_validate_json(file.read_text())
+    for treatment in study.treatments[1:]:
+        kind = treatment.levels["storage"].partition(",")[0]
+        treatment.overrides["storage.kind"] = kind
+        if treatment.levels["storage"].endswith("killed"):
+            treatment.overrides["fault"] = [FAULT]
+    file.write_text(study.model_dump_json(by_alias=True))
+    analysis = analyse(read_results(folder))
+    # the faults of the trials do not matter here: only finished trials have a time
+    _, ceph, killed, alone = fault_outcomes(analysis)
+    assert ceph.effect is None, "a level without a fault has no effect of a fault"
+    assert killed.effect is not None and killed.effect.baseline == "ceph"
+    assert killed.effect.relative == pytest.approx(28.5 / 80, abs=0.05), "not +78 %, against none"
+    assert killed.effect.ci_low is not None and killed.effect.ci_low > 0
+    assert alone.effect is None, "no level has the same settings without the fault"
+    rows = {row[0]: row for row in section(analysis).tables[0].rows}
+    assert rows["ha, killed"][4] == "unknown" and rows["ceph"][4] == ""
+
+
 def test_the_plot_has_a_mark_for_the_outcomes(analysis: Analysis) -> None:
     assert "5 valid" not in describe(analysis)
     assert ", 1 job failed, 1 output wrong. " in describe(analysis)
@@ -156,7 +182,7 @@ def test_the_plot_has_a_mark_for_the_outcomes(analysis: Analysis) -> None:
 def test_without_intervals_the_section_states_that_once(tmp_path: Path) -> None:
     found = section(analysed(tmp_path, 2))
     assert found.lead == f"{INTERVALS_UNKNOWN.capitalize()}."
-    assert ", elapsed time +" in found.said[0] and found.said[0].endswith(" %")
+    assert ", elapsed time +" in found.said[0] and found.said[0].endswith(" % against level none")
     assert "interval unknown" not in str((found.said, found.tables))
 
 

@@ -134,9 +134,10 @@ class FaultRecord(Record):
     The fault was planned ``after_s`` seconds after the start of the phase's job or, if that is
     given, at the progress ``at_progress`` of the job. ``at`` and ``undone_at`` are epoch seconds;
     ``at`` is None if the fault was not injected. ``noticed_s`` is the time in seconds from the
-    fault until the master of the file system detected the loss of a host with replicas,
-    ``whole_s`` until every block was fully replicated; both are None if that did not happen
-    within ``watched_s`` seconds after the fault. ``watched_s`` is None if the fault removes no
+    fault until the storage's master (the NameNode, Ceph's monitors) reported the loss of a host or
+    that the storage does not serve, or did not answer. ``whole_s`` is the time until every block
+    was fully replicated; both are None if that did not happen within ``watched_s`` seconds after
+    the fault. ``watched_s`` is None if the fault removes no
     replicas. ``moved_back_s`` is the time in seconds from ``undone_at`` until the storage had moved
     data to the host that was put into service again; None if that did not happen within
     ``watched_back_s`` seconds, which is None if the storage moves no data back. ``ordered`` states

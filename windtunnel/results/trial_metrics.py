@@ -8,7 +8,7 @@ _HARNESS = "Windtunnel's clock"
 _SAMPLER = "samples of the machine"
 _SYSTEM = "samples of the daemons"
 _ATTACHED = "the ResourceManager and the NameNode of an attached cluster, at an interval"
-_WATCH = "the NameNode's counts of blocks, watched after the fault"
+_WATCH = "the state of the replicas that the storage's master reports, watched after the fault"
 
 ELAPSED = MetricInfo(
     "elapsed",
@@ -80,7 +80,7 @@ DATA_BYTES = MetricInfo(
 FAULT_NOTICED = MetricInfo(
     "fault_noticed",
     "s",
-    "time from a fault until the NameNode reported lost replicas; the longest of several faults",
+    "time from a fault until the storage's master noticed it; the longest of several faults",
     _WATCH,
     better="less",
     level="trial",

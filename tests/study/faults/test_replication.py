@@ -52,6 +52,24 @@ def test_a_master_that_is_away_and_comes_back_in_safe_mode() -> None:
     assert (found.noticed_s, found.whole_s) == (0, 11)
 
 
+def test_a_master_that_answers_only_after_a_restart_was_away() -> None:
+    found = Recovery(ALL, 3.0)
+    found.look(0.5, ALL, undone=False, took_s=0.1)
+    assert found.noticed_s is None
+    found.look(1.0, ALL, undone=False, took_s=20.5)
+    assert (found.noticed_s, found.whole_s) == (1.0, None)
+    for at in range(22, 27):
+        found.look(at, ALL, undone=True, took_s=0.1)
+    assert found.whole_s == 21.5, "not before the answer"
+
+
+def test_a_service_that_stops_is_noticed_but_not_if_only_its_return_is_waited_for() -> None:
+    stopped = Copies(3, 0, serving=False)
+    looks = [(0, ALL), (15, stopped), *((t, ALL) for t in range(22, 27))]
+    assert judged(looks, undone_at=20).noticed_s == 15
+    assert judged(looks, undone_at=10).noticed_s is None
+
+
 def test_a_loss_that_is_noticed_after_all_seemed_whole_counts_from_then() -> None:
     looks = [(t, ALL) for t in range(5)] + [(5, LOST), *((t, ALL) for t in range(6, 12))]
     found = judged(looks, undone_at=0)

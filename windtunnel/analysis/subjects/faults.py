@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windtunnel.analysis.analyse import Analysis
-from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.effects.effects import Effect, effect, model_errors, whole_rounds
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.results.record import FAULT, FaultRecord, Treatment, Trial
 
@@ -32,7 +32,8 @@ class FaultOutcome:
     """One treatment of one workload; ``faults`` lists the faults, empty for none.
 
     ``finished`` and ``right`` count trials of ``trials``. ``elapsed_s`` is the mean over valid
-    trials. ``effect`` is that of the level that sets the fault, None if there is no such level.
+    trials. ``effect`` is that of the faults on the total elapsed time, None if it is unknown. Its
+    ``baseline`` is the level without faults and with the same settings.
     ``noticed`` (the failure was detected) and ``whole`` (all blocks were fully replicated) are of
     valid trials, and None if the faults remove no replicas or no trial is valid. ``moved_back`` is
     the time until the storage had moved data to a host that was put into service again; None if the
@@ -153,16 +154,58 @@ def _seen(faults: Sequence[FaultRecord], field: str, watched: str = "watched_s")
 
 
 def _effect(analysis: Analysis, workload: str, treatment: Treatment) -> Effect | None:
-    """The effect on the whole time of the level that sets the fault."""
+    """The effect of the faults on the total elapsed time.
+
+    It is that of the level that sets the fault. If this level also sets something else than the
+    baseline, the treatment is compared with the one without faults that has the same settings.
+    """
     factors = _factors_of_faults(analysis.study.treatments)
     if len(factors) != 1:
         return None
     factor = factors[0]
     wanted = (factor, treatment.levels.get(factor), workload, TOTAL, ELAPSED)
-    found = (
+    of_level = (
         e for e in analysis.effects if (e.factor, e.level, e.workload, e.phase, e.metric) == wanted
     )
-    return next(found, None)
+    found = next(of_level, None)
+    reference = _without_faults(analysis.study.treatments, treatment, factor)
+    if reference is None:  # a fractional design has no pair, only the mean over the other factors
+        return found if found is not None and found.comparison == "main effect" else None
+    if found is not None and reference.levels.get(factor) == found.baseline:
+        return found
+    return _against(analysis, workload, factor, treatment, reference)
+
+
+def _without_faults(
+    treatments: Sequence[Treatment], treatment: Treatment, factor: str
+) -> Treatment | None:
+    """The treatment that differs from this one in its faults only; None if there is none."""
+
+    def rest(one: Treatment) -> tuple[dict[str, object], dict[str, str]]:
+        settings = {path: value for path, value in one.overrides.items() if path != FAULT}
+        return settings, {name: level for name, level in one.levels.items() if name != factor}
+
+    free = (one for one in treatments if FAULT not in one.overrides)
+    return next((one for one in free if rest(one) == rest(treatment)), None)
+
+
+def _against(
+    analysis: Analysis, workload: str, factor: str, treatment: Treatment, reference: Treatment
+) -> Effect | None:
+    """The effect of one treatment against another; None if one has no valid trial."""
+    ours = analysis.table.get((treatment.id, workload, TOTAL, ELAPSED))
+    base = analysis.table.get((reference.id, workload, TOTAL, ELAPSED))
+    if ours is None or base is None:
+        return None
+    levels = (treatment.levels[factor], reference.levels[factor])
+    about = (factor, *levels, workload, TOTAL, ELAPSED, ours.unit)
+    sides = [(ours, base)]
+    return effect(
+        about,
+        [(ours.values, base.values)],
+        paired=whole_rounds(sides),
+        model=model_errors(sides),
+    )
 
 
 def _factors_of_faults(treatments: Sequence[Treatment]) -> list[str]:

@@ -16,8 +16,8 @@ _EVENTS = (
     (
         "noticed after",
         "noticed",
-        "Noticed after: time from the fault until the NameNode reported a DataNode as dead or "
-        "stopped responding.",
+        "Noticed after: time from the fault until the storage's master (the NameNode, Ceph's "
+        "monitors) reported a lost host or a lost service, or stopped responding.",
     ),
     (
         "fully replicated after",
@@ -74,7 +74,7 @@ def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) 
     rows = [_row(analysis, outcome, several=several, known=known) for outcome in outcomes]
     explained = [
         "Output correct: trials with verified output. Mean time: their mean elapsed time over all "
-        "phases."
+        "phases. Change of time: against the level without faults that has the same settings."
     ]
     for head, field, text in _EVENTS:
         times = [_seen(getattr(outcome, field)) for outcome in outcomes]
@@ -111,7 +111,9 @@ def _sentence(analysis: Analysis, outcome: FaultOutcome, *, known: bool) -> str:
     elif outcome.finished:
         done += " with correct output"
     cost = _effect(outcome.effect, known=known)
-    change = f", elapsed time {cost}" if cost != "unknown" else ""
+    change = ""
+    if outcome.effect is not None and cost != "unknown":
+        change = f", elapsed time {cost} against level {outcome.effect.baseline}"
     return f"{lead}{done[0].upper()}{done[1:]}{change}"
 
 
@@ -163,5 +165,6 @@ def _data(outcome: FaultOutcome) -> dict[str, object]:
             "ci_low": effect.ci_low,
             "ci_high": effect.ci_high,
             "absolute_s": effect.absolute,
+            "baseline": effect.baseline,
         }
     return found

@@ -175,17 +175,20 @@ class Injection(threading.Thread):
         self, recovery: Recovery, back: Recovery | None, now_s: float, undone_s: float | None
     ) -> None:
         """Evaluate the present state of replication and note the times that are known."""
+        began = time.monotonic()
         copies = self._faulty.copies()
+        took_s = round(time.monotonic() - began, 3)
         if undone_s is None or not self._fault.moves_data:
-            recovery.look(now_s, copies, undone=undone_s is not None)
+            recovery.look(now_s, copies, undone=undone_s is not None, took_s=took_s)
             if not self._fault.moves_data:  # the storage knows it from the order
                 self.record.noticed_s = recovery.noticed_s
             self.record.whole_s = recovery.whole_s
-            self.record.watched_s = now_s
+            self.record.watched_s = round(now_s + took_s, 3)
         if back is not None and undone_s is not None:
-            back.look(round(max(0.0, now_s - undone_s), 3), copies, undone=True)
+            since_s = round(max(0.0, now_s - undone_s), 3)
+            back.look(since_s, copies, undone=True, took_s=took_s)
             self.record.moved_back_s = back.whole_s
-            self.record.watched_back_s = round(max(0.0, now_s - undone_s), 3)
+            self.record.watched_back_s = round(since_s + took_s, 3)
 
 
 def _known(recovery: Recovery | None) -> bool:
