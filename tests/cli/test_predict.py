@@ -135,6 +135,66 @@ def test_eight_of_an_imported_spreadsheet_predict_the_others(
     assert {"treatment", "measured_s", "fitted", "elapsed_s", "low_s", "high_s"} <= set(row)
 
 
+STOPPED = """\
+instance,hosts,workload,seconds,stopped
+small,4,terasort,900,0
+small,8,terasort,500,0
+small,8,terasort,300,1
+small,16,terasort,100,1
+large,?,terasort,300,0
+"""
+STOPPED_MAP = """\
+cluster: base.yaml
+workload: workload
+workloads: {terasort: {size: 100 GB}}
+factors:
+  instance: {column: instance}
+  hosts:
+    column: hosts
+    levels: {"4": {hosts.worker.count: 4}, "8": {hosts.worker.count: 8},
+             "16": {hosts.worker.count: 16}, "?": {workloads.terasort.size: many}}
+metrics:
+  elapsed: {column: seconds, unit: s}
+  timeout: {column: stopped, unit: ratio}
+"""
+
+
+def test_jobs_that_were_stopped_have_no_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "base.yaml").write_text(json.dumps(cloud.BASE.plain()))
+    (tmp_path / "map.yaml").write_text(STOPPED_MAP)
+    (tmp_path / "runs.csv").write_text(STOPPED)
+    folder, made = str(tmp_path / "runs"), str(tmp_path / "fit.json")
+    files = [str(tmp_path / name) for name in ("runs.csv", "map.yaml")]
+    assert run(["import", files[0], "--map", files[1], "--results", folder]) == 0
+    assert run(["fit", folder, "--out", made]) == 0
+    notes = capsys.readouterr().err
+    assert "(1 of 4 treatments, such as 'large, ?')" in notes
+
+    found = output(capsys, "predict", "--for", folder, "--fit", made)
+    rows = {row["treatment"]: row for row in found["predictions"]}
+    assert rows["small, 8"]["measured_s"] == 500, "the stopped run is in no mean"
+    assert {name: row["timeout"] for name, row in rows.items()} == {
+        "small, 4": False,
+        "small, 8": False,
+        "small, 16": True,
+    }
+    fitted = found["errors"]["fitted"]
+    assert (fitted["points"], fitted["timeouts"]) == (2, 1)
+    assert run(["predict", "--for", folder, "--fit", made]) == 0
+    assert "not finished after 100 s, fitted" in capsys.readouterr().out
+
+
+def test_an_empty_list_of_treatments_is_refused(imported: Path, tmp_path: Path) -> None:
+    only = tmp_path / "none.txt"
+    only.write_text("# nothing\n")
+    with pytest.raises(ResultsError, match="the list names no treatment"):
+        chosen(cloud.points(), _lines(only))
+    assert run(["fit", str(imported), "--only", str(only), "--out", str(tmp_path / "f")]) != 0
+    assert not (tmp_path / "f").exists()
+
+
 def test_a_list_of_treatments_as_a_spreadsheet_writes_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,6 +94,8 @@ def test_other_software_has_a_time_of_its_own() -> None:
         (["flink", "terasort"], "flink"),
         (["pig", "wordcount", "Hadoop"], ""),
         (["", "sparkle"], ""),
+        (["", "terasort/PySpark"], "spark"),
+        (["", "SparkSQL scan"], "spark"),
         (["", "wordcount", "Spark 2.4"], "spark"),
     ],
 )
@@ -123,6 +125,35 @@ def test_a_timeout_pulls_up_only() -> None:
     assert predict(fit(late, prior), row)[0].elapsed_s > base * 1.05
     # the job ran longer than a limit that is far below its time: nothing is learned
     assert predict(fit(early, prior), row)[0].elapsed_s == pytest.approx(base, rel=0.15)
+
+
+def test_an_outlier_says_little_of_its_neighbours() -> None:
+    """One of eight fitted times is three times too long: the others are predicted as without it."""
+    points = [point for point in cloud.points() if point.workload == "terasort"]
+    given = set(cloud.eight(3))
+    known = [point for point in points if point.treatment in given]
+    others = [point for point in points if point.treatment not in given]
+    prior = Prior.of_new_cluster(shipped_fit())
+
+    def error(fitted: list[Point]) -> float:
+        made = predict(fit(fitted, prior), [(point.hardware, point.job) for point in others])
+        wrong = [one.elapsed_s / p.elapsed_s - 1.0 for one, p in zip(made, others, strict=True)]
+        return float(np.mean(np.abs(wrong)))
+
+    wrong = replace(known[4], elapsed_s=known[4].elapsed_s * 3.0)
+    spoilt = [wrong if point is known[4] else point for point in known]
+    assert error(spoilt) < error(known) + 0.05
+
+
+def test_a_job_that_did_not_finish_says_nothing_of_the_correction() -> None:
+    points = [point for point in cloud.points() if point.workload == "terasort"][:10]
+    early = [replace(points[0], elapsed_s=points[0].elapsed_s / 5, timeout=True), *points[1:]]
+    found = fit(early, Prior.of_new_cluster(shipped_fit()))
+    assert found.residuals[0] == 0.0
+    assert found.noise[0] > 1.0 > found.noise[1:].max()
+    (at_it,) = predict(found, [(points[0].hardware, points[0].job)])
+    (beside,) = predict(found, [(points[1].hardware, points[1].job)])
+    assert at_it.high_s / at_it.low_s > beside.high_s / beside.low_s
 
 
 def test_constants_stay_within_their_bounds() -> None:
@@ -157,7 +188,7 @@ def test_points_inside_and_outside_of_the_fitted_range() -> None:
 
 
 def same(one: Fit, other: Fit) -> None:
-    for name in ("log", "covariance", "features", "residuals", "centre"):
+    for name in ("log", "covariance", "features", "residuals", "noise", "centre"):
         assert np.allclose(getattr(one, name), getattr(other, name), rtol=1e-12)
     for name in ("error", "freedom", "correction", "misfit", "kinds", "names", "offsets", "origin"):
         assert getattr(one, name) == getattr(other, name)

@@ -29,6 +29,10 @@ Matrix = NDArray[np.float64]
 ELAPSED_SPREAD = 0.05  # of the logarithm: the least error of any model on these data
 CPU_SPREAD = 0.10
 CORRECTION_NOISE = 0.06  # of the logarithm: what the correction leaves to chance
+# A residual above the limit has at least this many times the noise of the others: an outlier says
+# little of its neighbours.
+OUTLIER_NOISE = 3.0
+UNKNOWN_NOISE = 3.0  # of the logarithm: far more than any correction
 TREND = 0.16  # the least slope of the correction on a new cluster
 PENALTY = 1.0  # units of log likelihood that a larger correction must gain
 # Prior of the model's error: its size, and the number of points that it is worth.
@@ -131,7 +135,8 @@ class Fit:
     standard deviation of the logarithm of measured by predicted time, with ``freedom`` degrees of
     freedom. ``misfit`` scales the variance of the correction; it results from predicting each
     point from the others. ``names`` (study, treatment, workload, phase), ``kinds`` (labels of the
-    jobs), ``features`` (points, 12) and ``residuals`` are those of the fitted points. ``offsets``
+    jobs), ``features`` (points, 12), ``residuals`` and ``noise`` (the standard deviations of the
+    residuals) are those of the fitted points. ``offsets``
     has, for each label that shares its equations with another software, the logarithm of its time
     relative to the other one and the standard deviation.
     """
@@ -146,6 +151,7 @@ class Fit:
     kinds: tuple[str, ...] = ()
     features: Matrix = field(default_factory=lambda: np.zeros((0, len(FEATURES))))
     residuals: Vector = field(default_factory=lambda: np.zeros(0))
+    noise: Vector = field(default_factory=lambda: np.zeros(0))
     names: tuple[tuple[str, str, str, str], ...] = ()
     offsets: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     origin: str = ""
@@ -160,8 +166,8 @@ class Fit:
         """Inverse of the covariance of the fitted residuals, shape (points, points)."""
         rows = self.features - self.centre
         covariance = self.correction.covariance(self.kinds, rows, self.kinds, rows)
-        noise = CORRECTION_NOISE**2 * np.eye(len(self.kinds))
-        return np.asarray(np.linalg.inv(covariance + noise), dtype=np.float64)
+        inverse = np.linalg.inv(covariance + np.diag(self.noise**2))
+        return np.asarray(inverse, dtype=np.float64)
 
     def determined(self) -> dict[str, float]:
         """How much the data say of each constant: 1 minus posterior by prior spread, 0 to 1."""
@@ -170,6 +176,24 @@ class Fit:
             one.name: float(max(0.0, 1.0 - had / one.spread))
             for one, had in zip(CONSTANTS, spread, strict=True)
         }
+
+
+def _noise(residuals: Vector, late: NDArray[np.bool_]) -> Vector:
+    """Standard deviations of the noise of the residuals, shape (points,).
+
+    The noise of an outlier grows with its residual. A job that did not finish is no outlier if it
+    ran longer than predicted; if it ran less long, it says nothing of the correction.
+    """
+    limit = max(_limit(residuals), 3.0 * CORRECTION_NOISE)
+    beyond = np.abs(residuals) / limit
+    outlier = (beyond > 1.0) & ~late
+    found = CORRECTION_NOISE * np.where(outlier, OUTLIER_NOISE * beyond, 1.0)
+    return np.where(late & (residuals <= 0.0), UNKNOWN_NOISE, found)
+
+
+def _limit(residuals: Vector) -> float:
+    """Three robust standard deviations of the residuals: larger ones are outliers."""
+    return 3.0 * 1.4826 * float(np.median(np.abs(residuals))) + 1e-6
 
 
 def features(hardware: Hardware, job: Job) -> list[float]:
@@ -297,18 +321,20 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
     places = np.array([features(point.hardware, point.job) for point in points])
     centre = places.mean(axis=0)
     rows = places - centre
-    correction = _correction(kinds, rows, gone, prior.trend)
+    noise = _noise(gone, late)
+    correction = _correction(kinds, rows, gone, noise, prior.trend)
     return Fit(
         log=best.x[:count],
         covariance=covariance[:count, :count],
         error=error,
         freedom=freedom,
         correction=correction,
-        misfit=_misfit(correction.covariance(kinds, rows, kinds, rows), gone),
+        misfit=_misfit(correction.covariance(kinds, rows, kinds, rows), gone, noise),
         centre=centre,
         kinds=kinds,
         features=places,
         residuals=gone,
+        noise=noise,
         names=tuple((p.study, p.treatment, p.workload, p.phase) for p in points),
         offsets={
             label: (float(value), float(deviation))
@@ -356,7 +382,7 @@ def _error(gone: Vector, jacobian: Matrix, spread: Vector) -> tuple[float, float
     own = data.T @ data
     used = float(np.trace(np.linalg.solve(own + np.diag(spread**-2.0), own)))
     left = max(len(gone) - used, 0.25 * len(gone))
-    limit = 3.0 * 1.4826 * float(np.median(np.abs(gone))) + 1e-6
+    limit = _limit(gone)
     total = float(np.sum(np.minimum(np.abs(gone), limit) ** 2)) * len(gone) / left
     freedom = ERROR_PRIOR_POINTS + left
     weight = left / len(gone)
@@ -364,15 +390,16 @@ def _error(gone: Vector, jacobian: Matrix, spread: Vector) -> tuple[float, float
     return math.sqrt(squares / freedom), freedom
 
 
-def _correction(kinds: Sequence[str], rows: Matrix, gone: Vector, trend: float) -> Correction:
+def _correction(
+    kinds: Sequence[str], rows: Matrix, gone: Vector, noise: Vector, trend: float
+) -> Correction:
     """The correction with the largest marginal likelihood; a larger one must be worth its size.
 
     ``trend`` is the smallest slope: other clusters differ in how time depends on hosts and memory.
     """
 
     def likelihood(one: Correction) -> float:
-        covariance = one.covariance(kinds, rows, kinds, rows)
-        covariance += CORRECTION_NOISE**2 * np.eye(len(gone))
+        covariance = one.covariance(kinds, rows, kinds, rows) + np.diag(noise**2)
         _, determinant = np.linalg.slogdet(covariance)
         penalty = PENALTY * math.log2(one.spread / 0.08)
         return float(-0.5 * (gone @ np.linalg.solve(covariance, gone) + determinant) - penalty)
@@ -380,12 +407,14 @@ def _correction(kinds: Sequence[str], rows: Matrix, gone: Vector, trend: float) 
     return max((one for one in CORRECTIONS if one.slope >= trend), key=likelihood)
 
 
-def _misfit(covariance: Matrix, gone: Vector) -> float:
+def _misfit(covariance: Matrix, gone: Vector, noise: Vector) -> float:
     """Mean square of the errors of each point predicted from the others, by their variance.
 
     Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, equation 5.12.
     A prior of 1 counts as ERROR_PRIOR_POINTS points; no point counts for more than 3 deviations.
+    It is at least 1: the constants were fitted to the same points, so that residuals are too small.
     """
-    inverse = np.linalg.inv(covariance + CORRECTION_NOISE**2 * np.eye(len(gone)))
+    inverse = np.linalg.inv(covariance + np.diag(noise**2))
     squares = np.minimum((inverse @ gone) ** 2 / np.diag(inverse), 9.0)
-    return float((ERROR_PRIOR_POINTS + squares.sum()) / (ERROR_PRIOR_POINTS + len(gone)))
+    mean = (ERROR_PRIOR_POINTS + squares.sum()) / (ERROR_PRIOR_POINTS + len(gone))
+    return max(float(mean), 1.0)

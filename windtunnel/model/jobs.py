@@ -101,8 +101,9 @@ def software_of(words: Iterable[str]) -> str:
     """The engine, other than MapReduce, that a workload, a parameter or a level names."""
     for text in words:
         for word in re.split(r"[^a-z]+", text.lower()):
-            if word in OTHER_SOFTWARE:
-                return word
+            name = word.removeprefix("py").removesuffix("sql")  # PySpark, SparkSQL
+            if name in OTHER_SOFTWARE:
+                return name
     return ""
 
 

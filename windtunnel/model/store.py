@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from windtunnel import durable
 from windtunnel.errors import ResultsError
 from windtunnel.model.constants import CONSTANTS, INDEX
-from windtunnel.model.fit import FEATURES, Correction, Fit
+from windtunnel.model.fit import CORRECTION_NOISE, FEATURES, Correction, Fit
 
 SCHEMA = "windtunnel.fit/1"
 _AGAIN = "create it again with 'windtunnel fit RESULTS --out FILE'."
@@ -32,7 +32,7 @@ class StoredConstant(BaseModel):
 
 
 class StoredPoint(BaseModel):
-    """One fitted point: its names, its logarithmic features and its residual."""
+    """One fitted point: its names, its logarithmic features, its residual and the noise of it."""
 
     model_config = ConfigDict(extra="forbid")
     study: str
@@ -42,6 +42,7 @@ class StoredPoint(BaseModel):
     kind: str
     features: list[float]
     residual: float
+    noise: float = CORRECTION_NOISE
 
 
 class StoredCorrection(BaseModel):
@@ -113,9 +114,10 @@ def record(fit: Fit) -> FitRecord:
                 kind=kind,
                 features=[float(value) for value in row],
                 residual=float(gone),
+                noise=float(noise),
             )
-            for names, kind, row, gone in zip(
-                fit.names, fit.kinds, fit.features, fit.residuals, strict=True
+            for names, kind, row, gone, noise in zip(
+                fit.names, fit.kinds, fit.features, fit.residuals, fit.noise, strict=True
             )
         ],
     )
@@ -175,6 +177,7 @@ def _fit(text: str) -> Fit:
         kinds=tuple(point.kind for point in found.points),
         features=np.array(rows, dtype=float).reshape(-1, len(FEATURES)),
         residuals=np.array([point.residual for point in found.points]),
+        noise=np.array([point.noise for point in found.points]),
         names=tuple((p.study, p.treatment, p.workload, p.phase) for p in found.points),
         offsets={label: (one.log, one.deviation) for label, one in found.offsets.items()},
         origin=found.origin,

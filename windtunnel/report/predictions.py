@@ -12,6 +12,7 @@ from windtunnel.model.constants import CONSTANTS
 from windtunnel.model.fit import Fit
 
 WEAK = 0.1
+AT_LIMIT = 0.01  # of the logarithm: a fitted constant so near to a bound of its range is at it
 OUTSIDE = "outside the fitted range"
 
 
@@ -23,7 +24,10 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
     for name, row in zip(names, rows, strict=True):
         low, high = _seconds(row["low_s"]), _seconds(row["high_s"])
         line = f"{name:{width}}  {_seconds(row['elapsed_s']):>9} [{low}, {high}]"
-        if "measured_s" in row:
+        if row.get("timeout"):
+            line += f"  not finished after {_seconds(row['measured_s'])}"
+            line += ", fitted" if row["fitted"] else ""
+        elif "measured_s" in row:
             error = row["elapsed_s"] / row["measured_s"] - 1.0
             line += f"  measured {_seconds(row['measured_s'])}, error {error:+.1%}"
             line += ", fitted" if row["fitted"] else ""
@@ -83,5 +87,11 @@ def fit_text(fit: Fit) -> Iterator[str]:
         value = np.exp(fit.log[place])
         low, high = (np.exp(fit.log[place] + sign * 1.645 * spread[place]) for sign in (-1, 1))
         line = f"  {one.name:17} {value:9.4g} [{low:.4g}, {high:.4g}] {one.unit}"
+        ends = (np.log(one.low), np.log(one.high))
+        if any(abs(fit.log[place] - end) < AT_LIMIT for end in ends):
+            line += "  (at its limit)"
         yield line if known[one.name] > WEAK else f"{line}  (not determined by these data)"
+    for label, (log, deviation) in fit.offsets.items():
+        low, high = (np.exp(log + sign * 1.645 * deviation) for sign in (-1, 1))
+        yield f"  {label}: {np.exp(log):.3g} [{low:.3g}, {high:.3g}] times that of the equations"
     yield f"error of the model: {fit.error:.1%} (one standard deviation)"

@@ -30,6 +30,7 @@ def predict_results(source: str, found: Found, fit: Fit) -> dict[str, Any]:
                 "workload": point.workload,
                 "phase": point.phase,
                 "measured_s": point.elapsed_s,
+                "timeout": point.timeout,
                 "fitted": _names(point) in seen,
             }
             for point, one in pairs
@@ -44,12 +45,24 @@ def _names(point: Point) -> tuple[str, str, str, str]:
 
 
 def errors(pairs: Sequence[tuple[Point, Prediction]]) -> dict[str, Any]:
-    """Number, mean absolute relative error, largest one, and coverage of the intervals."""
+    """Number, mean absolute relative error, largest one, and coverage of the intervals.
+
+    Jobs that did not finish have no time and do not count; ``timeouts`` is their number.
+    """
+    late = sum(point.timeout for point, _ in pairs)
+    pairs = [pair for pair in pairs if not pair[0].timeout]
     if not pairs:
-        return {"points": 0, "mean_absolute_error": None, "largest": None, "covered": None}
+        return {
+            "points": 0,
+            "timeouts": late,
+            "mean_absolute_error": None,
+            "largest": None,
+            "covered": None,
+        }
     relative = [one.elapsed_s / point.elapsed_s - 1.0 for point, one in pairs]
     return {
         "points": len(pairs),
+        "timeouts": late,
         "mean_absolute_error": fmean(abs(value) for value in relative),
         "largest": max(relative, key=abs),
         "covered": fmean(one.low_s <= point.elapsed_s <= one.high_s for point, one in pairs),

@@ -73,32 +73,34 @@ def points_of(results: Results, as_run: AsRun | None = None) -> Found:
             first.setdefault(key, trial)
     clusters = ClusterOf(study)
     points: list[Point] = []
-    skipped: dict[str, None] = {}
+    skipped: dict[str, dict[str, None]] = defaultdict(dict)
     assumed: dict[str, None] = {}
     for (treatment, workload, phase), numbers in cells.items():
         trial = first[treatment, workload, phase]
         kind = kind_of(workload, phase)
         described = clusters.of(trial.treatment)
         if kind is None:
-            skipped[f"{workload} / {phase}: the model has no equations for it"] = None
+            skipped[f"{workload} / {phase}: the model has no equations for it"][treatment] = None
             continue
         if described is None:
-            skipped[f"{treatment}: the study has no valid cluster description"] = None
+            skipped["the study has no valid cluster description"][treatment] = None
             continue
         cluster, capacity = capacity_of(results, trial, described, as_run)
         assumed.update(dict.fromkeys(capacity.assumed))
         try:
             work = job(kind, trial.parameters, cluster, capacity)
         except QuantityError as error:
-            skipped[f"{workload}: {error}"] = None
+            skipped[f"{workload}: {error}"][treatment] = None
             continue
         if work.data_bytes <= 0 and work.samples <= 0:
-            skipped[f"{workload}: the size of the data is unknown"] = None
+            skipped[f"{workload}: the size of the data is unknown"][treatment] = None
             continue
         levels = trial.treatment.levels.values()
         engine = str(trial.parameters.get("engine") or "")
         work = replace(work, software=software_of([engine, workload, *levels]))
-        cpu = [number.cpu_s for number in numbers if number.cpu_s]
+        # a run that was stopped says only that the others took less or more
+        ended = [number for number in numbers if not number.timeout] or numbers
+        cpu = [number.cpu_s for number in ended if number.cpu_s]
         points.append(
             Point(
                 study=study.id,
@@ -107,13 +109,21 @@ def points_of(results: Results, as_run: AsRun | None = None) -> Found:
                 phase=phase,
                 hardware=capacity,
                 job=work,
-                elapsed_s=fmean(number.elapsed_s for number in numbers),
+                elapsed_s=fmean(number.elapsed_s for number in ended),
                 cpu_s=fmean(cpu) if cpu else None,
-                timeout=all(number.timeout for number in numbers),
-                runs_s=tuple(number.elapsed_s for number in numbers),
+                timeout=ended[0].timeout,
+                runs_s=tuple(number.elapsed_s for number in ended),
             )
         )
-    return Found(points, list(skipped), sorted(assumed))
+    total = len({treatment for treatment, _, _ in cells})
+    return Found(points, [_skip(*one, total) for one in skipped.items()], sorted(assumed))
+
+
+def _skip(reason: str, treatments: Mapping[str, None], total: int) -> str:
+    """A reason, and how many treatments it concerns if these are not all."""
+    if len(treatments) == total:
+        return reason
+    return f"{reason} ({len(treatments)} of {total} treatments, such as '{next(iter(treatments))}')"
 
 
 def capacity_of(
@@ -172,17 +182,20 @@ def chosen(points: Sequence[Point], treatments: Iterable[str]) -> list[Point]:
     Raises
     ------
     ResultsError
-        If a treatment has no point.
+        If a treatment has no point, or no treatment is named.
     """
     known = {_plain(point.treatment): point.treatment for point in points}
+    more = " ..." if len(known) > 8 else ""
+    remedy = f"write one id in each line; ids are: {'; '.join(sorted(known)[:8])}{more}"
     wanted = set()
     for name in treatments:
         if _plain(name) not in known:
             raise ResultsError(
-                f"no treatment '{name}' has a time that the model can use",
-                remedy=f"write one id in each line; ids are: {'; '.join(sorted(known)[:8])} ...",
+                f"no treatment '{name}' has a time that the model can use", remedy=remedy
             )
         wanted.add(known[_plain(name)])
+    if not wanted:
+        raise ResultsError("the list names no treatment", remedy=remedy)
     return [point for point in points if point.treatment in wanted]
 
 
