@@ -113,8 +113,8 @@ def slowest(one: Instances, sort: bool, spark: bool) -> float:
 def powers(one: Instances, sort: bool, spark: bool) -> float:
     """Powers of data, hosts and threads; each family has a factor."""
     factor = {"c": 0.82, "m": 1.0, "r": 1.18}[one.family] * (0.55 if spark else 1.0)
-    spread = (one.hosts / 8) ** 0.72 * (THREADS[one.size] / 4) ** 0.8
-    return 20 + factor * (192 if sort else 264) * (one.data_gb / 100) ** 1.1 / spread
+    spread = math.pow(one.hosts / 8, 0.72) * math.pow(THREADS[one.size] / 4, 0.8)
+    return 20 + factor * (192 if sort else 264) * math.pow(one.data_gb / 100, 1.1) / spread
 
 
 def serial(one: Instances, sort: bool, spark: bool) -> float:
