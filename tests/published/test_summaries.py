@@ -178,3 +178,62 @@ def test_repetitions_that_round_to_the_same_numbers_are_no_copies() -> None:
     assert points(text) == []
     copied = text.replace("zstd,1,2023-01-11,1011,147", "zstd,1,2023-01-11,1503,346")
     assert any(p.check == "copies" for p in points(copied))
+
+
+def test_a_ratio_whose_name_says_of_what() -> None:
+    mapped = Map.model_validate(
+        {
+            "workload": "job",
+            "factors": {"format": {"column": "format", "baseline": "text"}},
+            "metrics": {"elapsed": {"column": "s", "unit": "s"}},
+        }
+    )
+    text = "format,sum_s,ratio_of_sums\ntext,2002,1.00\norc,810,2.47\nparquet,1010,1.98\n"
+    assert points(text, mapped) == []
+    (point,) = points(text.replace("1.98", "2.18"), mapped)
+    assert point.subject == "ratio_of_sums = baseline / sum_s: parquet"
+    other = text.replace("ratio_of_sums", "ratio_of_sizes")
+    assert points(other.replace("1.98", "2.18"), mapped) == []
+
+
+def test_the_same_power_in_two_tables() -> None:
+    watts = [638, 644, 636, 511, 513, 508, 2211, 2198, 2204]
+    keys = [f"{p},{j}" for p in ("arm", "atom", "xeon") for j in ("sort", "grep", "kmeans")]
+    runs = "platform,job,repeat,mean_watts\n" + "".join(
+        f"{key},{run},{w + (run - 1) * (4 if w % 2 else -4)}\n"
+        for run in (1, 2)
+        for key, w in zip(keys, watts, strict=True)
+    )
+    metering = "platform,job,mean_w\n" + "".join(
+        f"{key},{w}\n" for key, w in zip(keys, watts, strict=True)
+    )
+    assert points(metering, runs=runs) == []
+    (point,) = points(metering.replace("2211", "2011"), runs=runs)
+    assert point.subject == "mean_w = mean_watts of runs.csv: xeon sort"
+
+
+@pytest.mark.parametrize(("unit", "count"), [("s", 0), ("min", 1)])
+def test_digits_are_compared_with_the_effect(unit: str, count: int) -> None:
+    mapped = Map.model_validate(
+        {
+            "workload": "job",
+            "factors": {"codec": {"column": "codec", "baseline": "none"}},
+            "metrics": {"elapsed": "time"},
+        }
+    )
+    seconds = {"none": (613, 1185, 885), "snappy": (496, 959, 723), "lz4": (560, 1080, 800)}
+    rows = [
+        f"{codec},{job},{run},{(s + 7 * run) / (60 if unit == 'min' else 1):.0f} {unit}\n"
+        for codec, values in seconds.items()
+        for job, s in zip(("wordcount", "join", "session"), values, strict=True)
+        for run in (1, 2, 3)
+    ]
+    found = points("codec,job,run,time\n" + "".join(rows), mapped)
+    assert [p.check for p in found] == ["precision"] * count
+
+
+def test_a_number_of_runs_is_exact() -> None:
+    text = "config,n\na,3\nb,3\nc,3\n"
+    assert points(text, runs=TEXT) == []
+    (point,) = points(text.replace("b,3", "b,2"), runs=TEXT)
+    assert point.subject == "n = number of rows: b n 2"

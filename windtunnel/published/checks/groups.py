@@ -76,6 +76,8 @@ MEANS: Mapping[str, Statistic] = {
     "minimum": _of(min),
     "maximum": _of(max),
 }
+COUNTS = ("n", "run", "sample", "count", "repetition")
+"""Names of numbers of runs, which are exact."""
 AVERAGES = ("arithmetic mean", "geometric mean", "harmonic mean", "median")
 SPREADS: Mapping[str, Statistic] = {
     "standard deviation (n - 1)": _of(lambda v: _spread(v, 1)),
@@ -152,7 +154,7 @@ def _converted(profile: Profile, column: Column, other: Column) -> Iterator[Tria
 
 def _possible(stated: Column, detail: Profile) -> Iterator[tuple[Column, Statistic, str]]:
     """The columns of the same dimension, and the statistics that a column of this name can be."""
-    if stated.has("n", "run", "sample", "count", "repetition") and not stated.dimension:
+    if stated.has(*COUNTS) and not stated.dimension:
         for column in detail.numbers[:1]:
             yield column, lambda v: Span.exact(len(v)), "count"
         return
@@ -236,8 +238,10 @@ def _group_trials(
         values = [s[0] for r in rows if (s := spans(join.detail, r, [column]))]
         if own is None or not values:
             continue
+        exact = stated.has(*COUNTS) and not stated.dimension
+        printed = Span.exact(own[0].value) if exact else own[0]
         try:
-            yield Trial(row, own[0], statistic(values), tuple(rows))
+            yield Trial(row, printed, statistic(values), tuple(rows))
         except NumberError:
             continue
 

@@ -57,7 +57,7 @@ def baselines(case: Case) -> Iterator[Point]:
                             if base and base[0] in keys:
                                 continue
                             found = judged(_ratio_trials(profile, ratio, x, keys, formula, base))
-                            if not _believable(ratio, text, found, base is not None):
+                            if not _believable(ratio, x, text, found, base is not None):
                                 continue
                             if best is None or len(found.fitting) > len(best[2].fitting):
                                 best = text, x, found
@@ -110,6 +110,9 @@ def _other_mean(
                 [s[0] for r in groups[row.line] if (s := spans(detail, r, [column]))]
                 for row in (trial.row, trial.others[0])
             )
+            values = [spans(profile, row, [x]) for row in (trial.row, trial.others[0])]
+            if not _summarises(values, (own, base)):
+                continue
             for name in AVERAGES:
                 try:
                     other = formula(MEANS[name](own), MEANS[name](base))
@@ -120,7 +123,21 @@ def _other_mean(
     return False
 
 
-def _believable(ratio: Column, text: str, found: Judged, declared: bool) -> bool:
+def _summarises(stated: Sequence[Sequence[Span] | None], runs: Sequence[Sequence[Span]]) -> bool:
+    """Whether the printed numbers of two rows are the same statistic of their runs."""
+    for statistic in MEANS.values():
+        try:
+            if all(
+                one is not None and one[0].meets(statistic(values))
+                for one, values in zip(stated, runs, strict=True)
+            ):
+                return True
+        except (NumberError, ZeroDivisionError, ValueError):
+            continue
+    return False
+
+
+def _believable(ratio: Column, x: Column, text: str, found: Judged, declared: bool) -> bool:
     """Whether a formula is that of a column: most rows follow it, or its name states it."""
     if found.accepted:
         return True
@@ -132,9 +149,21 @@ def _believable(ratio: Column, text: str, found: Judged, declared: bool) -> bool
     # The baseline itself fits by definition, so another row must fit, too.
     others = [t for t in found.fitting if t.row not in t.others]
     values = {t.stated.value for t in others}
+    # "ratio_of_sums" beside "sum_s": a name that says both needs one row as evidence.
+    both = text in ("{x} / baseline", "baseline / {x}") and _shares_a_word(ratio, x)
+    if both and declared and any(t.informative for t in others):
+        return len(others) >= len(found.failing)
     if named and declared:
         return len(values) >= 1 and len(others) >= len(found.failing) - 1
     return len(values) >= 2 and len(others) >= (1 if named else 3) * len(found.failing)
+
+
+def _shares_a_word(ratio: Column, x: Column) -> bool:
+    """Whether the name of a ratio names the column of its numbers."""
+    if not ratio.has("ratio", "relative"):
+        return False
+    words = {w for w in ratio.words & x.words if len(w) > 2}
+    return not words <= {"ratio", "relative", "per", "mean", "average", "avg", "median"}
 
 
 def _keys(profile: Profile) -> Iterator[tuple[str, ...]]:

@@ -16,6 +16,8 @@ DIGITS = 4
 """Equal numbers with this many digits are not equal by chance."""
 LEAST = 2
 MOST_FAILING = 0.34
+MOST_VALUES = 12
+"""Values of a column that selects rows, such as the number of a repetition."""
 
 
 def twins(case: Case) -> Iterator[Point]:
@@ -65,12 +67,17 @@ def _by_keys(rows: Sequence[Row], keys: Sequence[str]) -> Mapping[tuple[str, ...
 
 def _selections(profile: Profile, keys: Sequence[str]) -> Iterator[Sequence[Row]]:
     """All rows, or those with one value of another column, if the keys are unique there."""
-    others = [c.name for c in profile.columns.values() if c.kind in ("word", "id")]
+    others = [
+        c.name
+        for c in profile.columns.values()
+        if c.kind in ("word", "id") or (c.kind == "number" and not c.dimension and not c.decimals)
+    ]
     choices = [list(profile.table.rows)]
     for name in others:
         if name not in keys:
             values = dict.fromkeys(row[name] for row in profile.table.rows)
-            choices += [[r for r in profile.table.rows if r[name] == v] for v in values]
+            if len(values) <= MOST_VALUES:
+                choices += [[r for r in profile.table.rows if r[name] == v] for v in values]
     for rows in choices:
         if len(rows) > LEAST and all(len(found) == 1 for found in _by_keys(rows, keys).values()):
             yield rows
