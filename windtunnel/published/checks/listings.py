@@ -28,8 +28,10 @@ CHANGES = frozenset(
     }
 )  # fmt: skip
 """Places whose names say that the list is there to show differences."""
-REMARKS = ("unit", "reason", "why", "source", "note", "comment", "remark", "file", "site")
-REMARKS += ("description", "component", "meaning")
+REMARKS = (
+    "unit", "reason", "why", "source", "note", "comment", "remark", "file", "site", "description",
+    "component", "meaning",
+)  # fmt: skip
 """Columns next to the values that are no values."""
 AGREEING = 0.5
 """Columns of a wide list agree in this fraction of their rows."""
