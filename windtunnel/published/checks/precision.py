@@ -132,7 +132,7 @@ def _effects(
 
 
 def _plain(text: str) -> bool:
-    return text.isascii() and text.replace(".", "", 1).lstrip("-").isdigit()
+    return text.isascii() and text.removeprefix("-").replace(".", "", 1).isdigit()
 
 
 def _step(cells: list[str]) -> float:
