@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from windtunnel.analysis.evidence import SEVERITIES
-from windtunnel.analysis.formatting import listed
 from windtunnel.cluster import load_text
 from windtunnel.published import PREFIX, open_results
 from windtunnel.published.case import Case, Point
 from windtunnel.published.checks import CHECKS, Check
 from windtunnel.published.checks.energy import EnergyRow, energy_table
+from windtunnel.published.merging import once
 from windtunnel.published.relations import RELATIONS, Relations, relations_from
 from windtunnel.published.sources import (
     fact_table,
@@ -76,42 +76,3 @@ def review(case: Case, checks: Sequence[Check] = CHECKS) -> Review:
     points = once([point for check in checks for point in check.run(case)])
     points.sort(key=lambda point: SEVERITIES.index(point.severity))
     return Review(case.results.study.name, points, energy_table(case))
-
-
-def once(points: Sequence[Point]) -> list[Point]:
-    """The points without those about a cell, or a row, that an earlier point is about.
-
-    A wrong cell breaks several relations. The first point about it stays and names the others: the
-    checks are in the order from the most specific to the most general.
-    """
-    kept: list[Point] = []
-    follow: dict[int, list[str]] = {}
-    taken: dict[str, int] = {}
-    mains: dict[str, int] = {}
-    for point in points:
-        rows = {cell.rpartition(":")[0] for cell in point.cells[:1]}
-        earlier = next((taken[c] for c in (*point.cells[:1], *sorted(rows)) if c in taken), None)
-        if earlier is None:
-            earlier = next((mains[cell] for cell in point.cells if cell in mains), None)
-        if earlier is not None and point.cells:
-            follow.setdefault(earlier, []).append(point.subject)
-            continue
-        here = len(kept)
-        kept.append(point)
-        if point.cells:
-            mains.setdefault(point.cells[0], here)
-        for place in point.cells or _places(point.stated_source):
-            taken.setdefault(place, here)
-    return [_with_others(point, follow.get(at, [])) for at, point in enumerate(kept)]
-
-
-def _with_others(point: Point, others: list[str]) -> Point:
-    """A point that names the relations which the same cell breaks."""
-    if not others:
-        return point
-    return replace(point, means=f"{point.means} The same cells also break: {listed(others, 3)}.")
-
-
-def _places(source: str) -> list[str]:
-    """``runs.csv:12`` of ``runs.csv:12 (page 4)``; several places are separated by ``;``."""
-    return [part.split(" (")[0].strip() for part in source.split("; ") if ".csv:" in part]

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
-from windtunnel.published.judged import Judged, Trial, judged, place, shown, spans
+from windtunnel.published.judged import LEAST, Judged, Trial, judged, place, shown, spans
 from windtunnel.published.numbers import (
     NumberError,
     Span,
@@ -24,7 +24,6 @@ from windtunnel.published.numbers import (
 from windtunnel.published.profile import Column, Profile
 from windtunnel.published.table import Row
 
-TOTALS = frozenset({"total", "sum", "overall", "all", "subtotal", "average", "mean"})
 LEVEL = 0.975
 MOST_ROWS = 1000
 SAME = 0.8
@@ -44,7 +43,8 @@ def _of(function: Callable[[Sequence[float]], float], reach: float = 1.0) -> Sta
     return apply
 
 
-def _total(values: Sequence[Span]) -> Span:
+def total(values: Sequence[Span]) -> Span:
+    """The sum, as a statistic."""
     return Span(*(math.fsum(getattr(v, f) for v in values) for f in ("value", "low", "high")))
 
 
@@ -72,10 +72,13 @@ MEANS: Mapping[str, Statistic] = {
     "median": median,
     "geometric mean": geometric_mean,
     "harmonic mean": harmonic_mean,
-    "sum": _total,
+    "sum": total,
     "minimum": _of(min),
     "maximum": _of(max),
 }
+COUNTS = ("n", "run", "sample", "count", "repetition")
+"""Names of numbers of runs, which are exact."""
+AVERAGES = ("arithmetic mean", "geometric mean", "harmonic mean", "median")
 SPREADS: Mapping[str, Statistic] = {
     "standard deviation (n - 1)": _of(lambda v: _spread(v, 1)),
     "standard deviation divided by n": _of(lambda v: _spread(v, 0)),
@@ -111,22 +114,22 @@ def aggregates(case: Case) -> Iterator[Point]:
     for summary in case.profiles.values():
         found: dict[str, list[tuple[str, Column, Judged, Join]]] = defaultdict(list)
         for detail in case.profiles.values():
-            if detail is summary or not _is_detail(detail, summary):
+            if detail is summary or not is_detail(detail, summary):
                 continue
-            join = _join(summary, detail)
-            if join is None:
+            joined = join(summary, detail)
+            if joined is None:
                 continue
             for stated in own_numbers(summary):
                 for column, statistic, name in _possible(stated, detail):
-                    trials = judged(_group_trials(join, stated, column, statistic))
+                    trials = judged(_group_trials(joined, stated, column, statistic))
                     named = _says(stated, name) and trials.holds_for_some
-                    if trials.accepted or named:
-                        found[stated.name].append((name, column, trials, join))
+                    if trials.accepted or named or _only_wrong_fits(stated, name, trials):
+                        found[stated.name].append((name, column, trials, joined))
         for name, readings in found.items():
             yield from _best(summary, summary.columns[name], readings)
 
 
-def _is_detail(detail: Profile, summary: Profile) -> bool:
+def is_detail(detail: Profile, summary: Profile) -> bool:
     """Whether a table can hold the rows behind a summary; long series are integrated elsewhere."""
     return len(summary.table.rows) / 2 < len(detail.table.rows) <= MOST_ROWS
 
@@ -151,7 +154,7 @@ def _converted(profile: Profile, column: Column, other: Column) -> Iterator[Tria
 
 def _possible(stated: Column, detail: Profile) -> Iterator[tuple[Column, Statistic, str]]:
     """The columns of the same dimension, and the statistics that a column of this name can be."""
-    if stated.has("n", "run", "sample", "count", "repetition") and not stated.dimension:
+    if stated.has(*COUNTS) and not stated.dimension:
         for column in detail.numbers[:1]:
             yield column, lambda v: Span.exact(len(v)), "count"
         return
@@ -170,18 +173,30 @@ def _possible(stated: Column, detail: Profile) -> Iterator[tuple[Column, Statist
 
 def _says(stated: Column, statistic: str) -> bool:
     """Whether the name of a column states which statistic it is."""
-    if statistic in WRONG:
-        return False
-    return (
-        statistic == "count"
-        or statistic in SPREADS
-        or statistic in EDGES
-        or ("mean" in statistic and stated.has("mean", "avg", "average"))
-        or stated.has(statistic)
-    )
+    return statistic not in WRONG and _named(stated, statistic) > 0
 
 
-def _join(summary: Profile, detail: Profile) -> Join | None:
+def _named(stated: Column, statistic: str) -> int:
+    """How exactly the name of a column states a statistic: 2 with its kind, 1 for "mean" alone."""
+    if statistic == "count" or statistic in SPREADS or statistic in EDGES:
+        return 1
+    if "mean" not in statistic:
+        return 2 * stated.has(statistic)
+    if not stated.has("mean", "avg", "average"):
+        return 0
+    kind = next((k for k in ("geometric", "harmonic", "arithmetic") if stated.has(k)), None)
+    if kind is not None:
+        return 2 * (kind in statistic)
+    return 1
+
+
+def _only_wrong_fits(stated: Column, statistic: str, trials: Judged) -> bool:
+    """Whether all rows follow a wrong statistic: coarse digits do not matter then."""
+    values = {t.stated.value for t in trials.fitting}
+    return statistic in WRONG and not trials.failing and len(values) >= LEAST
+
+
+def join(summary: Profile, detail: Profile) -> Join | None:
     """Match the rows by labels with equal values; None without such labels or groups."""
     pairs: list[tuple[str, str]] = []
     for label in summary.labels:
@@ -223,8 +238,10 @@ def _group_trials(
         values = [s[0] for r in rows if (s := spans(join.detail, r, [column]))]
         if own is None or not values:
             continue
+        exact = stated.has(*COUNTS) and not stated.dimension
+        printed = Span.exact(own[0].value) if exact else own[0]
         try:
-            yield Trial(row, own[0], statistic(values), tuple(rows))
+            yield Trial(row, printed, statistic(values), tuple(rows))
         except NumberError:
             continue
 
@@ -233,7 +250,12 @@ def _best(
     summary: Profile, stated: Column, readings: Sequence[tuple[str, Column, Judged, Join]]
 ) -> Iterator[Point]:
     """The points of a column: rows that follow none of the accepted readings."""
-    name, column, best, _ = max(readings, key=lambda r: len(r[2].fitting))
+    right = [r for r in readings if r[0] not in WRONG]
+    if any(len(r[2].fitting) >= len(r[2].failing) for r in right):
+        readings = right  # With coarse digits, a few rows fit both.
+    name, column, best, joined = max(
+        readings, key=lambda r: (len(r[2].fitting), _named(stated, r[0]))
+    )
     if name in WRONG:
         first = best.fitting[0]
         yield Point(
@@ -262,9 +284,7 @@ def _best(
             stated_source=source_of(trial.row),
             found=f"{found}, the {what}",
             found_source=sources_in_words(source_of(r) for r in trial.others),
-            means=f"the printed number is not the {what}; it is no other mean of these rows either."
-            if "mean" in name
-            else "the printed number does not follow from the rows that it summarises.",
+            means=_meaning(name, column, trial, joined.detail),
             cells=(
                 place(trial.row, stated.name),
                 *(place(r, column.name) for r in trial.others),
@@ -272,92 +292,32 @@ def _best(
         )
 
 
-# --- totals in the same table ---------------------------------------------------------------
+def _meaning(name: str, column: Column, trial: Trial, detail: Profile) -> str:
+    """What the stated number is instead, as far as other statistics of the rows can tell."""
+    follows = "the printed number does not follow from the rows that it summarises."
+    if name not in AVERAGES:
+        return follows
+    numbers = [(r, s[0]) for r in trial.others if (s := spans(detail, r, [column]))]
+    values = [span for _, span in numbers]
+    for other in AVERAGES:
+        if other != name and _gives(other, values, trial):
+            return f"the printed number is the {other}, not the {name}."
+    kept = []
+    for at, (row, _) in enumerate(numbers):
+        if len(values) > 2 and _gives(name, values[:at] + values[at + 1 :], trial):
+            kept.append(row)
+    if len(kept) == 1:
+        value = kept[0][column.name]
+        where = source_of(kept[0]).partition(" (")[0]
+        return f"the printed number is the {name} without one row: {column.name} {value} ({where})."
+    return (
+        "the printed number is not the arithmetic, geometric or harmonic mean, nor the median, of "
+        f"these {len(values)} rows."
+    )
 
 
-def totals(case: Case) -> Iterator[Point]:
-    """Rows named total, sum or mean, against the other rows with the same labels."""
-    for profile in case.profiles.values():
-        for label in profile.labels:
-            rows = [r for r in profile.table.rows if _is_total(r[label.name])]
-            if rows and len(rows) <= 0.5 * len(profile.table.rows):
-                yield from _totals(profile, label, rows)
-
-
-def _is_total(text: str) -> bool:
-    words = text.casefold().replace("_", " ").split()
-    return bool(words) and len(words) <= 2 and not TOTALS.isdisjoint(words)
-
-
-def _totals(profile: Profile, label: Column, rows: Sequence[Row]) -> Iterator[Point]:
-    totals_ = {id(row) for row in rows}
-    rest = [r for r in profile.table.rows if id(r) not in totals_]
-    # A label that all totals have for themselves ("sum of phase means") does not group.
-    keys = [
-        c.name
-        for c in profile.labels
-        if c is not label
-        and {r[c.name] for r in rows} & {r[c.name] for r in rest}
-        and any(r[c.name] for r in rows)
-    ]
-    for column in profile.numbers:
-        if column.dimension in ("ratio", "mixed"):
-            continue
-        readings = [
-            (name, judged(_total_trials(profile, column, rows, chosen, keys, statistic)))
-            for name, statistic in (("sum", _total), ("arithmetic mean", mean), *_others())
-            for chosen in _choices(profile, rest)
-        ]
-        good = [(n, j) for n, j in readings if j.fitting]
-        name, best = max(good or readings, key=lambda r: len(r[1].fitting))
-        fits = {t.row.line for _, j in readings for t in j.fitting}
-        failing = [t for t in best.failing if t.row.line not in fits and t.stated.value]
-        if len(best.fitting) < max(1, len(failing)):
-            continue
-        for trial in failing:
-            yield Point(
-                check="summaries",
-                severity="serious",
-                subject=f"{column.name} = {name} of the rows: {profile.label(trial.row)}",
-                stated=f"{column.name} {trial.row[column.name]}",
-                stated_source=source_of(trial.row),
-                found=f"{shown(trial.found.value, column, trial.row)}, the {name}",
-                found_source=sources_in_words(source_of(r) for r in trial.others),
-                means="the printed total is not that of the rows above it.",
-                cells=(
-                    place(trial.row, column.name),
-                    *(place(r, column.name) for r in trial.others),
-                ),
-            )
-
-
-def _others() -> Iterator[tuple[str, Statistic]]:
-    yield from ((n, s) for n, s in MEANS.items() if n not in ("sum", "arithmetic mean"))
-
-
-def _choices(profile: Profile, rest: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """All rows, or the rows of one level of a table with levels."""
-    yield rest
-    for column in profile.numbers:
-        if column.has("level", "depth") and not column.dimension:
-            for value in sorted({r[column.name] for r in rest}):
-                yield [r for r in rest if r[column.name] == value]
-
-
-def _total_trials(
-    profile: Profile,
-    column: Column,
-    rows: Sequence[Row],
-    rest: Sequence[Row],
-    keys: Sequence[str],
-    statistic: Statistic,
-) -> Iterator[Trial]:
-    for row in rows:
-        group = [r for r in rest if all(r[k] == row[k] for k in keys)]
-        own = spans(profile, row, [column])
-        values = [s[0] for r in group if (s := spans(profile, r, [column]))]
-        if own is not None and len(values) > 1:
-            try:
-                yield Trial(row, own[0], statistic(values), tuple(group))
-            except NumberError:
-                continue
+def _gives(name: str, values: Sequence[Span], trial: Trial) -> bool:
+    try:
+        return Trial(trial.row, trial.stated, MEANS[name](values)).fits
+    except NumberError:
+        return False

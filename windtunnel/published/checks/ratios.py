@@ -10,7 +10,7 @@ from itertools import combinations
 from scipy.stats import t as student
 
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
-from windtunnel.published.checks.groups import LEVEL
+from windtunnel.published.checks.groups import AVERAGES, LEVEL, MEANS, is_detail, join
 from windtunnel.published.judged import Judged, Trial, judged, place, shown, spans
 from windtunnel.published.numbers import NumberError, Span
 from windtunnel.published.profile import Column, Profile
@@ -27,6 +27,10 @@ RATIOS: Mapping[str, Callable[[Span, Span], Span]] = {
 }
 
 
+RESULTS = ("throughput", "rate", "score", "op", "per")
+"""Names of results whose unit is not known."""
+
+
 def baselines(case: Case) -> Iterator[Point]:
     """Percentages and speed-ups against the row of the same group that is the baseline."""
     declared = {
@@ -37,31 +41,39 @@ def baselines(case: Case) -> Iterator[Point]:
     for profile in case.profiles.values():
         ratios = [c for c in profile.numbers if c.dimension == "ratio"]
         measured = [c for c in profile.numbers if c.dimension not in ("ratio", "mixed", "")]
+        measured += [c for c in profile.numbers if not c.dimension and c.has(*RESULTS)]
         if len(profile.table.rows) > 500:
             continue
+        bases: list[tuple[str, str] | None] = [
+            i for i in declared.items() if i[0] in profile.columns
+        ]
+        bases = bases or [None]
         for ratio in ratios:
             best: tuple[str, Column, Judged] | None = None
             for x in measured:
                 for keys in _keys(profile):
                     for text, formula in RATIOS.items():
-                        base = next((i for i in declared.items() if i[0] in profile.columns), None)
-                        if base and base[0] in keys:
-                            continue
-                        found = judged(_ratio_trials(profile, ratio, x, keys, formula, base))
-                        if not _believable(ratio, text, found, base is not None):
-                            continue
-                        if best is None or len(found.fitting) > len(best[2].fitting):
-                            best = text.format(x=x.name), x, found
+                        for base in bases:
+                            if base and base[0] in keys:
+                                continue
+                            found = judged(_ratio_trials(profile, ratio, x, keys, formula, base))
+                            if not _believable(ratio, x, text, found, base is not None):
+                                continue
+                            if best is None or len(found.fitting) > len(best[2].fitting):
+                                best = text, x, found
             if best is None:
                 continue
+            formula, text = RATIOS[best[0]], best[0].format(x=best[1].name)
             for trial in best[2].failing:
+                if _other_mean(case, profile, best[1], trial, formula):
+                    continue
                 yield Point(
                     check="summaries",
                     severity="serious",
-                    subject=f"{ratio.name} = {best[0]}: {profile.label(trial.row)}",
+                    subject=f"{ratio.name} = {text}: {profile.label(trial.row)}",
                     stated=f"{ratio.name} {trial.row[ratio.name]}",
                     stated_source=source_of(trial.row),
-                    found=f"{shown(trial.found.value, ratio)} = {best[0]}",
+                    found=f"{shown(trial.found.value, ratio)} = {text}",
                     found_source=sources_in_words(source_of(r) for r in trial.others),
                     means="the printed ratio does not follow from the printed results.",
                     cells=(
@@ -71,7 +83,61 @@ def baselines(case: Case) -> Iterator[Point]:
                 )
 
 
-def _believable(ratio: Column, text: str, found: Judged, declared: bool) -> bool:
+def _other_mean(
+    case: Case,
+    profile: Profile,
+    x: Column,
+    trial: Trial,
+    formula: Callable[[Span, Span], Span],
+) -> bool:
+    """Whether the ratio is that of other means of the runs than those of the column.
+
+    A table can print the median of the times and the ratio of their means.
+    """
+    if len(trial.others) != 1:
+        return False
+    for detail in case.profiles.values():
+        if detail is profile or not is_detail(detail, profile):
+            continue
+        found = join(profile, detail)
+        groups = {row.line: rows for row, rows in found.groups} if found else {}
+        if not {trial.row.line, trial.others[0].line} <= groups.keys():
+            continue
+        for column in detail.numbers:
+            if column.dimension != x.dimension:
+                continue
+            own, base = (
+                [s[0] for r in groups[row.line] if (s := spans(detail, r, [column]))]
+                for row in (trial.row, trial.others[0])
+            )
+            values = [spans(profile, row, [x]) for row in (trial.row, trial.others[0])]
+            if not _summarises(values, (own, base)):
+                continue
+            for name in AVERAGES:
+                try:
+                    other = formula(MEANS[name](own), MEANS[name](base))
+                except (NumberError, ZeroDivisionError):
+                    continue
+                if Trial(trial.row, trial.stated, other).fits:
+                    return True
+    return False
+
+
+def _summarises(stated: Sequence[Sequence[Span] | None], runs: Sequence[Sequence[Span]]) -> bool:
+    """Whether the printed numbers of two rows are the same statistic of their runs."""
+    for statistic in MEANS.values():
+        try:
+            if all(
+                one is not None and one[0].meets(statistic(values))
+                for one, values in zip(stated, runs, strict=True)
+            ):
+                return True
+        except (NumberError, ZeroDivisionError, ValueError):
+            continue
+    return False
+
+
+def _believable(ratio: Column, x: Column, text: str, found: Judged, declared: bool) -> bool:
     """Whether a formula is that of a column: most rows follow it, or its name states it."""
     if found.accepted:
         return True
@@ -83,9 +149,21 @@ def _believable(ratio: Column, text: str, found: Judged, declared: bool) -> bool
     # The baseline itself fits by definition, so another row must fit, too.
     others = [t for t in found.fitting if t.row not in t.others]
     values = {t.stated.value for t in others}
+    # "ratio_of_sums" beside "sum_s": a name that says both needs one row as evidence.
+    both = text in ("{x} / baseline", "baseline / {x}") and _shares_a_word(ratio, x)
+    if both and declared and any(t.informative for t in others):
+        return len(others) >= len(found.failing)
     if named and declared:
         return len(values) >= 1 and len(others) >= len(found.failing) - 1
     return len(values) >= 2 and len(others) >= (1 if named else 3) * len(found.failing)
+
+
+def _shares_a_word(ratio: Column, x: Column) -> bool:
+    """Whether the name of a ratio names the column of its numbers."""
+    if not ratio.has("ratio", "relative"):
+        return False
+    words = {w for w in ratio.words & x.words if len(w) > 2}
+    return not words <= {"ratio", "relative", "per", "mean", "average", "avg", "median"}
 
 
 def _keys(profile: Profile) -> Iterator[tuple[str, ...]]:

@@ -8,10 +8,10 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
-from windtunnel.published.checks.groups import own_numbers
+from windtunnel.published.checks.listings import layouts, lists_settings, names_settings
 from windtunnel.published.judged import place, spans
 from windtunnel.published.profile import Column, Profile
 from windtunnel.published.table import Row
@@ -26,8 +26,8 @@ OUTLIER = math.log(2.5)
 RESIDUAL = math.log(1.7)
 """The same for what the labels do not explain."""
 SPREADS = 10.0
-FINE_DIGITS = 5
-"""Equal values with this many digits are not equal by chance."""
+PLACES = ("place", "page", "section", "chapter", "where", "figure", "table", "source", "line")
+"""Columns without a unit that say where a number is printed: "abstract", "3.1", "7"."""
 
 
 def duplicates(case: Case) -> Iterator[Point]:
@@ -133,10 +133,11 @@ def _kind(profile: Profile, column: Column) -> Iterator[Point]:
     """A word in a column of numbers: cells moved to the side."""
     if column.dimension == "mixed" or len(profile.table.rows) < 5 or column.in_cell:
         return
+    if lists_settings(profile) or (not column.dimension and column.has(*PLACES)):
+        return  # words and numbers are both normal here
     odd = [r for r in profile.table.rows if r[column.name] and not _numeric(r[column.name])]
     odd = [r for r in odd if not re.fullmatch(r"[\d.]+", r[column.name])]  # numbers of sections
-    settings = any(c.has("setting", "item", "key", "attribute") for c in profile.labels)
-    if odd and len(odd) <= max(1, 0.1 * len(profile.table.rows)) and not settings:
+    if odd and len(odd) <= max(1, 0.1 * len(profile.table.rows)):
         for row in odd:
             why = "cells of this row are in the wrong columns, or a number was not read."
             yield _cell(profile, column, row, "the other cells are numbers", why)
@@ -198,7 +199,7 @@ def outliers(case: Case) -> Iterator[Point]:
 
 
 def _factor(profile: Profile, column: Column, row: Row) -> float:
-    number = _value(row[column.name])
+    number = number_in(row[column.name])
     return profile.span(row, column).value / number if number else column.factor
 
 
@@ -271,96 +272,10 @@ def _crossed(factors: Sequence[str], values: Sequence[tuple[Row, float]]) -> boo
     return False
 
 
-# --- copies ---------------------------------------------------------------------------------
-
-
-def copies(case: Case) -> Iterator[Point]:
-    """Results that are equal to the last digit in rows with different labels."""
-    for profile in case.profiles.values():
-        measured = [c for c in own_numbers(profile) if c.dimension in POSITIVE]
-        if not 4 <= len(profile.table.rows) <= 1000:
-            continue
-        yield from _rows_alike(profile, measured)
-        for column in measured:
-            yield from _filled_down(profile, column)
-
-
-def _digits(text: str) -> int:
-    return len(text.replace(".", "").strip("-0"))
-
-
-def _rows_alike(profile: Profile, measured: Sequence[Column]) -> Iterator[Point]:
-    """Two rows with the same results in at least two columns of measured values."""
-    varied = [
-        c
-        for c in measured
-        if len({r[c.name] for r in profile.table.rows}) > 0.6 * _filled(profile, c)
-    ]
-    if len(varied) < 2:
-        return
-    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-    for row in profile.table.rows:
-        key = tuple(row[c.name] for c in varied)
-        if sum(_digits(cell) >= 3 for cell in key) >= 2 and all(key):
-            groups[key].append(row)
-    pairs = [rows for rows in groups.values() if len(rows) > 1]
-    if len(pairs) > 2:
-        return
-    for first, second in (rows[:2] for rows in pairs):
-        columns = [c for c in profile.columns.values() if c.kind != "source"]
-        if all(first[c.name] == second[c.name] for c in columns):
-            continue  # a duplicate of the whole row
-        yield Point(
-            check="copies",
-            severity="serious",
-            subject=f"the same results in two rows: {profile.label(first)}; "
-            f"{profile.label(second)}",
-            stated=profile.label(first),
-            stated_source=source_of(first),
-            found=f"{', '.join(c.name for c in varied[:4])} are equal to the last digit",
-            found_source=source_of(second),
-            means="one row is a copy of the other, left from the time when the table was made.",
-            cells=(place(second), place(first)),
-        )
-
-
-def _filled(profile: Profile, column: Column) -> int:
-    return sum(bool(r[column.name]) for r in profile.table.rows)
-
-
-def _value(text: str) -> float:
+def number_in(text: str) -> float:
     """The number at the start of a cell, also of ``90s``; infinite without one."""
     found = re.match(r"\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)", text, re.ASCII)
     return float(found[1]) if found else math.inf
-
-
-def _filled_down(profile: Profile, column: Column) -> Iterator[Point]:
-    """A cell equal to the one above it, in a column whose values otherwise all differ."""
-    filled = [r for r in profile.table.rows if r[column.name]]
-    fine = statistics.median(_digits(r[column.name]) for r in filled) if filled else 0
-    counts = Counter(r[column.name] for r in filled)
-    again = [value for value, n in counts.items() if n > 1]
-    steps = [
-        abs(_value(b) - _value(a)) * 10**column.decimals
-        for a, b in pairwise([r[column.name] for r in filled])
-    ]
-    if any(0.5 < step < 10.5 for step in steps):
-        return  # Neighbours are so close that two of them can be equal by chance.
-    if fine < FINE_DIGITS or len(again) != 1 or counts[again[0]] > 4 or len(filled) < 6:
-        return
-    for above, row in pairwise(filled):
-        if above[column.name] == row[column.name] == again[0]:
-            yield Point(
-                check="copies",
-                severity="caution",
-                subject=f"{column.name} repeats the cell above: {profile.label(row)}",
-                stated=f"{column.name} {row[column.name]}",
-                stated_source=source_of(row),
-                found=f"{column.name} {above[column.name]}",
-                found_source=source_of(above),
-                means="all other numbers of this column differ: a cell was filled down.",
-                cells=(place(row, column.name), place(above, column.name)),
-            )
 
 
 # --- what the rest of the table determines --------------------------------------------------
@@ -373,12 +288,18 @@ def determined(case: Case) -> Iterator[Point]:
         if not 6 <= len(rows) <= 3000:
             continue
         labels = [c.name for c in profile.labels if 2 <= len({r[c.name] for r in rows}) < len(rows)]
+        compared = _compared_elsewhere(profile)
+        measured = {m.column for m in case.mapped.metrics.values()} if case.mapped else set()
         seen: set[str] = set()
         for size in (1, 2):
             for keys in combinations(labels, size):
                 for column in profile.columns.values():
                     if column.name in keys or column.kind not in ("word", "number"):
                         continue
+                    if column.name in compared:
+                        continue
+                    if column.name in measured and column.dimension in MEASURED:
+                        continue  # Repetitions differ: they are only equal if they were rounded.
                     for row, usual, group in _exceptions(rows, keys, column.name):
                         cell = place(row, column.name)
                         if cell in seen:
@@ -397,8 +318,21 @@ def determined(case: Case) -> Iterator[Point]:
                             means="a label is exchanged, a cell was moved or copied, or the "
                             f"setting differed: in all other groups {column.name} follows from "
                             f"{' and '.join(keys)}.",
-                            cells=(cell, *(place(row, k) for k in keys)),
+                            cells=(cell, *(place(row, k) for k in keys), place(row)),
                         )
+
+
+def _compared_elsewhere(profile: Profile) -> set[str]:
+    """Values of settings by place: the check of two values compares them.
+
+    A setting of one treatment can differ on purpose, and most settings are equal everywhere.
+    """
+    return {
+        column.name
+        for item, _, columns in layouts(profile)
+        if names_settings(profile, item)
+        for column in columns
+    }
 
 
 def _exceptions(

@@ -1,140 +1,41 @@
-"""Settings, versions and prices: two values in two places, misspelt, or on one side only."""
+"""Settings, versions and prices: two values in two places, or on one side only."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher, get_close_matches
-from functools import cache
-from importlib import resources
+from difflib import SequenceMatcher
 from itertools import combinations, pairwise
 
-from windtunnel.cluster.settings import property_names
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
+from windtunnel.published.checks.listings import (
+    ALL_PLACES,
+    DOCUMENTS,
+    compares_treatments,
+    dotted,
+    layouts,
+)
+from windtunnel.published.checks.treatments import BOTH, plain
 from windtunnel.published.judged import place
 from windtunnel.published.profile import Column, Profile
 from windtunnel.published.table import Row
 
-_NAME = re.compile(r"[a-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+")
-_KERNEL = ("net", "vm", "kernel", "fs")
 ALIKE = 0.93
 SHARED = 0.8
 """A place lists the settings of the other if it has this fraction of them."""
 FEW = 0.25
 LEAST_MOVED = 3
-ITEM_NAMES = ("setting", "key", "item", "parameter", "property", "option", "attribute", "name")
-PLACE_NAMES = ("variant", "record", "place", "document", "side", "applies", "where", "version")
-ALL_PLACES = frozenset({"all", "both", ""})
-
-
-@cache
-def kernel_parameters() -> frozenset[str]:
-    """Names of kernel parameters, from the catalogue."""
-    text = resources.files("windtunnel.catalogue").joinpath("kernel_parameters.txt").read_text()
-    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
-
-
-@cache
-def _similar(name: str) -> str | None:
-    """The known name that differs from an unknown one by a letter or two, None without one."""
-    first = name.partition(".")[0]
-    known = property_names()
-    if first in _KERNEL and name.count(".") < 6:
-        known = known | kernel_parameters()
-    if name in known:
-        return None
-    near = [
-        k for k in known if k.partition(".")[0][:2] == first[:2] and k.count(".") == name.count(".")
-    ]
-    found = get_close_matches(name, near, n=1, cutoff=ALIKE)
-    return found[0] if found else None
-
-
-def _sibling(name: str, written: Mapping[str, object]) -> str | None:
-    """A known name of the same table that differs from an unknown one by a letter or a dot."""
-    known = property_names() | kernel_parameters()
-    if name in known:
-        return None
-    others = [n for n in written if n in known]
-    found = get_close_matches(name, others, n=1, cutoff=ALIKE)
-    return found[0] if found else None
-
-
-def misspelt(case: Case) -> Iterator[Point]:
-    """Names of Hadoop's properties and kernel parameters that do not exist, but almost."""
-    for profile in case.profiles.values():
-        for column in profile.labels:
-            rows: dict[str, list[Row]] = defaultdict(list)
-            for row in profile.table.rows:
-                if _NAME.fullmatch(row[column.name]):
-                    rows[row[column.name]].append(row)
-            for name, found in rows.items():
-                near = _similar(name) or _sibling(name, rows)
-                if near is None:
-                    continue
-                written = rows.get(near, [])
-                yield Point(
-                    check="spelling",
-                    rule=8,
-                    severity="caution",
-                    subject=f"name of a setting: {name}",
-                    stated=f"{name} ({_where(profile, found[0], name)})",
-                    stated_source=sources_in_words(source_of(r) for r in found),
-                    found=f"{near}"
-                    + (f" ({_where(profile, written[0], near)})" if written else ""),
-                    found_source=source_of(written[0])
-                    if written
-                    else "names of Hadoop 3 and of the kernel",
-                    means="an unknown name is rejected or ignored and changes nothing: this "
-                    "setting was not in effect.",
-                    cells=tuple(place(r, column.name) for r in found),
-                )
-
-
-def _where(profile: Profile, row: Row, name: str) -> str:
-    """The other words of a row: where the name is written."""
-    words = [row[c.name] for c in profile.labels if row[c.name] not in ("", name)]
-    return ", ".join(words[:2]) or f"line {row.line}"
 
 
 # --- the same item in several places --------------------------------------------------------
 
 
-def _layouts(profile: Profile) -> Iterator[tuple[Column, Column, list[Column]]]:
-    """Label of the items, label of the places, and the columns to compare."""
-    for item in profile.labels:
-        for where in profile.labels:
-            if item is where or item.has("unit") or where.has("unit"):
-                continue
-            named = item.has(*ITEM_NAMES) or _dotted(profile, item)
-            placed = where.has(*PLACE_NAMES)
-            if not (named or (placed and not where.has(*ITEM_NAMES))) or where.has(*ITEM_NAMES):
-                continue
-            rows = [r for r in profile.table.rows if r[item.name]]
-            places = {r[where.name] for r in rows} - ALL_PLACES
-            pairs = {(r[item.name], r[where.name]) for r in rows}
-            if not 2 <= len(places) <= 8 or len(pairs) < 0.9 * len(rows):
-                continue
-            values = [
-                c
-                for c in profile.columns.values()
-                if c.kind in ("word", "number") and c not in (item, where)
-            ]
-            if named and not placed:
-                values = [c for c in values if c.has("value", "version", "size")]
-            yield item, where, values
-
-
-def _dotted(profile: Profile, column: Column) -> bool:
-    names = [r[column.name] for r in profile.table.rows if r[column.name]]
-    return sum(bool(_NAME.fullmatch(n)) for n in names) > 0.5 * len(names)
-
-
 def two_values(case: Case) -> Iterator[Point]:
     """The same item with two values, where most items have one value in all places."""
     for profile in case.profiles.values():
-        for item, where, columns in _layouts(profile):
+        for item, where, columns in layouts(profile):
+            if compares_treatments(profile, item, where):
+                continue
             groups: dict[str, list[Row]] = defaultdict(list)
             for row in profile.table.rows:
                 if row[where.name] not in ALL_PLACES:
@@ -142,8 +43,8 @@ def two_values(case: Case) -> Iterator[Point]:
             for column in columns:
                 shared = [_filled(rows, column.name) for rows in groups.values()]
                 shared = [rows for rows in shared if len({r[where.name] for r in rows}) > 1]
-                apart = [rows for rows in shared if len({_plain(r[column.name]) for r in rows}) > 1]
-                placed = where.has("variant", "record", "place", "document")
+                apart = [rows for rows in shared if len({plain(r[column.name]) for r in rows}) > 1]
+                placed = where.has(*DOCUMENTS)
                 if len(apart) > (0.5 if placed else FEW) * len(shared):
                     yield from _moved(profile, item, where, column)
                     continue
@@ -187,22 +88,15 @@ def _filled(rows: Sequence[Row], column: str) -> list[Row]:
     return [row for row in rows if row[column]]
 
 
-def _plain(text: str) -> str:
-    try:
-        return repr(float(text))
-    except ValueError:
-        return " ".join(text.casefold().split())
-
-
 def _two(
     profile: Profile, rows: Sequence[Row], item: Column, where: Column, column: Column
 ) -> Point:
     counts: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        counts[_plain(row[column.name])].append(row)
+        counts[plain(row[column.name])].append(row)
     groups = sorted(counts.values(), key=len, reverse=True)  # of equal groups the first one
     usual, odd = groups[0][0], groups[-1][0]
-    documents = where.has("record", "variant", "document", "place")
+    documents = where.has(*DOCUMENTS)
     return Point(
         check="two-values",
         rule=8,
@@ -214,8 +108,7 @@ def _two(
         found_source=source_of(odd),
         means="two places describe the same thing in two ways: one is wrong, or a copy of another."
         if documents
-        else "the treatments also differ in this setting: if it is not the factor of the study, "
-        "the effect is that of both.",
+        else BOTH,
         cells=(place(odd, column.name), place(usual, column.name)),
     )
 
@@ -223,8 +116,8 @@ def _two(
 def one_side(case: Case) -> Iterator[Point]:
     """An item that only one place lacks, while it lists the others."""
     for profile in case.profiles.values():
-        for item, where, _ in _layouts(profile):
-            if not (_dotted(profile, item) or item.has("setting", "parameter", "property", "part")):
+        for item, where, _ in layouts(profile):
+            if not (dotted(profile, item) or item.has("setting", "parameter", "property", "part")):
                 continue
             listed: dict[str, dict[str, Row]] = defaultdict(dict)
             for row in profile.table.rows:
@@ -327,7 +220,7 @@ def _price(
 ) -> Iterator[Point]:
     counts: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        counts[_plain(row[column.name])].append(row)
+        counts[plain(row[column.name])].append(row)
     if len(counts) < 2 or _is_total(part) or len({r[name.name] for r in profile.table.rows}) < 2:
         return
     # A subtotal has the same part number in each configuration, and its price is a sum.
