@@ -63,6 +63,15 @@ def test_a_master_that_answers_only_after_a_restart_was_away() -> None:
     assert found.whole_s == 21.5, "not before the answer"
 
 
+def test_one_request_without_an_answer_is_enough_if_it_takes_long() -> None:
+    found = Recovery(ALL, 3.0)
+    found.look(0.5, None, undone=False, took_s=2.0)
+    assert found.noticed_s is None
+    found.look(3.0, ALL, undone=False, took_s=0.1)
+    found.look(4.0, None, undone=False, took_s=20.0)
+    assert found.noticed_s == 4.0
+
+
 def test_a_service_that_stops_is_noticed_but_not_if_only_its_return_is_waited_for() -> None:
     stopped = Copies(3, 0, serving=False)
     looks = [(0, ALL), (15, stopped), *((t, ALL) for t in range(22, 27))]

@@ -7,7 +7,7 @@ from typing import Final
 from windtunnel.engines.faults import Copies
 
 _SILENT_S: Final = 10.0
-"""A master that needs as long for an answer was away meanwhile: others answer within a second."""
+"""If a request takes as long, the master was away meanwhile: others answer within a second."""
 
 
 class Recovery:
@@ -41,8 +41,8 @@ class Recovery:
         ``undone`` states whether the fault was undone before the request. The master reports no
         missing replica until it notices the loss, so that such a report proves nothing. After the
         fault was undone, all hosts must be back. A loss that is noticed after that resets
-        ``whole_s``. One request without an answer proves nothing; two in succession, or an answer
-        after a long time, are a master that is away.
+        ``whole_s``. One request without an answer proves nothing; two in succession, or one that
+        takes long with or without an answer, are a master that is away.
         """
         self._notice(at_s, copies, undone=undone, took_s=took_s)
         at_s = round(at_s + took_s, 3)
@@ -59,9 +59,9 @@ class Recovery:
     def _notice(self, at_s: float, copies: Copies | None, *, undone: bool, took_s: float) -> None:
         """Note when the master went away, or first reported fewer hosts or a lost service."""
         if copies is None:
-            if self._silent_since is None:
-                self._silent_since = at_s
-            elif self.noticed_s is None:
+            again = self._silent_since is not None
+            self._silent_since = at_s if self._silent_since is None else self._silent_since
+            if self.noticed_s is None and (again or took_s >= _SILENT_S):
                 self.noticed_s = self._silent_since
             return
         since, self._silent_since = self._silent_since, None
