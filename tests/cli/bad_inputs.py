@@ -281,7 +281,7 @@ CASES = [
         "spreadsheet with a word for a number",
         "import {d}/runs.csv --map config=factor --map s=metric:elapsed:s --results {d}/out",
         3,
-        ("runs.csv:3", "key 's'", "'fast s' is not a duration"),
+        ("runs.csv:3", "key 's'", "'fast' is not a number"),
         prepare=spreadsheet,
     ),
     Bad(

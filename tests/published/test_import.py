@@ -12,6 +12,7 @@ from windtunnel.analysis.analyse import analyse
 from windtunnel.cluster import QuantityError
 from windtunnel.errors import DescriptionError, ResultsError, UsageError
 from windtunnel.published.mapping import Map, map_from_roles
+from windtunnel.published.review import open_case, review
 from windtunnel.published.sources import import_csv, read_map
 from windtunnel.published.store import write_results
 from windtunnel.published.table import parse_table
@@ -86,10 +87,10 @@ def test_elapsed_time_follows_from_start_and_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        (HEAD + "a,1,sort,10x,\n", 2, "seconds", "'10x s' is not a duration"),
+        (HEAD + "a,1,sort,10x,\n", 2, "seconds", "'10x' is not a number"),
         (HEAD + "a,1,sort,10,\na,one,sort,10,\n", 3, "run", "'one' is not the number of a run"),
         (HEAD + "a,-1,sort,10,\n", 2, "run", "is not the number of a run"),
-        (HEAD + "a,1,sort,10,\na,1,sort,11,\n", 3, None, "already on line 2"),
+        (HEAD + "a,1,sort,10,\na,1,sort,11,\n", 3, "run", "already on line 2"),
         (HEAD + ",1,sort,10,\n", 2, "config", "the level of 'config' is empty"),
         (HEAD + "a,1,sort\n", 2, None, "3 cells, the header 5"),
         (HEAD + 'a,1,sort,10,"x\n', 2, None, "not CSV"),
@@ -97,7 +98,7 @@ def test_elapsed_time_follows_from_start_and_end(tmp_path: Path) -> None:
         (HEAD, None, None, "there are no rows"),
         ("config,run,job\na,1,x\n", 1, None, "there is no column 'seconds'"),
         ("config,config\na,b\n", 1, None, "'config' is a duplicate"),
-        (HEAD + '"a\nb",1,sort,1,\nc,1,sort,x,\n', 4, "seconds", "'x s' is not a duration"),
+        (HEAD + '"a\nb",1,sort,1,\nc,1,sort,x,\n', 4, "seconds", "'x' is not a number"),
     ],
 )
 def test_a_bad_cell_is_named(
@@ -140,10 +141,60 @@ def test_an_import_is_not_called_incomplete(tmp_path: Path) -> None:
     assert "incomplete" not in warned
 
 
-def test_an_end_before_the_start_is_refused(tmp_path: Path) -> None:
-    roles = ["b=start", "e=finish", "s=metric:elapsed:s"]
-    error = refused(tmp_path, "b,e,s\n2024-01-01 10:00,2024-01-01 09:00,5\n", roles)
+def test_an_end_before_the_start_is_refused_without_an_elapsed_time(tmp_path: Path) -> None:
+    text = "b,e,w\n2024-01-01 10:00,2024-01-01 09:00,5\n"
+    error = refused(tmp_path, text, ["b=start", "e=finish", "w=metric:power:W"])
     assert (error.line, error.key) == (2, "e")
+    assert "'2024-01-01 09:00' is before the start '2024-01-01 10:00'" in error.message
+
+
+def test_an_end_before_the_start_is_noted_and_reviewed(tmp_path: Path) -> None:
+    roles = ["b=start", "e=finish", "s=metric:elapsed:s"]
+    text = "b,e,s\n2024-01-01 10:00,2024-01-01 09:00,5\n2024-01-01 10:10,2024-01-01 10:11,60\n"
+    found = imported(tmp_path, text, map_from_roles(roles))
+    assert found.study.notes == ["runs.csv, line 2: e is before b."]
+    assert found.trials[0].metrics["elapsed"].value == 5.0
+    points = review(open_case(str(tmp_path / "out"))).points
+    assert [p.means for p in points if p.check == "relations"] == ["the end is before the start."]
+
+
+def test_marks_of_missing_numbers_are_listed(tmp_path: Path) -> None:
+    text = HEAD + "a,1,sort,n/a,\na,2,sort,10,\na,3,sort,-,\na,4,sort,12,\n"
+    found = imported(tmp_path, text)
+    assert [t.round for t in found.trials] == [2, 4]
+    assert found.study.notes == [
+        "runs.csv, lines 2 and 4: seconds has no value ('n/a', '-').",
+        "runs.csv, lines 2 and 4: omitted, because no metric has a number.",
+    ]
+    points = review(open_case(str(tmp_path / "out"))).points
+    assert [p.subject for p in points if p.check in ("impossible", "relations")] == []
+
+
+def test_separators_of_thousands_are_read_if_they_are_clear(tmp_path: Path) -> None:
+    text = HEAD + 'a,1,sort,"1,072.9",\nb,1,sort,"2,002",\n'
+    found = imported(tmp_path, text)
+    assert [t.phases[0].elapsed_s for t in found.trials] == [1072.9, 2002.0]
+
+
+@pytest.mark.parametrize("cells", ['"2,002"', '"10,5"', '"1,2,3"'])
+def test_a_comma_that_is_not_clear_is_refused(tmp_path: Path, cells: str) -> None:
+    error = refused(tmp_path, HEAD + f"a,1,sort,{cells},\nb,1,sort,7,\n")
+    assert (error.line, error.key) == (2, "seconds")
+    assert f"'{cells[1:-1]}' is not a number" in error.message
+    assert "what the comma separates" in error.remedy
+
+
+def test_decimal_commas_of_a_file_with_semicolons(tmp_path: Path) -> None:
+    found = imported(tmp_path, HEAD.replace(",", ";") + "a;1;sort;10,25;\nb;1;sort;1.200,5;\n")
+    assert [t.phases[0].elapsed_s for t in found.trials] == [10.25, 1200.5]
+
+
+def test_midnight_can_be_the_end_of_a_day(tmp_path: Path) -> None:
+    text = "c,b,e,w\nx,2024-02-28 23:00,2024-02-28T24:00:00,7\n"
+    roles = ["c=factor", "b=start", "e=finish", "w=metric:power:W"]
+    assert (
+        imported(tmp_path, text, map_from_roles(roles)).trials[0].metrics["elapsed"].value == 3600
+    )
 
 
 def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:

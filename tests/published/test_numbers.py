@@ -15,6 +15,7 @@ from windtunnel.published.numbers import (
     evaluate,
     geometric_mean,
     mean,
+    names_in,
     printed,
 )
 
@@ -90,6 +91,20 @@ def test_what_is_no_number_is_refused(text: str) -> None:
 def test_an_expression_may_do_arithmetic_only(expression: str) -> None:
     with pytest.raises(NumberError):
         evaluate(expression, {"a": Span.exact(1.0), "b": Span.exact(2.0)})
+
+
+def test_a_text_that_is_no_expression_has_no_names() -> None:
+    for text in ("per host", "", "a +", "(" * 500):
+        with pytest.raises(NumberError):
+            names_in(text)
+
+
+def test_names_with_spaces_and_signs_are_quoted() -> None:
+    spans = {"time (s)": Span.exact(6.0), "a-b": Span.exact(2.0), "a": Span.exact(1.0)}
+    assert evaluate("`time (s)` / `a-b` + a", spans).value == 4.0
+    assert names_in("abs(`time (s)`) - a") == {"abs", "time (s)", "a"}
+    with pytest.raises(NumberError, match="no number 'map'"):
+        evaluate("`map`", spans)
 
 
 def test_a_division_by_what_may_be_zero_is_refused() -> None:

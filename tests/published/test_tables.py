@@ -326,6 +326,11 @@ def test_relations_beside_an_import_are_kept_and_checked(tmp_path: Path) -> None
         ),
         ("once: [{name: a, table: summary.csv, column: q, value: n, means: z}]\n", "no column 'q'"),
         ("equations: [{name: a, stated: 'x +', found: y, means: z}]\n", "is not an expression"),
+        (
+            "equations: [{name: a, each: settings.csv, stated: value, found: p, means: z, "
+            "picks: {p: {table: settings.csv, value: '{setting} x'}}}]\n",
+            "with the cells of settings.csv:2, '{setting} x': 'dfs.replication x' is not an",
+        ),
         ("colour: red\n", "colour"),
     ],
 )

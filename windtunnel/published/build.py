@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -12,6 +13,7 @@ from windtunnel.analysis.observations import TOTAL
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.cluster.quantity import QuantityError
 from windtunnel.errors import DescriptionError
+from windtunnel.published.cells import Commas, is_missing, plain
 from windtunnel.published.mapping import Map, levels_of
 from windtunnel.published.table import Row, Table
 from windtunnel.published.units import metric, moment, zone
@@ -33,7 +35,13 @@ TESTBED = "published"
 ELAPSED = trial_metrics.ELAPSED.name
 MOST_ROUNDS = 100_000
 _WORKLOAD = "workloads."
-_CORRECT = "correct the cell; leave it empty if the number is unknown."
+_CORRECT = "correct the cell; leave it empty, or write n/a, if the number is unknown."
+_COMMA = (
+    "write the number without a separator of thousands and with a decimal point: the table does "
+    "not show what the comma separates."
+)
+_LISTED = 5
+"""Lines that a note lists."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ def build(
         treatments=list(treatments.values()),
         design=DesignRecord(kind="one-factor-at-a-time" if mapped.treatments else "as given"),
         protocol=_protocol(mapped, lines),
-        notes=list(mapped.notes),
+        notes=[*mapped.notes, *([] if table is None else _notes(mapped, table, lines))],
         sources=list(mapped.sources),
     )
     return Built(study, _trials(study, lines, treatments))
@@ -110,7 +118,7 @@ def read_lines(mapped: Map, table: Table) -> list[Line]:
     counts: dict[tuple[str, str, str], int] = {}
     lines = []
     for row in table.rows:
-        metrics = _metrics(mapped, row)
+        metrics = _metrics(mapped, row, table.commas)
         if not metrics:
             continue
         levels = levels_of(mapped, row)
@@ -133,12 +141,19 @@ def read_lines(mapped: Map, table: Table) -> list[Line]:
             raise row.error(
                 f"this is run {number} of {treatment} / {workload} / {phase or 'total'}, "
                 f"which is already on line {earlier}",
-                remedy="give each run its own number, or remove the column of runs from the map.",
+                mapped.round.used[0] if mapped.round and mapped.round.used else None,
+                "give each run its own number, or remove the column of runs from the map.",
             )
         seen[(*slot, number)] = row
         begin, end = (_moment(row, c, where) for c in (mapped.start, mapped.finish))
-        if begin is not None and end is not None and end < begin:
-            raise row.error("the end is before the start", mapped.finish, "correct the times.")
+        if begin is not None and end is not None and end < begin and ELAPSED not in metrics:
+            raise row.error(
+                f"the end '{row[mapped.finish or '']}' is before the start "
+                f"'{row[mapped.start or '']}'",
+                mapped.finish,
+                "correct the times, or map a column with the elapsed time as the metric "
+                f"'{ELAPSED}': the review then reports such rows.",
+            )
         found = _spanned(row, metrics, begin, end, bool(phase))
         key = tuple(levels.items())
         lines.append(Line(row, workload, phase, number, key, treatment, begin, end, found))
@@ -171,16 +186,50 @@ def _spanned(
     return metrics
 
 
-def _metrics(mapped: Map, row: Row) -> dict[str, Metric]:
+def _metrics(mapped: Map, row: Row, commas: Commas) -> dict[str, Metric]:
     found = {}
     for name, number in mapped.metrics.items():
-        if not row[number.column]:
+        cell = row[number.column]
+        if is_missing(cell):
             continue
         try:
-            found[name] = metric(row[number.column], number.unit_of(row))
+            found[name] = metric(plain(cell, commas), number.unit_of(row))
         except QuantityError as error:
-            raise row.error(str(error), number.column, _CORRECT) from None
+            remedy = _COMMA if re.match(r"[-+]?\d[\d.]*,\d", cell) else _CORRECT
+            raise row.error(str(error), number.column, remedy) from None
     return found
+
+
+def _notes(mapped: Map, table: Table, lines: Sequence[Line]) -> Iterator[str]:
+    """What was read in another way than it is printed: missing numbers, ends before their start."""
+    numbers = [number.column for number in mapped.metrics.values()]
+    for column in dict.fromkeys([*numbers, *(c for c in (mapped.start, mapped.finish) if c)]):
+        marked = [row for row in table.rows if row[column] and is_missing(row[column])]
+        if marked:
+            marks = ", ".join(dict.fromkeys(f"'{row[column]}'" for row in marked))
+            yield f"{_places(marked)}: {column} has no value ({marks})."
+    used = {line.row.line for line in lines}
+    without = [row for row in table.rows if row.line not in used]
+    if any(row[column] for row in without for column in numbers):
+        yield f"{_places(without)}: omitted, because no metric has a number."
+    late = [
+        line.row
+        for line in lines
+        if line.started_at is not None
+        and line.finished_at is not None
+        and line.finished_at < line.started_at
+    ]
+    if late:
+        yield f"{_places(late)}: {mapped.finish} is before {mapped.start}."
+
+
+def _places(rows: Sequence[Row]) -> str:
+    """``runs.csv, lines 3, 8 and 12``."""
+    numbers = [str(row.line) for row in rows[:_LISTED]]
+    if len(rows) > _LISTED:
+        numbers.append(f"{len(rows) - _LISTED} more")
+    listed = " and ".join([*([", ".join(numbers[:-1])] if numbers[:-1] else []), numbers[-1]])
+    return f"{rows[0].file.rsplit('/', 1)[-1]}, line{'s' if len(rows) > 1 else ''} {listed}"
 
 
 def _round(mapped: Map, row: Row) -> int:
@@ -196,7 +245,7 @@ def _round(mapped: Map, row: Row) -> int:
 
 
 def _moment(row: Row, column: str | None, where: tzinfo) -> float | None:
-    if column is None or not row[column]:
+    if column is None or is_missing(row[column]):
         return None
     try:
         return moment(row[column], where)

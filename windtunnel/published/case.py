@@ -70,8 +70,15 @@ class Case:
     def profiles(self) -> Mapping[str, Profile]:
         """The tables with their columns described, by name of the file."""
         runs = self.mapped.runs if self.mapped else None
+        labels: dict[str, set[str]] = {}
+        if self.mapped is not None and runs is not None and runs in self.tables:
+            rows = self.tables[runs].rows
+            labels = {
+                name: {row.cells.get(name, "") for row in rows}
+                for name in self.mapped.label_columns()
+            }
         return {
-            file: profile(table, self.mapped if file == runs else None)
+            file: profile(table, self.mapped if file == runs else None, labels)
             for file, table in self.tables.items()
         }
 
@@ -104,11 +111,10 @@ class Case:
         """
         value = pick.value.format_map(words) if "{" in pick.value else pick.value
         spans, used = [], []
+        names = {*names_in(value)}
         for row in self.rows(pick.table, pick.where, words):
-            if all(row.cells.get(name) for name in names_in(value)):
-                cells = cells_of(
-                    row, names_in(value), pick.digits, dict.fromkeys(names_in(value), pick.decimals)
-                )
+            if all(row.cells.get(name) for name in names):
+                cells = cells_of(row, names, pick.digits, dict.fromkeys(names, pick.decimals))
                 spans.append(evaluate(value, cells) * Span.exact(_factor(pick, row)))
                 used.append(row)
         if pick.pairs is not None:

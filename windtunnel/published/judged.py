@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from windtunnel.published.numbers import Span
-from windtunnel.published.profile import Column, Profile
+from windtunnel.published.numbers import NumberError, Span
+from windtunnel.published.profile import Column, Profile, unit_of
 from windtunnel.published.table import Row
 
 FINE = 0.1
@@ -35,7 +35,10 @@ class Trial:
 
     @property
     def fits(self) -> bool:
-        """Whether both can be the same number; printed digits may also be cut off."""
+        """Whether both can be the same number; printed digits may also be cut off.
+
+        Counts and nominal numbers are exact: they have no digits to cut off.
+        """
         stated = self.stated
         up = stated.high + (stated.high - stated.value if stated.value >= 0 else 0.0)
         down = stated.low - (stated.value - stated.low if stated.value < 0 else 0.0)
@@ -77,6 +80,15 @@ class Judged:
             return None
         return sum(ratios) / len(ratios)
 
+    @property
+    def one_factor(self) -> bool:
+        """Whether the printed digits of different rows permit one and the same factor."""
+        fine = [t for t in self.failing if t.informative and t.found.low > 0 < t.stated.low]
+        if len(fine) < len(self.failing) or len({t.found.value for t in fine}) < LEAST:
+            return False
+        lowest = max(t.stated.low / t.found.high for t in fine)
+        return lowest <= min(t.stated.high / t.found.low for t in fine) * (1 + 1e-9)
+
 
 def judged(trials: Iterable[Trial]) -> Judged:
     """The trials of a relation, sorted."""
@@ -88,12 +100,15 @@ def shown(value: float, column: Column, row: Row | None = None) -> str:
     """A number in the unit of its column, as in ``12.5 (elapsed_min)``."""
     factor = column.factor
     if column.unit_column is not None and row is not None:
-        from windtunnel.published.profile import unit_of
-
         unit = row[column.unit_column]
         factor = 60.0 if unit == "m" else (unit_of(unit) or ("", 1.0))[1]
-        return f"{value / factor:.5g} {unit}"
-    return f"{value / factor:.5g}"
+        return f"{figure(value / factor)} {unit}"
+    return figure(value / factor)
+
+
+def figure(value: float) -> str:
+    """A number with five significant digits, and without an exponent below 10 million."""
+    return f"{value:,.0f}" if 99_999.5 <= abs(value) < 1e7 else f"{value:.5g}"
 
 
 def place(row: Row, column: str = "") -> str:
@@ -104,8 +119,6 @@ def place(row: Row, column: str = "") -> str:
 
 def spans(profile: Profile, row: Row, columns: Sequence[Column]) -> list[Span] | None:
     """The numbers of a row, None if one of them is missing."""
-    from windtunnel.published.numbers import NumberError
-
     try:
         return [profile.span(row, column) for column in columns]
     except NumberError:

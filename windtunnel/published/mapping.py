@@ -224,11 +224,15 @@ class Map(Closed):
                 )
         return self
 
+    def label_columns(self) -> list[str]:
+        """The columns that name what was measured: workload, phase, treatment and factors."""
+        cells = [cell for cell in (self.workload, self.phase, self.treatment) if cell]
+        names = [name for cell in cells for name in cell.used]
+        return names + [factor.column for factor in self.factors.values() if factor.column]
+
     def used_columns(self) -> list[str]:
         """Every column of the table that the map reads."""
-        cells = [c for c in (self.workload, self.phase, self.round, self.treatment) if c]
-        names = [name for cell in cells for name in cell.used]
-        names += [factor.column for factor in self.factors.values() if factor.column]
+        names = [*self.label_columns(), *(self.round.used if self.round else ())]
         for number in self.metrics.values():
             names.append(number.column)
             if isinstance(number.unit, _Cell):

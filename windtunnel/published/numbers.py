@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
@@ -191,20 +192,51 @@ _BINARY: Mapping[type[ast.operator], Callable[[Span, Span], Span]] = {
 def evaluate(expression: str, names: Mapping[str, Span]) -> Span:
     """The span of an expression of ``+ - * /``, parentheses, numbers, ``abs()`` and names.
 
+    A name with spaces or signs is written in backticks: `` `time (s)` / 60``.
+
     Raises
     ------
     NumberError
         Any other expression, an unknown name, a division by a number that may be zero.
     """
+    tree, quoted = _parsed(expression)
+    known = {stand_in: names[name] for stand_in, name in quoted.items() if name in names}
+    missing = next((name for name in quoted.values() if name not in names), None)
+    if missing is not None:
+        raise NumberError(f"there is no number '{missing}'")
+    return _value_of(tree, {**names, **known})
+
+
+def names_in(expression: str) -> set[str]:
+    """The names in an expression, without backticks.
+
+    Raises
+    ------
+    NumberError
+        A text that is not an expression.
+    """
+    tree, quoted = _parsed(expression)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return {quoted.get(name, name) for name in names}
+
+
+def _parsed(expression: str) -> tuple[ast.expr, dict[str, str]]:
+    """The tree of an expression, and the quoted names by the identifiers that replace them."""
+    prefix = "quoted_"
+    while prefix in expression:
+        prefix += "_"
+    quoted: dict[str, str] = {}
+
+    def stand_in(found: re.Match[str]) -> str:
+        name = f"{prefix}{len(quoted)}"
+        quoted[name] = found[1].strip()
+        return f" {name} "
+
+    text = re.sub(r"`([^`]+)`", stand_in, expression).strip()
     try:
-        return _value_of(ast.parse(expression, mode="eval").body, names)
-    except SyntaxError:
+        return ast.parse(text, mode="eval").body, quoted
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise NumberError(f"'{expression}' is not an expression") from None
-
-
-def names_in(expression: str) -> Iterable[str]:
-    """The names in an expression."""
-    return {n.id for n in ast.walk(ast.parse(expression, mode="eval")) if isinstance(n, ast.Name)}
 
 
 def _value_of(node: ast.expr, names: Mapping[str, Span]) -> Span:

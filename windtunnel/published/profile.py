@@ -1,113 +1,61 @@
 """What the columns of a table are: words, moments, or numbers with a dimension and a scale.
 
-Declared units of a map count first, then a column of units next to the numbers, then the unit at
-the end of the name of a column (``elapsed_min``, ``energy (kWh)``).
+Declared roles and units of a map count first, then a column of units next to the numbers, then
+the unit at the end of the name of a column (``elapsed_min``, ``energy (kWh)``).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from functools import cached_property
 
+from windtunnel.cluster.quantity import QuantityError
+from windtunnel.published.cells import is_missing, plain, without_spread
 from windtunnel.published.mapping import Map
 from windtunnel.published.numbers import NumberError, Span, printed
 from windtunnel.published.table import Row, Table
+from windtunnel.published.unit_names import COUNTS, UNITS, unit_of, unit_of_name
+from windtunnel.published.units import moment, zone
 
-_BYTES = {"b": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
-_BITS = {"k": 1e3, "m": 1e6, "g": 1e9}
-COUNTS = ("rows", "records", "operations", "files", "tasks", "maps", "samples", "articles")
+LABEL, ROUND, MOMENTS = "label", "round", ("start", "finish")
+"""Roles of columns that a map declares."""
+MOST_CHARACTERS = 60
+"""Longer cells are cut in points."""
 
-
-def _units() -> dict[str, tuple[str, float]]:
-    """Unit in lower case -> dimension and factor to its base unit."""
-    found: dict[str, tuple[str, float]] = {
-        "ms": ("s", 1e-3),
-        "us": ("s", 1e-6),
-        "w": ("W", 1.0),
-        "watts": ("W", 1.0),
-        "kw": ("W", 1e3),
-        "j": ("J", 1.0),
-        "joules": ("J", 1.0),
-        "kj": ("J", 1e3),
-        "mj": ("J", 1e6),
-        "wh": ("J", 3600.0),
-        "kwh": ("J", 3.6e6),
-        "%": ("ratio", 0.01),
-        "pct": ("ratio", 0.01),
-        "percent": ("ratio", 0.01),
-        "ratio": ("ratio", 1.0),
-        "fraction": ("ratio", 1.0),
-        "speedup": ("ratio", 1.0),
-        "factor": ("ratio", 1.0),
-        "relative": ("ratio", 1.0),
-        "ghz": ("Hz", 1e9),
-        "mhz": ("Hz", 1e6),
-        "bytes": ("B", 1.0),
-        "bytes/s": ("B/s", 1.0),
-    }
-    found |= dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("s", 1.0))
-    found |= dict.fromkeys(("min", "mins", "minute", "minutes"), ("s", 60.0))
-    found |= dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), ("s", 3600.0))
-    found |= dict.fromkeys(("d", "day", "days"), ("s", 86400.0))
-    found |= {name: (f"price {name}", 1.0) for name in ("usd", "eur", "gbp", "chf")}
-    for prefix, factor in _BYTES.items():
-        if prefix != "b":
-            binary = 1024 ** ("bkmgtp".index(prefix))
-            found[f"{prefix}b"], found[f"{prefix}ib"] = ("B", factor), ("B", float(binary))
-            found[f"{prefix}b/s"], found[f"{prefix}ib/s"] = ("B/s", factor), ("B/s", float(binary))
-    for prefix, factor in _BITS.items():
-        found[f"{prefix}bps"] = ("B/s", factor / 8)
-    for count in COUNTS:
-        found[count], found[f"{count}/s"] = (count, 1.0), (f"{count}/s", 1.0)
-    return found
-
-
-UNITS = _units()
-# of which the letters in upper and lower case differ: b is a bit, B a byte
-BIT_UNITS = {
-    f"{prefix}{bit}{per}": ("B/s", factor / 8)
-    for prefix, factor in (("K", 1e3), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
-    for bit in ("b", "bit", "bits")
-    for per in ("/s", "/sec")
-}
-
-
-def unit_of(text: str) -> tuple[str, float] | None:
-    """The dimension and the factor of a unit: ``Gb/s`` are bits, ``GB/s`` and ``gb/s`` bytes."""
-    return BIT_UNITS.get(text) or UNITS.get(text.casefold())
-
+__all__ = [
+    "COUNTS",
+    "UNITS",
+    "Column",
+    "Profile",
+    "profile",
+    "tokens",
+    "unit_of",
+    "unit_of_name",
+]
 
 _ID = re.compile(r"^(id|run|runs?_?no|round|line|index|seed|n)$|(_|\b)(id|run|round)$")
+_NUMBER_OF_RUN = re.compile(r"^(repeat|repetition|attempt|iteration)(_?(no|number))?$")
+_COUNTED = frozenset(
+    (
+        *("n", "run", "repetition", "repeat", "attempt", "iteration", "trial", "count"),
+        *("node", "host", "server", "worker", "machine", "instance", "core", "socket", "disk"),
+        *("quantity", "qty"),
+    )
+)
+_STATISTICS = frozenset(
+    (
+        *("mean", "avg", "average", "median", "typical", "usual", "per", "ratio", "relative"),
+        *("sd", "std", "stdev", "stddev", "variance"),
+    )
+)
 _SOURCE = re.compile(r"^(source|sources|notes?|comments?|page|url|reading_method|method)$")
 _WITH_UNIT = re.compile(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z%][A-Za-z/%]*)")
 _PLAIN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
-
-
-def unit_of_name(name: str) -> tuple[str, float] | None:
-    """The dimension and the factor of the unit at the end of a name of a column."""
-    for word in re.split(r"[^A-Za-z0-9%/]+", name):
-        if word in BIT_UNITS:
-            return BIT_UNITS[word]
-    words = [
-        w for w in re.split(r"[^a-z0-9%/]+", name.casefold().replace("speed-up", "speedup")) if w
-    ]
-    joined = [w for w in re.split(r"_?per_", name.casefold()) if w]
-    if len(joined) == 2 and joined[1] in ("s", "sec", "second"):
-        last = re.split(r"[^a-z]+", joined[0])[-1]
-        if last == "bits":
-            return ("B/s", 1 / 8)
-        return UNITS.get(f"{last}/s")
-    if len(words) > 1 and words[-1] in ("s", "sec") and f"{words[-2]}/s" in UNITS:
-        return UNITS[f"{words[-2]}/s"]
-    for word in reversed(words):
-        if word in UNITS and (word == words[-1] or len(word) > 2):
-            return UNITS[word]
-    return None
 
 
 def tokens(text: str) -> list[str]:
@@ -122,7 +70,9 @@ class Column:
 
     ``dimension`` is the base unit, empty for plain numbers; ``unit_column`` names the column with
     the units if they differ by row. ``decimals`` is the usual number of printed decimals: cells
-    with fewer had zeros at the end.
+    with fewer had zeros at the end. ``exact`` numbers are counted or nominal, and not rounded.
+    ``role`` is the role that the map gives it: ``start``, ``finish``, ``round``, ``label``, or the
+    name of a metric.
     """
 
     name: str
@@ -132,6 +82,8 @@ class Column:
     unit_column: str | None = None
     in_cell: bool = False
     decimals: int = 0
+    exact: bool = False
+    role: str = ""
 
     @property
     def words(self) -> set[str]:
@@ -145,10 +97,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Profile:
-    """A table with its columns described."""
+    """A table with its columns described.
+
+    The numbers of ``table`` have digits and a point only (see :mod:`windtunnel.published.cells`);
+    ``zone`` is that of date and time without one.
+    """
 
     table: Table
     columns: Mapping[str, Column]
+    zone: tzinfo = UTC
 
     @cached_property
     def _spans(self) -> dict[tuple[str, str, str], Span]:
@@ -161,8 +118,8 @@ class Profile:
 
     @cached_property
     def labels(self) -> list[Column]:
-        """The columns of words that identify or describe a row."""
-        return [c for c in self.columns.values() if c.kind == "word"]
+        """The columns of words, and the declared ones of numbers, that describe a row."""
+        return [c for c in self.columns.values() if c.kind == "word" or c.role == LABEL]
 
     @cached_property
     def moments(self) -> list[Column]:
@@ -202,24 +159,37 @@ class Profile:
             factor = unit[1]
         own = len(text.partition(".")[2])
         decimals = column.decimals if own >= column.decimals - 2 else own
-        return printed(text, "printed", decimals) * Span.exact(factor)
+        number = printed(text, "printed", decimals)
+        return (Span.exact(number.value) if column.exact else number) * Span.exact(factor)
 
     def moment(self, row: Row, column: Column) -> tuple[float, float] | None:
         """Epoch seconds and resolution in seconds of a cell with date and time."""
         text = row[column.name]
+        epoch = bool(_PLAIN.fullmatch(text))
+        if epoch and column.role not in MOMENTS:
+            return None
         try:
-            when = datetime.fromisoformat(text)
-        except ValueError:
+            found = moment(text, self.zone)
+        except QuantityError:
             return None
         clock = re.sub(r"(Z|[+-]\d\d:?\d\d)$", "", text)
-        aware = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return aware.timestamp(), 1.0 if clock.count(":") > 1 else 60.0
+        return found, 1.0 if epoch or clock.count(":") > 1 else 60.0
 
     def label(self, row: Row) -> str:
         """The words of a row, to name it in a point."""
         words = [row[c.name] for c in self.labels if row[c.name]]
-        ids = [f"{c} {row[c]}" for c in self.table.columns if _ID.search(c) and row[c].isdigit()]
-        return " ".join(dict.fromkeys(words[:4] + ids[:1])) or f"line {row.line}"
+        ids = [
+            f"{c.name} {row[c.name]}"
+            for c in self.columns.values()
+            if (c.role == ROUND or _ID.search(c.name)) and row[c.name].isdigit()
+        ]
+        parts = [cut(part) for part in words[:4] + ids[:1]]
+        return " ".join(dict.fromkeys(parts)) or f"line {row.line}"
+
+
+def cut(cell: str) -> str:
+    """The first characters of a long cell."""
+    return cell if len(cell) <= MOST_CHARACTERS else f"{cell[:MOST_CHARACTERS]} ..."
 
 
 def _row_unit(text: str) -> tuple[str, float] | None:
@@ -227,42 +197,110 @@ def _row_unit(text: str) -> tuple[str, float] | None:
     return ("s", 60.0) if text == "m" else unit_of(text)
 
 
-def profile(table: Table, mapped: Map | None = None) -> Profile:
-    """Describe the columns of a table; ``mapped`` is its map if it is the table of the runs."""
+def profile(
+    table: Table, mapped: Map | None = None, labels: Mapping[str, Collection[str]] | None = None
+) -> Profile:
+    """Describe the columns of a table; ``mapped`` is its map if it is the table of the runs.
+
+    ``labels`` are the declared labels of the runs with their levels. A column of another table
+    with the same name and only such levels has the same meaning.
+    """
+    roles = _roles(mapped) if mapped else {}
+    for name, levels in (labels or {}).items():
+        if name in table.columns and {row[name] for row in table.rows} - {""} <= {*levels}:
+            roles.setdefault(name, LABEL)
     declared: dict[str, str] = {}
     for number in mapped.metrics.values() if mapped else ():
         if isinstance(number.unit, str):
             declared[number.column] = number.unit
-    return Profile(
-        table, {name: _column(table, name, declared.get(name)) for name in table.columns}
-    )
+    read = _with_plain_numbers(table, [name for name, role in roles.items() if role == LABEL])
+    columns = {
+        name: _column(read, name, declared.get(name), roles.get(name, "")) for name in table.columns
+    }
+    return Profile(read, columns, zone(mapped.utc_offset_h) if mapped else UTC)
 
 
-def _column(table: Table, name: str, declared: str | None) -> Column:
+def _roles(mapped: Map) -> dict[str, str]:
+    """The roles of the columns of the runs; of several, that of a label counts."""
+    found = {number.column: name for name, number in mapped.metrics.items()}
+    found |= dict.fromkeys(mapped.round.used if mapped.round else (), ROUND)
+    found |= {name: role for role in MOMENTS if (name := getattr(mapped, role)) is not None}
+    return found | dict.fromkeys(mapped.label_columns(), LABEL)
+
+
+def _with_plain_numbers(table: Table, labels: Collection[str]) -> Table:
+    """The table with numbers in digits and a point, and without marks of missing numbers."""
+    changed: dict[str, list[str]] = {}
+    for name in table.columns:
+        if name in labels or _SOURCE.match(name.casefold()):
+            continue
+        cells = [row[name] for row in table.rows]
+        numbers = [
+            "" if is_missing(cell) else without_spread(plain(cell, table.commas)) for cell in cells
+        ]
+        filled = [cell for cell in numbers if cell]
+        if numbers != cells and filled and sum(map(_is_number, filled)) >= 0.75 * len(filled):
+            changed[name] = numbers
+    if not changed:
+        return table
+    rows = [
+        replace(row, cells={**row.cells, **{name: cells[at] for name, cells in changed.items()}})
+        for at, row in enumerate(table.rows)
+    ]
+    return replace(table, rows=rows)
+
+
+def _is_number(cell: str) -> bool:
+    found = _WITH_UNIT.fullmatch(cell)
+    return bool(_PLAIN.fullmatch(cell) or (found and unit_of(found[2])))
+
+
+def _column(table: Table, name: str, declared: str | None, role: str) -> Column:
     cells = [row[name] for row in table.rows if row[name]]
     if not cells:
         return Column(name, "empty")
     if _SOURCE.match(name.casefold()):
         return Column(name, "source")
-    plain = [cell for cell in cells if _PLAIN.fullmatch(cell)]
-    if len(plain) >= 0.75 * len(cells):
-        if _ID.search(name.casefold()) and name.casefold() != "n" and declared is None:
-            return Column(name, "id")
-        return _number(table, name, plain, declared)
+    plain_ = [cell for cell in cells if _PLAIN.fullmatch(cell)]
+    if len(plain_) >= 0.75 * len(cells):
+        if role in MOMENTS:
+            return Column(name, "moment", role=role)
+        if _is_id(name, cells, role) and declared is None:
+            return Column(name, "id", role=role)
+        return replace(_number(table, name, plain_, declared), role=role)
     if sum(bool(_STAMP.match(cell)) for cell in cells) >= 0.75 * len(cells):
-        return Column(name, "moment")
+        return Column(name, "moment", role=role)
     units = [m[2] for cell in cells if (m := _WITH_UNIT.fullmatch(cell))]
     known = {unit[0] for u in units if (unit := unit_of(u))}
     if len(units) >= 0.75 * len(cells) and len(known) == 1:
-        return Column(name, "number", known.pop(), in_cell=True)
+        return Column(name, "number", known.pop(), in_cell=True, role=role)
     longest = max(map(len, cells))
     if _ID.search(name.casefold()) or (longest > 90 and len(set(cells)) > 0.5 * len(cells)):
-        return Column(name, "id")
-    return Column(name, "word")
+        return Column(name, "id", role=role)
+    return Column(name, "word", role=role)
 
 
-def _number(table: Table, name: str, plain: list[str], declared: str | None) -> Column:
-    places = Counter(len(cell.partition(".")[2]) for cell in plain if "e" not in cell.casefold())
+def _is_id(name: str, cells: Sequence[str], role: str) -> bool:
+    """Whether the numbers of a column are those of the runs, and not a count of runs."""
+    text = name.casefold()
+    numbered = bool(_NUMBER_OF_RUN.match(text)) and len(set(cells)) > 1
+    return role == ROUND or numbered or (bool(_ID.search(text)) and text != "n")
+
+
+def _is_exact(name: str, dimension: str, cells: Sequence[str]) -> bool:
+    """Whether the numbers are counts, or nominal such as a line rate: they are not rounded."""
+    words = tokens(name)
+    nominal = {"nominal", "rated"} & {*words} or {"line", "rate"} <= {*words}
+    counted = dimension in COUNTS or (not dimension and words and words[-1] in _COUNTED)
+    return (
+        bool(counted or (nominal and dimension != "ratio"))
+        and _STATISTICS.isdisjoint(words)
+        and all(map(str.isdigit, cells))
+    )
+
+
+def _number(table: Table, name: str, cells: list[str], declared: str | None) -> Column:
+    places = Counter(len(cell.partition(".")[2]) for cell in cells if "e" not in cell.casefold())
     decimals = max(places, key=lambda p: (places[p], -p)) if places else 0
     stem = re.sub(r"_(reported|printed|value)$", "", name)
     beside = next(
@@ -270,8 +308,9 @@ def _number(table: Table, name: str, plain: list[str], declared: str | None) -> 
         None,
     )
     if declared is not None:
-        known = unit_of(declared)
-        return Column(name, "number", *(known or (declared, 1.0)), decimals=decimals)
+        known = unit_of(declared) or (declared, 1.0)
+        exact = _is_exact(name, known[0], cells)
+        return Column(name, "number", *known, decimals=decimals, exact=exact)
     if beside is not None and (beside != "unit" or name in ("value", "low", "high")):
         units = [u for row in table.rows if row[name] and (u := _row_unit(row[beside]))]
         kinds = {u[0] for u in units}
@@ -279,7 +318,6 @@ def _number(table: Table, name: str, plain: list[str], declared: str | None) -> 
             return Column(name, "number", "mixed", unit_column=beside)
         if len(kinds) == 1:
             return Column(name, "number", kinds.pop(), unit_column=beside, decimals=decimals)
-    known = unit_of_name(name)
-    if known is None:
-        return Column(name, "number", decimals=decimals)
-    return Column(name, "number", *known, decimals=decimals)
+    named = unit_of_name(name) or ("", 1.0)
+    exact = _is_exact(name, named[0], cells)
+    return Column(name, "number", *named, decimals=decimals, exact=exact)

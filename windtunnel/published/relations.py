@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from windtunnel.analysis.evidence import Severity
 from windtunnel.cluster import Located, validate
 from windtunnel.published.mapping import Closed
-from windtunnel.published.numbers import Digits, Take, names_in
+from windtunnel.published.numbers import Digits, NumberError, Take, names_in
 from windtunnel.published.table import Table
 
 
@@ -42,7 +42,8 @@ class Pairs(Closed):
 class Pick(Closed):
     """A number from a table: rows that match ``where``, an expression of columns, and a statistic.
 
-    ``{NAME}`` in ``where`` is replaced by a column of the current row or a word of its case.
+    ``{NAME}`` in ``where`` is replaced by a column of the current row or a word of its case. In
+    ``value``, it is the name of a column, or an expression; other texts have no number.
     ``units`` names a column and the factor of each of its words. With ``pairs``, the numbers are
     ratios of rows.
     """
@@ -222,6 +223,7 @@ def _check_rule(rule: BaseModel, located: Located, tables: Mapping[str, Table], 
         for name, pick in rule.picks.items():
             _check_pick(pick, located, tables, (*key, "picks", name))
         _fields(rule, own, located, key)
+        _values(rule, own, located, key)
         for text in (rule.stated, *rule.found):
             names = _expression(text, located, key)
             for column in sorted(names - rule.picks.keys()):
@@ -264,20 +266,29 @@ def _table(name: str, located: Located, tables: Mapping[str, Table], key: Key) -
 
 def _column(name: str, table: Table, located: Located, key: Key) -> None:
     if name not in table.columns:
+        signs = next((c for c in table.columns if not c.isidentifier() and name in c), None)
+        quotes = (
+            f" In an expression, write a name with spaces or signs in backticks, as in '`{signs}`'."
+            if signs
+            else ""
+        )
         raise located.error(
             f"the table has no column '{name}'",
             *key,
-            remedy=f"its columns are: {', '.join(table.columns)}.",
+            remedy=f"its columns are: {', '.join(table.columns)}.{quotes}",
         )
 
 
 def _expression(text: str, located: Located, key: Key) -> set[str]:
     """The names in an expression, without that of the function ``abs``."""
     try:
-        return {*names_in(text)} - {"abs"}
-    except (SyntaxError, ValueError):
+        return names_in(text) - {"abs"}
+    except NumberError as error:
         raise located.error(
-            f"'{text}' is not an expression", *key, remedy="use + - * /, numbers and columns."
+            str(error),
+            *key,
+            remedy="use + - * /, numbers and columns; write a column with spaces or signs in "
+            "backticks, as in '`time (s)`'.",
         ) from None
 
 
@@ -300,3 +311,26 @@ def _fields(rule: Equation, own: Table | None, located: Located, key: Key) -> No
                 *key,
                 remedy=f"the names are: {', '.join(sorted(words)) or 'none, without each'}.",
             )
+
+
+def _values(rule: Equation, own: Table | None, located: Located, key: Key) -> None:
+    """Check that each ``value`` of a pick is an expression also with the cells of its rows."""
+    picks = {name: pick.value for name, pick in rule.picks.items() if "{" in pick.value}
+    for row in own.rows if own is not None and picks else ():
+        words = dict(row.cells)
+        if any(row[c] not in {v.format_map(words) for v in vs} for c, vs in rule.where.items()):
+            continue
+        if rule.cases is not None:
+            words |= rule.cases[1].get(row[rule.cases[0]], {})
+        for name, value in picks.items():
+            text = value.format_map(words)
+            try:
+                names_in(text or "0")
+            except NumberError as error:
+                raise located.error(
+                    f"with the cells of {row.file.rsplit('/', 1)[-1]}:{row.line}, '{value}': "
+                    f"{error}",
+                    *(*key, "picks", name, "value"),
+                    remedy="the text must be the name of a column or an expression of columns; "
+                    "select such rows with 'where'.",
+                ) from None

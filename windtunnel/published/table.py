@@ -6,9 +6,11 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from windtunnel.errors import DescriptionError
+from windtunnel.published.cells import Commas, commas_of
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file: the columns of its header and its rows."""
+    """A CSV file: the columns of its header, its rows, and the separator of its cells."""
 
     name: str
     columns: Sequence[str]
     rows: Sequence[Row]
+    separator: str = ","
+
+    @cached_property
+    def commas(self) -> Commas:
+        """What a comma in a number of this table separates."""
+        return commas_of((cell for row in self.rows for cell in row.cells.values()), self.separator)
 
     def require(self, column: str) -> None:
         """Refuse a column that the header lacks.
@@ -109,7 +117,7 @@ def parse_table(text: str, name: str) -> Table:
         raise DescriptionError(
             "there are no rows", file=name, remedy="add a header line and one line per row."
         )
-    return Table(name, columns, rows)
+    return Table(name, columns, rows, separator)
 
 
 def _header(cells: Sequence[str], name: str, line: int) -> list[str]:

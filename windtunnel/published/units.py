@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone, tzinfo
 
@@ -23,6 +24,7 @@ _KINDS: tuple[tuple[str, Callable[[object], float]], ...] = (
 )
 _ENERGY = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "Wh": 3600.0, "kWh": 3.6e6}
 _SHARES = {"%": 0.01, "ratio": 1.0}
+_MIDNIGHT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]24:00(:00(\.0+)?)?")
 _PLAIN = {"bytes": "B", "bytes/s": "B/s"}
 
 
@@ -44,6 +46,7 @@ def metric(text: str, unit: str | None) -> Metric:
         return Metric(value=_number(text) * scale, unit="J" if unit in _ENERGY else "ratio")
     for base, parse in _KINDS:
         if _accepts(parse, unit):
+            _number(text)
             return Metric(value=float(parse(f"{text} {_PLAIN.get(unit, unit)}")), unit=base)
     return Metric(value=_number(text), unit=unit)
 
@@ -61,9 +64,10 @@ def moment(text: str, where: tzinfo) -> float:
     QuantityError
         If it is not a date and time.
     """
+    midnight = _MIDNIGHT.sub(r"\1 00:00", text)  # ISO 8601 permits 24:00, the end of the day
     try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
+        when = datetime.fromisoformat(midnight) + timedelta(days=int(midnight != text))
+    except (ValueError, OverflowError):
         try:
             return _number(text)
         except QuantityError:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, permutations
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations, product
 
 from windtunnel.published.case import Case, Point, source_of
+from windtunnel.published.checks import times
 from windtunnel.published.judged import Judged, Trial, judged, place, shown, spans
 from windtunnel.published.numbers import NumberError, Span
-from windtunnel.published.profile import COUNTS, Column, Profile
+from windtunnel.published.profile import COUNTS, Column, Profile, cut
 from windtunnel.published.table import Row
 
 MOST_COLUMNS = 16
 """Columns of one dimension in which sums and ratios are searched."""
 MOST_ROWS = 1000
 KNOWN_FACTORS = {
+    3.6: "3.6: Wh and kJ",
     1000.0: "1,000: a unit with and without 'kilo'",
     1e6: "1,000,000: two steps of a unit",
     60.0: "60: minutes and seconds",
@@ -45,8 +47,8 @@ class Relation:
 def relations(case: Case) -> Iterator[Point]:
     """Energy = power x time, size = rate x time, totals, ratios and percentages of each row."""
     for profile in case.profiles.values():
-        yield from _elapsed(profile)
-        yield from _windows(profile)
+        yield from times.elapsed(profile)
+        yield from times.windows(profile)
         if len(profile.table.rows) > MOST_ROWS:
             continue  # a series of samples
         seen: set[str] = set()
@@ -81,12 +83,12 @@ def _trials(profile: Profile, relation: Relation) -> Iterator[Trial]:
 
 def _point(profile: Profile, relation: Relation, trial: Trial) -> Point:
     columns = (relation.stated, *relation.parts)
-    parts = ", ".join(f"{c.name} {trial.row[c.name]}" for c in relation.parts)
+    parts = ", ".join(f"{c.name} {cut(trial.row[c.name])}" for c in relation.parts)
     return Point(
         check="relations",
         severity="serious",
         subject=f"{relation.stated.name} = {relation.text}: {profile.label(trial.row)}",
-        stated=f"{relation.stated.name} {trial.row[relation.stated.name]}",
+        stated=f"{relation.stated.name} {cut(trial.row[relation.stated.name])}",
         stated_source=source_of(trial.row),
         found=f"{shown(trial.found.value, relation.stated, trial.row)} from {parts}",
         found_source=source_of(trial.row),
@@ -103,18 +105,20 @@ def _whole_column(profile: Profile, relation: Relation, found: Judged) -> Iterat
     factor = found.factor()
     if factor is not None:
         near = [k for k in KNOWN_FACTORS if abs(max(factor, 1 / factor) / k - 1) < 0.015]
-        if near:
-            first = found.failing[0]
-            point = _point(profile, relation, first)
-            yield Point(
-                **{
-                    **{f: getattr(point, f) for f in Point.__dataclass_fields__},
-                    "subject": f"unit of {relation.stated.name} = {relation.text}, all "
-                    f"{len(found.failing)} rows",
-                    "means": "all rows differ by the same factor, near "
-                    f"{KNOWN_FACTORS[near[0]]}; the unit of one column is wrong.",
-                    "cells": tuple(place(t.row, relation.stated.name) for t in found.failing),
-                }
+        if near or _unexplained(found, factor):
+            why = (
+                f"near {KNOWN_FACTORS[near[0]]}; the unit of one column is wrong."
+                if near
+                else f"{factor:.4g}, within the printed digits; this is no known factor of units. "
+                "One column has another unit or includes more than its name says."
+            )
+            yield replace(
+                _point(profile, relation, found.failing[0]),
+                severity="serious" if near else "caution",
+                subject=f"unit of {relation.stated.name} = {relation.text}, all "
+                f"{len(found.failing)} rows",
+                means=f"all rows differ by the same factor, {why}",
+                cells=tuple(place(t.row, relation.stated.name) for t in found.failing),
             )
         return
     rows = list(profile.table.rows)
@@ -140,6 +144,15 @@ def _whole_column(profile: Profile, relation: Relation, found: Judged) -> Iterat
                     cells=tuple(place(row, column.name) for row in lines),
                 )
                 return
+
+
+def _unexplained(found: Judged, factor: float) -> bool:
+    """Whether one factor explains all rows and is no number of nodes, disks or copies.
+
+    A power per node and an energy of all nodes differ by a whole number: this is no error.
+    """
+    whole = max(factor, 1 / factor)
+    return found.one_factor and abs(whole - round(whole)) > 0.02 * whole
 
 
 def _moved(profile: Profile, relation: Relation, column: Column, step: int) -> Judged:
@@ -219,6 +232,7 @@ def _candidates(profile: Profile) -> Iterator[Relation]:
         if column.dimension != "mixed":
             by.setdefault(column.dimension, []).append(column)
     yield from _products(by)
+    yield from _costs(by)
     yield from _conversions(by)
     ratios = by.get("ratio", [])
     for dimension, columns in by.items():
@@ -234,12 +248,17 @@ def _candidates(profile: Profile) -> Iterator[Relation]:
             for count in by.get("", []):
                 if count.has("quantity", "count", "number", "qty", "unit"):
                     text = f"{count.name} x {each.name}"
-                    yield Relation(price, (count, each), lambda p: p[0] * p[1], text)
+                    yield Relation(price, (count, each), _multiplied, text)
 
 
 def _products(by: dict[str, list[Column]]) -> Iterator[Relation]:
     """Relations of physics: the dimensions of both sides are equal."""
     pairs = [("J", "W", "s"), ("B", "B/s", "s"), *((c, f"{c}/s", "s") for c in COUNTS)]
+    for dimension in by:  # mb_per_joule x joules are megabytes
+        above, slash, below = dimension.rpartition("/")
+        whole = above if above in by else f"price {above}"
+        if slash and (whole, dimension, below) not in pairs:
+            pairs.append((whole, dimension, below))
     for whole, rate, time in pairs:
         for c in by.get(whole, []):
             for a in by.get(rate, []):
@@ -247,8 +266,22 @@ def _products(by: dict[str, list[Column]]) -> Iterator[Relation]:
                     only = all(len(by[d]) == 1 for d in (whole, rate, time))
                     near = _one_each(by, whole, rate, time, (c, a, b))
                     text = f"{a.name} x {b.name}"
-                    multiply: Formula = lambda p: p[0] * p[1]  # noqa: E731
-                    yield Relation(c, (a, b), multiply, text, declared=only or near)
+                    yield Relation(c, (a, b), _multiplied, text, declared=only or near)
+
+
+def _costs(by: dict[str, list[Column]]) -> Iterator[Relation]:
+    """Cost = number x price per hour x hours; declared if no other columns are possible."""
+    counts = [c for c in by.get("", []) if c.exact]
+    times_ = by.get("s", [])
+    for dimension, costs in by.items():
+        rates_ = by.get(f"{dimension.removeprefix('price ')}/s", [])
+        if not dimension.startswith("price ") or not rates_:
+            continue
+        only = len(costs) == len(rates_) == len(times_) == len(counts) == 1
+        for cost in costs:
+            for chosen in product(counts, rates_, times_):
+                text = " x ".join(c.name for c in chosen)
+                yield Relation(cost, chosen, _multiplied, text, declared=only)
 
 
 def _one_each(
@@ -261,8 +294,10 @@ def _one_each(
             continue
         if dimension not in names:
             return False
-        fitting = [c for c in by[dimension] if c.has(*names[dimension]) and not c.has("cpu")]
-        if fitting != [column]:
+        named = names[dimension]
+        declared = [c for c in by[dimension] if c.role in named]
+        fitting = [c for c in by[dimension] if c.has(*named) and not c.has("cpu")]
+        if (declared or fitting) != [column]:
             return False
     return True
 
@@ -294,122 +329,15 @@ def _sums(columns: list[Column]) -> Iterator[Relation]:
                 yield Relation(whole, parts, _added, text)
 
 
+def _multiplied(parts: Sequence[Span]) -> Span:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total * part
+    return total
+
+
 def _added(parts: Sequence[Span]) -> Span:
     total = parts[0]
     for part in parts[1:]:
         total = total + part
     return total
-
-
-# --- times ----------------------------------------------------------------------------------
-
-
-def _pair_of_moments(profile: Profile) -> tuple[Column, Column] | None:
-    starts = [c for c in profile.moments if c.has("start", "begin", "from", "started")]
-    ends = [c for c in profile.moments if c.has("end", "finish", "stop", "to", "ended", "finished")]
-    return (starts[0], ends[0]) if len(starts) == len(ends) == 1 else None
-
-
-def _elapsed(profile: Profile) -> Iterator[Point]:
-    """Finish - start = elapsed, within the resolution of the stamps."""
-    pair = _pair_of_moments(profile)
-    if pair is None:
-        return
-    times = [
-        c
-        for c in profile.numbers
-        if c.dimension == "s" and not c.has("cpu", "interval", "granularity", "period")
-    ]
-    for row in profile.table.rows:
-        begin, end = (profile.moment(row, c) for c in pair)
-        if begin is None or end is None:
-            continue
-        found, slack = end[0] - begin[0], max(begin[1], end[1])
-        cells = [place(row, c.name) for c in pair]
-        if found < 0:
-            yield _time_point(
-                profile, row, pair, f"{found:,.0f} s", "the end is before the start.", cells
-            )
-            continue
-        for column in _elapsed_columns(times):
-            stated = spans(profile, row, [column])
-            if stated is None:
-                continue
-            if not stated[0].low - slack <= found <= stated[0].high + slack:
-                text = f"{shown(found, column, row)} from {pair[0].name} and {pair[1].name}"
-                means = "the elapsed time is not the difference of the time stamps."
-                yield _time_point(
-                    profile, row, pair, text, means, [place(row, column.name), *cells], column
-                )
-
-
-def _elapsed_columns(times: Sequence[Column]) -> list[Column]:
-    """The column of the elapsed time: the only one with such a name, or the only column of times.
-
-    Others, such as those of a set-up or of a part, are shorter than the time between the stamps.
-    """
-    for word in ("elapsed", "duration", "wall", "runtime", "total", "time"):
-        named = [column for column in times if column.has(word)]
-        if len(named) == 1:
-            return named
-    return list(times) if len(times) == 1 else []
-
-
-def _time_point(
-    profile: Profile,
-    row: Row,
-    pair: tuple[Column, Column],
-    found: str,
-    means: str,
-    cells: list[str],
-    column: Column | None = None,
-) -> Point:
-    name = column.name if column else pair[1].name
-    return Point(
-        check="relations",
-        severity="serious",
-        subject=f"{name} = {pair[1].name} - {pair[0].name}: {profile.label(row)}",
-        stated=f"{name} {row[name]}",
-        stated_source=source_of(row),
-        found=found,
-        found_source=source_of(row),
-        means=means,
-        cells=tuple(cells),
-    )
-
-
-def _windows(profile: Profile) -> Iterator[Point]:
-    """Number of samples x interval = length of the window, with or without the last interval."""
-    pair = _pair_of_moments(profile)
-    samples = [c for c in profile.numbers if c.has("sample")]
-    intervals = [c for c in profile.numbers if c.has("interval", "granularity", "period")]
-    if pair is None or len(samples) != 1:
-        return
-    steps: list[tuple[Row, float, float]] = []
-    for row in profile.table.rows:
-        begin, end = (profile.moment(row, c) for c in pair)
-        count = spans(profile, row, samples)
-        if begin and end and count and count[0].value > 1:
-            steps.append((row, count[0].value, end[0] - begin[0]))
-    if intervals:
-        wanted = {
-            r.line: s[0].value for r, _, _ in steps if (s := spans(profile, r, intervals[:1]))
-        }
-    else:
-        each = sorted(length / (count - 1) for _, count, length in steps)
-        usual = each[len(each) // 2] if len(each) >= 4 else None
-        wanted = {r.line: usual for r, _, _ in steps if usual}
-    for row, number, length in steps:
-        step = wanted.get(row.line)
-        if step and not (number - 2) * step - 1 <= length <= (number + 1) * step + 1:
-            yield Point(
-                check="relations",
-                severity="serious",
-                subject=f"samples x interval = length of the window: {profile.label(row)}",
-                stated=f"{samples[0].name} {row[samples[0].name]}",
-                stated_source=source_of(row),
-                found=f"{length / step + 1:.0f} samples at {step:g} s in {length / 3600:.2f} h",
-                found_source=source_of(row),
-                means="samples are missing, or the window is not that of the samples.",
-                cells=(place(row, samples[0].name), *(place(row, c.name) for c in pair)),
-            )
