@@ -145,8 +145,10 @@ def _shares(profile: Profile) -> Iterator[Point]:
     for share in profile.numbers:
         if not share.has("per") or not share.has(*SHARED) or share.dimension in ("ratio", "mixed"):
             continue
+        of_all, _, each = share.dimension.rpartition("/")  # B/s/node
+        dimension = of_all if each in SHARED else share.dimension
         for whole in profile.numbers:
-            same = (whole.dimension, whole.factor) == (share.dimension, share.factor)
+            same = (whole.dimension, whole.factor) == (dimension, share.factor)
             if whole is share or not same or not share.dimension or whole.has("per"):
                 continue
             yield from _share(profile, share, whole)
