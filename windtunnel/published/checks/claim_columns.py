@@ -190,14 +190,18 @@ class Reference:
 
     def _names(self, words: Sequence[str], at: int) -> bool:
         """Whether words are a value here: a word that also fills sentences must follow "than"."""
-        return not set(words) <= FILLING or (at > 0 and self.said.order[at - 1] in AGAINST)
+        return not set(words) <= FILLING or self._follows(at)
+
+    def _follows(self, at: int) -> bool:
+        """Whether the word before a position is "than", "against" or "compared to"."""
+        before = self.said.order[max(at - 2, 0) : at]
+        return before[-1:] != () and (before[-1] in AGAINST or before[0] == "compared")
 
     def _absent(self, label: str, value: str) -> Iterator[Hit]:
         """ "than without compression" is the level "none"."""
         order = self.said.order
         for at in range(1, len(order) - 1):
-            follows = order[at - 1] in AGAINST or order[at - 2 : at] == ("compared", "to")
-            if order[at] in ("no", "without") and follows:
+            if order[at] in ("no", "without") and self._follows(at):
                 yield Hit(label, value, at, at + 2)
 
     @cached_property

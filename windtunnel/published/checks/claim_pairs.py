@@ -153,13 +153,12 @@ def _of_ratio(said: Said, column: Column, number: Span, percent: bool) -> Iterat
     if number.low <= 0:
         return
     ratio = ONE / number if column.has("speedup") else number
+    way = said.direction if column.has("relative") and not said.measures & RATES else ""
     if not percent:
         yield from (ratio, ONE / ratio)
-    elif said.direction == "less" and not said.measures & RATES:
-        yield (ONE - ratio) * HUNDRED
-    elif said.direction == "more" and not said.measures & RATES:
-        yield (ratio - ONE) * HUNDRED
-    else:
+    elif way in ("less", "more"):
+        yield (ONE - ratio if way == "less" else ratio - ONE) * HUNDRED
+    else:  # It is not known which side is the divisor.
         yield from (abs(ONE - ratio) * HUNDRED, abs(ONE / ratio - ONE) * HUNDRED)
 
 

@@ -103,7 +103,12 @@ def _interpretations(
     several = [m for m in sure if len(m.readings) > 1]
     if claim.said.bound and several and not claim.said.average:
         sure = several
-        others = [m for m in others if len(m.readings) > 1]
+        # A ratio whose divisor is not known has several numbers, too many to support a bound.
+        others = [
+            m
+            for m in others
+            if len(m.readings) > 1 and all(len(r.numbers) == 1 for r in m.readings)
+        ]
     return sure, sure + others
 
 
