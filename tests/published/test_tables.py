@@ -57,7 +57,15 @@ RIGHT = {
         "Server 2 TCP DataNode HTTP Web UI Port is only in security pdf",
     },
     "cern-2016": {"recap IO per VM MB/s SSD, stated twice"},
-    "mellanox-2014": {"hadoop_name_job boot_ssd_text 256 GB SAS SSD (body text), stated twice"},
+    "mellanox-2014": {
+        "hadoop_name_job boot_ssd_text 256 GB SAS SSD (body text), stated twice",
+        # no result of CephFS is published
+        "config.csv: 1 of 1 claim not compared",
+    },
+    # shares of the scheduler, parts of a job and what all virtual cases have in common
+    "vmware-2011": {"claims.csv: 6 of 23 claims not compared"},
+    # the bandwidth of a bus
+    "intel-2012": {"facts.csv: 1 of 4 claims not compared"},
 }
 """Points of the published tables that were judged right, with the reason."""
 

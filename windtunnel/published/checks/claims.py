@@ -1,305 +1,237 @@
 """Sentences with a number against every pair of results, every count and every place they can mean.
 
 A sentence is only compared if the tables explain each of its words: the review does not guess
-what a sentence means. "Up to" and "at most" are bounds. A rounded number has the tolerance of its
-digits.
+what a sentence means. It is right if one of its interpretations is right. A rounded number has the
+tolerance of its digits. A note lists the claims that were not compared.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
-from windtunnel.published.judged import place, spans
-from windtunnel.published.numbers import Digits, NumberError, Span, mean, printed
-from windtunnel.published.profile import Column, Profile, tokens, unit_of
+from windtunnel.published.checks.claim_columns import Reference
+from windtunnel.published.checks.claim_pairs import Meaning, Reading, meanings, stated, supporting
+from windtunnel.published.checks.claim_words import Said, said
+from windtunnel.published.checks.statements import Statement, listed, statements
+from windtunnel.published.judged import place
+from windtunnel.published.numbers import NumberError, Span, printed
+from windtunnel.published.profile import Profile, tokens, unit_of
 from windtunnel.published.table import Row
 
-BOUNDS = frozenset({"up", "most", "max", "maximum", "maximal", "least", "over", "below", "under"})
-ABOUT = frozenset({"about", "approximately", "approx", "around", "roughly", "nearly", "almost"})
-COMPARING = frozenset(
-    {
-        "than",
-        "vs",
-        "versus",
-        "against",
-        "faster",
-        "slower",
-        "less",
-        "more",
-        "reduction",
-        "improvement",
-        "improved",
-        "difference",
-        "saving",
-        "gain",
-        "loss",
-        "speedup",
-        "increase",
-        "decrease",
-        "penalty",
-        "benefit",
-        "sooner",
-        "shorter",
-        "longer",
-        "advantage",
-        "better",
-        "worse",
-        "reduced",
-        "saved",
-        "cost",
-        "overhead",
-        "higher",
-        "lower",
-        "relative",
-        "ratio",
-    }
-)
-FILLING = frozenset(
-    {
-        "a",
-        "an",
-        "the",
-        "of",
-        "with",
-        "without",
-        "and",
-        "or",
-        "to",
-        "in",
-        "on",
-        "by",
-        "for",
-        "from",
-        "at",
-        "is",
-        "are",
-        "was",
-        "were",
-        "time",
-        "elapsed",
-        "per",
-        "all",
-        "each",
-        "case",
-        "cases",
-        "using",
-        "when",
-        "compared",
-        "comparison",
-        "result",
-        "e",
-        "v",
-        "x",
-        "up",
-        "most",
-        "least",
-        "stated",
-        "text",
-        "percent",
-    }
-)
-MEASURES = frozenset(
-    {
-        "cpu",
-        "energy",
-        "power",
-        "price",
-        "cost",
-        "network",
-        "latency",
-        "disk",
-        "memory",
-        "throughput",
-        "rate",
-        "io",
-        "size",
-        "byte",
-    }
-)
 RECAPS = frozenset(
     {"recap", "text", "stated", "table", "summary", "abstract", "caption", "figure", "conclusion"}
 )
-PERCENT = ("percent", "%", "pct")
-MOST_PAIRS = 600
-BEYOND = 1.5
-"""A bound that is this many times the largest pair is not one of these results."""
+MOST_READINGS = 600
+MOST_ROWS = 1000
+REACHED = 0.8
+"""The largest result must be at least this fraction of a number after "up to"."""
+SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One pair of results and the percentages that it can be."""
+class Claim:
+    """A statement that compares results, its words, and its number."""
 
-    first: Row
-    second: Row
-    column: Column
-    ratio: Span
+    statement: Statement
+    said: Said
+    number: Span
 
-    def percentages(self) -> list[Span]:
-        """More or less time, and the ratio the other way round."""
-        one, hundred = Span.exact(1.0), Span.exact(100.0)
-        return [
-            abs(one - self.ratio) * hundred,
-            abs(one / self.ratio - one) * hundred,
-        ]
-
-    def factors(self) -> list[Span]:
-        """The ratio, both ways round."""
-        return [self.ratio, Span.exact(1.0) / self.ratio]
-
-
-def _statements(profile: Profile) -> Iterator[tuple[Row, str, Column]]:
-    """Rows of a list of statements, with their words and the columns of their numbers."""
-    if "unit" not in profile.columns:
-        return
-    values = [c for c in profile.columns.values() if c.name in ("value", "low", "high")]
-    words = [c for c in profile.labels if c.name != "unit"]
-    for row in profile.table.rows:
-        text = " ".join(row[c.name].replace("_", " ") for c in words)
-        for column in values:
-            if row[column.name]:
-                yield row, text, column
+    @property
+    def percent(self) -> bool:
+        """Whether its number is a percentage, else a factor."""
+        return self.statement.kind == "percent"
 
 
 def pairs(case: Case) -> Iterator[Point]:
     """Percentages and factors in the text against all pairs of results that they can mean."""
-    for listed in case.profiles.values():
-        for row, text, column in _statements(listed):
-            unit = row["unit"].casefold().split()[:1]
-            percent = bool(unit) and unit[0] in PERCENT
-            if not percent and unit not in (["factor"], ["x"], ["times"]):
-                continue
-            said = set(tokens(f"{text} {row['unit']}")) - {"percent", "factor"}
-            if COMPARING.isdisjoint(said):
-                continue
+    for profile in case.profiles.values():
+        claims: set[int] = set()
+        skipped: list[tuple[Statement, str]] = []
+        for claim in _claims(profile):
+            references = [
+                Reference(case, other, claim.said)
+                for other in case.profiles.values()
+                if other is not profile
+                and "unit" not in other.columns
+                and len(other.table.rows) <= MOST_ROWS
+            ]
+            explained = [r for r in references if not r.unknown]
+            sure, allowed = _interpretations(claim, explained)
+            if claim.said.compares or sure:
+                claims.add(claim.statement.row.line)
+                if reason := _unchecked(claim, references, sure):
+                    skipped.append((claim.statement, reason))
+                elif not any(_right(claim, m) for m in allowed):
+                    yield from _contradiction(claim, sure)
+        yield from _not_compared(case, profile, len(claims), skipped)
+
+
+def _claims(profile: Profile) -> Iterator[Claim]:
+    for statement in statements(profile):
+        words = said(statement)
+        if statement.kind and (words.order):
             try:
-                digits: Digits = "about" if said & ABOUT else "printed"
-                stated = abs(printed(row[column.name], digits))
+                number = abs(printed(statement.number, "about" if words.about else "printed"))
             except NumberError:
                 continue
-            readings = [
-                reading
-                for profile in case.profiles.values()
-                if profile is not listed and "unit" not in profile.columns
-                for reading in _readings(profile, said, tokens(text))
-            ]
-            yield from _compared(row, column, text, stated, percent, said, readings)
+            yield Claim(statement, words, number)
 
 
-def _compared(
-    row: Row,
-    column: Column,
-    text: str,
-    stated: Span,
-    percent: bool,
-    said: set[str],
-    readings: Sequence[Reading],
-) -> Iterator[Point]:
-    if not readings or len(readings) > MOST_PAIRS:
-        return
-    spans_ = [(s, r) for r in readings for s in (r.percentages() if percent else r.factors())]
-    if any(stated.meets(s) for s, _ in spans_):
-        return
-    largest = max(spans_, key=lambda one: one[0].value)
-    bound = bool(said & BOUNDS)
-    if bound and stated.value <= BEYOND * largest[0].value:
-        return
-    nearest = largest if bound else min(spans_, key=lambda one: abs(one[0].value - stated.value))
-    unit = " %" if percent else ""
-    found, reading = nearest
+def _interpretations(
+    claim: Claim, explained: Sequence[Reference]
+) -> tuple[list[Meaning], list[Meaning]]:
+    """The interpretations that can show that a claim is wrong, and those that show it is right.
+
+    A column of ratios that the sentence does not name can only show that it is right. A bound is
+    about several results if there are several, and all words must restrict them.
+    """
+    sure: list[Meaning] = []
+    others: list[Meaning] = []
+    for reference in explained:
+        if claim.said.bound and reference.unresolved:
+            continue
+        if claim.said.compares:
+            sure += meanings(reference, claim.percent)
+        if reference.mentioned or claim.said.bound:
+            sure += stated(reference, claim.percent)
+        if reference.mentioned:
+            others += supporting(reference, claim.percent)
+    several = [m for m in sure if len(m.readings) > 1]
+    if claim.said.bound and several and not claim.said.average:
+        sure = several
+        # A ratio whose divisor is not known has several numbers, too many to support a bound.
+        others = [
+            m
+            for m in others
+            if len(m.readings) > 1 and all(len(r.numbers) == 1 for r in m.readings)
+        ]
+    return sure, sure + others
+
+
+def _right(claim: Claim, meaning: Meaning) -> bool:
+    """Whether a claim is right in one of its interpretations."""
+    readings, number = meaning.readings, claim.number
+    if claim.said.bound in ("", "maximum") and any(
+        number.meets(found) for r in readings for found in r.numbers
+    ):
+        return True
+    match claim.said.bound:
+        case "reached" | "maximum":
+            return _below(claim, readings) and any(r.most.high >= _near(number) for r in readings)
+        case "upper":
+            return _below(claim, readings)
+        case "lower":
+            return all(r.most.high >= number.low for r in readings)
+        case "some above":
+            return any(r.most.high >= number.low for r in readings)
+    return False
+
+
+def _below(claim: Claim, readings: Sequence[Reading]) -> bool:
+    return all(r.least.low <= claim.number.high for r in readings)
+
+
+def _near(number: Span) -> float:
+    """The smallest result for which a text says "up to" a number: authors round up."""
+    return min(REACHED * number.value, number.value - (number.high - number.low))
+
+
+def _contradiction(claim: Claim, sure: Sequence[Meaning]) -> Iterator[Point]:
+    statement, bound = claim.statement, claim.said.bound
+    found, reading, count = _shown(claim, sure)
+    unit = " %" if claim.percent else ""
+    cells = ", ".join(f"{r[reading.column.name]}" for r in reading.rows)
+    word = {"": "nearest: ", "lower": "at least ", "some above": "at most "}.get(bound, "up to ")
     yield Point(
         check="claims",
         severity="caution",
-        subject=f"{text}: {row[column.name]}{unit}",
-        stated=f"{row[column.name]}{unit}",
-        stated_source=source_of(row),
-        found=f"{'at most ' if bound else 'nearest: '}{found.value:.3g}{unit} of "
-        f"{len(readings)} pairs ({reading.column.name} {reading.first[reading.column.name]} and "
-        f"{reading.second[reading.column.name]})",
-        found_source=sources_in_words((source_of(reading.first), source_of(reading.second))),
-        means="no pair of the published results that this sentence can mean has this difference.",
-        cells=(place(row, column.name),),
+        subject=f"{statement.text.rstrip('.')}: {statement.shown}",
+        stated=statement.shown,
+        stated_source=source_of(statement.row),
+        found=f"{word}{found.value:.3g}{unit} of {plural(count, 'result')} "
+        f"({reading.column.name} {cells})",
+        found_source=sources_in_words(source_of(r) for r in reading.rows),
+        means="no pair of the published results that this sentence can mean has this difference."
+        if not bound
+        else "the published results that this sentence can mean contradict this limit.",
+        cells=(place(statement.row, statement.column),),
     )
 
 
-def _readings(profile: Profile, said: set[str], order: Sequence[str]) -> Iterator[Reading]:
-    """The pairs of rows that differ in one label only and that the words select."""
-    labels = [c for c in profile.labels if not c.has("unit", "statistic")]
-    labels += [c for c in profile.numbers if _parameter(profile, c)]
-    if not labels or len(profile.table.rows) > 1000:
+def _shown(claim: Claim, sure: Sequence[Meaning]) -> tuple[Span, Reading, int]:
+    """The number that a point prints: the nearest, or the extreme one of an interpretation."""
+    best: list[tuple[float, Span, Reading, int]] = []
+    for meaning in sure:
+        readings = meaning.readings
+        numbers = [(n, r) for r in readings for n in r.numbers]
+        if claim.said.bound == "lower":
+            numbers = [min(((r.most, r) for r in readings), key=lambda one: one[0].value)]
+        elif claim.said.bound == "some above":
+            numbers = [max(((r.most, r) for r in readings), key=lambda one: one[0].value)]
+        elif claim.said.bound:
+            numbers = [max(((r.least, r) for r in readings), key=lambda one: one[0].value)]
+        best += [(abs(n.value - claim.number.value), n, r, len(readings)) for n, r in numbers]
+    _, found, reading, count = min(best, key=lambda one: one[0])
+    return found, reading, count
+
+
+# --- claims that were not compared ----------------------------------------------------------
+
+
+def _unchecked(claim: Claim, references: Sequence[Reference], sure: Sequence[Meaning]) -> str:
+    """Why a claim was not compared with the results, empty if it was."""
+    if claim.said.bound == "unclear":
+        return "several limits"
+    if sure:
+        many = sum(len(m.readings) for m in sure) > MOST_READINGS
+        return "too many pairs of results" if many else ""
+    unknown = [r.unknown for r in references if r.mentioned and r.unknown]
+    if unknown and not any(r.mentioned and not r.unknown for r in references):
+        words = min(map(sorted, unknown), key=len)
+        return f"unknown word '{words[0]}'"
+    if not any(r.mentioned for r in references):
+        return "it names no value of the tables"
+    return "no pair of results"
+
+
+def _not_compared(
+    case: Case, profile: Profile, claims: int, skipped: Sequence[tuple[Statement, str]]
+) -> Iterator[Point]:
+    """A note on the claims of a table that were neither compared nor have a relation."""
+    related = _with_relation(case, profile)
+    left = {s.row.line: reason for s, reason in skipped if s.row.line not in related}
+    if not left:
         return
-    known = {t for c in profile.columns for t in tokens(c)}
-    mentioned: dict[str, set[str]] = {}
-    for label in labels:
-        values = {r[label.name] for r in profile.table.rows if r[label.name]}
-        for value in values:
-            known |= set(tokens(value))
-        hits = {v for v in values if _said(tokens(v), order) and not set(tokens(v)) <= FILLING}
-        if hits and label.kind == "word":
-            mentioned[label.name] = hits
-    words = {w for w in said if not w[0].isdigit()}
-    if not mentioned or words - known - COMPARING - FILLING - BOUNDS - ABOUT - MEASURES:
-        return
-    wanted = said & MEASURES
-    for column in profile.numbers:
-        if column.dimension in ("", "mixed", "ratio") or column in labels:
-            continue
-        if (wanted and column.words.isdisjoint(wanted)) or (not wanted and column.has(*MEASURES)):
-            continue
-        yield from _pairs(profile, column, [c.name for c in labels], mentioned)
+    name = profile.table.name.rsplit("/", 1)[-1]
+    lines = [f"line {line} ({reason})" for line, reason in left.items()]
+    more = f", and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+    yield Point(
+        check="not-compared",
+        severity="note",
+        subject=f"{name}: {len(left)} of {plural(claims, 'claim')} not compared",
+        stated="percentages and factors of the text",
+        stated_source=name,
+        found=f"{', '.join(lines[:SHOWN])}{more}",
+        found_source="the published data",
+        means="an error in these sentences would not be detected.",
+    )
 
 
-def _said(words: Sequence[str], text: Sequence[str]) -> bool:
-    """Whether the words are in the text, one after the other."""
-    size = len(words)
-    return any(text[at : at + size] == words for at in range(len(text) - size + 1))
-
-
-def _parameter(profile: Profile, column: Column) -> bool:
-    """Whether a column of numbers is a parameter, such as a size: few values, often repeated."""
-    values = {r[column.name] for r in profile.table.rows}
-    return len(values) <= min(8, len(profile.table.rows) // 3) and column.dimension != "s"
-
-
-def _pairs(
-    profile: Profile, column: Column, labels: Sequence[str], mentioned: Mapping[str, set[str]]
-) -> Iterator[Reading]:
-    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-    for row in profile.table.rows:
-        if spans(profile, row, [column]):
-            groups[tuple(row[n] for n in labels)].append(row)
-    cells = [
-        (key, rows, mean([profile.span(r, column) for r in rows])) for key, rows in groups.items()
-    ]
-    if len(cells) > 200:
-        return
-    for (a, first, x), (b, second, y) in combinations(cells, 2):
-        differ = [n for n, p, q in zip(labels, a, b, strict=True) if p != q]
-        if len(differ) > 2 or (len(differ) == 2 and not _tied(profile, *differ)):
-            continue
-        chosen = dict(zip(labels, zip(a, b, strict=True), strict=True))
-        selected = all(_selected(chosen[n], hits, n in differ) for n, hits in mentioned.items())
-        if selected and x.low > 0 and y.low > 0:
-            yield Reading(first[0], second[0], column, x / y)
-
-
-def _selected(values: tuple[str, str], hits: set[str], differ: bool) -> bool:
-    if not differ:
-        return values[0] in hits
-    return len(hits & set(values)) >= min(2, len(hits))
-
-
-def _tied(profile: Profile, a: str, b: str) -> bool:
-    """Whether one label follows from the other, as the name of a CPU from the name of a test."""
-    first: dict[str, set[str]] = defaultdict(set)
-    second: dict[str, set[str]] = defaultdict(set)
-    for row in profile.table.rows:
-        first[row[a]].add(row[b])
-        second[row[b]].add(row[a])
-    return all(len(v) == 1 for v in first.values()) or all(len(v) == 1 for v in second.values())
+def _with_relation(case: Case, profile: Profile) -> set[int]:
+    """The lines of a table that the relations of ``review.yaml`` use."""
+    file = next(name for name, one in case.profiles.items() if one is profile)
+    lines: set[int] = set()
+    for equation in case.relations.equations:
+        if equation.each == file:
+            lines |= {row.line for row in case.rows(file, equation.where, {})}
+        for pick in equation.picks.values():
+            if pick.table == file and not any("{" in v for vs in pick.where.values() for v in vs):
+                lines |= {row.line for row in case.rows(file, pick.where, {})}
+    return lines
 
 
 # --- counts ---------------------------------------------------------------------------------
@@ -308,15 +240,15 @@ def _tied(profile: Profile, a: str, b: str) -> bool:
 def counts(case: Case) -> Iterator[Point]:
     """Numbers of runs, tests or workloads in the text against the rows of the tables."""
     roles = _roles(case)
-    for listed in case.profiles.values():
-        for row, text, column in _statements(listed):
+    for own in case.profiles.values():
+        for row, text, column in listed(own):
             noun = tokens(row["unit"])[:1]
             if not noun or not (row[column.name].isascii() and row[column.name].isdigit()):
                 continue
             possible = {
                 count: source
                 for profile in case.profiles.values()
-                if profile is not listed
+                if profile is not own
                 for name, described in profile.columns.items()
                 if described.kind in ("word", "id")
                 and (tokens(name) == noun or roles.get(name) == noun[0])
@@ -380,17 +312,17 @@ def recaps(case: Case) -> Iterator[Point]:
             for row in profile.table.rows
             if (number := _with_unit(row)) is not None
         ]
-        for row, said, stated in facts:
-            if said.isdisjoint(RECAPS):
+        for row, spoken, own in facts:
+            if spoken.isdisjoint(RECAPS):
                 continue
-            bare = said - RECAPS
+            bare = spoken - RECAPS
             same = [
                 (other, found)
                 for other, theirs, found in facts
                 if theirs.isdisjoint(RECAPS) and bare <= theirs and len(theirs - bare) <= 2
-                and found[0] == stated[0]
+                and found[0] == own[0]
             ]  # fmt: skip
-            if not same or any(found[1].meets(stated[1]) for _, found in same):
+            if not same or any(found[1].meets(own[1]) for _, found in same):
                 continue
             other = same[0][0]
             yield Point(

@@ -1,0 +1,149 @@
+"""Statements of the text: bounds, directions, baselines, measures, and what was not compared."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.published import case_of
+from windtunnel.published.case import Case, Point
+from windtunnel.published.checks import claims
+from windtunnel.published.mapping import Map
+from windtunnel.published.table import parse_table
+
+RUNS = """\
+query,format,attempt,setup_s,wall_s,rows_per_s
+q1,text,1,9,100,1000
+q1,text,2,9,102,980
+q1,orc,1,2,40,2500
+q1,orc,2,2,41,2440
+q2,text,1,9,200,1000
+q2,text,2,9,202,990
+q2,orc,1,8,100,2000
+q2,orc,2,8,101,1980
+"""
+MAP = Map.model_validate(
+    {
+        "workload": "query",
+        "round": "attempt",
+        "factors": {"format": {"column": "format", "baseline": "text"}},
+        "metrics": {"elapsed": {"column": "wall_s", "unit": "s"}},
+    }
+)
+
+
+def points(statements: str, runs: str = RUNS, **others: str) -> list[Point]:
+    texts = {"runs": runs, "statements": statements, **others}
+    tables = {f"{name}.csv": parse_table(text, f"{name}.csv") for name, text in texts.items()}
+    case = Case(case_of("intel-2012").results, tables=tables, mapped=MAP)
+    return [*claims.pairs(case), *claims.counts(case)]
+
+
+def checks(claim: str, number: str, unit: str = "percent", runs: str = RUNS) -> list[str]:
+    text = f'page,claim,value,unit\nabstract,"{claim}",{number},{unit}\n'
+    return [p.check for p in points(text, runs)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "number", "wrong"),
+    [
+        ("orc: up to less time than text", "60", False),
+        ("orc: up to less time than text", "40", True),
+        ("orc: up to less time than text", "85", True),
+        ("orc: at most less time than text", "61", False),
+        ("orc: at most less time than text", "80", False),
+        ("orc: at most less time than text", "55", True),
+        ("orc: at least less time than text", "50", False),
+        ("orc: at least less time than text", "45", False),
+        ("orc: at least less time than text", "58", True),
+        ("in all queries orc takes at least less time than text", "58", True),
+        ("q2 orc: more than 40 percent less time than text", "40", False),
+        ("orc: more than 70 percent less time than text", "70", True),
+        ("q2 orc: less than 60 percent less time than text", "60", False),
+        ("q2 orc: less than 40 percent less time than text", "40", True),
+    ],
+)
+def test_a_bound_has_a_side(claim: str, number: str, wrong: bool) -> None:
+    assert checks(claim, number) == ["claims"] * wrong
+
+
+@pytest.mark.parametrize(
+    ("claim", "number", "unit", "wrong"),
+    [
+        ("q1 orc less time than text", "60", "percent", False),
+        ("q1 orc more time than text", "60", "percent", True),
+        ("q1 text more time than orc", "149", "percent", False),
+        ("q1 text more time than orc", "60", "percent", True),
+        ("q1 orc faster than text", "2.5", "times", False),
+        ("q1 orc slower than text", "2.5", "times", True),
+        ("compared to text, q1 orc less time", "60", "percent", False),
+        ("q1 orc against text", "2.5", "factor", False),
+        # The setup of q1 is 78 % less, but the time is that of the query.
+        ("q1 orc less time than text", "78", "percent", True),
+        ("q1 orc less setup time than text", "78", "percent", False),
+        # q1 with orc against q2 with text is 80 %.
+        ("q1 orc less time than text", "80", "percent", True),
+        ("orc on average less time than text", "55", "percent", False),
+        ("orc on average less time than text", "59", "percent", True),
+    ],
+)
+def test_the_direction_and_the_baseline_count(
+    claim: str, number: str, unit: str, wrong: bool
+) -> None:
+    assert checks(claim, number, unit) == ["claims"] * wrong
+
+
+def test_a_preposition_is_no_bound() -> None:
+    runs = "link,test,took_s\n10G,write,100\n25G,write,80\n10G,read,60\n25G,read,30\n"
+    claim = "write over 25G takes less time than over 10G"
+    assert checks(claim, "20", runs=runs) == []
+    assert checks(claim, "35", runs=runs) == ["claims"]
+
+
+def test_a_column_of_ratios_states_the_number() -> None:
+    scaling = "servers,store,ops_per_s,speedup\n" + "".join(
+        f"{servers},{store},{100 * speedup:g},{speedup:.2f}\n"
+        for store in ("north", "south", "west")
+        for servers, speedup in ((3, 1), (6, 1.9), (9, 2.7))
+    )
+    for number, count in (("2.7", 0), ("2.2", 1)):
+        text = f"claim,value,unit\nspeedup north 9 against 3 servers,{number},factor\n"
+        assert len(points(text, scaling)) == count
+    uses = "link,streams,utilization_pct\nslow,1,49\nslow,8,88\nfast,1,74\nfast,8,96\n"
+    uses += "fast,8,96\nslow,8,88\n"
+    for number, count in (("96", 0), ("69", 1)):
+        text = f"claim,value,unit\nutilization of the fast link with 8 streams,{number},percent\n"
+        assert len(points(text, uses)) == count
+
+
+def test_a_count_is_no_label() -> None:
+    table = "job,platform,runs,mean_s\na,x,5,100\na,y,5,80\nb,x,5,50\nb,y,{},30\nc,x,5,9\nc,y,5,8\n"
+    text = "claim,value,unit\nb on y less time than x,40,percent\n"
+    assert points(text, table.format(5)) == points(text, table.format(4)) == []
+
+
+def test_sentences_in_one_column() -> None:
+    text = "page,sentence\n3,ORC needs {} % less time than text in q1.\n4,Each job ran 2 times.\n"
+    assert points(text.format(60)) == []
+    (point,) = points(text.format(25))
+    assert (point.stated, point.cells) == ("25 %", ("statements.csv:2:sentence",))
+    runs = "codec,job,time_s\nnone,sort,100\ngzip,sort,130\nnone,join,50\ngzip,join,55\n"
+    text = "page,sentence\n3,gzip makes sort {} % slower than no compression.\n"
+    assert points(text.format(30), runs) == []
+    assert len(points(text.format(10), runs)) == 1
+
+
+def test_a_number_column_of_another_name() -> None:
+    text = "page,claim,number,unit\n4,q1 orc less time than text,{},percent\n"
+    assert points(text.format(60)) == []
+    assert len(points(text.format(25))) == 1
+
+
+def test_a_note_lists_the_claims_that_were_not_compared() -> None:
+    text = (
+        "page,claim,value,unit\n1,q1 orc less time than text,60,percent\n"
+        "2,q1 orc less time than text in winter,10,percent\n3,queries,2,queries\n"
+    )
+    (note,) = points(text)
+    assert (note.check, note.severity) == ("not-compared", "note")
+    assert note.subject == "statements.csv: 1 of 2 claims not compared"
+    assert note.found == "line 3 (unknown word 'winter')"
