@@ -26,8 +26,10 @@ def points(text: str, mapped: Map | None = None, **others: str) -> list[Point]:
 
 
 def summary(name: str, wrong: float | None = None) -> str:
-    function = {"harmonic_mean_s": statistics.harmonic_mean, "mean_s": statistics.fmean}[name]
-    values = {c: function(v) for c, v in RUNS.items()}
+    harmonic = name == "harmonic_mean_s"
+    values = {
+        c: statistics.harmonic_mean(v) if harmonic else statistics.fmean(v) for c, v in RUNS.items()
+    }
     values["b"] = wrong or values["b"]
     return f"config,{name}\n" + "".join(f"{c},{v:.2f}\n" for c, v in values.items())
 

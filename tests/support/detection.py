@@ -11,7 +11,7 @@ from tests.support.random_study import random_study
 from windtunnel.published.case import Case, Point
 from windtunnel.published.checks import TABLES, arithmetic
 from windtunnel.published.mapping import Map
-from windtunnel.published.review import once
+from windtunnel.published.merging import once
 
 STUDIES = ("cisco-2014", "vmware-2011", "cern-2016", "intel-2012", "mellanox-2014")
 

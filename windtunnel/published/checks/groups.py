@@ -293,7 +293,7 @@ def _best(
 
 
 def _meaning(name: str, column: Column, trial: Trial, detail: Profile) -> str:
-    """What the stated number is instead, as far as other statistics of the rows can tell."""
+    """What the stated number is instead, as far as other statistics of the rows show it."""
     follows = "the printed number does not follow from the rows that it summarises."
     if name not in AVERAGES:
         return follows

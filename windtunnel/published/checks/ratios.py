@@ -149,7 +149,7 @@ def _believable(ratio: Column, x: Column, text: str, found: Judged, declared: bo
     # The baseline itself fits by definition, so another row must fit, too.
     others = [t for t in found.fitting if t.row not in t.others]
     values = {t.stated.value for t in others}
-    # "ratio_of_sums" beside "sum_s": a name that says both needs one row as evidence.
+    # "ratio_of_sums" next to "sum_s": a name with both words needs one row as evidence.
     both = text in ("{x} / baseline", "baseline / {x}") and _shares_a_word(ratio, x)
     if both and declared and any(t.informative for t in others):
         return len(others) >= len(found.failing)
