@@ -77,6 +77,8 @@ def refuse(cluster: Cluster, given: Mapping[str, Mapping[str, Any]]) -> None:
         except DescriptionError as error:
             error.key = f"workloads.{name}" + (f".{error.key}" if error.key else "")
             raise
+    if not cluster.role_counts().get("nodemanager"):
+        return  # a description without YARN: the model takes the largest class as workers
     found = problems(cluster, made, given)
     if found:
         raise NotRealisableError(
