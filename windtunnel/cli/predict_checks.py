@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from windtunnel.testbeds.modelled import ModelledTestbed
     from windtunnel.workloads.base import Workload
 
-# values that no check refuses, for required parameters that the command line may leave out
+# values that no check refuses, for required parameters without a given value
 _UNKNOWN: Mapping[str, Any] = {
     "size": "1 TB",
     "file_size": "1 GB",
