@@ -49,7 +49,7 @@ PREDICTIONS = [
         "negative number of tasks",
         "predict cisco-2014 terasort --set workloads.terasort.maps=-3",
         3,
-        ("workloads.terasort.maps", "greater than 0"),
+        ("workloads.terasort.maps", "must be at least 1, not -3", "workloads.terasort.maps=120"),
     ),
     Bad("size within no time", "size sizing --within soon", 2, ("'soon' is not",)),
     Bad(

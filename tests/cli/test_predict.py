@@ -251,6 +251,7 @@ def test_what_if_scales_the_measured_times(capsys: pytest.CaptureFixture[str]) -
     row = next(r for r in slow if (r["treatment"], r["phase"]) == ("test6", "teragen"))
     # measured by test 8: 3,010 s
     assert row["low_s"] < 3010 < row["high_s"]
+    assert row["ratio_high"] < 1.6 * row["ratio_low"]
     assert row["bottleneck"] == "network"
 
 

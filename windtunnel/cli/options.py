@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windtunnel.errors import UsageError
+from windtunnel.errors import ResultsError, UsageError
 
 if TYPE_CHECKING:
     from windtunnel.analysis.prediction.points import AsRun, Found
@@ -70,13 +69,39 @@ def testbed_of(plan: Plan, logs: Path) -> AnyTestbed:
 
 
 def print_found(data: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
-    """Print the result of a command: its data as JSON, or its lines."""
+    """Print the result of a command: its data as JSON, or its lines.
+
+    Raises
+    ------
+    ResultsError
+        If a number is not finite: JSON has no such numbers.
+    """
     if as_json:
-        json.dump(data, sys.stdout, indent=1)
-        print()
+        try:
+            print(json.dumps(data, indent=1, allow_nan=False))
+        except ValueError:
+            raise ResultsError(
+                "a number of the result is not finite, and JSON has no such numbers",
+                remedy="print text: remove --json.",
+            ) from None
         return
     for line in lines:
         print(line)
+
+
+def check_chart(path: Path | None) -> None:
+    """Refuse a file for a chart whose name does not end with ``.svg``.
+
+    Raises
+    ------
+    UsageError
+        Another ending.
+    """
+    if path is not None and path.suffix.lower() != ".svg":
+        raise UsageError(
+            f"--chart {path}: the chart is an SVG file",
+            remedy=f"for example: --chart {path.with_suffix('.svg')}",
+        )
 
 
 def points_of(results: Results) -> Found:

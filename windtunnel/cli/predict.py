@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windtunnel.cli.options import as_run, points_of, print_found
-from windtunnel.errors import UsageError
+from windtunnel.cli.options import as_run, check_chart, points_of, print_found
+from windtunnel.errors import ResultsError, UsageError
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
     from windtunnel.analysis.prediction.points import Found
     from windtunnel.model.fit import Fit
 
@@ -29,6 +31,12 @@ def register(app: typer.Typer) -> None:
         epilog="Example: windtunnel whatif published:cisco-2014 --set 'hosts.worker.count=10'"
     )(whatif)
     app.command(epilog="Example: windtunnel accuracy")(accuracy)
+
+
+class FitFileError(ResultsError):
+    """A file of ``--fit`` that is missing or no fit."""
+
+    title = "fit file"
 
 
 FitFile = Annotated[
@@ -120,7 +128,6 @@ def fit(
     """Fit the constants of the physics model to results."""
     from windtunnel.analysis.prediction.points import chosen
     from windtunnel.analysis.prediction.sampling import sampled
-    from windtunnel.errors import ResultsError
     from windtunnel.model.fit import Prior
     from windtunnel.model.fit import fit as fitted
     from windtunnel.model.store import record, shipped_fit, write_fit
@@ -164,12 +171,18 @@ def whatif(
     from windtunnel.published import open_results
     from windtunnel.report.predictions import what_if_text
 
+    pairs = dict(parse_assignment(change) for change in changes)
+    own = next((path for path in pairs if path.startswith(WORKLOAD_PATH)), None)
+    if own is not None:
+        raise UsageError(
+            f"--set {own}: whatif changes the cluster only; the measured times are those of their "
+            "own data",
+            remedy="use 'windtunnel predict' with --set workloads.NAME.PARAMETER=VALUE.",
+        )
     opened = open_results(results)
     found = points_of(opened)
     _notes([found])
-    made = what_if(
-        opened, found, dict(parse_assignment(change) for change in changes), as_run(opened.study)
-    )
+    made = what_if(opened, found, pairs, as_run(opened.study))
     print_found(made, what_if_text(made), as_json=as_json)
 
 
@@ -185,6 +198,7 @@ def accuracy(
     from windtunnel.published import open_results
     from windtunnel.report.accuracy import accuracy_text, write_chart
 
+    check_chart(chart)
     points = [
         point for name in STUDIES for point in points_of(open_results(f"published:{name}")).points
     ]
@@ -203,21 +217,37 @@ def fit_of(path: Path | None) -> Fit:
     """The fit of a file; without one, the fit of the published studies."""
     from windtunnel.model.store import read_fit, shipped_fit
 
-    return shipped_fit() if path is None else read_fit(path)
+    if path is None:
+        return shipped_fit()
+    try:
+        return read_fit(path)
+    except ResultsError as error:
+        raise FitFileError(error.message, remedy=error.remedy) from error
 
 
 def _for_cluster(
     source: str, workloads: list[str], changes: list[str], fit: Fit, *, this_machine: bool
 ) -> dict[str, Any]:
-    from windtunnel.analysis.prediction.described import predict_workloads
+    from windtunnel.analysis.prediction.described import (
+        check_values,
+        phases_of,
+        predict_workloads,
+        unread,
+    )
+    from windtunnel.cli.predict_checks import refuse
     from windtunnel.cluster import apply_overrides
     from windtunnel.published.clusters import find_cluster, parameters_for
 
     described = find_cluster(source)
     given: dict[str, dict[str, Any]] = {name: parameters_for(described, name) for name in workloads}
+    for name, parameters in given.items():
+        phases_of(name, parameters)
     own = split_changes(changes, given)
     cluster = apply_overrides(described.cluster, own)
-    return predict_workloads(described.name, cluster, given, fit, this_machine=this_machine)
+    check_values(cluster)
+    refuse(cluster, given)
+    found = predict_workloads(described.name, cluster, given, fit, this_machine=this_machine)
+    return found | {"no_effect": unread(described.cluster, own, given)}
 
 
 def split_changes(changes: list[str], given: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -273,10 +303,29 @@ def _parameter(workload: str, name: str, value: Any) -> Any:
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
-        said = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise DescriptionError(
-            said, key=key, remedy="write PATH=VALUE: workloads.terasort.size=1TB"
+            _said(error.errors()[0]), key=key, remedy=f"for example: --set {key}={_example(name)}"
         ) from None
+
+
+def _said(details: ErrorDetails) -> str:
+    """What is wrong with a parameter, with the value that was given."""
+    from windtunnel.cluster.validation_messages import shown
+
+    given, least = shown(details["input"]), details.get("ctx", {}).get("gt")
+    if details["type"] == "greater_than" and least == 0:
+        return f"must be at least 1, not {given}"
+    if details["type"] in ("int_type", "int_parsing", "int_from_float"):
+        return f"must be a whole number, not {given}"
+    return details["msg"].removeprefix("Value error, ")
+
+
+def _example(parameter: str) -> str:
+    """A value of a parameter of a workload."""
+    examples = {"size": "1TB", "file_size": "1GB", "rows": "10000000000", "engine": "mapreduce"}
+    counts = {"maps": "120", "reduces": "96", "files": "10", "streams": "1"}
+    replicas = "3" if "replication" in parameter else "true"
+    return {**examples, **counts, "samples_per_map": "1000000"}.get(parameter, replicas)
 
 
 def _for_results(source: str, fit: Fit) -> dict[str, Any]:
@@ -285,6 +334,13 @@ def _for_results(source: str, fit: Fit) -> dict[str, Any]:
 
     found = points_of(open_results(source))
     _notes([found])
+    if not found.points:
+        raise ResultsError(
+            f"{source} has no times that the model can predict"
+            + (f": {'; '.join(found.skipped)}" if found.skipped else ""),
+            remedy="the model knows TeraSort's phases, WordCount, Pi, TestDFSIO, PUT and GET, on a "
+            "described cluster with a known size of the data.",
+        )
     return predict_results(source, found, fit)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
+import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import print_found
+from windtunnel.cli.options import check_chart, print_found
 from windtunnel.cli.predict import FitFile
 from windtunnel.errors import UsageError
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from windtunnel.cluster import Money
 
 DEFAULT_PARTS = "servers-2014"
+LEAST_CHANCE, MOST_CHANCE = 0.01, 0.999  # of meeting the time limit
 
 
 def register(app: typer.Typer) -> None:
@@ -71,8 +74,6 @@ def size(
     probability: Annotated[
         float,
         typer.Option(
-            min=0.01,
-            max=0.999,
             help="Lowest probability with which a candidate must meet --within.",
         ),
     ] = 0.9,
@@ -91,6 +92,7 @@ def size(
     from windtunnel.cli.predict import fit_of
     from windtunnel.report.sizing import sizing_text, write_front
 
+    check_chart(chart)
     goal = _goal(within, probability, budget, power)
     if study is None:
         made = _of_parts(parts or DEFAULT_PARTS, workload or [], changes or [])
@@ -116,8 +118,9 @@ def _goal(within: str, probability: float, budget: str | None, power: str | None
         parse_power,
     )
 
+    _check_probability(probability)
     try:
-        return Goal(
+        goal = Goal(
             parse_duration(within),
             probability,
             None if budget is None else _price(budget),
@@ -127,6 +130,29 @@ def _goal(within: str, probability: float, budget: str | None, power: str | None
         raise UsageError(
             str(error), remedy="for example: --within '30 min' --budget '250000 USD'"
         ) from None
+    limit = None if goal.budget is None else goal.budget.amount
+    for option, text, value, example in (
+        ("--within", within, goal.within_s, "30 min"),
+        ("--budget", budget, limit, "250000 USD"),
+        ("--power", power, goal.power_w, "12 kW"),
+    ):
+        if value is not None and not 0.0 < value < math.inf:
+            raise UsageError(
+                f"{option} '{text}': must be more than 0",
+                remedy=f"for example: {option} '{example}'",
+            )
+    return goal
+
+
+def _check_probability(value: float) -> None:
+    if not LEAST_CHANCE <= value <= MOST_CHANCE:
+        given = value / 100.0
+        percent = value > 1.0 and LEAST_CHANCE <= given <= MOST_CHANCE
+        given = given if percent else 0.9
+        raise UsageError(
+            f"--probability {value:g}: must be from {LEAST_CHANCE} to {MOST_CHANCE}",
+            remedy=f"for {100.0 * given:g} %: --probability {given:g}",
+        )
 
 
 def _price(text: str) -> Money:
@@ -139,16 +165,25 @@ def _price(text: str) -> Money:
 
 def _of_study(study: str) -> list[Candidate]:
     """The treatments of a study."""
+    from windtunnel.analysis.prediction.described import phases_of
     from windtunnel.analysis.prediction.sizing import Candidate
+    from windtunnel.cli.predict_checks import modelled
+    from windtunnel.study.check import refusals
     from windtunnel.study.file import load_study
     from windtunnel.study.plan import make_plan
 
+    testbed = modelled()
     plan = make_plan(*load_study(study, any_testbed=True))
+    for name, parameters in plan.workloads.items():
+        phases_of(name, parameters)
+    plan = replace(plan, testbed_options=testbed.options)
+    refused = refusals(plan, testbed)
     return [
         Candidate(
             ", ".join(one.levels.values()) or one.id,
             plan.cluster_of(one),
             {name: plan.parameters_of(name, one) for name in plan.workloads},
+            refused[one.id],
         )
         for one in plan.treatments
     ]
@@ -156,10 +191,12 @@ def _of_study(study: str) -> list[Candidate]:
 
 def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Candidate]:
     """All combinations of a parts file."""
+    from windtunnel.analysis.prediction.described import check_values, phases_of
     from windtunnel.cli.predict import WORKLOAD_PATH, split_changes
+    from windtunnel.cli.predict_checks import problems
     from windtunnel.cluster import apply_overrides, parse_assignment
     from windtunnel.errors import DescriptionError
-    from windtunnel.study.parts import candidates, load_parts
+    from windtunnel.study.parts import candidates, load_parts, set_by
     from windtunnel.study.plan import make_workload
 
     found, cluster = load_parts(source)
@@ -169,16 +206,30 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
     given = {name: dict(found.workloads.get(name, {})) for name in wanted}
     written = {name: dict(parameters) for name, parameters in given.items()}
     own = split_changes(changes, given)
+    for path in own:
+        if set_by(found, path):
+            raise UsageError(
+                f"--set {path}: the parts file sets {path}",
+                remedy=f"change the counts and the parts of {source}, or remove --set.",
+            )
     for path, value in map(parse_assignment, changes):
         _, _, rest = path.partition(WORKLOAD_PATH)
         name, _, parameter = rest.partition(".")
         if name in written:
             written[name][parameter] = value
+    made = []
     for name, parameters in written.items():
         try:
-            make_workload(name, parameters)
+            made.append(make_workload(name, parameters))
         except DescriptionError as error:
             error.key = f"workloads.{name}" + (f".{error.key}" if error.key else "")
             error.remedy = f"add --set workloads.{name}.PARAMETER=VALUE, or a line in {source}."
             raise
-    return list(candidates(found, apply_overrides(cluster, own), given))
+    for name, parameters in given.items():
+        phases_of(name, parameters)
+    changed = apply_overrides(cluster, own)
+    check_values(changed)
+    return [
+        replace(one, refused=problems(one.cluster, made, given))
+        for one in candidates(found, changed, given)
+    ]

@@ -72,8 +72,10 @@ def split_path(model: type[BaseModel], data: Mapping[str, Any], path: str) -> tu
     return keys
 
 
-def override_model(model: M, overrides: Mapping[str, Any]) -> M:
+def override_model(model: M, overrides: Mapping[str, Any], *, name: str = "") -> M:
     """A copy of ``model`` with the values at the paths replaced; None makes a value unknown.
+
+    ``name`` is the name of the changes in messages; without it, messages list them.
 
     Raises
     ------
@@ -88,15 +90,27 @@ def override_model(model: M, overrides: Mapping[str, Any]) -> M:
     except DescriptionError as error:
         if not overrides or error.key in overrides:
             raise
-        changes = ", ".join(f"{path}={value}" for path, value in overrides.items())
+        changes = name or ", ".join(f"{p}={yaml_text(v)}" for p, v in overrides.items())
         raise DescriptionError(
             f"{error.message} (after {changes})", remedy=error.remedy, key=error.key
         ) from None
 
 
-def apply_overrides(cluster: Cluster, overrides: Mapping[str, Any]) -> Cluster:
+def apply_overrides(cluster: Cluster, overrides: Mapping[str, Any], *, name: str = "") -> Cluster:
     """The cluster of a treatment: see :func:`override_model`."""
-    return override_model(cluster, overrides)
+    return override_model(cluster, overrides, name=name)
+
+
+def yaml_text(value: Any) -> str:
+    """A value as YAML in one line, as on the command line."""
+    plain = _plain(value)
+    if isinstance(plain, dict):
+        return f"{{{', '.join(f'{key}: {yaml_text(one)}' for key, one in plain.items())}}}"
+    if isinstance(plain, list):
+        return f"[{', '.join(map(yaml_text, plain))}]"
+    if plain is None:
+        return "null"
+    return str(plain).lower() if isinstance(plain, bool) else str(plain)
 
 
 def get_path(model: BaseModel, path: str) -> Any:

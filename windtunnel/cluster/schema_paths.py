@@ -65,7 +65,8 @@ def suggest(word: str, known: Iterable[str], noun: str = "key") -> str:
     """A remedy for an unknown name: the nearest name if there is one, and all known names."""
     names = list(known)
     near = nearest(word, names)
-    listed = f"known {noun}s: {', '.join(names)}" if names else f"no {noun} is allowed here"
+    several = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    listed = f"known {several}: {', '.join(names)}" if names else f"no {noun} is allowed here"
     return f"did you mean '{near}'? {listed}" if near else listed
 
 

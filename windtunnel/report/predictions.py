@@ -37,6 +37,9 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
         if row.get("cost"):
             line += f"  {row['cost']:.2f} {row['currency']}"
         yield line if row["inside_fitted_range"] else f"{line}  ({OUTSIDE})"
+    for line in found.get("warnings", ()):
+        yield f"warning: {line}"
+    yield from _no_effect(found)
     yield f"intervals: 90 %; constants: {found['fit']}"
     for key, title in (("fitted", "fitted"), ("not_fitted", "not fitted")):
         errors = found.get("errors", {}).get(key)
@@ -55,9 +58,15 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
 def what_if_text(found: Mapping[str, Any]) -> Iterator[str]:
     """Lines of ``whatif``: the measured time and the predicted one, with the ratio's interval."""
     rows = found["predictions"]
+    yield from _no_effect(found)
+    if not any(row["changed"] for row in rows):
+        return
     names = [_name(row) for row in rows]
     width = max((len(name) for name in names), default=0)
     for name, row in zip(names, rows, strict=True):
+        if not row["changed"]:
+            yield f"{name:{width}}  {_seconds(row['measured_s']):>9}  no effect in the model"
+            continue
         low, high = row["ratio_low"] - 1.0, row["ratio_high"] - 1.0
         line = (
             f"{name:{width}}  {_seconds(row['measured_s']):>9} -> {_seconds(row['elapsed_s']):>9}  "
@@ -68,6 +77,11 @@ def what_if_text(found: Mapping[str, Any]) -> Iterator[str]:
     yield "intervals: 90 %; constants fitted to these results, from those of published studies"
     for line in found["assumed"]:
         yield f"assumed: {line}"
+
+
+def _no_effect(found: Mapping[str, Any]) -> Iterator[str]:
+    for path, why in found.get("no_effect", {}).items():
+        yield f"no effect in the model: {path}: {why}"
 
 
 def _name(row: Mapping[str, Any]) -> str:

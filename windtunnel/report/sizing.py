@@ -29,30 +29,60 @@ def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
         limits.append(f"with at most {goal['power_w'] / 1000.0:.3g} kW")
     wanted = ", ".join(limits)
     if meeting:
-        yield (
-            f"cheapest of {len(meeting)} candidates (of {len(rows)}) that finish {wanted}: "
-            f"{rows[0]['name']}"
-        )
+        for best, words in _best(meeting):
+            yield (
+                f"{words} of {len(meeting)} candidates (of {len(rows)}) that finish {wanted}: "
+                f"{best['name']}"
+            )
     else:
         yield f"none of {len(rows)} candidates finishes {wanted}"
         yield from _why(rows)
-    for row in rows[:SHOWN]:
-        price = "price unknown"
-        if row["price"] is not None:
-            price = f"{row['price']:,.0f} {row['currency']}"
-        power = "" if row["power_w"] is None else f", {row['power_w'] / 1000.0:.1f} kW"
-        line = (
-            f"{'*' if not row['dominated'] else ' '} {row['name']}: {row['elapsed_s']:,.0f} s "
-            f"[{row['low_s']:,.0f}, {row['high_s']:,.0f}], "
-            f"probability of meeting the time limit {row['probability']:.0%}, "
-            f"{price}{power}; bottleneck: {row['bottleneck']}, next: {row['next_bottleneck']}"
-        )
-        line += f"; misses {', '.join(row['misses'])}" if row["misses"] else ""
-        yield line if row["inside_fitted_range"] else f"{line} (outside the fitted range)"
+    yield from map(_line, rows[:SHOWN])
     if len(rows) > SHOWN:
         yield f"{len(rows) - SHOWN} more candidates: see --json"
-    yield "* not dominated: no other candidate is as fast and cheaper"
+    yield f"* {_front(found['minimised'])}"
     yield f"constants: {found['fit']}"
+
+
+def _best(meeting: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The best candidate that meets the goal, and what is minimised; for each currency."""
+    currencies = list(dict.fromkeys(row["currency"] for row in meeting if row["price"] is not None))
+    if not currencies:
+        yield meeting[0], "no price is known; the fastest"
+    for one in currencies:
+        best = next(row for row in meeting if row["currency"] == one)
+        yield best, "cheapest" if len(currencies) == 1 else f"cheapest in {one}"
+
+
+def _front(minimised: Sequence[str]) -> str:
+    """The meaning of ``*``: the Pareto front of the objectives."""
+    if minimised == ["time"]:
+        return "no other candidate is faster (no price is known)"
+    words = {"time": "as fast", "price": "as cheap", "power": "as low in power"}
+    listed = [words[one] for one in ("time", "price", "power") if one in minimised]
+    both = "both" if len(listed) == 2 else "these"
+    return (
+        f"no other candidate is at least {', '.join(listed[:-1])} and {listed[-1]}, "
+        f"and better in one of {both}"
+    )
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    """A candidate: times, price, power, bottlenecks and the goals that it misses."""
+    price = "price unknown"
+    if row["price"] is not None:
+        price = f"{row['price']:,.0f} {row['currency']}"
+    power = "" if row["power_w"] is None else f", {row['power_w'] / 1000.0:.1f} kW"
+    line = f"{'*' if not row['dominated'] else ' '} {row['name']}: "
+    if row["elapsed_s"] is None:
+        return f"{line}{price}{power}; misses {'; '.join(row['misses'])}"
+    line += (
+        f"{row['elapsed_s']:,.0f} s [{row['low_s']:,.0f}, {row['high_s']:,.0f}], "
+        f"probability of meeting the time limit {row['probability']:.0%}, "
+        f"{price}{power}; bottleneck: {row['bottleneck']}, next: {row['next_bottleneck']}"
+    )
+    line += f"; misses {', '.join(row['misses'])}" if row["misses"] else ""
+    return line if row["inside_fitted_range"] else f"{line} (outside the fitted range)"
 
 
 def _why(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -72,11 +102,18 @@ def write_front(found: Mapping[str, Any], path: Path) -> None:
     Raises
     ------
     ResultsError
-        If no candidate has a price.
+        If no candidate has a price and a time, or if the prices have several currencies.
     """
-    if not any(row["price"] for row in found["candidates"]):
+    rows = [row for row in found["candidates"] if row["price"] and row["elapsed_s"]]
+    if not rows:
         raise ResultsError(
             "no candidate has a price", remedy="describe 'price' or 'price_parts' of the hosts."
         )
-    text = svg(front(found)).replace("<svg ", f"<svg {ALONE} ", 1)
+    currencies = dict.fromkeys(row["currency"] for row in rows)
+    if len(currencies) > 1:
+        raise ResultsError(
+            f"the prices of the candidates have several currencies: {', '.join(currencies)}",
+            remedy="describe all prices in one currency, or remove --chart.",
+        )
+    text = svg(front({**found, "candidates": rows})).replace("<svg ", f"<svg {ALONE} ", 1)
     write_bytes(path, text.encode())

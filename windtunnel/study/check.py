@@ -70,6 +70,18 @@ def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]
     return list(caveats)
 
 
+def refusals(plan: Plan, testbed: Testbed) -> dict[str, list[str]]:
+    """Treatment -> the reasons why the testbed does not support it; empty if it does.
+
+    Raises
+    ------
+    DescriptionError
+        If a treatment is not a valid cluster description.
+    """
+    checker = _Checker(plan, testbed)
+    return {one.id: list(dict.fromkeys(checker.problems(one))) for one in plan.treatments}
+
+
 def study_request(plan: Plan) -> StudyRequest:
     """What the study requires of its testbed."""
     changes: dict[str, str] = {}

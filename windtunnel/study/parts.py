@@ -23,7 +23,6 @@ from windtunnel.cluster import (
 )
 from windtunnel.cluster.hosts import Cpu, Disk, Nic
 from windtunnel.cluster.quantity import ByteSize, Power
-from windtunnel.errors import DescriptionError
 from windtunnel.study.file import catalogue_names, catalogue_text
 
 FOLDER = "parts"
@@ -98,6 +97,16 @@ def _cluster(found: Parts, located: Located) -> Cluster:
     return cluster
 
 
+def set_by(found: Parts, path: str) -> bool:
+    """Whether the candidates set a path of the cluster, so that a change of it is lost."""
+    keys = {"count", "price", "price_parts", "power"}
+    for group in found.parts.values():
+        for part in group.values():
+            keys |= part.model_dump(exclude_none=True, include=set(_HARDWARE)).keys()
+    lead = f"hosts.{found.host}."
+    return path.startswith(lead) and path.removeprefix(lead).split(".")[0] in keys
+
+
 def candidates(
     found: Parts, cluster: Cluster, workloads: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Candidate]:
@@ -118,11 +127,7 @@ def candidates(
             # a group with one part is no choice
             named = [name for name, group in zip(chosen, groups, strict=True) if len(group) > 1]
             words = ", ".join([f"{count} hosts", *named])
-            try:
-                made = apply_overrides(cluster, _changes(found.host, count, parts))
-            except DescriptionError as error:
-                error.message += f" ({words})"
-                raise
+            made = apply_overrides(cluster, _changes(found.host, count, parts), name=words)
             yield Candidate(words, made, workloads)
 
 

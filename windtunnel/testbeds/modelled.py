@@ -94,14 +94,17 @@ class ModelledTestbed(PredictingTestbed):
         self.options = options or ModelledOptions()
 
     def check(self, cluster: Cluster) -> Realisation:
-        """Every cluster can be predicted; values that the description lacks are assumed."""
+        """Values that the description lacks are assumed; those without a meaning are refused."""
+        from windtunnel.model.understood import misunderstood
+
+        impossible = [f"{path} {why}" for path, why in misunderstood(cluster).items()]
         notes = [f"assumed: {line}" for line in self._capacity(cluster).assumed]
         kind = cluster.storage.kind
         if kind in _ON_CEPH:
             notes.append(_CEPH.format(kind=kind))
         if cluster.storage.policy:
             notes.append(f"storage.policy {cluster.storage.policy}: predicted like HOT")
-        return Realisation(unrealised=notes)
+        return Realisation(impossible, notes)
 
     def check_work(self, work: PlannedWork) -> Realisation:
         """The model needs equations for every phase and engine."""

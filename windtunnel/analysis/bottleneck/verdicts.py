@@ -127,7 +127,8 @@ def _of_prediction(key: tuple[str, str, str], phase: Phase) -> Verdict:
     for name in (made.bottleneck, made.next_bottleneck):
         alone = made.resources_s[name]
         kind = _PREDICTED.get(name, name)
-        words = f"the {kind} alone takes {quantity(alone, 's')} of {quantity(phase.elapsed_s, 's')}"
+        what = f"the {kind} alone" if kind in _HARDWARE else f"{kind}: it"
+        words = f"{what} takes {quantity(alone, 's')} of {quantity(phase.elapsed_s, 's')}"
         causes.append(Cause(kind, words, alone / phase.elapsed_s, True, {"alone_s": alone}))
     return Verdict(
         *key,

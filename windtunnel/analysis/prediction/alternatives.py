@@ -9,8 +9,9 @@ from typing import Any
 
 from windtunnel.analysis.cost.price import cluster_price
 from windtunnel.analysis.prediction.balance import Keys, keys_of, rows_of
+from windtunnel.analysis.prediction.capacity import disk_bytes
 from windtunnel.analysis.prediction.ratios import ratios
-from windtunnel.cluster import ROLES, Cluster, Money
+from windtunnel.cluster import Cluster, Money
 from windtunnel.model.fit import Fit
 from windtunnel.model.hardware import hardware
 from windtunnel.model.predict import LEVEL, predict
@@ -65,7 +66,7 @@ def _described(name: str, cluster: Cluster) -> dict[str, Any]:
         "cluster": name,
         "hosts": sum(one.count for one in cluster.hosts.values()),
         "workers": cluster.role_counts().get("nodemanager", 0),
-        "capacity_bytes": _capacity(cluster),
+        "capacity_bytes": disk_bytes(cluster),
         "price": None if price is None else float(price.amount),
         "currency": "" if price is None else price.currency,
     }
@@ -75,20 +76,6 @@ def _price(cluster: Cluster) -> Money | None:
     """The price of all hosts; None if one has none, for a sum without it would mislead."""
     found = cluster_price("", cluster)
     return None if found.lacking else found.amount
-
-
-def _capacity(cluster: Cluster) -> float | None:
-    """Bytes of all data disks of the hosts that hold data; None if a size is unknown."""
-    holder = ROLES.holder(cluster.storage.kind)
-    total = 0.0
-    for one in cluster.hosts.values():
-        held = one.count if holder in one.roles else 0
-        for disk in one.disks or ():
-            if held and disk.use == "data":
-                if disk.size is None:
-                    return None
-                total += float(disk.size) * disk.count * held
-    return total or None
 
 
 def _workload(

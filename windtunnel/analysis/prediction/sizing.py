@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from windtunnel.analysis.cost.price import cluster_price
+from windtunnel.analysis.prediction.capacity import capacity_text
 from windtunnel.analysis.prediction.described import predict_workloads
 from windtunnel.cluster import Cluster, Money
 from windtunnel.model.fit import Fit
@@ -19,11 +21,15 @@ from windtunnel.model.predict import LEVEL
 
 @dataclass(frozen=True)
 class Candidate:
-    """One cluster that is considered, and the workloads with their parameters."""
+    """One cluster that is considered, and the workloads with their parameters.
+
+    ``refused`` are the reasons why the workloads cannot run on it; then no time is predicted.
+    """
 
     name: str
     cluster: Cluster
     workloads: Mapping[str, Mapping[str, Any]]
+    refused: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -39,13 +45,17 @@ class Goal:
 def sized(candidates: Sequence[Candidate], goal: Goal, fit: Fit) -> dict[str, Any]:
     """All candidates as plain data for JSON: by the number of missed goals, the cheapest first.
 
-    ``dominated`` states that another candidate is at most as expensive and at most as slow, and
-    better in one of both.
+    Candidates that cannot run, or whose disks cannot hold the data, are the last. ``minimised``
+    are the objectives of the Pareto front: price (if one is known), time, and power if the goal
+    limits it. ``dominated`` is False for the candidates of the front: no other candidate is at
+    least as good in all objectives, and better in one.
     """
     rows = [_row(one, goal, fit) for one in candidates]
-    for row, dominated in zip(rows, _dominated(rows), strict=True):
+    minimised = ["price"] if any(row["price"] is not None for row in rows) else []
+    minimised += ["time"] if goal.power_w is None else ["time", "power"]
+    for row, dominated in zip(rows, _dominated(rows, power="power" in minimised), strict=True):
         row["dominated"] = dominated
-    rows.sort(key=lambda row: (len(row["misses"]), row["price"] or math.inf, row["elapsed_s"]))
+    rows.sort(key=_order)
     return {
         "fit": fit.origin,
         "goal": {
@@ -54,26 +64,84 @@ def sized(candidates: Sequence[Candidate], goal: Goal, fit: Fit) -> dict[str, An
             "budget": None if goal.budget is None else str(goal.budget).strip(),
             "power_w": goal.power_w,
         },
+        "minimised": minimised,
         "candidates": rows,
     }
 
 
+def _order(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """A candidate without a price is after those with one; then the fastest is the first."""
+    unpriced = row["price"] is None
+    elapsed = math.inf if row["elapsed_s"] is None else row["elapsed_s"]
+    price = (unpriced, row["currency"] or "", 0.0 if unpriced else row["price"])
+    return not row["possible"], len(row["misses"]), *price, elapsed
+
+
 def _row(one: Candidate, goal: Goal, fit: Fit) -> dict[str, Any]:
+    priced = cluster_price(one.name, one.cluster)
+    # a class without a price would make its cluster the cheapest
+    price = None if priced.lacking else priced.amount
+    watts = _peak_w(one.cluster)
+    times = _NOT_PREDICTED if one.refused else _times(one, goal, fit)
+    misses = [f"cannot run: {line}" for line in one.refused]
+    if times["full"]:
+        misses.append(times["full"])
+    # a comparison with a value that is no number is false
+    if not one.refused and not times["probability"] >= goal.probability:
+        misses.append(f"time: {times['longest']} is bound by {times['bottleneck']}")
+    misses += _limits(price, watts, goal)
+    return {
+        "name": one.name,
+        **{key: value for key, value in times.items() if key not in ("longest", "full")},
+        "price": None if price is None else price.amount,
+        "currency": None if price is None else price.currency,
+        "power_w": watts,
+        "possible": not one.refused and not times["full"],
+        "meets": not misses,
+        "misses": misses,
+    }
+
+
+_NOT_PREDICTED: Mapping[str, Any] = {
+    "elapsed_s": None,
+    "low_s": None,
+    "high_s": None,
+    "probability": None,
+    "bottleneck": None,
+    "next_bottleneck": None,
+    "inside_fitted_range": None,
+    "capacity": None,
+    "longest": None,
+    "full": "",
+}
+
+
+def _times(one: Candidate, goal: Goal, fit: Fit) -> Mapping[str, Any]:
+    """The sum of the times with its interval, and ``full`` if the data does not fit."""
     found = predict_workloads(one.name, one.cluster, one.workloads, fit)
     phases = found["predictions"]
     total, low, high = (sum(row[key] for row in phases) for key in ("elapsed_s", "low_s", "high_s"))
     # the errors of the phases count as one: they come from the same constants
     reach = float(student.ppf(0.5 + LEVEL / 2.0, fit.freedom))
     deviation = math.log(high / low) / 2.0 / reach
-    chance = float(student.cdf(math.log(goal.within_s / total) / deviation, fit.freedom))
-    priced = cluster_price(one.name, one.cluster)
-    # a class without a price would make its cluster the cheapest
-    price = None if priced.lacking else priced.amount
-    watts = _peak_w(one.cluster)
     longest = max(phases, key=lambda row: float(row["elapsed_s"]))
+    return {
+        "elapsed_s": total,
+        "low_s": low,
+        "high_s": high,
+        "probability": float(student.cdf(math.log(goal.within_s / total) / deviation, fit.freedom)),
+        "bottleneck": longest["bottleneck"],
+        "next_bottleneck": longest["next_bottleneck"],
+        "inside_fitted_range": all(row["inside_fitted_range"] for row in phases),
+        "capacity": found["capacity"],
+        "longest": longest["phase"],
+        "full": capacity_text(found["capacity"]),
+    }
+
+
+def _limits(price: Money | None, watts: float | None, goal: Goal) -> list[str]:
+    """The missed limits of price and power."""
     misses = []
-    if chance < goal.probability:
-        misses.append(f"time: {longest['phase']} is bound by {longest['bottleneck']}")
     if goal.budget is not None:
         wanted = goal.budget.currency
         if price is None or wanted not in ("", price.currency):
@@ -82,21 +150,7 @@ def _row(one: Candidate, goal: Goal, fit: Fit) -> dict[str, Any]:
             misses.append("price")
     if goal.power_w is not None and (watts is None or watts > goal.power_w):
         misses.append("power unknown" if watts is None else "power")
-    return {
-        "name": one.name,
-        "elapsed_s": total,
-        "low_s": low,
-        "high_s": high,
-        "probability": chance,
-        "price": None if price is None else price.amount,
-        "currency": None if price is None else price.currency,
-        "power_w": watts,
-        "bottleneck": longest["bottleneck"],
-        "next_bottleneck": longest["next_bottleneck"],
-        "inside_fitted_range": all(row["inside_fitted_range"] for row in phases),
-        "meets": not misses,
-        "misses": misses,
-    }
+    return misses
 
 
 def _peak_w(cluster: Cluster) -> float | None:
@@ -109,15 +163,22 @@ def _peak_w(cluster: Cluster) -> float | None:
     return total
 
 
-def _dominated(rows: Sequence[Mapping[str, Any]]) -> list[bool]:
-    """Whether another row is at most as expensive and as slow, and better in one of both."""
-    known = [row["price"] is not None for row in rows]
-    price = np.array(
-        [row["price"] if has else np.nan for row, has in zip(rows, known, strict=True)]
-    )
-    time = np.array([row["elapsed_s"] for row in rows])
-    found = []
-    for cost, elapsed in zip(price, time, strict=True):
-        better = (price <= cost) & (time <= elapsed) & ((price < cost) | (time < elapsed))
-        found.append(bool(better.any()))
+def _dominated(rows: Sequence[Mapping[str, Any]], *, power: bool) -> list[bool]:
+    """Whether another row is at most as expensive and as slow, and better in one objective.
+
+    With ``power``, it is the third objective. Rows are compared with rows of the same currency;
+    rows without a price, or without power, are compared among themselves by what is known. A row
+    that is not possible is not on the front and keeps no other row from it.
+    """
+    groups: dict[tuple[str | None, bool], list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        if row["possible"]:
+            groups[row["currency"], power and row["power_w"] is not None].append(place)
+    found = [True] * len(rows)
+    for places in groups.values():
+        keys = ("price", "elapsed_s", *(["power_w"] if power else []))
+        values = np.array([[rows[place][key] or 0.0 for key in keys] for place in places])
+        for place, own in zip(places, values, strict=True):
+            better = (values <= own).all(axis=1) & (values < own).any(axis=1)
+            found[place] = bool(better.any())
     return found
