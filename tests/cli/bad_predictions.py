@@ -22,6 +22,18 @@ PREDICTIONS = [
     ),
     Bad("prediction on an unknown cluster", "predict cisco terasort", 3, ("no cluster named",)),
     Bad(
+        "prediction on storage without equations",
+        "predict local-3-s3a teragen",
+        3,
+        ("storage.kind", "no equations for the storage s3a", "hdfs, cephfs"),
+    ),
+    Bad(
+        "block size that is none",
+        "predict local-3 terasort --set settings.dfs.blocksize=abc",
+        3,
+        ("settings.dfs.blocksize", "'abc' is not a block size", "128m"),
+    ),
+    Bad(
         "prediction on an unknown treatment",
         "predict cisco-2014/test13 terasort",
         2,

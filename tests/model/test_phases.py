@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -114,6 +115,50 @@ def test_more_data_never_takes_less_time(kind: str, factor: float) -> None:
     before, after = elapsed((capacity, work), (capacity, larger))
     assert np.isfinite(after)
     assert after >= before * (1 - 1e-9)
+
+
+CORES = "hosts.worker.cpu.cores_per_socket"
+
+
+@pytest.mark.parametrize("kind", ["pi", "sort", "generate", "validate", "count"])
+@pytest.mark.parametrize("stall", [0.198, 1.0])
+def test_more_cores_never_take_more_time(kind: str, stall: float) -> None:
+    log = PRIORS.copy()
+    log[constants.INDEX["memory_stall"]] = np.log(stall)
+    found = []
+    for cores in (4, 8, 10, 12, 14, 16, 22, 32, 48, 64, 96):
+        changes = {
+            "hosts.store": None,
+            CORES: cores,
+            "settings.yarn.nodemanager.resource.cpu-vcores": 4 * cores,
+            "settings.yarn.nodemanager.resource.memory-mb": 1_000_000,
+        }
+        row = of(kind, apply_overrides(CISCO, changes))
+        found.append(float(phases.times(phases.columns(kind, [row]), log).elapsed_s[0]))
+    assert all(after <= before * 1.001 for before, after in pairwise(found))
+
+
+def test_the_factor_of_shared_memory_is_that_of_the_fitted_cores_beyond_them() -> None:
+    def work(cores: int) -> float:
+        capacity, one = of("pi", apply_overrides(CISCO, {CORES: cores}), maps=5 * 2 * cores)
+        alone = replace(capacity, threads_per_core=1.0)
+        row = alone, replace(one, at_once=2.0 * cores)
+        found = phases.times(phases.columns("pi", [row]), PRIORS)
+        return float(found.cpu_s[0] - phases.START_COUNTED * one.tasks * start)
+
+    start = np.exp(PRIORS[constants.INDEX["task_start"]])
+    assert work(12) == pytest.approx(work(40))
+    assert work(8) < work(10) < work(12)
+
+
+def test_the_start_of_tasks_is_a_part_of_the_time_of_the_cpus() -> None:
+    capacity, work = of("sort", CISCO)
+    found = phases.times(phases.columns("sort", [(capacity, work)]), PRIORS)
+    fast = phases.times(phases.columns("sort", [(replace(capacity, clock_ghz=1e6), work)]), PRIORS)
+    cpu = phases.RESOURCES.index("cpu")
+    assert 0 < found.task_start_s[0] < found.resources_s[cpu, 0]
+    assert fast.task_start_s[0] == pytest.approx(fast.resources_s[cpu, 0], rel=1e-3)
+    assert fast.task_start_s[0] == pytest.approx(found.task_start_s[0])
 
 
 def test_waves_are_whole_when_few_and_fluid_when_many() -> None:

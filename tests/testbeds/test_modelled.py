@@ -169,6 +169,21 @@ def test_hosts_can_share_this_machine(tmp_path: Path) -> None:
     assert any("share the cores" in note for note in results.study.notes)
 
 
+def test_storage_without_equations_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = "study: s\ntestbed: modelled\ncluster: {name}\nworkloads:\n"
+    study += "  teragen: {{size: 1 GB, replication: 3}}\n"
+    file = tmp_path / "study.yaml"
+    file.write_text(study.format(name="local-3-s3a"))
+    assert run(["run", str(file), "--results", str(tmp_path / "out")]) == 4
+    assert "storage.kind: the model has no equations for the storage s3a" in capsys.readouterr().err
+    file.write_text(study.format(name="local-3-cephfs"))
+    assert run(["run", str(file), "--results", str(tmp_path / "out")]) == 0
+    notes = read_results(tmp_path / "out").study.notes
+    assert any("assumed: CephFS is treated as HDFS" in note for note in notes)
+
+
 def test_nothing_is_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", str(written(tmp_path)), "--results", str(tmp_path / "out"), "--pilot"]) == 2
     assert run(["up", "cisco-2014", "--testbed", "modelled"]) == 2

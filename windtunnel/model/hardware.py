@@ -11,8 +11,16 @@ from dataclasses import dataclass, field, replace
 
 import psutil
 
-from windtunnel.cluster import ROLES, Cluster, Disk, HostClass, Nic, parse_bytes
+from windtunnel.cluster import ROLES, Cluster, Disk, HostClass, parse_bytes
 from windtunnel.cluster.hosts import SMT_GAIN
+from windtunnel.model.uplinks import (
+    Classes,
+    client_rate,
+    no_limit,
+    port_rate,
+    racks_of,
+    total_rate,
+)
 
 # Part of the step from the base clock to the highest turbo clock that remains with all cores
 # active: mean over the 5 processors of Cisco 2014 (turbo bins of the report, section 3.1).
@@ -71,6 +79,11 @@ class Hardware:
         in JVMs that wait for them.
     guests:
         Virtual machines of a compute host; 0 without.
+    client_cross_bytes_s:
+        What the uplink of the client's rack lets through of the bytes that the client copies;
+        infinite if nothing limits it.
+    racks:
+        Racks over which the storage places replicas; 0 if it does not know them.
     assumed:
         A line for each unknown value and its default.
     """
@@ -101,6 +114,8 @@ class Hardware:
     old: float
     pooled: float
     warm: float = 0.0
+    client_cross_bytes_s: float = math.inf
+    racks: float = 0.0
     assumed: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -123,6 +138,10 @@ def hardware(cluster: Cluster) -> Hardware:
     external = not {name for name, _, _ in compute} & {name for name, _, _ in stores}
     if external and not cluster.storage.external:
         notes.add("no host both runs tasks and holds data: all data crosses the network")
+    if cluster.storage.kind == "cephfs":
+        notes.add("CephFS is treated as HDFS, without the costs of Ceph itself")
+    if no_limit(cluster, compute):
+        notes.add("the switches carry the full rate of all NICs")
     hosts = sum(count for _, _, count in compute)
     clients = _with_role(cluster, "client") or compute
     cores = _mean(compute, lambda one: _cores(one, notes))
@@ -150,7 +169,7 @@ def hardware(cluster: Cluster) -> Hardware:
         nic_bytes_s=_mean(compute, lambda one: _nic(one, notes)),
         client_nic_bytes_s=_mean(clients, lambda one: _nic(one, notes)),
         store_nic_bytes_s=_mean(stores, lambda one: _nic(one, notes)),
-        cross_bytes_s=_cross(cluster, compute),
+        cross_bytes_s=total_rate(cluster, compute),
         spindles=spindles,
         disk_count=disks,
         fixed_read_bytes_s=fixed_read,
@@ -164,6 +183,8 @@ def hardware(cluster: Cluster) -> Hardware:
         old=float(old),
         pooled=0.0,
         warm=float(cluster.software.task_start == "warm"),
+        client_cross_bytes_s=client_rate(cluster, compute, clients, stores),
+        racks=racks_of(cluster),
         assumed=tuple(notes.lines),
     )
 
@@ -211,9 +232,6 @@ def on_this_machine(capacity: Hardware) -> Hardware:
     threads = psutil.cpu_count() or 1
     cores = psutil.cpu_count(logical=False) or threads
     return on_one_machine(capacity, cores, threads, psutil.virtual_memory().total)
-
-
-Classes = list[tuple[str, HostClass, int]]
 
 
 def _with_role(cluster: Cluster, role: str) -> Classes:
@@ -271,7 +289,7 @@ def _memory(one: HostClass, notes: _Notes) -> float:
 
 
 def _nic(one: HostClass, notes: _Notes) -> float:
-    rates = [_port(port) for port in one.nics or ()]
+    rates = [port_rate(port) for port in one.nics or ()]
     known = [rate for rate in rates if rate]
     if not known:
         notes.add("rate of the NICs unknown: 10 Gb/s")
@@ -279,43 +297,10 @@ def _nic(one: HostClass, notes: _Notes) -> float:
     return sum(known) * _degraded(one, "nic")
 
 
-def _port(port: Nic) -> float:
-    """What the ports carry: headers of Ethernet take 38 bytes of a frame, those of TCP/IP 52."""
-    if port.measured_rate:
-        return float(port.measured_rate) * port.count
-    mtu = port.mtu or 1500
-    return float(port.rate or 0.0) * port.count * (mtu - 52) / (mtu + 38)
-
-
 def _degraded(one: HostClass, part: str) -> float:
     """The remaining fraction of a part, as mean over the hosts of the class."""
     lost = sum(1.0 - entry.to for entry in one.degraded if entry.part == part)
     return max(0.05, 1.0 - lost / one.count)
-
-
-def _cross(cluster: Cluster, compute: Classes) -> float:
-    """What crosses racks, or the switch: the smallest limit in bytes/s; infinite if none."""
-    network = cluster.network
-    if network is None:
-        return math.inf
-    limits = [math.inf]
-    switch = network.switch
-    if switch is not None and switch.total_rate is not None:
-        limits.append(float(switch.total_rate))
-    count = network.spread_over or len(network.racks)
-    if count > 1:
-        total = sum(number for _, _, number in compute)
-        line = sum(_port(port) for _, one, _ in compute[:1] for port in one.nics or ())
-        uplinks = [rack.uplink or network.uplink for rack in network.racks.values()]
-        uplink = min((float(one) for one in uplinks if one), default=None)
-        uplink = uplink or (float(network.uplink) if network.uplink else None)
-        over = network.oversubscription
-        if uplink is None and over and line:
-            uplink = line * total / count / over
-        if uplink is not None:
-            # a fraction (count - 1) / count of the traffic of each rack leaves it
-            limits.append(uplink * count * count / (count - 1))
-    return min(limits)
 
 
 def _slots(cluster: Cluster, threads: float, memory: float, hosts: float, notes: _Notes) -> float:
@@ -329,6 +314,8 @@ def _slots(cluster: Cluster, threads: float, memory: float, hosts: float, notes:
     room = limit * 2**20 if limit else memory * NODE_MEMORY_SHARE
     if not vcores:
         notes.add("containers per host unknown: one per hardware thread, as memory permits")
+    if not limit and room < container:
+        notes.add("memory for containers unknown: one container per host, as the tasks need more")
     most = max(1.0, min(vcores or threads, room / container))
     # one host also runs the application master of the job
     left = room - (master * 2**20 if master else MASTER_CONTAINER_BYTES)
@@ -361,12 +348,13 @@ def _disks(
             part = disk.count * number * left / hosts
             count += disk.count * number / hosts
             fixed = {"ssd": SSD_RATE, "nvme": NVME_RATE}.get(disk.kind or "hdd")
+            # one stated rate limits both directions: volumes of clouds often state only one
             given = disk.read_rate or disk.write_rate or fixed
             if given is None:
                 spindles += part * (disk.rpm or RPM) / RPM
             else:
-                read += part * float(disk.read_rate or fixed or given)
-                write += part * float(disk.write_rate or fixed or given)
+                read += part * float(disk.read_rate or given)
+                write += part * float(disk.write_rate or given)
     return spindles, read, write, count
 
 

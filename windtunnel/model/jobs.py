@@ -14,9 +14,9 @@ from typing import Any
 
 from windtunnel.cluster import Cluster
 from windtunnel.model.hardware import Hardware, bytes_of, number
+from windtunnel.model.refused import block_bytes, refuse
 
 ROW_BYTES = 100
-BLOCK_BYTES = 128 * 2.0**20  # dfs.blocksize
 # Bytes of compressed TeraSort rows per byte: 426 of 931 GiB read from local files (Cisco 2014,
 # tests 1 to 5, Snappy).
 COMPRESSED = 0.46
@@ -76,6 +76,8 @@ class Job:
         Clients that copy at the same time (PUT and GET).
     software:
         Another engine than MapReduce that runs the work, such as ``spark``; empty without.
+    coded:
+        1 if the cells of an erasure code are stored instead of replicas, otherwise 0.
     """
 
     kind: str
@@ -90,11 +92,17 @@ class Job:
     shuffle_bytes: float
     streams: float
     software: str = ""
+    coded: float = 0.0
 
     @property
     def label(self) -> str:
-        """The kind and the software: points with the same label have their errors in common."""
-        return f"{self.kind}/{self.software}" if self.software else self.kind
+        """The kind and the software: points with the same label have their errors in common.
+
+        Erasure codes have a label of their own, so that a fit to replicas does not count as one
+        to them.
+        """
+        names = (self.kind, self.software, "erasure-code" if self.coded else "")
+        return "/".join(name for name in names if name)
 
 
 def software_of(words: Iterable[str]) -> str:
@@ -122,10 +130,19 @@ def kind_of(workload: str, phase: str) -> str | None:
 
 
 def job(kind: str, parameters: Mapping[str, Any], cluster: Cluster, hosts: Hardware) -> Job:
-    """The numbers of a phase, from the workload's parameters and the cluster's settings."""
+    """The numbers of a phase, from the workload's parameters and the cluster's settings.
+
+    Raises
+    ------
+    RefusedError
+        If the model has no equations for the storage, or a setting cannot work.
+    QuantityError
+        If a parameter is not a size.
+    """
+    refuse(kind, cluster)
     settings = cluster.settings
     data = _data_bytes(parameters)
-    block = bytes_of(cluster.storage.block_size or settings.get("dfs.blocksize") or BLOCK_BYTES)
+    block = block_bytes(cluster)
     container = (number(settings.get("mapreduce.reduce.memory.mb")) or 0.0) * 2**20
     reduces = number(parameters.get("reduces")) or number(settings.get("mapreduce.job.reduces"))
     return Job(
@@ -140,13 +157,16 @@ def job(kind: str, parameters: Mapping[str, Any], cluster: Cluster, hosts: Hardw
         merge_factor=number(settings.get("mapreduce.task.io.sort.factor")) or MERGE_FACTOR,
         shuffle_bytes=(container or CONTAINER_BYTES) * SHUFFLE_SHARE,
         streams=number(parameters.get("streams")) or 1.0,
+        coded=float(cluster.storage.code is not None and kind != "pi"),
     )
 
 
 def assumptions(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> list[str]:
-    """A line for each number of tasks that nothing states."""
+    """A line for each number of tasks that nothing states, and for what has no equation."""
     settings = cluster.settings
     found = []
+    if cluster.storage.code is not None and kind != "pi":
+        found.append("erasure code: no CPU work for its cells; no fitted time has one")
     if kind in ("generate", "pi") and not (
         parameters.get("maps") or settings.get("mapreduce.job.maps")
     ):

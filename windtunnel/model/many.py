@@ -19,4 +19,5 @@ def many(c: Columns, log: Vector, rows: int) -> Times:
         np.concatenate([part.elapsed_s for part in parts]),
         np.concatenate([part.cpu_s for part in parts]),
         np.concatenate([part.resources_s for part in parts], axis=1),
+        np.concatenate([part.task_start_s for part in parts]),
     )

@@ -5,16 +5,26 @@ Every function works on arrays of shape (treatments,). docs/physics.md derives t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from windtunnel.model.constants import INDEX, Vector
-from windtunnel.model.hardware import Hardware
-from windtunnel.model.jobs import Job
+from windtunnel.model.columns import Columns, Theta, columns
+from windtunnel.model.constants import Vector
+from windtunnel.model.traffic import (
+    beside_data,
+    busiest,
+    elsewhere,
+    keepers,
+    pipeline,
+    working,
+    written,
+)
+
+__all__ = ["RESOURCES", "Columns", "Times", "columns", "pipeline", "times"]
 
 SAME_CODE = ("pi", "put", "get")  # work that does not depend on the release of Hadoop
 RESOURCES = ("cpu", "disk", "network")
@@ -40,37 +50,12 @@ CONTROLLER_SHARE = 0.8  # of the controller's rate: VMware 2011 wrote 440 of "50
 # the clock and the busy cores of a socket to which memory_stall refers
 REFERENCE_GHZ = 3.0
 REFERENCE_CORES = 10.0
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Jobs of one kind as columns; each is an array of shape (treatments,) or one number."""
-
-    kind: str
-    values: dict[str, Any]
-
-    def __getattr__(self, name: str) -> Vector:
-        try:
-            found: Vector = self.values[name]
-        except KeyError:
-            raise AttributeError(name) from None
-        return found
-
-
-_HARDWARE = tuple(one.name for one in fields(Hardware) if one.name != "assumed")
-_JOB = tuple(one.name for one in fields(Job) if one.name not in ("kind", "software"))
-
-
-def columns(kind: str, rows: Sequence[tuple[Hardware, Job]]) -> Columns:
-    """Rows of one kind as columns."""
-    values: dict[str, Any] = {
-        name: np.array([getattr(hosts, name) for hosts, _ in rows], dtype=float)
-        for name in _HARDWARE
-    }
-    values |= {
-        name: np.array([getattr(work, name) for _, work in rows], dtype=float) for name in _JOB
-    }
-    return Columns(kind, values)
+# The most cores of a fitted socket (Cisco 2014, E5-2697 v2). Beyond, the memory is assumed to be
+# faster in proportion, so that the factor of shared memory stays that of 12 cores.
+FITTED_CORES = 12.0
+# The largest part that the waits for memory add: with 1, a further core adds nothing. The constants
+# of a fit can have no more cores do less work.
+MOST_STALL = 1.0
 
 
 @dataclass(frozen=True)
@@ -78,29 +63,14 @@ class Times:
     """Times of a phase in seconds; arrays of shape (treatments,).
 
     ``cpu_s`` is the CPU time of all tasks. ``resources_s`` has shape (3, treatments): the time that
-    each of :data:`RESOURCES` alone would take.
+    each of :data:`RESOURCES` alone would take. ``task_start_s`` is the part of that of the CPUs in
+    which tasks start; it is empty if only the other times are known.
     """
 
     elapsed_s: Vector
     cpu_s: Vector
     resources_s: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Theta:
-    """The constants by name, from logarithms of shape (constants,) or (variants, constants).
-
-    A constant is a number, or an array of shape (variants, 1).
-    """
-
-    log: Vector
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            values = np.exp(self.log[..., INDEX[name]])
-        except KeyError:
-            raise AttributeError(name) from None
-        return values[:, None] if values.ndim else values
+    task_start_s: Vector = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -143,14 +113,16 @@ def times(c: Columns, log: Vector) -> Times:
     elapsed: Any = t.start * _start_up(c)
     cpu: Any = 0.0 * c.hosts
     resources: Any = 0.0
+    starting: Any = 0.0 * c.hosts
     for stage in stages:
-        busy_s, each = _cpu(stage, c, t)
+        busy_s, each, start = _cpu(stage, c, t)
         parts = np.stack(np.broadcast_arrays(each, _disk(stage, c, t), _network(stage, c, t)))
         moving = together(parts[1], parts[2], 1.0 + 1.0 / t.coupling_network)
         elapsed = elapsed + together(parts[0], moving, 1.0 + 1.0 / t.coupling_cpu)
         resources = resources + parts
         cpu = cpu + busy_s
-    return Times(elapsed, cpu, resources)
+        starting = starting + start
+    return Times(elapsed, cpu, resources, starting)
 
 
 def together(one: Vector, other: Vector, power: float) -> Vector:
@@ -167,8 +139,11 @@ def waves_of(tasks: Vector, slots: Vector) -> Vector:
     return np.where(fluid <= 1.0, 1.0, fluid + (whole - fluid) / fluid)
 
 
-def _cpu(stage: Stage, c: Columns, t: Theta) -> tuple[Vector, Vector]:
-    """CPU time of all tasks, and the elapsed time if only CPU and start-up counted."""
+def _cpu(stage: Stage, c: Columns, t: Theta) -> tuple[Vector, Vector, Vector]:
+    """CPU time of all tasks, the elapsed time if only CPU and start-up counted, and the start-up.
+
+    The start-up is a part of the elapsed time.
+    """
     hosts_used = np.minimum(c.hosts, np.maximum(stage.tasks, 1.0))
     running = np.maximum(1.0, np.minimum(stage.at_once, stage.tasks / hosts_used))
     cores = c.cores * np.where(c.pooled > 0, c.hosts / hosts_used, 1.0)
@@ -177,8 +152,9 @@ def _cpu(stage: Stage, c: Columns, t: Theta) -> tuple[Vector, Vector]:
     loss = np.maximum(c.threads_per_core / (1.0 + t.smt_gain) - 1.0, 0.0)
     loss = np.where(c.threads_per_core > 1.0, loss, 0.0)
     smt = 1.0 + loss * (shared - 1.0) / np.maximum(threads - 1.0, 1.0)
-    busy = np.minimum(running, cores) / c.sockets / REFERENCE_CORES
-    stall = 1.0 + t.memory_stall * busy**2 * c.clock_ghz / REFERENCE_GHZ
+    busy = np.minimum(np.minimum(running, cores) / c.sockets, FITTED_CORES) / REFERENCE_CORES
+    waits = t.memory_stall * busy**2 * c.clock_ghz / REFERENCE_GHZ
+    stall = 1.0 + np.minimum(waits, MOST_STALL)
     guest = np.where(c.guests > 0, t.guest_cpu, 1.0)
     release = np.where(c.old > 0, t.old_release, 1.0) if c.kind not in SAME_CODE else 1.0
     busy_s = stage.cycles / c.clock_ghz * smt * stall * guest * release
@@ -187,7 +163,8 @@ def _cpu(stage: Stage, c: Columns, t: Theta) -> tuple[Vector, Vector]:
     task_start = t.task_start * _start_up(c)
     per_task = (waiting * busy_s / stage.tasks + task_start) * crowded
     used_s = busy_s + START_COUNTED * stage.tasks * task_start
-    return used_s, per_task * waves_of(stage.tasks, running * hosts_used)
+    waves = waves_of(stage.tasks, running * hosts_used)
+    return used_s, per_task * waves, task_start * crowded * waves
 
 
 def _start_up(c: Columns) -> Vector:
@@ -230,31 +207,9 @@ def _cached(c: Columns, t: Theta, bytes_: Vector, holders: Vector) -> Vector:
     return found
 
 
-def _keepers(c: Columns) -> Vector:
-    """Hosts that hold the output: a single replica stays on the host of its task."""
-    single = (c.replicas <= 1.0) & (c.external <= 0)
-    return np.where(single, np.minimum(c.hosts, c.stores), c.stores)
-
-
 def _flushed(c: Columns, each: Vector) -> Vector:
     """What the disks of a host must write of ``each`` bytes while the job runs."""
     return np.maximum(each - DIRTY_SHARE * c.store_memory_bytes, LEAST_WRITTEN * each)
-
-
-def pipeline(c: Columns, data: Vector, replicas: Vector) -> tuple[Vector, Vector, Vector]:
-    """Bytes that a compute host sends, that a storage host moves, and that cross the switch.
-
-    The first replica of a write stays on the host of the task, unless the storage is elsewhere.
-    The busiest direction of a storage host is what it receives; it forwards one replica less.
-    """
-    first = np.where(c.external > 0, 1.0, 0.0)
-    remote = data * np.maximum(replicas - 1.0 + first, 0.0)
-    # With one host there is no other.
-    remote = np.where((c.stores <= 1) & (c.external <= 0), 0.0, remote)
-    sends = np.where(c.external > 0, data, np.minimum(remote, data)) / c.hosts
-    forwards = np.maximum(remote - data, 0.0) / c.stores
-    sends = np.where(c.external > 0, sends, sends + forwards)
-    return sends, np.maximum(remote / c.stores, forwards), remote
 
 
 def _stage(c: Columns, **given: Vector) -> Stage:
@@ -263,15 +218,17 @@ def _stage(c: Columns, **given: Vector) -> Stage:
 
 
 def _generate(c: Columns, t: Theta) -> list[Stage]:
-    sent, stored, crossing = pipeline(c, c.data_bytes, c.replicas)
+    hosts = working(c, c.tasks)
+    sent, stored, crossing = pipeline(c, c.data_bytes, c.replicas, hosts)
+    running = np.minimum(c.at_once * c.hosts, c.tasks)
     return [
         _stage(
             c,
             cycles=t.cycles_generate * c.data_bytes / 1e9,
             tasks=c.tasks,
             at_once=c.at_once,
-            write=_flushed(c, c.data_bytes * c.replicas / c.stores),
-            streams=np.minimum(c.at_once * c.hosts, c.tasks) * c.replicas / c.stores,
+            write=_flushed(c, written(c, c.data_bytes, c.stores, hosts)),
+            streams=written(c, running, c.stores, hosts),
             sent=sent,
             stored=stored,
             crossing=crossing,
@@ -280,6 +237,7 @@ def _generate(c: Columns, t: Theta) -> list[Stage]:
 
 
 def _sort(c: Columns, t: Theta) -> list[Stage]:
+    mapping, reducing = working(c, c.tasks), working(c, c.reduces)
     spilled = c.data_bytes * c.spilled
     shuffled = spilled * np.maximum(c.hosts - 1.0, 0.0) / c.hosts
     segments = np.maximum(spilled / c.reduces / c.shuffle_bytes, 1.0)
@@ -287,34 +245,34 @@ def _sort(c: Columns, t: Theta) -> list[Stage]:
     passes = np.minimum(1.0, segments - 1.0) + more
     missed = 1.0 - _cached(c, t, spilled, c.hosts)
     fresh = 1.0 - _cached(c, t, c.data_bytes, c.stores)
-    remote = np.where(c.external > 0, 1.0, np.maximum(1.0 - c.hosts / c.stores, 0.0) * 0.5)
+    remote = np.where(beside_data(c), np.maximum(1.0 - c.hosts / c.stores, 0.0) * 0.5, elsewhere(c))
     local = np.where(c.external > 0, 0.0, 1.0)  # spills are on the disks that hold the data
     maps = _stage(
         c,
         cycles=MAP_SHARE * t.cycles_sort * c.data_bytes / 1e9,
         tasks=c.tasks,
         at_once=c.at_once,
-        read=c.data_bytes * fresh / c.stores + local * spilled * missed / c.hosts,
-        write=_flushed(c, local * spilled / c.hosts),
-        scratch=(1.0 - local) * spilled * (1.0 + missed) / c.hosts,
-        streams=np.minimum(c.at_once * c.hosts, c.tasks) / c.stores * 2.0,
-        sent=shuffled / c.hosts + remote * c.data_bytes / c.hosts,
+        read=busiest(c, c.data_bytes * fresh, c.stores, mapping)
+        + local * spilled * missed / mapping,
+        write=_flushed(c, local * spilled / mapping),
+        scratch=(1.0 - local) * spilled * (1.0 + missed) / mapping,
+        streams=busiest(c, np.minimum(c.at_once * c.hosts, c.tasks), c.stores, mapping) * 2.0,
+        sent=shuffled / np.minimum(mapping, reducing) + remote * c.data_bytes / mapping,
         stored=remote * c.data_bytes / c.stores,
-        crossing=shuffled,
+        crossing=shuffled + elsewhere(c) * c.data_bytes,
     )
-    sent, stored, crossing = pipeline(c, c.data_bytes, c.replicas)
-    reducing = c.reduces / c.hosts
+    sent, stored, crossing = pipeline(c, c.data_bytes, c.replicas, reducing)
+    each = c.reduces / reducing
+    output = written(c, c.data_bytes, keepers(c, reducing), reducing)
     reduces = _stage(
         c,
         cycles=(1.0 - MAP_SHARE) * t.cycles_sort * c.data_bytes / 1e9,
         tasks=c.reduces,
-        at_once=np.minimum(np.maximum(c.at_once, 1.0), np.maximum(reducing, 1.0)),
-        read=local * spilled * passes * missed / c.hosts,
-        write=_flushed(
-            c, local * spilled * passes / c.hosts + c.data_bytes * c.replicas / _keepers(c)
-        ),
-        scratch=(1.0 - local) * spilled * passes * (1.0 + missed) / c.hosts,
-        streams=reducing * 2.0,
+        at_once=np.minimum(np.maximum(c.at_once, 1.0), np.maximum(each, 1.0)),
+        read=local * spilled * passes * missed / reducing,
+        write=_flushed(c, local * spilled * passes / reducing + output),
+        scratch=(1.0 - local) * spilled * passes * (1.0 + missed) / reducing,
+        streams=each * 2.0,
         sent=sent,
         stored=stored,
         crossing=crossing,
@@ -324,24 +282,24 @@ def _sort(c: Columns, t: Theta) -> list[Stage]:
 
 def _reading(c: Columns, cycles: Vector, missed: Vector, holders: Vector) -> Stage:
     """Tasks read all data, of which the disks of the holders read what memory missed."""
-    remote = np.where(c.external > 0, 1.0, 0.0)
+    hosts, remote = working(c, c.tasks), elsewhere(c)
     return _stage(
         c,
         cycles=cycles,
         tasks=c.tasks,
         at_once=c.at_once,
-        read=missed / holders,
-        streams=np.minimum(c.at_once * c.hosts, c.tasks) / holders,
-        sent=remote * c.data_bytes / c.hosts,
+        read=busiest(c, missed, holders, hosts),
+        streams=busiest(c, np.minimum(c.at_once * c.hosts, c.tasks), holders, hosts),
+        sent=remote * c.data_bytes / hosts,
         stored=remote * c.data_bytes / c.stores,
         crossing=remote * c.data_bytes,
     )
 
 
 def _validate(c: Columns, t: Theta) -> list[Stage]:
-    keepers = _keepers(c)
-    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, keepers))
-    return [_reading(c, t.cycles_validate * c.data_bytes / 1e9, missed, keepers)]
+    holders = keepers(c, working(c, c.tasks))  # one task for each file of the sort
+    missed = c.data_bytes * (1.0 - _cached(c, t, c.data_bytes * c.replicas, holders))
+    return [_reading(c, t.cycles_validate * c.data_bytes / 1e9, missed, holders)]
 
 
 def _count(c: Columns, t: Theta) -> list[Stage]:
@@ -366,12 +324,17 @@ def _read(c: Columns, t: Theta) -> list[Stage]:
 
 
 def _put(c: Columns, t: Theta) -> list[Stage]:
-    first = np.where(c.external > 0, 0.0, 1.0)  # a client outside of the storage hosts
-    _, stored, crossing = pipeline(c, c.data_bytes, c.replicas + first)
-    written = _flushed(c, c.data_bytes * c.replicas / c.stores)
-    # memory takes the blocks and writes them to all disks
+    outside = np.ones_like(c.hosts)  # a client outside of the storage hosts
+    _, stored, crossing = pipeline(c, c.data_bytes, c.replicas, outside=outside)
     return [
-        _copying(c, write=written, stored=stored, crossing=crossing, streams=9.0 * c.disk_count)
+        _copying(
+            c,
+            np.where(c.coded > 0, c.replicas, 1.0),  # the client computes the cells of a code
+            write=_flushed(c, c.data_bytes * c.replicas / c.stores),
+            stored=stored,
+            crossing=crossing,
+            streams=9.0 * c.disk_count,  # memory takes the blocks and writes them to all disks
+        )
     ]
 
 
@@ -381,17 +344,22 @@ def _get(c: Columns, t: Theta) -> list[Stage]:
     # a stream reads one block after the other, each from one disk
     reading = np.maximum(c.streams / c.stores, 1.0)
     read = missed / c.stores * np.maximum(c.stores / c.streams, 1.0)
-    return [_copying(c, read=read, stored=each, crossing=c.data_bytes, streams=reading)]
+    once = np.ones_like(c.hosts)
+    return [_copying(c, once, read=read, stored=each, crossing=c.data_bytes, streams=reading)]
 
 
-def _copying(c: Columns, **given: Vector) -> Stage:
-    """One client: its streams need its CPU and its NIC."""
+def _copying(c: Columns, factor: Vector, **given: Vector) -> Stage:
+    """One client: its streams need its CPU, its NIC and the uplink of its rack.
+
+    Each byte of data is ``factor`` bytes on the network.
+    """
+    link = np.minimum(c.client_nic_bytes_s, c.client_cross_bytes_s)
     return _stage(
         c,
         cycles=CLIENT_CYCLES * c.data_bytes / 1e9,
         tasks=c.streams,
         at_once=c.streams,
-        sent=c.data_bytes * c.nic_bytes_s / c.client_nic_bytes_s,
+        sent=c.data_bytes * factor * c.nic_bytes_s / link,
         **given,
     )
 

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 
 _DIGITS = 6  # of standard deviations of logarithms
 _OTHER_ENGINES = "the model has no equations for the engine {engine}"
-_ON_CEPH = ("cephfs", "s3a")
-_CEPH = (
-    "storage.kind {kind}: predicted like HDFS on separate hosts, without the costs of Ceph itself"
-)
 _WORD_COUNT = "wordcount with MapReduce is predicted with constants that were fitted to Pig"
 
 
@@ -99,16 +95,14 @@ class ModelledTestbed(PredictingTestbed):
 
         impossible = [f"{path} {why}" for path, why in misunderstood(cluster).items()]
         notes = [f"assumed: {line}" for line in self._capacity(cluster).assumed]
-        kind = cluster.storage.kind
-        if kind in _ON_CEPH:
-            notes.append(_CEPH.format(kind=kind))
         if cluster.storage.policy:
             notes.append(f"storage.policy {cluster.storage.policy}: predicted like HOT")
         return Realisation(impossible, notes)
 
     def check_work(self, work: PlannedWork) -> Realisation:
-        """The model needs equations for every phase and engine."""
+        """The model needs equations for every phase, engine and storage."""
         from windtunnel.model.jobs import PREDICTED_ENGINES, assumptions, kind_of
+        from windtunnel.model.refused import refusals
 
         kinds = {phase: kind_of(work.workload, phase) for phase in work.phases}
         lead = f"workloads.{work.workload}: "
@@ -120,6 +114,13 @@ class ModelledTestbed(PredictingTestbed):
         ]
         if engine not in (None, *PREDICTED_ENGINES.get(work.workload, ())):
             missing.append(lead + _OTHER_ENGINES.format(engine=engine))
+        refused = [
+            f"{one.key}: {one.message}"
+            for kind in kinds.values()
+            if kind is not None
+            for one in refusals(kind, work.cluster)
+        ]
+        missing += dict.fromkeys(refused)
         notes = [
             f"assumed: {line}"
             for kind in kinds.values()

@@ -1,0 +1,133 @@
+"""Descriptions that the model refuses: storage without equations, settings that cannot work."""
+
+from __future__ import annotations
+
+import re
+
+from windtunnel.cluster import Cluster, QuantityError
+from windtunnel.errors import DescriptionError
+
+BLOCK_BYTES = 128 * 2.0**20  # dfs.blocksize
+LEAST_BLOCK_BYTES = 2.0**20  # dfs.namenode.fs-limits.min-block-size, hdfs-default.xml
+PREDICTED_STORAGE = ("hdfs", "cephfs")
+COPIES = ("put", "get")  # phases without containers
+_BLOCK = "dfs.blocksize"
+_LEAST_BLOCK = "dfs.namenode.fs-limits.min-block-size"
+_NODE = "yarn.nodemanager.resource.memory-mb"
+_CONTAINERS = (
+    "mapreduce.map.memory.mb",
+    "mapreduce.reduce.memory.mb",
+    "yarn.app.mapreduce.am.resource.mb",
+)
+# Hadoop's StringUtils.TraditionalBinaryPrefix: a whole number, and a prefix of a power of 1024
+_SIZE = re.compile(r"([+-]?\d+)([kmgtpe]?)")
+_LARGEST = 2.0**63  # a size of Hadoop is a long
+
+
+class RefusedError(DescriptionError, QuantityError):
+    """A description that the model cannot predict.
+
+    Commands report it as an error of the description. Readers of results skip its times, as they do
+    for a parameter that is not a size.
+    """
+
+
+def refuse(kind: str, cluster: Cluster) -> None:
+    """Refuse a description for a kind of phase.
+
+    Raises
+    ------
+    RefusedError
+        The first of :func:`refusals`.
+    """
+    for one in refusals(kind, cluster):
+        raise one
+
+
+def refusals(kind: str, cluster: Cluster) -> list[RefusedError]:
+    """The reasons why the model cannot predict a kind of phase on a cluster."""
+    found = [_storage(cluster), _blocks(cluster)]
+    found += [] if kind in COPIES else [_container(cluster, name) for name in _CONTAINERS]
+    return [one for one in found if one is not None]
+
+
+def block_bytes(cluster: Cluster) -> float:
+    """The block size of files, as described or Hadoop's default.
+
+    Raises
+    ------
+    RefusedError
+        If ``dfs.blocksize`` is not a size.
+    """
+    if cluster.storage.block_size is not None:
+        return float(cluster.storage.block_size)
+    given = cluster.settings.get(_BLOCK)
+    if given is None:
+        return BLOCK_BYTES
+    found = hadoop_bytes(given)
+    if found is None or found <= 0:
+        raise RefusedError(
+            f"'{given}' is not a block size",
+            key=f"settings.{_BLOCK}",
+            remedy="write bytes, or a whole number with k, m, g or t, such as 134217728 or 128m.",
+        )
+    return found
+
+
+def hadoop_bytes(value: object) -> float | None:
+    """A size as Hadoop parses it (``128m`` is 128 MiB); None if it is none."""
+    match = _SIZE.fullmatch(str(value).strip().lower())
+    if match is None:
+        return None
+    found = float(match[1]) * 1024.0 ** " kmgtpe".index(match[2] or " ")
+    return found if abs(found) < _LARGEST else None
+
+
+def _storage(cluster: Cluster) -> RefusedError | None:
+    kind = cluster.storage.kind
+    if kind in PREDICTED_STORAGE:
+        return None
+    return RefusedError(
+        f"the model has no equations for the storage {kind}",
+        key="storage.kind",
+        remedy=f"it predicts: {', '.join(PREDICTED_STORAGE)}.",
+    )
+
+
+def _blocks(cluster: Cluster) -> RefusedError | None:
+    try:
+        size = block_bytes(cluster)
+    except RefusedError as error:
+        return error
+    least = hadoop_bytes(cluster.settings.get(_LEAST_BLOCK))
+    least = LEAST_BLOCK_BYTES if least is None else least
+    if size >= least or cluster.storage.kind != "hdfs":
+        return None
+    described = cluster.storage.block_size is not None
+    return RefusedError(
+        f"HDFS refuses blocks of {size:.0f} bytes: {_LEAST_BLOCK} is {least:.0f}",
+        key="storage.block_size" if described else f"settings.{_BLOCK}",
+        remedy="use blocks of at least this size, or lower this setting.",
+    )
+
+
+def _container(cluster: Cluster, name: str) -> RefusedError | None:
+    """A container that no NodeManager can start, if the settings state both sizes."""
+    wanted, room = (_mebibytes(cluster, one) for one in (name, _NODE))
+    if wanted is None or room is None or wanted <= room:
+        return None
+    return RefusedError(
+        f"YARN never starts a container of {wanted:.0f} MiB: it is larger than every NodeManager "
+        f"({_NODE} is {room:.0f})",
+        key=f"settings.{name}",
+        remedy=f"lower it to at most {room:.0f}, or raise {_NODE}.",
+    )
+
+
+def _mebibytes(cluster: Cluster, name: str) -> float | None:
+    """A setting that is a positive number; YARN finds out the memory itself for -1."""
+    try:
+        found = float(str(cluster.settings.get(name)))
+    except ValueError:
+        return None
+    return found if 0.0 < found < _LARGEST else None
