@@ -62,7 +62,7 @@ def test_one_reduce_task_uses_the_disks_and_the_nic_of_one_host() -> None:
 def test_fewer_tasks_than_hosts_are_never_faster(kind: str, name: str) -> None:
     found = []
     for count in (1, 2, 5, 10, 19, 20, 21, 40):
-        capacity, work = row(kind, **{name: count})
+        capacity, work = row(kind, B, **{name: count})
         found.append(float(times((capacity, replace(work, data_bytes=1e12))).elapsed_s[0]))
     assert found == sorted(found, reverse=True)
 

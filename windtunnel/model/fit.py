@@ -252,13 +252,14 @@ class Batch:
 
     def times(self, log: Vector) -> phases.Times:
         """The times of all rows, in their order."""
-        elapsed, cpu = np.zeros(self._size), np.zeros(self._size)
+        elapsed, cpu, starting = np.zeros((3, self._size))
         resources = np.zeros((len(phases.RESOURCES), self._size))
         for places, columns in self._groups:
             found = phases.times(columns, log)
             elapsed[places], cpu[places] = found.elapsed_s, found.cpu_s
             resources[:, places] = found.resources_s
-        return phases.Times(elapsed, cpu, resources)
+            starting[places] = found.task_start_s
+        return phases.Times(elapsed, cpu, resources, starting)
 
     def slopes(self, log: Vector) -> Matrix:
         """Derivatives of the logarithms of elapsed time by the constants, shape (rows, constants).

@@ -12,10 +12,10 @@ from windtunnel.model.constants import INDEX, Vector
 from windtunnel.model.fit import CORRECTION_NOISE, Batch, Fit, Matrix, features
 from windtunnel.model.hardware import Hardware
 from windtunnel.model.jobs import Job
-from windtunnel.model.phases import RESOURCES, Times
+from windtunnel.model.phases import RESOURCES, WARM_START, Times
 
 LEVEL = 0.90
-START_UP = "start-up"
+CPU, START_UP = "cpu", "start-up"
 MARGIN = 0.05  # of the logarithm: a value so near to the fitted range counts as inside
 
 
@@ -68,7 +68,10 @@ def predict(
     for place in range(len(rows)):
         middle, wide = middles[place], reach * deviations[place]
         parts = {name: float(times.resources_s[i, place]) for i, name in enumerate(RESOURCES)}
-        parts[START_UP] = start_s
+        # no faster processor of the hosts shortens the start of tasks
+        parts[CPU] -= float(times.task_start_s[place])
+        warm = WARM_START if rows[place][0].warm else 1.0
+        parts[START_UP] = start_s * warm + float(times.task_start_s[place])
         order = sorted(parts, key=lambda name: parts[name], reverse=True)
         found.append(
             Prediction(
