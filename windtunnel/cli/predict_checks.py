@@ -66,8 +66,11 @@ def refuse(cluster: Cluster, given: Mapping[str, Mapping[str, Any]]) -> None:
     NotRealisableError
         With the reasons.
     DescriptionError
-        If the parameters of a workload exclude each other.
+        If the parameters of a workload exclude each other, or the model has no equations for the
+        storage.
     """
+    from windtunnel.model import refused
+    from windtunnel.model.jobs import kind_of
     from windtunnel.study.plan import make_workload
 
     made = []
@@ -79,6 +82,10 @@ def refuse(cluster: Cluster, given: Mapping[str, Mapping[str, Any]]) -> None:
             raise
     if not cluster.role_counts().get("nodemanager"):
         return  # a description without YARN: the model takes the largest class as workers
+    for one in made:
+        for phase in one.phases():
+            if kind := kind_of(one.name, phase):
+                refused.refuse(kind, cluster)
     found = problems(cluster, made, given)
     if found:
         raise NotRealisableError(

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from windtunnel.cluster import Cluster, QuantityError
-from windtunnel.model.hardware import bytes_of
+from windtunnel.cluster import Cluster
 
 GBIT_S = 8e-9  # of one byte per second
 LEAST_MERGE = 2.0  # streams: a merge of one stream does not end
@@ -39,16 +38,9 @@ def _boolean(value: object) -> str:
     return "" if str(value).strip().lower() in ("true", "false") else "must be true or false"
 
 
-def _size(value: object) -> str:
-    try:
-        return "" if not isinstance(value, bool) and bytes_of(value) > 0 else "must be more than 0"
-    except QuantityError as error:
-        return str(error)
-
-
-# Settings of Hadoop that the equations use (``jobs.py``, ``hardware.py``).
+# Settings of Hadoop that the equations use (``jobs.py``, ``hardware.py``), except those that
+# ``refused.py`` checks.
 SETTINGS: Mapping[str, Callable[[object], str]] = {
-    "dfs.blocksize": _size,
     "mapreduce.job.maps": _at_least(1.0),
     "mapreduce.job.reduces": _at_least(1.0),
     "mapreduce.map.memory.mb": _default_or_more,
