@@ -178,3 +178,21 @@ def test_hosts_that_are_not_used_cost_nothing(capsys: pytest.CaptureFixture[str]
     data = found(capsys, "predict", "cisco-2014", "pi", "--this-machine")
     assert all(row["cost"] is None for row in data["predictions"])
     assert data["capacity"] is None
+
+
+def test_changes_that_are_possible_only_together_are_predicted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = "settings.yarn.nodemanager.resource.memory-mb"
+    task = "settings.mapreduce.map.memory.mb"
+    words = ["predict", "model-3", "teragen", "--set", f"{task}=8192", "--set"]
+    assert run([*words, f"{memory}=16384"]) == 0, capsys.readouterr().err
+    assert run([*words, f"{memory}=4096"]) == 3
+    assert "larger than every NodeManager" in capsys.readouterr().err
+
+
+def test_teragen_needs_no_container_of_a_reduce_task() -> None:
+    memory = "settings.yarn.nodemanager.resource.memory-mb=4096"
+    task = "settings.mapreduce.reduce.memory.mb=8192"
+    assert run(["predict", "model-3", "teragen", "--set", memory, "--set", task]) == 0
+    assert run(["predict", "model-3", "terasort", "--set", memory, "--set", task]) == 3

@@ -127,6 +127,18 @@ def test_a_timeout_pulls_up_only() -> None:
     assert predict(fit(early, prior), row)[0].elapsed_s == pytest.approx(base, rel=0.15)
 
 
+def test_an_erasure_code_keeps_the_factor_of_the_software() -> None:
+    points = [point for point in cloud.points() if point.workload == "terasort"][:12]
+    spark = [
+        replace(p, workload="s", elapsed_s=p.elapsed_s / 2, job=replace(p.job, software="spark"))
+        for p in points
+    ]
+    found = fit(points + spark, Prior.of_new_cluster(shipped_fit()))
+    assert found.offset(replace(spark[0].job, coded=1.0)) == found.offset(spark[0].job)
+    coded = [replace(p, job=replace(p.job, coded=1.0)) for p in points]
+    assert not fit(points + coded).offsets, "a code is no other software"
+
+
 def test_an_outlier_says_little_of_its_neighbours() -> None:
     """One of eight fitted times is three times too long: the others are predicted as without it."""
     points = [point for point in cloud.points() if point.workload == "terasort"]

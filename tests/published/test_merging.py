@@ -27,7 +27,7 @@ def test_the_cell_of_most_relations_is_the_wrong_one() -> None:
     (one,) = once([rate, parts, *means])
     assert one.subject == "wall = a + b"
     assert one.cells[0] == "r.csv:5:wall"
-    assert "wall (r.csv:5) also contradicts: bytes = rate x wall, average (t.csv:3)" in one.means
+    assert "Other points about wall (r.csv:5): bytes = rate x wall, average (t.csv:3)" in one.means
 
 
 def test_a_wrong_summary_does_not_accuse_its_runs() -> None:

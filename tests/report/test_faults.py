@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -169,6 +169,31 @@ def test_the_change_of_time_is_against_the_level_without_a_fault_and_with_the_sa
     assert alone.effect is None, "no level has the same settings without the fault"
     rows = {row[0]: row for row in section(analysis).tables[0].rows}
     assert rows["ha, killed"][4] == "unknown" and rows["ceph"][4] == ""
+
+
+def test_no_fault_is_compared_with_another_fault(tmp_path: Path) -> None:
+    """A fractional design: no two treatments differ in the fault alone, and all have one."""
+    others = {"nic": ("1", "2"), "disk": ("1", "2")}
+    plan = Plan(trials=16, factor="fault", levels=("a", "b"), extra_factors=others)
+    folder = study_folder(tmp_path / "results", plan)
+    file = folder / "study.json"
+    study = StudyRecord.model_validate_json(file.read_text())
+    kept = [
+        t
+        for t in study.treatments
+        if (t.levels["fault"] == "a") == (t.levels["nic"] == t.levels["disk"])
+    ]
+    study = study.model_copy(update={"treatments": kept})
+
+    def effects(faults: Mapping[str, Sequence[object]]) -> list[bool]:
+        for one in study.treatments:
+            one.overrides["fault"] = list(faults[one.levels["fault"]])
+        file.write_text(study.model_dump_json(by_alias=True))
+        return [o.effect is not None for o in fault_outcomes(analyse(read_results(folder)))]
+
+    other = {"kind": "kill-daemon", "role": "namenode"}
+    assert effects({"a": [FAULT], "b": [other]}) == [False] * 4
+    assert sum(effects({"a": [], "b": [other]})) == 2, "means over the other factors"
 
 
 def test_the_plot_has_a_mark_for_the_outcomes(analysis: Analysis) -> None:

@@ -288,6 +288,12 @@ def _parameter(workload: str, name: str, value: Any) -> Any:
     from windtunnel.errors import DescriptionError
     from windtunnel.workloads import find_workload
 
+    if not name:
+        raise DescriptionError(
+            "the name of a parameter is missing",
+            key=f"{WORKLOAD_PATH}{workload}",
+            remedy=f"write {WORKLOAD_PATH}{workload}.PARAMETER=VALUE.",
+        )
     key = f"{WORKLOAD_PATH}{workload}.{name}"
     known = find_workload(workload).parameters_type.model_fields
     if name not in known:

@@ -22,7 +22,7 @@ from scipy.optimize import least_squares
 from windtunnel.model import constants, phases
 from windtunnel.model.constants import CONSTANTS, Vector
 from windtunnel.model.hardware import Hardware
-from windtunnel.model.jobs import Job
+from windtunnel.model.jobs import CODED, Job
 
 Matrix = NDArray[np.float64]
 
@@ -136,9 +136,9 @@ class Fit:
     freedom. ``misfit`` scales the variance of the correction; it results from predicting each
     point from the others. ``names`` (study, treatment, workload, phase), ``kinds`` (labels of the
     jobs), ``features`` (points, 12), ``residuals`` and ``noise`` (the standard deviations of the
-    residuals) are those of the fitted points. ``offsets``
-    has, for each label that shares its equations with another software, the logarithm of its time
-    relative to the other one and the standard deviation.
+    residuals) are those of the fitted points. ``offsets`` has, for each label of software that
+    shares its equations with another one, the logarithm of its time relative to the other one and
+    the standard deviation.
     """
 
     log: Vector
@@ -158,8 +158,9 @@ class Fit:
 
     def offset(self, job: Job) -> tuple[float, float]:
         """The offset of a job and its standard deviation; 0 and 0 without other software."""
-        unknown = bool(job.software) and job.label not in self.kinds
-        return self.offsets.get(job.label, (0.0, OFFSET if unknown else 0.0))
+        label = job.software_label
+        unknown = bool(job.software) and {label, f"{label}/{CODED}"}.isdisjoint(self.kinds)
+        return self.offsets.get(label, (0.0, OFFSET if unknown else 0.0))
 
     @cached_property
     def precision(self) -> Matrix:
@@ -192,8 +193,12 @@ def _noise(residuals: Vector, late: NDArray[np.bool_]) -> Vector:
 
 
 def _limit(residuals: Vector) -> float:
-    """Three robust standard deviations of the residuals: larger ones are outliers."""
-    return 3.0 * 1.4826 * float(np.median(np.abs(residuals))) + 1e-6
+    """Three robust standard deviations of the residuals: larger ones are outliers.
+
+    A residual of exactly 0 is that of a job that did not finish and is predicted so.
+    """
+    known = np.abs(residuals[residuals != 0.0])
+    return 3.0 * 1.4826 * float(np.median(known) if len(known) else 0.0) + 1e-6
 
 
 def features(hardware: Hardware, job: Job) -> list[float]:
@@ -359,12 +364,12 @@ def _offsets(points: Sequence[Point]) -> tuple[list[str], Matrix]:
     """
     by_kind: dict[str, dict[str, None]] = {}
     for point in sorted(points, key=lambda one: one.job.software):
-        by_kind.setdefault(point.kind, {})[point.job.label] = None
+        by_kind.setdefault(point.kind, {})[point.job.software_label] = None
     labels = [label for known in by_kind.values() for label in list(known)[1:]]
     belongs = np.zeros((len(points), len(labels)))
     for row, point in enumerate(points):
-        if point.job.label in labels:
-            belongs[row, labels.index(point.job.label)] = 1.0
+        if point.job.software_label in labels:
+            belongs[row, labels.index(point.job.software_label)] = 1.0
     return labels, belongs
 
 

@@ -132,9 +132,9 @@ class _Notes:
 def hardware(cluster: Cluster) -> Hardware:
     """The capacities of a cluster."""
     notes = _Notes()
-    compute = _with_role(cluster, "nodemanager") or _workers(cluster)
+    compute = with_role(cluster, "nodemanager") or _workers(cluster)
     holder = ROLES.holder(cluster.storage.kind)
-    stores = (_with_role(cluster, holder) if holder else []) or compute
+    stores = (with_role(cluster, holder) if holder else []) or compute
     external = not {name for name, _, _ in compute} & {name for name, _, _ in stores}
     if external and not cluster.storage.external:
         notes.add("no host both runs tasks and holds data: all data crosses the network")
@@ -143,7 +143,7 @@ def hardware(cluster: Cluster) -> Hardware:
     if no_limit(cluster, compute):
         notes.add("the switches carry the full rate of all NICs")
     hosts = sum(count for _, _, count in compute)
-    clients = _with_role(cluster, "client") or compute
+    clients = with_role(cluster, "client") or compute
     cores = _mean(compute, lambda one: _cores(one, notes))
     threads = _mean(compute, _threads_per_core)
     old = any(cluster.software.hadoop.startswith(line) for line in OLD_HADOOP)
@@ -234,7 +234,7 @@ def on_this_machine(capacity: Hardware) -> Hardware:
     return on_one_machine(capacity, cores, threads, psutil.virtual_memory().total)
 
 
-def _with_role(cluster: Cluster, role: str) -> Classes:
+def with_role(cluster: Cluster, role: str) -> Classes:
     """Host classes with a role, and how many hosts of the class have it."""
     found = []
     for name, one in cluster.hosts.items():

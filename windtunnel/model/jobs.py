@@ -51,6 +51,7 @@ PHASE_KINDS: Mapping[str, str] = {
 PREDICTED_ENGINES: Mapping[str, tuple[str, ...]] = {"wordcount": ("mapreduce", "pig")}
 
 # Engines with the same data and equations, but with times of their own: a fit determines them.
+CODED = "erasure-code"
 OTHER_SOFTWARE = ("spark", "flink", "tez", "dask")
 
 
@@ -101,8 +102,12 @@ class Job:
         Erasure codes have a label of their own, so that a fit to replicas does not count as one
         to them.
         """
-        names = (self.kind, self.software, "erasure-code" if self.coded else "")
-        return "/".join(name for name in names if name)
+        return f"{self.software_label}/{CODED}" if self.coded else self.software_label
+
+    @property
+    def software_label(self) -> str:
+        """The kind and the software without the way in which the output is stored."""
+        return f"{self.kind}/{self.software}" if self.software else self.kind
 
 
 def software_of(words: Iterable[str]) -> str:

@@ -19,6 +19,8 @@ _CONTAINERS = (
     "mapreduce.reduce.memory.mb",
     "yarn.app.mapreduce.am.resource.mb",
 )
+READ = (_BLOCK, _LEAST_BLOCK, "dfs.replication")
+"""Settings that the model reads, in addition to those of ``understood.py``."""
 # Hadoop's StringUtils.TraditionalBinaryPrefix: a whole number, and a prefix of a power of 1024
 _SIZE = re.compile(r"([+-]?\d+)([kmgtpe]?)")
 _LARGEST = 2.0**63  # a size of Hadoop is a long
@@ -47,7 +49,12 @@ def refuse(kind: str, cluster: Cluster) -> None:
 def refusals(kind: str, cluster: Cluster) -> list[RefusedError]:
     """The reasons why the model cannot predict a kind of phase on a cluster."""
     found = [_storage(cluster), _blocks(cluster)]
-    found += [] if kind in COPIES else [_container(cluster, name) for name in _CONTAINERS]
+    without_reduces = "reduce" if kind == "generate" else None
+    found += [
+        _container(cluster, name)
+        for name in _CONTAINERS
+        if kind not in COPIES and without_reduces not in name.split(".")
+    ]
     return [one for one in found if one is not None]
 
 

@@ -66,6 +66,8 @@ def plain(cell: str, commas: Commas) -> str:
             number = number.replace(".", "").replace(",", ".")
         else:
             return cell
+    elif commas == "decimals" and _GROUP_OF_POINTS.fullmatch(number):
+        number = number.replace(".", "")  # with 987,5 in the table: thousands
     return number.removeprefix("+") + rest
 
 

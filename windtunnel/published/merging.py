@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
 
 from windtunnel.analysis.evidence import SEVERITIES
 from windtunnel.analysis.formatting import listed
@@ -103,9 +104,20 @@ class _Groups:
             for cell, at in contain.items()
             if any(_row(cell) in self.own[one] for one in at)
         }
-        while suspects:
-            cell = max(suspects, key=lambda c: self._weight(c, suspects[c]))
-            members = [at for at in suspects.pop(cell) if self.free[at]]
+        # Weights only decrease, so an outdated one is too large: it is computed again at its turn.
+        queue = [
+            (self._order(cell, at), place, cell)
+            for place, (cell, at) in enumerate(suspects.items())
+            if len(at) > 1
+        ]
+        heapify(queue)
+        while queue:
+            order, place, cell = heappop(queue)
+            present = self._order(cell, suspects[cell])
+            if present != order:
+                heappush(queue, (present, place, cell))
+                continue
+            members = [at for at in suspects[cell] if self.free[at]]
             if len(members) < 2:
                 continue
             stated = [at for at in members if self.points[at].cells[0] == cell]
@@ -114,10 +126,11 @@ class _Groups:
                 self.leader[at] = leader
                 self.free[at] = False
 
-    def _weight(self, cell: str, at: Sequence[int]) -> tuple[int, int, int]:
+    def _order(self, cell: str, at: Sequence[int]) -> tuple[int, int, int]:
+        """First the cells in most free points, then those that most of these state."""
         free = [one for one in at if self.free[one]]
         stated = sum(self.points[one].cells[0] == cell for one in free)
-        return len(free), stated, -min(at)
+        return -len(free), -stated, min(at)
 
     def _listed_rows(self) -> None:
         """Points about a row that an earlier point describes as a whole, or by its source."""
@@ -180,26 +193,29 @@ def _merged(points: Sequence[Point], members: Sequence[int]) -> Point:
     others = [points[at] for at in members[1:]]
     severity = min((p.severity for p in (first, *others)), key=SEVERITIES.index)
     here = {_row(cell) for cell in first.cells[:1]}
-    names = [
+    subjects = [
         other.subject
         if not other.cells or _row(other.cells[0]) in here
         else f"{other.subject} ({_row(other.cells[0])})"
         for other in others
     ]
+    names = [name for name in dict.fromkeys(subjects) if name != first.subject]
     common = [c for c in first.cells if all(c in other.cells for other in others)]
     cell = next((c for c in common if not _is_row(c)), "")
     what = f"{cell.split(':', 2)[2]} ({_row(cell)})" if cell else _rows_in_words(first)
     return replace(
         first,
         severity=severity,
-        means=f"{first.means} {what} also contradicts: {listed(names, NAMED)}.",
+        means=f"{first.means} Other points about {what}: {listed(names, NAMED)}."
+        if names
+        else first.means,
         cells=(*((cell,) if cell else ()), *(c for c in first.cells if c != cell)),
     )
 
 
 def _rows_in_words(point: Point) -> str:
     rows = _own_rows(point)
-    return f"The row ({min(rows)})" if len(rows) == 1 else "The same row or rows"
+    return f"the row ({min(rows)})" if len(rows) == 1 else "these rows"
 
 
 # --- rows that differ by one factor ---------------------------------------------------------

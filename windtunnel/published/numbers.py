@@ -76,6 +76,11 @@ class Span:
         return Span(apply(self.value, other.value), min(corners), max(corners))
 
 
+LARGEST = 1e100
+MOST_DIGITS = 100
+"""Numbers beyond these limits are no results; their sums and powers are not finite."""
+
+
 def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
     """The span of a printed number.
 
@@ -98,6 +103,8 @@ def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
     if not isinstance(exponent, int):
         raise NumberError(f"'{text}' is not a finite number")
     value = float(number)
+    if abs(value) > LARGEST or abs(exponent) > MOST_DIGITS:
+        raise NumberError(f"'{text[:20]}' has too many digits")
     if digits == "about":
         exponent = number.normalize().as_tuple().exponent if number else exponent
         assert isinstance(exponent, int)

@@ -299,6 +299,19 @@ def _is_exact(name: str, dimension: str, cells: Sequence[str]) -> bool:
     )
 
 
+def _measured(name: str, columns: Collection[str]) -> str:
+    """The name without a "min" at its end that is a minimum, not minutes.
+
+    It is one if the rest of the name has a unit, or if the table also has the maximum.
+    """
+    rest = re.sub(r"[ _]min$", "", name, flags=re.IGNORECASE)
+    if rest == name:
+        return name
+    maximum = {f"{rest}{gap}max".casefold() for gap in (" ", "_")}
+    least = unit_of_name(rest) is not None or maximum & {one.casefold() for one in columns}
+    return rest if least else name
+
+
 def _number(table: Table, name: str, cells: list[str], declared: str | None) -> Column:
     places = Counter(len(cell.partition(".")[2]) for cell in cells if "e" not in cell.casefold())
     decimals = max(places, key=lambda p: (places[p], -p)) if places else 0
@@ -318,6 +331,6 @@ def _number(table: Table, name: str, cells: list[str], declared: str | None) -> 
             return Column(name, "number", "mixed", unit_column=beside)
         if len(kinds) == 1:
             return Column(name, "number", kinds.pop(), unit_column=beside, decimals=decimals)
-    named = unit_of_name(name) or ("", 1.0)
+    named = unit_of_name(_measured(name, table.columns)) or ("", 1.0)
     exact = _is_exact(name, named[0], cells)
     return Column(name, "number", *named, decimals=decimals, exact=exact)

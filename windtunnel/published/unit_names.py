@@ -107,6 +107,8 @@ def unit_of_name(name: str) -> Unit | None:
             return unit_of(word)
     words = [word.casefold() for word in exact]
     words = "\0".join(words).replace("speed\0up", "speedup").split("\0")
+    if words.count("per") > 1:
+        return None  # usd_per_node_per_hour: no check uses such a quotient
     if "per" in words:
         at = words.index("per")
         return _per(words[:at], words[at + 1 :])

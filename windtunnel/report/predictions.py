@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from windtunnel.analysis.cost.tariff import Tariff
+from windtunnel.analysis.formatting import plural
 from windtunnel.model.constants import CONSTANTS
 from windtunnel.model.fit import Fit
 
@@ -74,6 +75,8 @@ def what_if_text(found: Mapping[str, Any]) -> Iterator[str]:
             f"bottleneck: {row['bottleneck']}, next: {row['next_bottleneck']}"
         )
         yield line if row["inside_fitted_range"] else f"{line}  ({OUTSIDE})"
+    if found.get("timeouts"):
+        yield f"omitted, because they did not finish: {plural(found['timeouts'], 'job')}"
     yield "intervals: 90 %; constants fitted to these results, from those of published studies"
     for line in found["assumed"]:
         yield f"assumed: {line}"

@@ -105,6 +105,11 @@ def write_front(found: Mapping[str, Any], path: Path) -> None:
         If no candidate has a price and a time, or if the prices have several currencies.
     """
     rows = [row for row in found["candidates"] if row["price"] and row["elapsed_s"]]
+    if not any(row["elapsed_s"] for row in found["candidates"]):
+        raise ResultsError(
+            "no candidate can run the workloads, so there is no time for a chart",
+            remedy="change the workloads; without --chart, the reasons are printed.",
+        )
     if not rows:
         raise ResultsError(
             "no candidate has a price", remedy="describe 'price' or 'price_parts' of the hosts."

@@ -69,11 +69,13 @@ class PredictedPhase(Record):
     """How a phase was predicted, and how wrong the prediction may be.
 
     ``low_s`` .. ``high_s`` is the interval of 90 %. ``resources_s`` are the seconds that each
-    resource alone would take; ``bottleneck`` takes the longest, ``next_bottleneck`` the second
-    longest. ``inside_fitted_range`` states whether the treatment is within those that the model was
-    fitted to. The error of the logarithm of the time has Student's distribution with ``freedom``
-    degrees of freedom: ``loadings`` are standard deviations along directions that all predictions
-    of the study have in common, ``own`` is the rest, so that the errors of ratios are known too.
+    resource alone would take, and with the key ``start-up`` those in which the job and its
+    tasks start; ``bottleneck`` takes the longest, ``next_bottleneck`` the second longest.
+    ``inside_fitted_range`` states whether the treatment is within those that the model was
+    fitted to. The error of the logarithm of the time has Student's distribution with
+    ``freedom`` degrees of freedom: ``loadings`` are standard deviations along directions that
+    all predictions of the study have in common, ``own`` is the rest, so that the errors of
+    ratios are known too.
     """
 
     low_s: float

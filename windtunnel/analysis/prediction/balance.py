@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from windtunnel.analysis.prediction.described import DEFAULTS, SIZES
+from windtunnel.analysis.prediction.described import DEFAULTS, SIZES, check_values
 from windtunnel.cluster import Cluster, HostClass
 from windtunnel.errors import UsageError
 from windtunnel.model.fit import Batch, Fit
@@ -37,7 +37,10 @@ def balance(name: str, cluster: Cluster, workloads: Sequence[str], fit: Fit) -> 
     ------
     UsageError
         If the model has no equations for a workload.
+    DescriptionError
+        If the model cannot use a value of the cluster.
     """
+    check_values(cluster)
     capacity = hardware(cluster)
     keys = keys_of(workloads)
     times = _times(keys, cluster, capacity, fit)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.cluster import ROLES, Cluster
-from windtunnel.model.hardware import Hardware
+from windtunnel.model.hardware import Hardware, with_role
 from windtunnel.model.jobs import job
 
 TERABYTE = 1e12
@@ -24,13 +24,11 @@ def disk_bytes(cluster: Cluster) -> float | None:
     """Bytes of all data disks of the hosts that hold data; None if a size is unknown."""
     holder = ROLES.holder(cluster.storage.kind)
     total = 0.0
-    for one in cluster.hosts.values():
-        held = one.count if holder in one.roles else 0
-        for disk in one.disks or ():
-            if held and disk.use == "data":
-                if disk.size is None:
-                    return None
-                total += float(disk.size) * disk.count * held
+    for _, one, count in with_role(cluster, holder) if holder else ():
+        disks = [disk for disk in one.disks or () if disk.use == "data"]
+        if not disks or any(disk.size is None for disk in disks):
+            return None
+        total += count * sum(float(disk.size or 0) * disk.count for disk in disks)
     return total or None
 
 

@@ -98,14 +98,19 @@ def unread(
 
     Other changes are not examined: they may change the price or the power.
     """
+    try:
+        old = _numbers(before, workloads)
+    except DescriptionError:
+        return {}  # the changes make the cluster possible
     found = {}
     for path, value in changes.items():
         if path.startswith(("settings.", "storage.")):
             try:
                 after = apply_overrides(before, {path: value})
+                new = _numbers(after, workloads)
             except DescriptionError:
                 continue  # possible only together with another change
-            if _numbers(before, workloads) == _numbers(after, workloads):
+            if old == new:
                 found[path] = reason(path, before, after, workloads)
     return found
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.settings import unknown_settings
+from windtunnel.model.refused import READ
 from windtunnel.model.understood import SETTINGS
 
 _SETTINGS = "settings."
@@ -29,14 +30,18 @@ def reason(
         return "the value is the same as before"
     if path == "storage.replication" and after.storage.code is not None:
         return "the files have an erasure code"
-    used = (given for given in workloads.values())
-    parameters = {name: None for given in used for name in _FIRST.get(path, ()) if given.get(name)}
+    parameters = {
+        name: None
+        for given in workloads.values()
+        for name in _FIRST.get(path, ())
+        if given.get(name)
+    }
     if parameters:
         return f"the workloads set {', '.join(parameters)}"
     if path == "settings.dfs.blocksize" and after.storage.block_size is not None:
         return "the cluster sets storage.block_size"
     name = path.removeprefix(_SETTINGS)
-    if path.startswith(_SETTINGS) and name not in SETTINGS:
+    if path.startswith(_SETTINGS) and name not in {*SETTINGS, *READ}:
         unknown = unknown_settings({name: ""}, after.software.hadoop)
         return "; ".join(["the model has no term for this setting", *unknown])
     return "the capacities and the tasks of the model are the same with it"

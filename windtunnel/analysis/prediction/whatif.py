@@ -33,7 +33,8 @@ def what_if(
 
     ``elapsed_s`` is the measured time times the predicted ratio, so that errors which both
     predictions share cancel out. ``changed`` states whether the change changes a number of the
-    model for this time, and ``no_effect`` why a changed path changes none for all times.
+    model for this time, and ``no_effect`` why a changed path changes none for all times. Jobs that
+    did not finish are fitted but have no time to multiply; ``timeouts`` is their number.
 
     Raises
     ------
@@ -48,6 +49,12 @@ def what_if(
             remedy="the model knows TeraSort's phases, WordCount, Pi, TestDFSIO, PUT and GET.",
         )
     made = fit(found.points, Prior.of_new_cluster(shipped_fit()), origin=str(results.path))
+    late = sum(point.timeout for point in found.points)
+    found = replace(found, points=[point for point in found.points if not point.timeout])
+    if not found.points:
+        raise ResultsError(
+            f"no job of {results.path} finished", remedy="use results with finished jobs."
+        )
     after = _changed(results, found, changes, as_run)
     bound = predict(made, _rows(after))
     check_finite([(point.treatment, point.workload, point.phase) for point in after], bound)
@@ -82,6 +89,7 @@ def what_if(
         "changes": dict(changes),
         "level": LEVEL,
         "predictions": rows,
+        "timeouts": late,
         "no_effect": _no_effect(made, results, found, changes, as_run),
         "assumed": found.assumed,
     }

@@ -70,7 +70,7 @@ class Struck:
 
 def fault_outcomes(analysis: Analysis) -> list[FaultOutcome]:
     """By workload and treatment in the study's order; empty for a study without faults."""
-    if not any(FAULT in treatment.overrides for treatment in analysis.study.treatments):
+    if not any(treatment.overrides.get(FAULT) for treatment in analysis.study.treatments):
         return []
     return [
         _outcome(analysis, workload, treatment)
@@ -114,7 +114,7 @@ def _outcome(analysis: Analysis, workload: str, treatment: Treatment) -> FaultOu
     ]
     cell = analysis.cell(treatment.id, workload, TOTAL, ELAPSED)
     elapsed_s = None if cell is None else cell.mean
-    if FAULT not in treatment.overrides:
+    if not treatment.overrides.get(FAULT):
         right = sum(trial.verdict.valid for trial in own)
         return FaultOutcome(workload, treatment.id, (), right, right, right, elapsed_s, None)
     reported = [trial for trial in own if _counts(trial)]
@@ -169,11 +169,21 @@ def _effect(analysis: Analysis, workload: str, treatment: Treatment) -> Effect |
     )
     found = next(of_level, None)
     reference = _without_faults(analysis.study.treatments, treatment, factor)
-    if reference is None:  # a fractional design has no pair, only the mean over the other factors
-        return found if found is not None and found.comparison == "main effect" else None
-    if found is not None and reference.levels.get(factor) == found.baseline:
+    if reference is None:
+        return found if found is not None and _main_effect(analysis, found) else None
+    alone = found is not None and found.matched == 1  # no other factor varies
+    if found is not None and alone and reference.levels.get(factor) == found.baseline:
         return found
     return _against(analysis, workload, factor, treatment, reference)
+
+
+def _main_effect(analysis: Analysis, found: Effect) -> bool:
+    """Whether it is a mean over the other factors, against a level without faults.
+
+    Fractional designs have no pair of treatments that differ in the fault alone.
+    """
+    base = [t for t in analysis.study.treatments if t.levels.get(found.factor) == found.baseline]
+    return found.comparison == "main effect" and not any(t.overrides.get(FAULT) for t in base)
 
 
 def _without_faults(
@@ -185,7 +195,7 @@ def _without_faults(
         settings = {path: value for path, value in one.overrides.items() if path != FAULT}
         return settings, {name: level for name, level in one.levels.items() if name != factor}
 
-    free = (one for one in treatments if FAULT not in one.overrides)
+    free = (one for one in treatments if not one.overrides.get(FAULT))
     return next((one for one in free if rest(one) == rest(treatment)), None)
 
 

@@ -179,15 +179,20 @@ def _pairs(reference: Reference, column: Column) -> Iterator[Pair]:
         (key, rows[0], mean([profile.span(r, column) for r in rows]))
         for key, rows in groups.items()
     ]
+    tied: dict[tuple[str, str], bool] = {}
     for (a, first, x), (b, second, y) in combinations(cells, 2):
         if x.low <= 0 or y.low <= 0:
             continue
         chosen = dict(zip(labels, zip(a, b, strict=True), strict=True))
         differ = [n for n, (p, q) in chosen.items() if p != q]
-        if len(differ) > 2 or (len(differ) == 2 and not _tied(profile, *differ)):
+        if len(differ) > 2 or not _selected(reference.mentioned, chosen, differ):
             continue
-        if not _selected(reference.mentioned, chosen, differ):
-            continue
+        if len(differ) == 2:
+            two = (differ[0], differ[1])
+            if two not in tied:
+                tied[two] = _tied(profile, *two)
+            if not tied[two]:
+                continue
         base = _baseline(reference, chosen, differ)
         levels = tuple(v for n in differ for v in chosen[n])
         if base == 0:

@@ -63,13 +63,15 @@ def _coarse(column: str, numbers: Sequence[tuple[Row, str]]) -> Iterator[Point]:
     step = _step([text for _, text in numbers])
     middle = statistics.median(values)
     apart = set(values)
+    if len(apart) == 1:
+        return  # a parameter, not a result
     if step < COARSE * middle or len(apart) > max(2, 0.75 * len(values)):
         return
     yield Point(
         check="precision",
         rule=2,
         severity="caution",
-        subject=f"{column} has a step of {step:g}, and its middle value is {middle:g}",
+        subject=f"{column} has a step of {step:g}, and its median is {middle:g}",
         stated=f"{len(apart)} different numbers in {len(values)} rows",
         stated_source=source_of(numbers[0][0]),
         found=f"rounding can change each by {100 * step / 2 / middle if middle else 100:.0f} %",
@@ -97,6 +99,8 @@ def _hidden(
         if len(effects) < LEAST_ROWS or step < OF_EFFECT * statistics.median(effects) * (1 - 1e-9):
             continue
         effect = statistics.median(effects)
+        if not effect:
+            continue  # most levels have the same number: no difference is hidden
         yield Point(
             check="precision",
             rule=2,

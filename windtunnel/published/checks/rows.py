@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
@@ -28,6 +29,19 @@ KNOWN_FACTORS = {
     1.073741824: "1.074: GB and GiB",
     1.099511627776: "1.1: TB and TiB",
     100.0: "100: a fraction and a percentage",
+}
+
+# Factors of units of one dimension; the others change any unit.
+_DIMENSION_OF = {
+    3.6: "J",
+    60.0: "s",
+    3600.0: "s",
+    8.0: "B",
+    1.024: "B",
+    1.048576: "B",
+    1.073741824: "B",
+    1.099511627776: "B",
+    100.0: "ratio",
 }
 
 Formula = Callable[[Sequence[Span]], Span]
@@ -104,7 +118,7 @@ def _whole_column(profile: Profile, relation: Relation, found: Judged) -> Iterat
     """A column in another unit than its name says, or moved by one row."""
     factor = found.factor()
     if factor is not None:
-        near = [k for k in KNOWN_FACTORS if abs(max(factor, 1 / factor) / k - 1) < 0.015]
+        near = _known(profile, relation, max(factor, 1 / factor))
         if near or _unexplained(found, factor):
             why = (
                 f"near {KNOWN_FACTORS[near[0]]}; the unit of one column is wrong."
@@ -144,6 +158,30 @@ def _whole_column(profile: Profile, relation: Relation, found: Judged) -> Iterat
                     cells=tuple(place(row, column.name) for row in lines),
                 )
                 return
+
+
+def _known(profile: Profile, relation: Relation, factor: float) -> list[float]:
+    """The factors of units near a factor, unless it is the number of nodes or copies of the rows.
+
+    A price per node and the cost of all nodes differ by this number.
+    """
+    dimensions = {
+        part
+        for column in (relation.stated, *relation.parts)
+        for part in re.split("[/ ]", column.dimension)
+    }
+    counts = [c for c in profile.numbers if not c.dimension and not c.decimals]
+    for column in counts:
+        numbers = {
+            profile.span(row, column).value for row in profile.table.rows if row[column.name]
+        }
+        if len(numbers) == 1 and abs(numbers.pop() / factor - 1) < 0.015:
+            return []
+    return [
+        k
+        for k in KNOWN_FACTORS
+        if abs(factor / k - 1) < 0.015 and _DIMENSION_OF.get(k, "") in {"", *dimensions}
+    ]
 
 
 def _unexplained(found: Judged, factor: float) -> bool:

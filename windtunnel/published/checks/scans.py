@@ -29,6 +29,12 @@ SPREADS = 10.0
 PLACES = ("place", "page", "section", "chapter", "where", "figure", "table", "source", "line")
 """Columns without a unit that say where a number is printed: "abstract", "3.1", "7"."""
 
+# Parts of a job that can be absent: TeraGen has no reduce tasks, a short task no collection.
+OFTEN_ABSENT = (
+    *("reduce", "shuffle", "merge", "gc", "wait", "waiting", "idle", "queue", "queued"),
+    *("overhead", "swap", "steal", "retry", "retries", "cleanup", "spill", "spilled"),
+)
+
 
 def duplicates(case: Case) -> Iterator[Point]:
     """Rows that are equal in all cells but their source."""
@@ -114,8 +120,8 @@ def _signs(
         or column.dimension == "ratio"
         or column.dimension.startswith("price")
     )
-    if column.has("reduce", "shuffle", "merge"):
-        return  # these parts of a job can be absent: TeraGen has no reduce tasks
+    if column.has(*OFTEN_ABSENT):
+        return
     rare = len(zeros) <= max(1, 0.03 * len(numbers))
     far = min(rest) > 10 or (measured and min(rest) > 0 and len(rest) >= 3)
     if rare and far and (measured or len(rest) >= 6):
@@ -200,7 +206,8 @@ def outliers(case: Case) -> Iterator[Point]:
 
 def _factor(profile: Profile, column: Column, row: Row) -> float:
     number = number_in(row[column.name])
-    return profile.span(row, column).value / number if number else column.factor
+    usable = number and math.isfinite(number)
+    return profile.span(row, column).value / number if usable else column.factor
 
 
 def _factors(profile: Profile) -> list[str]:
@@ -274,7 +281,7 @@ def _crossed(factors: Sequence[str], values: Sequence[tuple[Row, float]]) -> boo
 
 def number_in(text: str) -> float:
     """The number at the start of a cell, also of ``90s``; infinite without one."""
-    found = re.match(r"\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)", text, re.ASCII)
+    found = re.match(r"\s*(-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)", text, re.ASCII)
     return float(found[1]) if found else math.inf
 
 

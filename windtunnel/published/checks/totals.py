@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
@@ -124,8 +125,11 @@ def _trials(
     statistic: Statistic,
 ) -> Iterator[Trial]:
     whole = not column.dimension and column.decimals == 0 and column.has(*COUNTED)
+    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for one in rest:
+        groups[tuple(one[k] for k in keys)].append(one)
     for row in rows:
-        group = [r for r in rest if all(r[k] == row[k] for k in keys)]
+        group = groups.get(tuple(row[k] for k in keys), [])
         own = spans(profile, row, [column])
         values = [s[0] for r in group if (s := spans(profile, r, [column]))]
         if own is not None and len(values) > 1:
