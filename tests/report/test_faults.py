@@ -173,7 +173,7 @@ def test_the_change_of_time_is_against_the_level_without_a_fault_and_with_the_sa
 
 def test_no_fault_is_compared_with_another_fault(tmp_path: Path) -> None:
     """A fractional design: no two treatments differ in the fault alone, and all have one."""
-    others = {"nic": ("1", "2"), "disk": ("1", "2")}
+    others: dict[str, tuple[str, ...]] = {"nic": ("1", "2"), "disk": ("1", "2")}
     plan = Plan(trials=16, factor="fault", levels=("a", "b"), extra_factors=others)
     folder = study_folder(tmp_path / "results", plan)
     file = folder / "study.json"
