@@ -28,6 +28,8 @@ def test_a_correct_table_has_no_point(table: str) -> None:
 
 def test_a_parameter_is_not_called_coarse() -> None:
     assert [p for p in points(PARAMETERS) if p.check == "precision"] == []
+    (point,) = points("codec,mean_s\n" + "".join(f"{codec},1000\n" for codec in "pqrst"))
+    assert point.check == "precision", "equal means are rounded"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from windtunnel.published.case import Case, Point, source_of
 from windtunnel.published.checks.listings import lists_settings
 from windtunnel.published.judged import place
-from windtunnel.published.profile import Profile
+from windtunnel.published.profile import Profile, tokens
 from windtunnel.published.table import Row
 
 COARSE = 0.2
@@ -20,6 +20,7 @@ OF_EFFECT = 1 / 3
 """A step of this fraction of the difference between two levels hides a part of the difference."""
 VISIBLE = 0.03
 """A step below this fraction of the results is fine: then the difference itself is small."""
+_AVERAGED = frozenset(("mean", "avg", "average", "median"))
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -63,7 +64,7 @@ def _coarse(column: str, numbers: Sequence[tuple[Row, str]]) -> Iterator[Point]:
     step = _step([text for _, text in numbers])
     middle = statistics.median(values)
     apart = set(values)
-    if len(apart) == 1:
+    if len(apart) == 1 and _AVERAGED.isdisjoint(tokens(column)):
         return  # a parameter, not a result
     if step < COARSE * middle or len(apart) > max(2, 0.75 * len(values)):
         return
