@@ -131,7 +131,7 @@ FILLING = frozenset(
         "make",
         "need",
         "use",
-        "thi",
+        "this".removesuffix("s"),  # words are compared in the singular
         "much",
         "it",
         "stated",
