@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import fmean
 
 from windtunnel.analysis.prediction.baselines import ernest
@@ -23,6 +25,9 @@ from windtunnel.model.jobs import job
 from windtunnel.model.predict import predict
 from windtunnel.model.store import shipped_fit
 
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
 THREADS = {"large": 2, "xlarge": 4, "2xlarge": 8}
 MEMORY_GIB = {"c": 1.9, "m": 4.0, "r": 7.6}  # per thread
 CLOCK_GHZ = {"c": 2.9, "m": 2.4, "r": 2.3}
@@ -31,23 +36,6 @@ NIC_MB_S = {"large": 56.0, "xlarge": 94.0, "2xlarge": 125.0}
 HOSTS = (4, 6, 8, 12, 16, 24, 32, 48)
 DATA_GB = (30, 60, 100, 200, 300, 600)
 CONFIGURATIONS, FITTED, SETS, SAMPLES = 70, 8, 2, 3
-
-BASE = Cluster.model_validate(
-    {
-        "name": "cloud",
-        "hosts": {
-            "master": {"count": 1, "roles": ["namenode", "resourcemanager"]},
-            "worker": {
-                "count": 4,
-                "roles": ["datanode", "nodemanager"],
-                "cpu": {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 2},
-                "memory": "8 GiB",
-                "disks": [{"kind": "ssd", "size": "500 GB"}],
-                "nics": [{"rate": "1 Gb/s"}],
-            },
-        },
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -181,6 +169,8 @@ def points(law: Law, seed: int) -> list[Point]:
 
 
 def _cluster(one: Instances) -> Cluster:
+    from tests.support.cloud import BASE
+
     worker = "hosts.worker"
     changes = {
         f"{worker}.count": one.hosts,

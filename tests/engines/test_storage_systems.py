@@ -54,11 +54,16 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
 
 
 def test_engines_that_do_not_run_on_a_storage_are_named() -> None:
-    assert unsupported_engines(load_cluster("local-3"), ["spark", "hbase"]) == []
-    assert unsupported_engines(LOCAL, ["spark", "hbase"]) == ["hbase", "spark"]
+    assert unsupported_engines(load_cluster("local-3"), "w", ["spark", "hbase"]) == []
+    assert unsupported_engines(LOCAL, "w", ["spark", "hbase"]) == [
+        "workloads.w runs on hbase, which is not supported on storage of kind local",
+        "workloads.w runs on spark, which is not supported on storage of kind local",
+    ]
     cephfs, s3a = load_cluster("local-3-cephfs"), load_cluster("local-3-s3a")
-    assert unsupported_engines(cephfs, ["spark", "hive", "pig", "hbase"]) == ["hbase"]
-    assert unsupported_engines(s3a, ["spark", "hive", "pig"]) == ["hive"]
+    (sentence,) = unsupported_engines(cephfs, "w", ["spark", "hive", "pig", "hbase"])
+    assert sentence == "workloads.w runs on hbase, which is not supported on storage of kind cephfs"
+    (sentence,) = unsupported_engines(s3a, "w", ["spark", "hive", "pig"])
+    assert sentence == "workloads.w runs on hive, which is not supported on storage of kind s3a"
 
 
 def test_a_local_folder_has_one_copy_and_no_code() -> None:

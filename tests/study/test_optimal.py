@@ -10,7 +10,8 @@ import pytest
 from tests.support import cloud
 from tests.support.mock import plan_from
 from windtunnel.errors import DescriptionError
-from windtunnel.model.fit import ERROR_PRIOR, Batch, Point, Prior
+from windtunnel.model.correction import ERROR_PRIOR
+from windtunnel.model.fit import Batch, Point, Prior
 from windtunnel.model.information import most_informative
 from windtunnel.model.store import shipped_fit
 from windtunnel.study.plan import Plan

@@ -42,19 +42,14 @@ def problems(
     ``given`` has the parameters of each workload by its name.
     """
     from windtunnel.engines.storage_systems import unsupported_engines
-    from windtunnel.model.understood import misunderstood
     from windtunnel.testbeds.base import PlannedWork
 
-    found = [f"{path} {why}" for path, why in misunderstood(cluster).items()]
     testbed = modelled()
+    found = list(testbed.check(cluster).impossible)
     for one in workloads:
         work = PlannedWork("", one.name, cluster, given[one.name], one.phases())
         found += [*one.check(cluster), *testbed.check_work(work).impossible]
-        found += [
-            f"workloads.{one.name} runs on {engine}, which is not supported on storage of kind "
-            f"{cluster.storage.kind}"
-            for engine in unsupported_engines(cluster, one.parameters.engines())
-        ]
+        found += unsupported_engines(cluster, one.name, one.parameters.engines())
     return found
 
 

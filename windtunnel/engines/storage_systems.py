@@ -38,12 +38,16 @@ def storage_of(cluster: Cluster) -> type[StorageSystem]:
     return found
 
 
-def unsupported_engines(cluster: Cluster, engines: Iterable[str]) -> list[str]:
-    """The engines among ``engines`` that do not run on the storage of a cluster."""
+def unsupported_engines(cluster: Cluster, workload: str, engines: Iterable[str]) -> list[str]:
+    """A sentence for each engine of a workload that does not run on the storage of a cluster."""
     found = storage_system(cluster.storage.kind)
     if found is None or found.engines is None:
         return []
-    return sorted({*engines} - found.engines)
+    return [
+        f"workloads.{workload} runs on {engine}, which is not supported on storage of kind "
+        f"{cluster.storage.kind}"
+        for engine in sorted({*engines} - found.engines)
+    ]
 
 
 def needs_new_storage(old: Cluster, new: Cluster) -> bool:

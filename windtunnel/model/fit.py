@@ -3,9 +3,8 @@
 The fit minimises the squared differences of logarithms of elapsed and CPU time, with a robust loss,
 and the squared distances of the constants from their priors (a maximum a posteriori estimate:
 Gelman et al., Bayesian Data Analysis, 3rd edition, chapter 4). The residuals of each kind of phase
-are then smoothed over the hardware by a Gaussian process (Kennedy and O'Hagan, Bayesian calibration
-of computer models, J. R. Statist. Soc. B 63, 2001): near the fitted treatments it corrects the
-prediction, far from them it does nothing but widen the interval.
+are then smoothed over the hardware (``correction.py``): near the fitted treatments this corrects
+the prediction, far from them it does nothing but widen the interval.
 """
 
 from __future__ import annotations
@@ -21,43 +20,30 @@ from scipy.optimize import least_squares
 
 from windtunnel.model import constants, phases
 from windtunnel.model.constants import CONSTANTS, Vector
+from windtunnel.model.correction import (
+    ERROR_PRIOR,
+    ERROR_PRIOR_POINTS,
+    FEATURES,
+    Correction,
+    Matrix,
+    chosen_correction,
+    features,
+    misfit_of,
+    noise_of,
+    outlier_limit,
+)
 from windtunnel.model.hardware import Hardware
 from windtunnel.model.jobs import CODED, Job
 
-Matrix = NDArray[np.float64]
-
 ELAPSED_SPREAD = 0.05  # of the logarithm: the least error of any model on these data
 CPU_SPREAD = 0.10
-CORRECTION_NOISE = 0.06  # of the logarithm: what the correction leaves to chance
-# A residual above the limit has at least this many times the noise of the others: an outlier says
-# little of its neighbours.
-OUTLIER_NOISE = 3.0
-UNKNOWN_NOISE = 3.0  # of the logarithm: far more than any correction
 TREND = 0.16  # the least slope of the correction on a new cluster
-PENALTY = 1.0  # units of log likelihood that a larger correction must gain
-# Prior of the model's error: its size, and the number of points that it is worth.
-ERROR_PRIOR = 0.08
-ERROR_PRIOR_POINTS = 6.0
 # A new cluster differs from the fitted ones: its constants spread more than those of the studies.
 NEW_CLUSTER = 1.5
 # Other software than MapReduce: the spread of the logarithm of its time relative to MapReduce.
 OFFSET = 0.5
 OFFSET_BOUND = 2.5
 STEP = 1e-5
-FEATURES = (
-    "hosts",
-    "stores",
-    "cores",
-    "threads_per_core",
-    "slots",
-    "clock_ghz",
-    "memory_bytes",
-    "nic_bytes_s",
-    "cross_bytes_s",
-    "disks",
-    "guests",
-    "data_bytes",
-)
 
 
 @dataclass(frozen=True)
@@ -83,48 +69,6 @@ class Point:
     def kind(self) -> str:
         """The kind of the phase, which selects the equations."""
         return self.job.kind
-
-
-@dataclass(frozen=True)
-class Correction:
-    """Covariance of the model's error: local (``spread``, ``length``) and a trend (``slope``).
-
-    ``spread`` and ``slope`` are standard deviations of the logarithm, of the error itself and of
-    its change over a factor e in a feature; ``length`` is in natural logarithms.
-    """
-
-    spread: float = 0.08
-    length: float = 0.7
-    slope: float = 0.0
-
-    def covariance(
-        self, kinds: Sequence[str], rows: Matrix, other_kinds: Sequence[str], others: Matrix
-    ) -> Matrix:
-        """Covariance of each row with each of the others; 0 between kinds of phases.
-
-        Both sets of rows are features relative to the mean of the fitted ones.
-        """
-        same = np.array(kinds)[:, None] == np.array(other_kinds)[None, :]
-        trend = np.where(same, self.slope**2 * (rows @ others.T), 0.0)
-        found: Matrix = self.spread**2 * self.likeness(kinds, rows, other_kinds, others) + trend
-        return found
-
-    def likeness(
-        self, kinds: Sequence[str], rows: Matrix, other_kinds: Sequence[str], others: Matrix
-    ) -> Matrix:
-        """How much each row has in common with each of the others, 0 to 1; 1 if they are equal."""
-        apart = ((rows[:, None, :] - others[None, :, :]) ** 2).sum(axis=2) / self.length**2
-        same = np.array(kinds)[:, None] == np.array(other_kinds)[None, :]
-        found: Matrix = np.where(same, np.exp(-0.5 * apart), 0.0)
-        return found
-
-
-CORRECTIONS = tuple(
-    Correction(spread, length, slope)
-    for spread in (0.08, 0.16)
-    for length in (0.7, 1.4)
-    for slope in (0.0, 0.08, 0.16, 0.32)
-)
 
 
 @dataclass(frozen=True)
@@ -177,49 +121,6 @@ class Fit:
             one.name: float(max(0.0, 1.0 - had / one.spread))
             for one, had in zip(CONSTANTS, spread, strict=True)
         }
-
-
-def _noise(residuals: Vector, late: NDArray[np.bool_]) -> Vector:
-    """Standard deviations of the noise of the residuals, shape (points,).
-
-    The noise of an outlier grows with its residual. A job that did not finish is no outlier if it
-    ran longer than predicted; if it ran less long, it says nothing of the correction.
-    """
-    limit = max(_limit(residuals), 3.0 * CORRECTION_NOISE)
-    beyond = np.abs(residuals) / limit
-    outlier = (beyond > 1.0) & ~late
-    found = CORRECTION_NOISE * np.where(outlier, OUTLIER_NOISE * beyond, 1.0)
-    return np.where(late & (residuals <= 0.0), UNKNOWN_NOISE, found)
-
-
-def _limit(residuals: Vector) -> float:
-    """Three robust standard deviations of the residuals: larger ones are outliers.
-
-    A residual of exactly 0 is that of a job that did not finish and is predicted so.
-    """
-    known = np.abs(residuals[residuals != 0.0])
-    return 3.0 * 1.4826 * float(np.median(known) if len(known) else 0.0) + 1e-6
-
-
-def features(hardware: Hardware, job: Job) -> list[float]:
-    """The logarithms over which residuals are smoothed, in the order of :data:`FEATURES`."""
-    through = min(hardware.cross_bytes_s, hardware.nic_bytes_s * hardware.hosts)
-    disks = hardware.spindles + hardware.fixed_read_bytes_s / 1e8
-    values = (
-        hardware.hosts,
-        hardware.stores,
-        hardware.cores,
-        hardware.threads_per_core,
-        hardware.slots,
-        hardware.clock_ghz,
-        hardware.memory_bytes,
-        hardware.nic_bytes_s,
-        through,
-        disks,
-        1.0 + hardware.guests,
-        max(job.data_bytes, job.samples, 1.0),
-    )
-    return [math.log(max(value, 1e-9)) for value in values]
 
 
 @dataclass(frozen=True)
@@ -316,7 +217,8 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
     best = least_squares(residuals, first, bounds=limits, x_scale=0.1, max_nfev=200)
     gone = measured - np.log(batch.times(best.x[:count]).elapsed_s) - belongs @ best.x[count:]
     gone = np.where(late, np.maximum(gone, 0.0), gone)
-    error, freedom = _error(gone, best.jac, spread)
+    silent = late & (gone <= 0.0)  # these jobs say only that they take longer
+    error, freedom = _error(gone, silent, best.jac, spread)
     # the data count less if the model errs more; the priors stay
     weight = np.ones(len(best.jac))
     weight[: -len(spread)] = ELAPSED_SPREAD / max(error, ELAPSED_SPREAD)
@@ -327,15 +229,15 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
     places = np.array([features(point.hardware, point.job) for point in points])
     centre = places.mean(axis=0)
     rows = places - centre
-    noise = _noise(gone, late)
-    correction = _correction(kinds, rows, gone, noise, prior.trend)
+    noise = noise_of(gone, late, silent)
+    correction = chosen_correction(kinds, rows, gone, noise, prior.trend)
     return Fit(
         log=best.x[:count],
         covariance=covariance[:count, :count],
         error=error,
         freedom=freedom,
         correction=correction,
-        misfit=_misfit(correction.covariance(kinds, rows, kinds, rows), gone, noise),
+        misfit=misfit_of(correction.covariance(kinds, rows, kinds, rows), gone, noise),
         centre=centre,
         kinds=kinds,
         features=places,
@@ -379,7 +281,9 @@ def _robust(scaled: Vector) -> Vector:
     return found
 
 
-def _error(gone: Vector, jacobian: Matrix, spread: Vector) -> tuple[float, float]:
+def _error(
+    gone: Vector, silent: NDArray[np.bool_], jacobian: Matrix, spread: Vector
+) -> tuple[float, float]:
     """Size of the model's error and its degrees of freedom, from residuals and a prior.
 
     Large residuals count up to 3 times the median one, so that single outliers do not decide.
@@ -388,39 +292,9 @@ def _error(gone: Vector, jacobian: Matrix, spread: Vector) -> tuple[float, float
     own = data.T @ data
     used = float(np.trace(np.linalg.solve(own + np.diag(spread**-2.0), own)))
     left = max(len(gone) - used, 0.25 * len(gone))
-    limit = _limit(gone)
+    limit = outlier_limit(gone[~silent])
     total = float(np.sum(np.minimum(np.abs(gone), limit) ** 2)) * len(gone) / left
     freedom = ERROR_PRIOR_POINTS + left
     weight = left / len(gone)
     squares = ERROR_PRIOR_POINTS * ERROR_PRIOR**2 + total * weight
     return math.sqrt(squares / freedom), freedom
-
-
-def _correction(
-    kinds: Sequence[str], rows: Matrix, gone: Vector, noise: Vector, trend: float
-) -> Correction:
-    """The correction with the largest marginal likelihood; a larger one must be worth its size.
-
-    ``trend`` is the smallest slope: other clusters differ in how time depends on hosts and memory.
-    """
-
-    def likelihood(one: Correction) -> float:
-        covariance = one.covariance(kinds, rows, kinds, rows) + np.diag(noise**2)
-        _, determinant = np.linalg.slogdet(covariance)
-        penalty = PENALTY * math.log2(one.spread / 0.08)
-        return float(-0.5 * (gone @ np.linalg.solve(covariance, gone) + determinant) - penalty)
-
-    return max((one for one in CORRECTIONS if one.slope >= trend), key=likelihood)
-
-
-def _misfit(covariance: Matrix, gone: Vector, noise: Vector) -> float:
-    """Mean square of the errors of each point predicted from the others, by their variance.
-
-    Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, equation 5.12.
-    A prior of 1 counts as ERROR_PRIOR_POINTS points; no point counts for more than 3 deviations.
-    It is at least 1: the constants were fitted to the same points, so that residuals are too small.
-    """
-    inverse = np.linalg.inv(covariance + np.diag(noise**2))
-    squares = np.minimum((inverse @ gone) ** 2 / np.diag(inverse), 9.0)
-    mean = (ERROR_PRIOR_POINTS + squares.sum()) / (ERROR_PRIOR_POINTS + len(gone))
-    return max(float(mean), 1.0)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from windtunnel.model.fit import ERROR_PRIOR, Batch, Matrix, Prior
+from windtunnel.model.correction import ERROR_PRIOR, Matrix
+from windtunnel.model.fit import Batch, Prior
 from windtunnel.model.hardware import Hardware
 from windtunnel.model.jobs import Job
 from windtunnel.model.store import shipped_fit

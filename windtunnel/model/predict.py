@@ -9,7 +9,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from windtunnel.model.constants import INDEX, Vector
-from windtunnel.model.fit import CORRECTION_NOISE, Batch, Fit, Matrix, features
+from windtunnel.model.correction import CORRECTION_NOISE, Matrix, features
+from windtunnel.model.fit import Batch, Fit
 from windtunnel.model.hardware import Hardware
 from windtunnel.model.jobs import Job
 from windtunnel.model.phases import RESOURCES, WARM_START, Times

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from windtunnel import durable
 from windtunnel.errors import ResultsError
 from windtunnel.model.constants import CONSTANTS, INDEX
-from windtunnel.model.fit import CORRECTION_NOISE, FEATURES, Correction, Fit
+from windtunnel.model.correction import CORRECTION_NOISE, FEATURES, Correction
+from windtunnel.model.fit import Fit
 
 SCHEMA = "windtunnel.fit/1"
 _AGAIN = "create it again with 'windtunnel fit RESULTS --out FILE'."

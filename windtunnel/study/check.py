@@ -131,13 +131,8 @@ class _Checker:
             found = self._pairs[key]
             yield from found.impossible
             self._remark(found.unrealised, treatment)
-            for engine in unsupported_engines(
-                cluster, self._workloads[key[1:]].parameters.engines()
-            ):
-                yield (
-                    f"workloads.{name} runs on {engine}, which is not supported on storage of "
-                    f"kind {cluster.storage.kind}"
-                )
+            engines = self._workloads[key[1:]].parameters.engines()
+            yield from unsupported_engines(cluster, name, engines)
             yield from self._faults(treatment, cluster, name, self._workloads[key[1:]])
 
     def _remark(self, notes: Sequence[str], treatment: Treatment) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from windtunnel.model.fit import Point, features
+from windtunnel.model.correction import features
+from windtunnel.model.fit import Point
 
 
 def sampled(points: Sequence[Point], number: int, seed: int) -> list[Point]:

@@ -16,7 +16,8 @@ from windtunnel.analysis.prediction.ratios import ratios
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.errors import DescriptionError, ResultsError
-from windtunnel.model.fit import Fit, Point, Prior, features, fit
+from windtunnel.model.correction import features
+from windtunnel.model.fit import Fit, Point, Prior, fit
 from windtunnel.model.hardware import Hardware
 from windtunnel.model.jobs import Job, job
 from windtunnel.model.predict import LEVEL, predict
