@@ -148,7 +148,7 @@ def test_candidates_with_too_few_hosts_are_missed(
     assert "cannot run: workloads.terasort.input_replication is 3" in few["misses"][0]
     assert few["elapsed_s"] is None
     assert run(["size", "--parts", str(file), "--within", "1 h"]) == 0
-    assert "misses cannot run: workloads.terasort" in capsys.readouterr().out
+    assert "price unknown; cannot run: workloads.terasort" in capsys.readouterr().out
 
 
 def test_treatments_that_the_model_cannot_predict(

@@ -75,7 +75,7 @@ def _line(row: Mapping[str, Any]) -> str:
     power = "" if row["power_w"] is None else f", {row['power_w'] / 1000.0:.1f} kW"
     line = f"{'*' if not row['dominated'] else ' '} {row['name']}: "
     if row["elapsed_s"] is None:
-        return f"{line}{price}{power}; misses {'; '.join(row['misses'])}"
+        return f"{line}{price}{power}; {'; '.join(row['misses'])}"
     line += (
         f"{row['elapsed_s']:,.0f} s [{row['low_s']:,.0f}, {row['high_s']:,.0f}], "
         f"probability of meeting the time limit {row['probability']:.0%}, "
