@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -87,6 +88,19 @@ def test_without_a_reference_there_is_nothing_to_report(
     message = capsys.readouterr().err
     assert "no results of the reference" in message
     assert "run: windtunnel validate scaled model-of-a-model --results out" in message
+
+
+def test_the_rounds_of_the_studies_alternate(monkeypatch: pytest.MonkeyPatch) -> None:
+    conducted: list[tuple[str, int | None]] = []
+
+    def conduct(plan: object, folder: Path, again: list[str], **options: Any) -> None:
+        conducted.append((folder.name, options["last_round"]))
+
+    monkeypatch.setattr("windtunnel.cli.validate.conduct", conduct)
+    assert run([word for word in COMMAND if word != "--report"] + ["--rounds", "2"]) == 0
+
+    studies = ["reference", "model-2-3", "model-1-2"]
+    assert conducted == [(name, last) for last in (1, None) for name in studies]
 
 
 def test_a_testbed_without_models_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -178,8 +178,9 @@ def test_a_damaged_decision_stops_the_study_before_it_runs(tmp_path: Path) -> No
 
 
 def run_pilot(folder: Path, of: Plan) -> int:
+    last = of.protocol.pilot_rounds or 1
     with open_journal(folder, study_record(of)) as journal:
-        Runner(of, journal, noisy(), Diary(), pilot=True).run()  # type: ignore[arg-type]
+        Runner(of, journal, noisy(), Diary(), last_round=last).run()  # type: ignore[arg-type]
     return len(list((folder / "trials").iterdir()))
 
 

@@ -199,7 +199,8 @@ def _execute(claims: Claims, run: str, folder: Path, *, first_only: bool) -> Non
     plan = make_plan(*load_study(run))
     print(f"{claims.study}: {run}", file=sys.stderr)
     again = ["windtunnel", "reproduce", claims.study, "--results", str(folder)]
-    conduct(plan, target, again, retry_invalid=True, pilot=first_only)
+    last_round = (plan.protocol.pilot_rounds or 1) if first_only else None
+    conduct(plan, target, again, retry_invalid=True, last_round=last_round)
 
 
 def _print_time(jobs: Sequence[tuple[Claims, str]], folder: Path) -> None:

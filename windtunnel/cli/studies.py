@@ -126,7 +126,7 @@ def _run(
         again,
         retry_invalid=retry_invalid,
         retry_option="--retry-invalid",
-        pilot=pilot,
+        last_round=(plan.protocol.pilot_rounds or 1) if pilot else None,
         permit_open=permit_open,
     )
     conclude(folder)
@@ -141,10 +141,10 @@ def conduct(
     *,
     retry_invalid: bool,
     retry_option: str = "",
-    pilot: bool = False,
+    last_round: int | None = None,
     permit_open: bool = False,
 ) -> None:
-    """Run or resume a plan.
+    """Run or resume a plan, up to ``last_round`` if it is set.
 
     ``again`` is the command that resumes it, for messages, and ``retry_option`` the option with
     which this command repeats invalid trials; empty if it always does.
@@ -181,7 +181,9 @@ def conduct(
         for cluster in plan.clusters(plan.treatments):
             testbed.prepare(cluster, plan.engines())
         listener = listener_for(console, plan.name_of)
-        runner = Runner(plan, journal, testbed, listener, retry_invalid=retry_invalid, pilot=pilot)
+        runner = Runner(
+            plan, journal, testbed, listener, retry_invalid=retry_invalid, last_round=last_round
+        )
         try:
             with _gentle_interrupt(runner, console):
                 runner.run()

@@ -48,9 +48,9 @@ def validate(
 ) -> None:
     """Compare the ratios of scale models with those of a reference.
 
-    The command runs or resumes the studies in sub-folders and reports them. Slots whose trials are
-    invalid run again. The report also lists the published ratios and those that the physics
-    model predicts at full size.
+    The command runs or resumes the studies in sub-folders and reports them: first one round of each
+    study, then the next round. Slots whose trials are invalid run again. The report also lists the
+    published ratios and those that the physics model predicts at full size.
     """
     from rich.console import Console
 
@@ -64,10 +64,8 @@ def validate(
     folder = results or DEFAULT_FOLDER / study
     again = ["windtunnel", "validate", testbed, study, "--results", str(folder)]
     again += ["--rounds", str(rounds)] if rounds else []
-    for number, (name, plan) in enumerate(plans.items(), start=1):
-        if not report and not _complete(plan, folder / name):
-            print(f"study {number} of {len(plans)}: {name}", file=sys.stderr)
-            conduct(plan, folder / name, again, retry_invalid=True)
+    if not report:
+        _run_rounds(plans, folder, again)
     reference, *models = plans
     present = [name for name in plans if (folder / name / "study.json").is_file()]
     if reference not in present:
@@ -77,7 +75,11 @@ def validate(
         )
     measured = read_results(folder / reference)
     others = {name: read_results(folder / name) for name in models if name in present}
-    missing = [name for name, plan in plans.items() if not _complete(plan, folder / name)]
+    missing = [
+        name
+        for name, plan in plans.items()
+        if not _complete(plan, folder / name, plan.protocol.rounds)
+    ]
     made = Validation(
         testbed,
         predictions(measured, others),
@@ -121,8 +123,23 @@ def _plans(testbed: str, study: str, rounds: int | None) -> dict[str, Plan]:
     }
 
 
-def _complete(plan: Plan, folder: Path) -> bool:
-    """Whether a folder has a valid trial for each slot of the plan."""
+def _run_rounds(plans: dict[str, Plan], folder: Path, again: list[str]) -> None:
+    """Run the missing trials: one round of each study after the other.
+
+    Each study then has trials when the command is interrupted, and a change of the machine during
+    the command affects all studies.
+    """
+    rounds = max(plan.protocol.rounds for plan in plans.values())
+    for number in range(1, rounds + 1):
+        for name, plan in plans.items():
+            if not _complete(plan, folder / name, number):
+                print(f"{name}: round {number} of {rounds}", file=sys.stderr)
+                last_round = number if number < rounds else None
+                conduct(plan, folder / name, again, retry_invalid=True, last_round=last_round)
+
+
+def _complete(plan: Plan, folder: Path, rounds: int) -> bool:
+    """Whether a folder has a valid trial for each slot of the first ``rounds`` rounds."""
     from windtunnel.results.folder import read_results
 
     if not (folder / "study.json").is_file():
@@ -130,5 +147,5 @@ def _complete(plan: Plan, folder: Path) -> bool:
     valid = {
         t.id.removesuffix(f"-a{t.attempt}") for t in read_results(folder).trials if t.verdict.valid
     }
-    slots = (s for n in range(plan.protocol.rounds) for s in plan.round_slots(n + 1))
+    slots = (slot for n in range(rounds) for slot in plan.round_slots(n + 1))
     return all(slot.id in valid for slot in slots)

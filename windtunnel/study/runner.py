@@ -61,10 +61,9 @@ class Listener(Contract):
 class Runner:
     """Runs a plan on a testbed and records its trials in a journal.
 
-    With ``pilot`` the runner stops after the pilot, or after the first round if the protocol has
-    no pilot; without it the runner resumes the study. ``stop_requested`` can be set at any time
-    (by a signal handler): the runner finishes the running trial, then raises
-    :class:`InterruptedStudyError`.
+    If ``last_round`` is set, the runner stops after this round, and another runner can resume the
+    study. ``stop_requested`` can be set at any time (by a signal handler): the runner finishes the
+    running trial, then raises :class:`InterruptedStudyError`.
     """
 
     plan: Plan
@@ -72,7 +71,7 @@ class Runner:
     testbed: ClusterTestbed
     listener: Listener
     retry_invalid: bool = False
-    pilot: bool = False
+    last_round: int | None = None
     after_phase: PhaseHook | None = None
     stop_requested: bool = False
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -100,7 +99,8 @@ class Runner:
         """
         self.testbed.begin_study(self.journal.study.id, self.listener.note)
         self._deployments = max((t.deployment or 0 for t in self.journal.trials()), default=0)
-        rounds = self._rounds_known()
+        known = self._rounds_known()
+        rounds = min(known, self.last_round or known)
         measured = [self.plan.round_slots(i + 1) for i in range(rounds)]
         passes = [*self._warmups(measured), *measured]
         self._total = sum(len(slots) for slots in passes)
@@ -110,8 +110,10 @@ class Runner:
             for slots in passes:
                 self._run_pass(slots)
             self._refuse_nothing()
+            if rounds < known:
+                return
             decided = rounds if self.plan.protocol.detect is None else self._decide().rounds
-            if self.pilot:
+            if self.last_round is not None:
                 return
             for number in range(rounds + 1, decided + 1):
                 self._add_pass(self.plan.round_slots(number))
@@ -135,10 +137,8 @@ class Runner:
 
     def _rounds_known(self) -> int:
         """The number of known rounds: those of the pilot until the decision."""
-        protocol = self.plan.protocol
-        if self.pilot:
-            return protocol.pilot_rounds or 1
-        return self.journal.decision.rounds if self.journal.decision else protocol.rounds
+        decision = self.journal.decision
+        return decision.rounds if decision else self.plan.protocol.rounds
 
     def _decide(self) -> DecisionRecord:
         """The decision on the number of rounds, from the journal or made now, once."""
