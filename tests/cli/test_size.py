@@ -82,7 +82,9 @@ def test_limits_of_price_and_power(parts: Path, capsys: pytest.CaptureFixture[st
     assert rows["8 hosts, large"]["meets"]
     assert {"price", "power"} <= set(rows["16 hosts, large"]["misses"])
     rows = {row["name"]: row for row in sized(capsys, *words[:5], "40000 USD")}
-    assert all("price in USD unknown" in row["misses"] for row in rows.values())
+    assert all("price in EUR, not in USD" in row["misses"] for row in rows.values())
+    assert run(["size", *words[:5], "40000 USD"]) == 0
+    assert "what to do: specify --budget in EUR" in capsys.readouterr().out
 
 
 def test_a_part_without_a_price_leaves_the_price_unknown(

@@ -64,15 +64,10 @@ def predict(
     middles = (spread.log if corrected else np.log(times.elapsed_s)) + shifts[:, 0]
     deviations = np.hypot(spread.deviation, shifts[:, 1])
     reach = float(student.ppf(0.5 + LEVEL / 2.0, fit.freedom))
-    start_s = float(np.exp(fit.log[INDEX["start"]]))
     found = []
     for place in range(len(rows)):
         middle, wide = middles[place], reach * deviations[place]
-        parts = {name: float(times.resources_s[i, place]) for i, name in enumerate(RESOURCES)}
-        # no faster processor of the hosts shortens the start of tasks
-        parts[CPU] -= float(times.task_start_s[place])
-        warm = WARM_START if rows[place][0].warm else 1.0
-        parts[START_UP] = start_s * warm + float(times.task_start_s[place])
+        parts = alone_s(fit, times, place, rows[place][0])
         order = sorted(parts, key=lambda name: parts[name], reverse=True)
         found.append(
             Prediction(
@@ -87,6 +82,16 @@ def predict(
             )
         )
     return found
+
+
+def alone_s(fit: Fit, times: Times, place: int, capacity: Hardware) -> dict[str, float]:
+    """The seconds that each resource, and the start-up, would take alone in one row of times."""
+    parts = {name: float(times.resources_s[i, place]) for i, name in enumerate(RESOURCES)}
+    # no faster processor of the hosts shortens the start of tasks
+    parts[CPU] -= float(times.task_start_s[place])
+    start_s = float(np.exp(fit.log[INDEX["start"]])) * (WARM_START if capacity.warm else 1.0)
+    parts[START_UP] = start_s + float(times.task_start_s[place])
+    return parts
 
 
 def _spread(fit: Fit, batch: Batch, times: Times, kinds: Sequence[str], places: Matrix) -> Spread:

@@ -35,19 +35,20 @@ def print_balance(found: Mapping[str, Any], console: Console) -> None:
 
 
 def _phases(found: Mapping[str, Any]) -> Table:
-    names = ("workload", "phase", "time", "cpu", "disk", "network", "bottleneck")
-    columns = [Column(name, name in ("time", "cpu", "disk", "network")) for name in names]
+    parts = ("cpu", "disk", "network", "start-up")
+    names = ("workload", "phase", "time", *parts, "bottleneck")
+    columns = [Column(name, name in ("time", *parts)) for name in names]
     rows = [
         [
             row["workload"],
             row["phase"],
             f"{row['elapsed_s']:,.0f} s",
-            *(f"{row['utilisation'][part]:.0%}" for part in ("cpu", "disk", "network")),
+            *(f"{row['utilisation'][part]:.0%}" for part in parts),
             row["bottleneck"],
         ]
         for row in found["phases"]
     ]
-    hint = "Predicted: the time that the resource alone would take, as a fraction of the phase."
+    hint = "Predicted: the time that each part would take alone, as a fraction of the phase."
     return Table("Utilisation by phase", columns, rows, hint=hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from windtunnel.report.charts.candidates import front
 from windtunnel.report.svg import svg
 
 SHOWN = 20
+_OTHER_CURRENCY = re.compile(r"price in (\S+), not in ")
 
 
 def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
@@ -94,6 +96,9 @@ def _why(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for what in unknown:
         key, option = keys.get(what, ("price", "--budget"))
         yield f"  what to do: add '{key}' to each host class or part, or remove {option}"
+    currencies = [found[1] for what in missed if (found := _OTHER_CURRENCY.match(what))]
+    if currencies:
+        yield f"  what to do: specify --budget in {' or '.join(currencies)}"
 
 
 def write_front(found: Mapping[str, Any], path: Path) -> None:

@@ -17,7 +17,7 @@ from windtunnel.model.fit import Batch, Fit
 from windtunnel.model.hardware import Hardware, hardware
 from windtunnel.model.jobs import WORKLOAD_PHASES, Job, job, kind_of
 from windtunnel.model.phases import RESOURCES
-from windtunnel.model.predict import LEVEL
+from windtunnel.model.predict import LEVEL, alone_s
 
 NOT_USED = 0.30  # of a limit: rule 6 of the rules of trust
 STEP = 1.25
@@ -29,8 +29,8 @@ Keys = Sequence[tuple[str, str, str, Mapping[str, Any]]]
 def balance(name: str, cluster: Cluster, workloads: Sequence[str], fit: Fit) -> dict[str, Any]:
     """Utilisation by phase and the steps, as plain data for JSON.
 
-    ``utilisation`` is the time that a resource alone would take by the predicted time of the
-    phase. ``change`` of a step is the relative change of the time of all phases of a workload with
+    ``utilisation`` is the time that a resource, or the start-up, would take alone, divided by the
+    predicted time of the phase. ``change`` of a step is the relative change of the time of all phases of a workload with
     an interval of 90 % from the constants of the model.
 
     Raises
@@ -47,7 +47,8 @@ def balance(name: str, cluster: Cluster, workloads: Sequence[str], fit: Fit) -> 
     phases: list[dict[str, Any]] = []
     for at, (workload, phase, _, _) in enumerate(keys):
         elapsed = float(times.elapsed_s[at])
-        part = {r: float(times.resources_s[i, at]) / elapsed for i, r in enumerate(RESOURCES)}
+        alone = alone_s(fit, times, at, capacity)
+        part = {name: seconds / elapsed for name, seconds in alone.items()}
         row = {"workload": workload, "phase": phase, "elapsed_s": elapsed, "utilisation": part}
         phases.append(row | {"bottleneck": max(part, key=lambda one: part[one])})
     most = {r: max(row["utilisation"][r] for row in phases) for r in RESOURCES}

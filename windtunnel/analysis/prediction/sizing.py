@@ -144,7 +144,9 @@ def _limits(price: Money | None, watts: float | None, goal: Goal) -> list[str]:
     misses = []
     if goal.budget is not None:
         wanted = goal.budget.currency
-        if price is None or wanted not in ("", price.currency):
+        if price is not None and wanted not in ("", price.currency):
+            misses.append(f"price in {price.currency}, not in {wanted}")
+        elif price is None:
             misses.append(f"price in {wanted} unknown" if wanted else "price unknown")
         elif price.amount > goal.budget.amount:
             misses.append("price")
