@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-from collections import deque
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 from tests.support.hosts import host
 from windtunnel.cluster import ROLES, Cluster, apply_overrides, load_cluster
 from windtunnel.cluster.roles import HADOOP
-from windtunnel.engines.hadoop import layout as hadoop_layout
 from windtunnel.engines.hadoop.daemons import HEAP_MB
 from windtunnel.engines.hadoop.layout import (
     ADDRESSES,
@@ -24,7 +21,6 @@ from windtunnel.engines.hadoop.layout import (
     Placement,
     Surroundings,
     container_memory_mb,
-    free_ports,
     plan_layout,
     site_files,
 )
@@ -170,38 +166,6 @@ def test_addresses_of_the_storage_are_no_lasting_settings(tmp_path: Path) -> Non
     assert "fs.s3a.endpoint" in layout.properties()
     assert not {"fs.s3a.endpoint", "fs.defaultFS"} & layout.lasting().keys()
     assert layout.lasting()["fs.s3a.block.size"] == "1"
-
-
-# -- ports -----------------------------------------------------------------------------
-
-
-@given(count=st.integers(1, 60))
-def test_free_ports_differ_and_can_be_bound(count: int) -> None:
-    ports = free_ports(count)
-
-    assert len(set(ports)) == count
-    assert all(20_000 <= port < 32_000 for port in ports)
-
-
-def test_a_port_that_is_taken_is_not_given_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        free = free_ports(1)[0]
-        monkeypatch.setattr("random.sample", lambda among, count: [port, free])
-
-        assert free_ports(1) == [free]
-
-
-def test_ports_of_one_deployment_differ_before_its_daemons_listen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(hadoop_layout, "_PORTS", range(20_000, 20_100))
-    monkeypatch.setattr(hadoop_layout, "_recent_ports", deque(maxlen=1000))
-    first, second = free_ports(30), free_ports(30)
-    assert not {*first} & {*second}
-    assert len(free_ports(90)) == 90, "ports of earlier calls are better than none"
 
 
 # -- memory ----------------------------------------------------------------------------

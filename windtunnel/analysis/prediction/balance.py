@@ -30,8 +30,8 @@ def balance(name: str, cluster: Cluster, workloads: Sequence[str], fit: Fit) -> 
     """Utilisation by phase and the steps, as plain data for JSON.
 
     ``utilisation`` is the time that a resource, or the start-up, would take alone, divided by the
-    predicted time of the phase. ``change`` of a step is the relative change of the time of all phases of a workload with
-    an interval of 90 % from the constants of the model.
+    predicted time of the phase. ``change`` of a step is the relative change of the time of all
+    phases of a workload with an interval of 90 % from the constants of the model.
 
     Raises
     ------

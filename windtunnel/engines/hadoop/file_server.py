@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from windtunnel.engines.hadoop.layout import free_ports
+from windtunnel.engines.ports import free_ports
 from windtunnel.engines.storage_system import Ground, Jvms
 from windtunnel.hosts.base import Process
 
