@@ -23,6 +23,7 @@ from windtunnel.hosts.base import Host, Process
 from windtunnel.results.record import Metric
 
 if TYPE_CHECKING:
+    from windtunnel.engines.hadoop.cds import ClientClasses
     from windtunnel.engines.hadoop.layout import Layout
     from windtunnel.engines.hadoop.status import Masters
     from windtunnel.engines.hadoop.webhdfs import WebHdfs
@@ -143,6 +144,14 @@ class StorageSystem(Running):
     def jars(cls, cluster: Cluster) -> Sequence[Path]:
         """The jars that all JVMs of Hadoop need to use the storage."""
         return ()
+
+    @classmethod
+    def client_classes(cls, cluster: Cluster) -> ClientClasses | None:
+        """The classes of its client; None if the class archive does not contain them.
+
+        Their jars are the first ones of :meth:`jars`.
+        """
+        return None
 
     def settings(self) -> Mapping[str, str]:
         """The properties with which clients and daemons of Hadoop use the storage."""

@@ -23,6 +23,7 @@ from windtunnel.engines.artifacts import cache_root
 from windtunnel.engines.deployment import JobRun, R
 from windtunnel.engines.engine import Engine, HadoopCluster, load_engine
 from windtunnel.engines.faults import Faulty
+from windtunnel.engines.hadoop.cds import with_client
 from windtunnel.engines.hadoop.client import DaemonClients, JobClient
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.history import History
@@ -86,8 +87,9 @@ class HadoopDeployment(HadoopCluster):
     ) -> None:
         self.cluster = cluster
         self.installed = installed
-        jars = tuple(storage_of(cluster).jars(cluster))
-        self.software = replace(installed.software, more_jars=jars)
+        storage = storage_of(cluster)
+        software = replace(installed.software, more_jars=tuple(storage.jars(cluster)))
+        self.software = with_client(software, storage.client_classes(cluster))
         self.logs = logs
         self.isolation = isolation
         self.notify = notify

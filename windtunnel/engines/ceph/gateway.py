@@ -27,6 +27,7 @@ from windtunnel.engines.ceph import programs
 from windtunnel.engines.ceph.cluster import OWN_JAR, CephCluster, write_private
 from windtunnel.engines.ceph.site import RGW, Daemon
 from windtunnel.engines.certificate import Certificate, self_signed, trusting
+from windtunnel.engines.hadoop.cds import ClientClasses, class_list
 from windtunnel.engines.hadoop.releases import line_of
 from windtunnel.engines.running import tail
 from windtunnel.engines.storage_system import Ground, Jvms
@@ -77,7 +78,13 @@ class ObjectGateway(CephCluster):
     @classmethod
     def jars(cls, cluster: Cluster) -> Sequence[Path]:
         """Hadoop's S3A and the modules of the AWS SDK that it uses, fetched if missing."""
-        return [OWN_JAR, *(jar.path for jar in _client(cluster).jars)]
+        return [*(jar.path for jar in _client(cluster).jars), OWN_JAR]
+
+    @classmethod
+    def client_classes(cls, cluster: Cluster) -> ClientClasses:
+        """The classes of S3A and of the AWS SDK."""
+        jars = [jar.path for jar in _client(cluster).jars]
+        return ClientClasses(jars, class_list(__package__, cls.name))
 
     def settings(self) -> Mapping[str, str]:
         """The bucket as the default file system."""

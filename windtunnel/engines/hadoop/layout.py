@@ -7,10 +7,7 @@ settings of the description override it, each in its own site file.
 from __future__ import annotations
 
 import math
-import random
 import re
-import socket
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +20,8 @@ from windtunnel.engines.hadoop import ha
 from windtunnel.engines.hadoop.history import HISTORY_FOLDER
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
-from windtunnel.engines.sockets import OpenSocket
-from windtunnel.errors import DeploymentError, DescriptionError
+from windtunnel.engines.ports import free_ports
+from windtunnel.errors import DescriptionError
 from windtunnel.hosts.base import Host
 
 MAIN_CLASS = ROLES.main_classes(HADOOP)
@@ -79,8 +76,6 @@ _CONTAINERS_PER_CORE = 2
 NAME_FOLDER = "name"  # of the NameNode's files, in the folder of its host
 _LIGHT_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _NAMES_OPTION = re.compile(r"(-Djdk\.net\.hosts\.file=)\S+")
-_PORTS = range(20000, 32000)
-_recent_ports: deque[int] = deque(maxlen=1000)
 
 
 @dataclass
@@ -186,41 +181,6 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def free_ports(count: int, open_socket: OpenSocket = socket.socket) -> list[int]:
-    """``count`` unused ports, below the range that outgoing connections use.
-
-    ``open_socket`` creates a socket of the network that is examined. All sockets stay open until
-    the last port is found, so the ports differ. Ports of recent calls come last: a deployment calls
-    this several times before its daemons listen.
-
-    Raises
-    ------
-    DeploymentError
-        If the machine has too few unused ports.
-    """
-    held: list[socket.socket] = []
-    recent = set(_recent_ports)
-    try:
-        for port in sorted(random.sample(_PORTS, len(_PORTS)), key=recent.__contains__):
-            sock = open_socket()
-            held.append(sock)
-            try:
-                sock.bind(("", port))
-            except OSError:
-                held.pop().close()
-            if len(held) == count:
-                found = [sock.getsockname()[1] for sock in held]
-                _recent_ports.extend(found)
-                return found
-    finally:
-        for sock in held:
-            sock.close()
-    raise DeploymentError(
-        f"fewer than {count} ports are free between {_PORTS.start} and {_PORTS.stop}",
-        remedy="end programs that listen there, such as clusters that still run.",
-    )
-
-
 def container_memory_mb(cores: int, memory_bytes: int, workers: int) -> int:
     """Memory of one NodeManager, in MiB, that fills this machine's cores but not its memory.
 
@@ -299,7 +259,7 @@ def _shared_settings(layout: Layout, around: Surroundings, workers: int) -> dict
     container_classpath = ["$CLASSPATH"]
     if layout.software.class_archive:
         # The archive needs a class path that begins with the jars.
-        container_classpath.insert(0, f"{layout.software.lib}/*")
+        container_classpath[:0] = layout.software.jars
     # Other processes connect to a container by the name of its NodeManager's host.
     if binding := layout.binding("$NM_HOST"):
         names += " " + " ".join(binding.options)

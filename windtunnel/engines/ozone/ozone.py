@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -18,7 +17,7 @@ from windtunnel.cluster.settings import engine_of, text_of
 from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
 from windtunnel.engines.deployment import SHARED, TRIALS, copies_text
 from windtunnel.engines.faults import Copies
-from windtunnel.engines.hadoop.cds import make_archive
+from windtunnel.engines.hadoop.cds import ClientClasses, class_list, make_archive
 from windtunnel.engines.hadoop.file_server import FileServer
 from windtunnel.engines.hadoop.software import OPENS
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
@@ -97,6 +96,11 @@ class Ozone(StorageSystem):
         """Hadoop's client of Ozone, fetched with the daemons if missing."""
         return sorted(_artifacts().plugin.glob("*.jar"))
 
+    @classmethod
+    def client_classes(cls, cluster: Cluster) -> ClientClasses:
+        """The classes of Ozone's client."""
+        return ClientClasses(cls.jars(cluster), class_list(__package__, f"{cls.name}-client"))
+
     def settings(self) -> Mapping[str, str]:
         """Ozone as the default file system."""
         package = "org.apache.hadoop.fs.ozone"
@@ -122,9 +126,9 @@ class Ozone(StorageSystem):
         """
         self._jvms = jvms
         software = jvms.layout.software
-        classes = resources.files(__package__).joinpath("classlist/ozone.txt.gz").read_bytes()
+        classes, options = class_list(__package__, self.name), (*OPENS, *_OPENS)
         self._archive = make_archive(
-            software.java, software.java_version, [_artifacts().lib], classes, (*OPENS, *_OPENS)
+            software.java, software.java_version, [_artifacts().lib], classes, options
         )
         self._write()
         self._spawn(SCM, self.site.hosts[SCM][0], first=True)

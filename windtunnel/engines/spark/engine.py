@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from windtunnel.engines.engine import Engine
-from windtunnel.engines.hadoop.cds import make_archive
+from windtunnel.engines.hadoop.cds import class_list, make_archive
 from windtunnel.engines.hadoop.client import numbered, watch, why
 from windtunnel.engines.json_lines import Step, steps_in
 from windtunnel.engines.releases import Line
@@ -107,7 +107,7 @@ class Spark(Engine):
         self._jar.parent.mkdir(parents=True, exist_ok=True)
         self._jar.write_bytes(package.joinpath(JAR).read_bytes())
         software = self.hadoop.daemons.layout.software
-        classes = package.joinpath("classlist/spark.txt.gz").read_bytes()
+        classes = class_list("windtunnel.engines.spark", self.name)
         self._archive = make_archive(
             software.java, software.java_version, self._libs(), classes, _OPTIONS
         )

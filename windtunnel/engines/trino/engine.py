@@ -24,7 +24,7 @@ import psutil
 
 from windtunnel.cluster import ROLES, Cluster
 from windtunnel.engines.engine import Engine, java_of
-from windtunnel.engines.hadoop.cds import make_archive
+from windtunnel.engines.hadoop.cds import class_list, make_archive
 from windtunnel.engines.hadoop.client import numbered, watch, why
 from windtunnel.engines.hadoop.providers import ensure_properties
 from windtunnel.engines.releases import Line
@@ -132,7 +132,7 @@ class Trino(Engine):
         self._jar.parent.mkdir(parents=True, exist_ok=True)
         self._jar.write_bytes(package.joinpath(JAR).read_bytes())
         self._lay_plugin(self.plugins / CATALOG)
-        classes = package.joinpath("classlist/trino.txt.gz").read_bytes()
+        classes = class_list("windtunnel.engines.trino", self.name)
         self._archive = make_archive(java.binary, java.version, [self.jars.lib], classes, _MODULES)
 
     @property
