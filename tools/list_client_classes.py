@@ -30,8 +30,8 @@ CLUSTERS = {
 }
 EXAMPLES = "org.apache.hadoop.examples.terasort"
 JOBS = (
-    ("teragen", [f"{EXAMPLES}.TeraGen", "100000", "/windtunnel/in"]),
-    ("terasort", [f"{EXAMPLES}.TeraSort", "/windtunnel/in", "/windtunnel/out"]),
+    ("teragen", [f"{EXAMPLES}.TeraGen", "100000", "/windtunnel/trials/in"]),
+    ("terasort", [f"{EXAMPLES}.TeraSort", "/windtunnel/trials/in", "/windtunnel/trials/out"]),
 )
 # classes that exist in one JVM only
 _GENERATED = ("/0x", "GeneratedC", "$Proxy")

@@ -29,8 +29,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """The studies that would run: name, and whether only their first round."""
     found: list[tuple[str, bool]] = []
 
-    def conduct(plan: Any, folder: Path, again: list[str], *, pilot: bool, **more: Any) -> None:
-        found.append((plan.name, pilot))
+    def conduct(
+        plan: Any, folder: Path, again: list[str], *, last_round: int | None, **more: Any
+    ) -> None:
+        found.append((plan.name, last_round == 1))
 
     monkeypatch.setattr(reproduce, "conduct", conduct)
     monkeypatch.setattr(reproduce, "_conclude", lambda *words, **more: None)

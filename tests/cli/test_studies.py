@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
-from windtunnel.cli.studies import _resumable
-from windtunnel.errors import InvalidTrialsError, StudyStoppedError
+from tests.support.mock import MockDeployment, MockTestbed, toy_plan
+from windtunnel.cli import studies
+from windtunnel.cli.studies import _resumable, conduct
+from windtunnel.errors import InterruptedStudyError, InvalidTrialsError, StudyStoppedError
+from windtunnel.results.folder import read_results
 
 HOW = "windtunnel run toy --results out"
 
@@ -37,3 +44,25 @@ def test_an_error_keeps_its_remedy_and_has_the_command_that_resumes(
     with pytest.raises(StudyStoppedError) as caught, _resumable(HOW, option):
         raise error
     assert caught.value.remedy == remedy
+
+
+def test_a_stop_in_the_last_trial_ends_the_studies_that_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The study itself is complete: a command with one study then prints its report."""
+
+    def interrupt(deployment: MockDeployment, phase: str, argv: Sequence[str]) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    plan = toy_plan(rounds=1)
+    for number, more in enumerate((True, False)):
+        bed = MockTestbed(faults={(2, "teravalidate"): interrupt})
+        monkeypatch.setattr(studies, "testbed_of", lambda plan, logs, bed=bed: bed)
+        folder = tmp_path / f"out-{number}"
+        if more:
+            with pytest.raises(InterruptedStudyError) as caught:
+                conduct(plan, folder, ["again"], retry_invalid=False, more=more)
+            assert caught.value.remedy == "to resume the study, run: again"
+        else:
+            conduct(plan, folder, ["again"], retry_invalid=False, more=more)
+        assert len(read_results(folder).trials) == 2

@@ -127,12 +127,14 @@ def _execute_all(
     _print_time(jobs, folder)
     failed: dict[str, list[str]] = {}
     first: WindtunnelError | None = None
-    for first_only in [True] if once else [True, False]:
+    passes = [True] if once else [True, False]
+    for first_only in passes:
         for claims, run in jobs:
             if any(text.startswith(f"{run}: ") for text in failed.get(claims.study, [])):
                 continue
             try:
-                _execute(claims, run, folder, first_only=first_only)
+                more = (first_only, claims, run) != (passes[-1], *jobs[-1])
+                _execute(claims, run, folder, first_only=first_only, more=more)
             except (Exception, KeyboardInterrupt) as error:
                 if quick and is_interrupt(error):
                     print(f"{run}: the time of --quick is over; resumable", file=sys.stderr)
@@ -190,8 +192,10 @@ def _cheapest(jobs: Sequence[tuple[Claims, str]]) -> list[tuple[Claims, str]]:
     return found
 
 
-def _execute(claims: Claims, run: str, folder: Path, *, first_only: bool) -> None:
-    """Run or resume one run: its first round, or all of its rounds."""
+def _execute(
+    claims: Claims, run: str, folder: Path, *, first_only: bool, more: bool = False
+) -> None:
+    """Run or resume one run: its first round, or all of its rounds; ``more`` runs follow."""
     from windtunnel.study.file import load_study
     from windtunnel.study.plan import make_plan
 
@@ -200,7 +204,7 @@ def _execute(claims: Claims, run: str, folder: Path, *, first_only: bool) -> Non
     print(f"{claims.study}: {run}", file=sys.stderr)
     again = ["windtunnel", "reproduce", claims.study, "--results", str(folder)]
     last_round = (plan.protocol.pilot_rounds or 1) if first_only else None
-    conduct(plan, target, again, retry_invalid=True, last_round=last_round)
+    conduct(plan, target, again, retry_invalid=True, last_round=last_round, more=more)
 
 
 def _print_time(jobs: Sequence[tuple[Claims, str]], folder: Path) -> None:

@@ -143,8 +143,12 @@ def conduct(
     retry_option: str = "",
     last_round: int | None = None,
     permit_open: bool = False,
+    more: bool = False,
 ) -> None:
     """Run or resume a plan, up to ``last_round`` if it is set.
+
+    With ``more``, other studies follow: a stop that was requested in the last trial of this study
+    ends the command, too.
 
     ``again`` is the command that resumes it, for messages, and ``retry_option`` the option with
     which this command repeats invalid trials; empty if it always does.
@@ -187,6 +191,8 @@ def conduct(
         try:
             with _gentle_interrupt(runner, console):
                 runner.run()
+            if more and runner.stop_requested:
+                raise InterruptedStudyError("stopped on request")
         finally:
             listener.close()
 

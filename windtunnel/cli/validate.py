@@ -130,12 +130,18 @@ def _run_rounds(plans: dict[str, Plan], folder: Path, again: list[str]) -> None:
     the command affects all studies.
     """
     rounds = max(plan.protocol.rounds for plan in plans.values())
-    for number in range(1, rounds + 1):
-        for name, plan in plans.items():
-            if not _complete(plan, folder / name, number):
-                print(f"{name}: round {number} of {rounds}", file=sys.stderr)
-                last_round = number if number < rounds else None
-                conduct(plan, folder / name, again, retry_invalid=True, last_round=last_round)
+    passes = [(number, name) for number in range(1, rounds + 1) for name in plans]
+    for number, name in passes:
+        if not _complete(plans[name], folder / name, number):
+            print(f"{name}: round {number} of {rounds}", file=sys.stderr)
+            conduct(
+                plans[name],
+                folder / name,
+                again,
+                retry_invalid=True,
+                last_round=number if number < rounds else None,
+                more=(number, name) != passes[-1],
+            )
 
 
 def _complete(plan: Plan, folder: Path, rounds: int) -> bool:
