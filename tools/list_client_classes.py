@@ -2,8 +2,8 @@
 
     python tools/list_client_classes.py            # as root if the storage needs it
 
-Runs TeraGen and TeraSort on each storage, collects the classes that all JVMs of Hadoop load, and
-keeps those that Hadoop's own list does not contain.
+Runs TeraGen and TeraSort on each storage, collects the classes of the JVMs that load the storage's
+file system, and keeps those that Hadoop's own list does not contain.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ from windtunnel.engines.storage_systems import storage_of  # noqa: E402
 from windtunnel.testbeds.local import LocalTestbed  # noqa: E402
 
 HADOOP = ROOT / "windtunnel/engines/hadoop/classlist/hadoop.txt.gz"
+# cluster -> the file of its list, and the class of its file system
 CLUSTERS = {
-    "local-3-s3a": ROOT / "windtunnel/engines/ceph/classlist/s3a.txt.gz",
-    "local-3-ozone": ROOT / "windtunnel/engines/ozone/classlist/ozone-client.txt.gz",
+    "local-3-s3a": ("ceph/classlist/s3a.txt.gz", "org/apache/hadoop/fs/s3a/S3AFileSystem"),
+    "local-3-ozone": (
+        "ozone/classlist/ozone-client.txt.gz",
+        "org/apache/hadoop/fs/ozone/RootedOzoneFileSystem",
+    ),
 }
 EXAMPLES = "org.apache.hadoop.examples.terasort"
 JOBS = (
@@ -39,18 +43,20 @@ _GENERATED = ("/0x", "GeneratedC", "$Proxy")
 
 def main() -> None:
     """Run the jobs on each storage and write its list."""
-    for name, target in CLUSTERS.items():
+    for name, (file, file_system) in CLUSTERS.items():
+        target = ROOT / "windtunnel/engines" / file
         cluster = load_cluster(name)
         record_classes(storage_of(cluster))
         with tempfile.TemporaryDirectory() as logs:
             with LocalTestbed(Path(logs), print).deploy(cluster) as deployment:
                 for phase, argv in JOBS:
                     deployment.run_job(phase, argv, {}, deadline_s=time.monotonic() + 600)
-            files = sorted(Path(logs).rglob("classes-*.lst"))
-            lines = new_lines(file.read_text() for file in files)
+            texts = [file.read_text() for file in sorted(Path(logs).rglob("classes-*.lst"))]
+        clients = [text for text in texts if f"{file_system}\n" in text]
+        lines = new_lines(clients)
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
-        print(f"{target}: {len(lines)} lines from {len(files)} JVMs")
+        print(f"{target}: {len(lines)} lines from {len(clients)} JVMs")
 
 
 def record_classes(kind: type[StorageSystem]) -> None:
