@@ -11,7 +11,12 @@ from windtunnel.engines.hadoop.attempts import attempts_of, json_events
 from windtunnel.published.history.avro import Decoder, TruncatedError
 from windtunnel.published.history.job import ObservedJob, UnreadableJobError, lasting_settings
 
-_END = {"JOB_FINISHED": "SUCCEEDED", "JOB_FAILED": "FAILED", "JOB_KILLED": "KILLED"}
+_END = {
+    "JOB_FINISHED": "SUCCEEDED",
+    "JOB_FAILED": "FAILED",
+    "JOB_KILLED": "KILLED",
+    "JOB_ERROR": "ERROR",  # an internal error of the application master
+}
 Events = list[tuple[str, dict[str, Any]]]
 
 
