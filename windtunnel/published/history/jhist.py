@@ -76,6 +76,7 @@ def _job(
         source=source,
         maps=_count(inited.get("totalMaps")),
         reduces=_count(inited.get("totalReduces")),
+        uberized=_flag(inited.get("uberized")),
         counters=counters,
         tasks=rows,
         settings=lasting_settings(settings),
@@ -89,6 +90,10 @@ def _first(events: Events, kind: str) -> dict[str, Any]:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def _plain(value: object) -> str | None:

@@ -30,7 +30,8 @@ class ObservedJob:
     """One finished job.
 
     Times are epoch seconds; None if the source does not have them. ``counters`` are totals,
-    ``GROUP:NAME`` of MapReduce's. ``tasks`` are rows as in ``results/tasks.py`` plus ``stage``
+    ``GROUP:NAME`` of MapReduce's. ``uberized``: its tasks ran in the application master; None if
+    the source does not have it. ``tasks`` are rows as in ``results/tasks.py`` plus ``stage``
     (Spark). ``settings`` are its settings without secrets and without those of the job alone.
     """
 
@@ -47,6 +48,7 @@ class ObservedJob:
     version: str | None = None
     maps: int | None = None
     reduces: int | None = None
+    uberized: bool | None = None
     counters: dict[str, float] = field(default_factory=dict)
     tasks: list[dict[str, Any]] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)

@@ -73,6 +73,7 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         source=base,
         maps=int(job.get("mapsTotal") or 0),
         reduces=int(job.get("reducesTotal") or 0),
+        uberized=job["uberized"] if isinstance(job.get("uberized"), bool) else None,
         counters=counters,
         tasks=tasks,
         settings=lasting_settings(settings),
