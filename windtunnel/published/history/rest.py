@@ -21,13 +21,14 @@ _GONE = ("not found",)
 def listed_jobs(
     client: RestClient, url: str, limit: int, begin_ms: int = 0
 ) -> list[dict[str, Any]]:
-    """The jobs that a history server lists, the newest first. Raises ClusterAccessError."""
-    params: dict[str, str | int | float] = {"limit": limit}
-    if begin_ms:
-        params["startedTimeBegin"] = begin_ms
+    """The newest jobs that a history server lists, the newest first. Raises ClusterAccessError.
+
+    ``limit`` is not sent: the server would return the jobs with the lowest ids, the oldest ones.
+    """
+    params: dict[str, str | int | float] = {"startedTimeBegin": begin_ms} if begin_ms else {}
     found = client.get_json(f"{_base(url)}/jobs", params).get("jobs") or {}
     jobs = [job for job in _many(found.get("job")) if job.get("id")]
-    return sorted(jobs, key=lambda job: -int(job.get("startTime") or 0))
+    return sorted(jobs, key=lambda job: -int(job.get("startTime") or 0))[:limit]
 
 
 def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> ObservedJob:
