@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.rest import RestClient
@@ -47,10 +48,8 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         counters = _counters(client.get_json(f"{base}/counters").get("jobCounters") or {})
         settings = _settings(client.get_json(f"{base}/conf").get("conf") or {})
     except ClusterAccessError as error:
-        if error.reason in _GONE:
-            raise UnreadableJobError("the history server no longer has the job") from None
-        if error.reason == "forbidden":
-            raise UnreadableJobError(f"no access right: {error.message}") from None
+        if reason := refusal(error, "the history server no longer has the job"):
+            raise UnreadableJobError(reason) from None
         raise
     if not job.get("finishTime"):
         raise UnreadableJobError("the job has no end")
@@ -80,6 +79,13 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         settings=lasting_settings(settings),
         notes=notes,
     )
+
+
+def refusal(error: ClusterAccessError, gone: str) -> str | None:
+    """Why one object cannot be read (``gone``: it is absent); None for an error of the server."""
+    if error.reason in _GONE:
+        return gone
+    return f"no access right: {error.message}" if error.reason == "forbidden" else None
 
 
 def _base(url: str) -> str:
@@ -140,18 +146,31 @@ def _seconds(value: object) -> float | None:
     return value / 1e3 if isinstance(value, (int, float)) and value > 0 else None
 
 
-def hdfs_files(client: RestClient, url: str, most: int) -> Iterator[tuple[str, int]]:
+def hdfs_files(
+    client: RestClient, url: str, most: int, refused: dict[str, str]
+) -> Iterator[tuple[str, int]]:
     """URL and size of each file below a folder of WebHDFS or HttpFS.
 
-    ``url`` is ``http[s]://HOST:PORT/webhdfs/v1/FOLDER``. Raises ClusterAccessError.
+    ``url`` is ``http[s]://HOST:PORT/webhdfs/v1/FOLDER``. ``refused`` receives the URLs of the
+    folders in it that cannot be listed, with the reason. Raises ClusterAccessError.
     """
-    folders = [url.rstrip("/")]
+    root = url.rstrip("/")
+    folders = [root]
     count = 0
     while folders and count < most:
         folder = folders.pop()
-        answer = client.get_json(folder, {"op": "LISTSTATUS"})
+        try:
+            answer = client.get_json(folder, {"op": "LISTSTATUS"})
+        except ClusterAccessError as error:
+            reason = refusal(error, "the folder no longer exists")
+            if folder == root or reason is None:
+                raise
+            refused[folder] = reason
+            continue
         for one in _many((answer.get("FileStatuses") or {}).get("FileStatus")):
-            path = f"{folder}/{one.get('pathSuffix')}"
+            # names of history files contain percent signs: '-' in the name of a job is '%2D'
+            name = quote(str(one.get("pathSuffix") or ""))
+            path = f"{folder}/{name}" if name else folder  # the folder is a file
             if one.get("type") == "DIRECTORY":
                 folders.append(path)
             else:
