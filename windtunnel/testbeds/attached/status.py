@@ -88,8 +88,8 @@ class Status:
 
     def identity(self) -> Identity:
         """The id of the cluster, and the versions that its daemons report."""
-        namenode, _ = self._namenode("NameNodeInfo")
-        info = self._bean(namenode, "NameNodeInfo")
+        namenode, info = self._namenode("NameNodeInfo")
+        cluster = _cluster_id(namenode, info)
         rm, found = self.web.first(
             self.site.resourcemanagers, "/ws/v1/cluster/info", active="clusterInfo"
         )
@@ -98,13 +98,12 @@ class Status:
             "resourcemanager": str(found["clusterInfo"].get("hadoopVersion", "UNKNOWN")),
             "historyserver": self._history_version(),
         }
-        cluster = str(info.get("ClusterId", ""))
-        if not cluster:
-            raise ClusterAccessError(
-                f"the NameNode at {namenode} does not report the id of its cluster",
-                remedy="check that its page /jmx is accessible.",
-            )
         return Identity(cluster, versions, namenode, rm)
+
+    def storage_identity(self) -> tuple[str, str]:
+        """The id of the cluster and the active NameNode; no other daemon is queried."""
+        namenode, info = self._namenode("NameNodeInfo")
+        return _cluster_id(namenode, info), namenode
 
     def read(self, tag: str, now: float) -> Reading:
         """The present state; applications with ``tag`` are the study's own."""
@@ -259,6 +258,16 @@ class Status:
             ) from error
         info = found.get("historyInfo")
         return str(info.get("hadoopVersion", "UNKNOWN")) if isinstance(info, dict) else "UNKNOWN"
+
+
+def _cluster_id(namenode: str, info: dict[str, Any]) -> str:
+    cluster = str(info.get("ClusterId", ""))
+    if not cluster:
+        raise ClusterAccessError(
+            f"the NameNode at {namenode} does not report the id of its cluster",
+            remedy="check that its page /jmx is accessible.",
+        )
+    return cluster
 
 
 def _application(row: dict[str, Any]) -> Application:
