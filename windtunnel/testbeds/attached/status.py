@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from windtunnel.errors import ClusterAccessError
+from windtunnel.inspection.queues import leaf_queues
 from windtunnel.testbeds.attached.site import Site
 from windtunnel.testbeds.attached.web import Web
 
@@ -146,7 +147,7 @@ class Status:
         _, found = self.web.first(
             self.site.resourcemanagers, "/ws/v1/cluster/scheduler", active="scheduler"
         )
-        return sorted(_leaves(found["scheduler"].get("schedulerInfo", {})))
+        return sorted(leaf_queues(found["scheduler"].get("schedulerInfo", {})))
 
     def in_force(self, address: str, name: str) -> str | None:
         """The value of a property in a running daemon; None if it does not report one."""
@@ -280,12 +281,3 @@ def _application(row: dict[str, Any]) -> Application:
         containers=max(0, int(row.get("runningContainers", 0))),
         pending=sum(int(w["numContainers"]) for w in wanted if w.get("resourceName") == "*"),
     )
-
-
-def _leaves(queue: dict[str, Any]) -> list[str]:
-    below = (queue.get("queues") or {}).get("queue") or queue.get("rootQueue")
-    if not below:
-        return [str(queue[key]) for key in ("queueName", "queuePath") if key in queue]
-    return [
-        name for one in (below if isinstance(below, list) else [below]) for name in _leaves(one)
-    ]
