@@ -34,7 +34,7 @@ class ClusterWeb:
     """The answers of the NameNode, the ResourceManager and the history server.
 
     ``beans`` are those of the NameNode by name, ``conf`` the properties in force,
-    ``nodes`` the NodeManagers.
+    ``nodes`` the NodeManagers, ``scheduler`` the scheduler and its queues.
     """
 
     applications: list[dict[str, Any]] = field(default_factory=list)
@@ -56,6 +56,11 @@ class ClusterWeb:
             "FSNamesystemState": {"NumLiveDataNodes": 1},
         }
     )
+    scheduler: dict[str, Any] = field(
+        default_factory=lambda: {
+            "queues": {"queue": [{"queueName": "default"}, {"queueName": "bench"}]}
+        }
+    )
     requests: list[str] = field(default_factory=list)
 
     def answer(self, target: str) -> dict[str, Any] | None:
@@ -75,12 +80,11 @@ class ClusterWeb:
                 a for a in self.applications if tag in (None, *a["applicationTags"].split(","))
             ]
             return {"apps": {"app": found} if found else None}
-        queues = {"queue": [{"queueName": "default"}, {"queueName": "bench"}]}
         others: dict[str, dict[str, Any]] = {
             "/ws/v1/cluster/info": {"clusterInfo": {"hadoopVersion": "3.5.0"}},
             "/ws/v1/cluster/nodes": {"nodes": {"node": self.nodes} if self.nodes else None},
             "/ws/v1/cluster/metrics": {"clusterMetrics": self.metrics},
-            "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": {"queues": queues}}},
+            "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": self.scheduler}},
             "/ws/v1/history/info": {"historyInfo": {"hadoopVersion": "3.5.0"}},
         }
         return others.get(parts.path)

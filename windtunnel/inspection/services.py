@@ -17,10 +17,15 @@ from windtunnel.hosts.rest import RestClient
 from windtunnel.hosts.rest.active import active_namenode, active_resourcemanager
 from windtunnel.inspection.endpoints import Endpoints
 from windtunnel.inspection.facts import ClusterFacts, HostFacts, Volume
+from windtunnel.inspection.queues import child_queues
 from windtunnel.inspection.site_files import Entry
 
 _PARALLEL = 8
 _REDACTED = "<redacted>"  # what daemons print instead of passwords
+_OF_QUEUES = (
+    *("capacity", "maxCapacity", "usedCapacity", "state", "numPendingApplications"),
+    *("schedulingPolicy", "minResources", "maxResources", "numPendingApps"),  # FairScheduler
+)
 _DAEMON_CONFIGURATION = {  # whose configuration is in force for a property
     "namenode": ("dfs.namenode.", "dfs.", "fs.", "hadoop.", "net.", "io.", "ipc."),
     "resourcemanager": ("yarn.resourcemanager.", "yarn.scheduler.", "yarn."),
@@ -200,17 +205,14 @@ def _read_resourcemanager(client: RestClient, url: str, into: ClusterFacts) -> N
 
 def _queues(queue: Mapping[str, Any], above: str = "") -> list[dict[str, object]]:
     """The queues of a scheduler, the leaves and the inner ones."""
-    inside = queue.get("queues") or queue.get("childQueues") or {}
-    children = inside.get("queue", []) if isinstance(inside, dict) else inside
     name = str(queue.get("queuePath") or queue.get("queueName") or above)
     own: dict[str, object] = {"name": name}
-    for key in ("capacity", "maxCapacity", "usedCapacity", "state", "numPendingApplications"):
+    for key in _OF_QUEUES:
         if key in queue:
             own[key] = queue[key]
     found = [own] if len(own) > 1 else []
-    for child in children if isinstance(children, list) else [children]:
-        if isinstance(child, dict):
-            found += _queues(child, name)
+    for child in child_queues(queue):
+        found += _queues(child, name)
     return found
 
 

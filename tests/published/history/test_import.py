@@ -12,6 +12,8 @@ from tests.support.jhist import BEGAN
 from tests.support.webserver import Reply, Request, serving
 from windtunnel.analysis.subjects.observed import associations, changes
 from windtunnel.cli import run
+from windtunnel.hosts.rest import RestClient
+from windtunnel.published.history.rest import listed_jobs
 from windtunnel.results.folder import read_results
 from windtunnel.study.file import load_study
 from windtunnel.study.plan import make_plan
@@ -209,6 +211,24 @@ def job_server(request: Request) -> Reply:
     }
     found = answers.get(request.path)
     return Reply(found) if found else Reply({"RemoteException": {"message": "not found"}}, 404)
+
+
+@pytest.mark.parametrize("since", [None, 5.0])
+def test_the_newest_jobs_of_a_history_server_are_listed(since: float | None) -> None:
+    queries: list[dict[str, str]] = []
+
+    def answer(request: Request) -> Reply:
+        queries.append(request.query)
+        first = int(request.query.get("startedTimeBegin", 0))
+        times = {f"job_1_{n}": 1000 * n for n in range(1, 9)}
+        jobs = [{"id": name, "startTime": at} for name, at in times.items() if at >= first]
+        return Reply({"jobs": {"job": jobs[: int(request.query.get("limit", 100))]}})
+
+    with serving(answer) as url, RestClient() as client:
+        begin = 0 if since is None else int(since * 1000)
+        found = listed_jobs(client, url, 3, begin)
+    assert [job["id"] for job in found] == ["job_1_8", "job_1_7", "job_1_6"]
+    assert queries == [{} if since is None else {"startedTimeBegin": "5000"}]
 
 
 def test_a_history_server_that_forgot_a_job(

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.history_files import binary_jhist, configuration, encoded, jhist, job_lines
-from tests.support.jhist import BEGAN
+from tests.support.jhist import BEGAN, event
 from windtunnel.published.history.avro import Decoder, TruncatedError
+from windtunnel.published.history.build import build
 from windtunnel.published.history.jhist import parse_jhist, parse_job_settings
 from windtunnel.published.history.job import UnreadableJobError, pattern_of
 
@@ -92,6 +93,22 @@ def test_a_job_without_an_end_and_one_of_a_foreign_version() -> None:
     foreign = [line.replace("finishTime", "endTime") for line in LINES]
     with pytest.raises(UnreadableJobError, match="lacks a field"):
         parse_jhist(jhist(foreign), "file")
+
+
+def test_a_job_that_ended_with_an_internal_error_has_an_end() -> None:
+    end = event(
+        "JOB_ERROR",
+        "JobUnsuccessfulCompletion",
+        jobid="job_1792000000000_0003",
+        finishTime=BEGAN + 20_000,
+        finishedMaps=2,
+        finishedReduces=0,
+        jobStatus="ERROR",
+    )
+    job = parse_jhist(jhist([*LINES[:-1], end]), "file")
+    assert (job.status, job.succeeded, job.elapsed_s) == ("ERROR", False, 20.0)
+    (trial,) = build([job], ["file"]).trials
+    assert (trial.verdict.valid, trial.verdict.reason) == (False, "the job ended as ERROR")
 
 
 @given(

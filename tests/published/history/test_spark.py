@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.history_files import lz4_blocks, snappy_blocks, spark_lines
-from windtunnel.published.history.job import UnreadableJobError
+from windtunnel.published.history.build import build, store
+from windtunnel.published.history.job import UnreadableJobError, unique_jobs
 from windtunnel.published.history.spark import is_event_log, parse_event_log
+from windtunnel.results.folder import read_results
 
 TEXT = ("\n".join(spark_lines()) + "\n").encode()
 FORMS: dict[str, Callable[[bytes], bytes]] = {
@@ -70,6 +74,26 @@ def test_a_rolling_log_in_progress(tmp_path: Path) -> None:
     assert len(job.tasks) == 4
     assert job.status == "UNFINISHED"
     assert "in progress" in job.notes[0]
+
+
+def test_the_last_attempt_of_an_application_counts(tmp_path: Path) -> None:
+    jobs = []
+    for attempt, tasks, ended in ((1, 6, False), (2, 3, True), (2, 4, True)):
+        lines = spark_lines(tasks, ended)
+        lines[1] = json.dumps(json.loads(lines[1]) | {"App Attempt ID": str(attempt)})
+        file = tmp_path / f"application_1792000000000_0009_{attempt}_{tasks}"
+        file.write_text("\n".join(lines) + "\n")
+        jobs.append(parse_event_log(file))
+    assert [job.attempt for job in jobs] == [1, 2, 2]
+    for order in (jobs, jobs[::-1]):
+        (job,) = unique_jobs(order).values()
+        assert (job.status, len(job.tasks)) == ("SUCCEEDED", 4)
+        (trial,) = build(order, ["logs"]).trials
+        assert trial.verdict.valid
+    store(jobs, build(jobs, ["logs"]), tmp_path / "results", None)
+    results = read_results(tmp_path / "results")
+    tasks_file = results.tasks_path(results.trials[0])
+    assert tasks_file is not None and pq.read_table(tasks_file).num_rows == 4
 
 
 def test_what_is_no_application(tmp_path: Path) -> None:

@@ -147,6 +147,21 @@ def test_a_queue_that_does_not_exist_is_refused(conf: Path) -> None:
         check_plan(plan, bed_of(plan))
 
 
+def test_the_queues_of_a_fair_scheduler_are_known(conf: Path, web: ClusterWeb) -> None:
+    leaves = [{"queueName": "root.default"}, {"queueName": "root.users.ann"}]
+    inner = {"queueName": "root.users", "childQueues": {"queue": leaves[1:]}}
+    root = {"queueName": "root", "childQueues": {"queue": [leaves[0], inner]}}
+    web.scheduler = {"type": "fairScheduler", "rootQueue": root}
+    for queue in ("default", "root.default", "root.users.ann"):
+        allow(Allowance(CLUSTER, queue, 1 << 40, 20, "2099-12-31"))
+        plan = study(conf, options=f", queue: {queue}")
+        check_plan(plan, bed_of(plan))
+    allow(Allowance(CLUSTER, "users", 1 << 40, 20, "2099-12-31"))
+    plan = study(conf, options=", queue: users")
+    with pytest.raises(NotRealisableError, match="there is no queue users"):
+        check_plan(plan, bed_of(plan))
+
+
 def test_each_queue_of_a_study_must_exist_and_be_allowed(conf: Path) -> None:
     path = "settings.mapreduce.job.queuename"
     plan = study(conf, more=FACTOR.format(path=path, value="bench"))

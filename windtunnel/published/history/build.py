@@ -18,7 +18,7 @@ from windtunnel.analysis.subjects.observed import (
 )
 from windtunnel.cluster.secrets import masked_text
 from windtunnel.published.build import Built
-from windtunnel.published.history.job import ObservedJob
+from windtunnel.published.history.job import ObservedJob, unique_jobs
 from windtunnel.published.history.measures import metrics_of, phases_of
 from windtunnel.published.store import write_results
 from windtunnel.results.folder import read_results
@@ -38,12 +38,11 @@ _TREATMENT = Treatment(id="as run")
 
 
 def build(jobs: Sequence[ObservedJob], sources: Sequence[str], cluster: str | None = None) -> Built:
-    """The study and its trials; a job that two sources contain counts once.
+    """The study and its trials; a job that two sources contain counts once, with its last attempt.
 
     ``cluster`` is the text of a cluster description, kept with the study.
     """
-    unique = {job.id: job for job in sorted(jobs, key=lambda job: len(job.tasks))}
-    ordered = sorted(unique.values(), key=lambda job: (job.started_at, job.id))
+    ordered = sorted(unique_jobs(jobs).values(), key=lambda job: (job.started_at, job.id))
     text = "\n".join(f"# source: {masked_text(source)}" for source in sources) + "\n"
     identity = hashlib.sha256("".join(job.id for job in ordered).encode()).hexdigest()
     workloads: dict[str, dict[str, str]] = {}
@@ -142,7 +141,7 @@ def store(
 
     Returns the path of the study file. Raises ResultsError, StorageFullError.
     """
-    by_id = {job.id: job for job in sorted(jobs, key=lambda job: len(job.tasks))}
+    by_id = unique_jobs(jobs)
     files: dict[str, bytes] = {}
     for trial in built.trials:
         job = by_id[trial.parameters["job"]]

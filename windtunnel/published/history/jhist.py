@@ -11,7 +11,12 @@ from windtunnel.engines.hadoop.attempts import attempts_of, json_events
 from windtunnel.published.history.avro import Decoder, TruncatedError
 from windtunnel.published.history.job import ObservedJob, UnreadableJobError, lasting_settings
 
-_END = {"JOB_FINISHED": "SUCCEEDED", "JOB_FAILED": "FAILED", "JOB_KILLED": "KILLED"}
+_END = {
+    "JOB_FINISHED": "SUCCEEDED",
+    "JOB_FAILED": "FAILED",
+    "JOB_KILLED": "KILLED",
+    "JOB_ERROR": "ERROR",  # an internal error of the application master
+}
 Events = list[tuple[str, dict[str, Any]]]
 
 
@@ -71,6 +76,7 @@ def _job(
         source=source,
         maps=_count(inited.get("totalMaps")),
         reduces=_count(inited.get("totalReduces")),
+        uberized=_flag(inited.get("uberized")),
         counters=counters,
         tasks=rows,
         settings=lasting_settings(settings),
@@ -84,6 +90,10 @@ def _first(events: Events, kind: str) -> dict[str, Any]:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def _plain(value: object) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,8 +29,10 @@ _OF_THE_JOB = re.compile(
 class ObservedJob:
     """One finished job.
 
+    ``attempt`` is the number of the application's attempt, 0 if the source does not have it.
     Times are epoch seconds; None if the source does not have them. ``counters`` are totals,
-    ``GROUP:NAME`` of MapReduce's. ``tasks`` are rows as in ``results/tasks.py`` plus ``stage``
+    ``GROUP:NAME`` of MapReduce's. ``uberized``: its tasks ran in the application master; None if
+    the source does not have it. ``tasks`` are rows as in ``results/tasks.py`` plus ``stage``
     (Spark). ``settings`` are its settings without secrets and without those of the job alone.
     """
 
@@ -45,8 +47,10 @@ class ObservedJob:
     finished_at: float
     source: str
     version: str | None = None
+    attempt: int = 0
     maps: int | None = None
     reduces: int | None = None
+    uberized: bool | None = None
     counters: dict[str, float] = field(default_factory=dict)
     tasks: list[dict[str, Any]] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
@@ -67,6 +71,11 @@ class ObservedJob:
     def succeeded(self) -> bool:
         """Whether the job succeeded."""
         return self.status == "SUCCEEDED"
+
+
+def unique_jobs(jobs: Iterable[ObservedJob]) -> dict[str, ObservedJob]:
+    """Id -> its last attempt; of several sources of this attempt, the one with most tasks."""
+    return {job.id: job for job in sorted(jobs, key=lambda job: (job.attempt, len(job.tasks)))}
 
 
 def pattern_of(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,6 +20,9 @@ _LOCAL = {"NODE_LOCAL", "PROCESS_LOCAL"}
 _PLACED = _LOCAL | {"RACK_LOCAL", "OFF_SWITCH", "ANY"}
 _TASK = "org.apache.hadoop.mapreduce.TaskCounter"
 _FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
+_XMX = re.compile(r"(?<!\S)-Xmx(\d+)([kKmMgG]?)(?!\S)")
+_UNIT_MB = {"": 2**-20, "k": 2**-10, "m": 1, "g": 2**10}
+_DEFAULT_MB = 1024.0  # of a container, if neither its size nor the heap is set
 
 
 def phases_of(job: ObservedJob) -> list[Phase]:
@@ -164,15 +169,47 @@ def _ratio(part: float | None, whole: float | None) -> float | None:
 
 def _memory_share(job: ObservedJob) -> float | None:
     """Physical memory of the tasks at their end, relative to the memory of their containers."""
-    used = job.counters.get(f"{_TASK}:PHYSICAL_MEMORY_BYTES")
+    enabled = job.settings.get("mapreduce.job.ubertask.enable") == "true"
+    if enabled if job.uberized is None else job.uberized:
+        return None  # its tasks ran in the container of the application master
     given = 0.0
     for count, kind in ((job.maps, "map"), (job.reduces, "reduce")):
-        size = job.settings.get(f"mapreduce.{kind}.memory.mb", "1024")
-        if count and size.isascii() and size.lstrip("-").isdigit():
-            given += count * max(int(size), 1024 if int(size) <= 0 else int(size)) * 2**20
-    if job.settings.get("mapreduce.job.ubertask.enable") == "true":
-        return None  # its tasks ran in the container of the application master
-    return _ratio(used, given)
+        if count == 0:
+            continue
+        size_mb = _container_mb(job.settings, kind)
+        if count is None or size_mb is None:
+            return None
+        given += count * size_mb * 2**20
+    return _ratio(job.counters.get(f"{_TASK}:PHYSICAL_MEMORY_BYTES"), given)
+
+
+def _container_mb(settings: Mapping[str, str], kind: str) -> float | None:
+    """The memory of a task's container, as ``JobConf.getMemoryRequired`` computes it.
+
+    ``kind`` is ``map`` or ``reduce``. None if the settings do not state it.
+    """
+    size = _number(settings.get(f"mapreduce.{kind}.memory.mb"))
+    if size is None or size > 0:
+        return size
+    names = (f"mapreduce.{kind}.java.opts", "mapred.child.java.opts")
+    options = next((settings[name] for name in names if name in settings), None)
+    if options is None:
+        return None  # also if they were a secret
+    heaps = _XMX.findall(options)
+    if not heaps:
+        return _DEFAULT_MB
+    heap, unit = heaps[-1]
+    heap_mb = int(heap) * _UNIT_MB[unit.lower()]
+    ratio = _number(settings.get("mapreduce.job.heap.memory-mb.ratio", "0.8"))
+    return math.ceil(heap_mb / ratio) if ratio and ratio > 0 and heap_mb > 0 else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        found = float(text or "")
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _idle_share(job: ObservedJob) -> float | None:

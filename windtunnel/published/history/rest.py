@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.rest import RestClient
@@ -21,13 +22,14 @@ _GONE = ("not found",)
 def listed_jobs(
     client: RestClient, url: str, limit: int, begin_ms: int = 0
 ) -> list[dict[str, Any]]:
-    """The jobs that a history server lists, the newest first. Raises ClusterAccessError."""
-    params: dict[str, str | int | float] = {"limit": limit}
-    if begin_ms:
-        params["startedTimeBegin"] = begin_ms
+    """The newest jobs that a history server lists, the newest first. Raises ClusterAccessError.
+
+    ``limit`` is not sent: the server would return the jobs with the lowest ids, the oldest ones.
+    """
+    params: dict[str, str | int | float] = {"startedTimeBegin": begin_ms} if begin_ms else {}
     found = client.get_json(f"{_base(url)}/jobs", params).get("jobs") or {}
     jobs = [job for job in _many(found.get("job")) if job.get("id")]
-    return sorted(jobs, key=lambda job: -int(job.get("startTime") or 0))
+    return sorted(jobs, key=lambda job: -int(job.get("startTime") or 0))[:limit]
 
 
 def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> ObservedJob:
@@ -46,10 +48,8 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         counters = _counters(client.get_json(f"{base}/counters").get("jobCounters") or {})
         settings = _settings(client.get_json(f"{base}/conf").get("conf") or {})
     except ClusterAccessError as error:
-        if error.reason in _GONE:
-            raise UnreadableJobError("the history server no longer has the job") from None
-        if error.reason == "forbidden":
-            raise UnreadableJobError(f"no access right: {error.message}") from None
+        if reason := refusal(error, "the history server no longer has the job"):
+            raise UnreadableJobError(reason) from None
         raise
     if not job.get("finishTime"):
         raise UnreadableJobError("the job has no end")
@@ -73,11 +73,19 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         source=base,
         maps=int(job.get("mapsTotal") or 0),
         reduces=int(job.get("reducesTotal") or 0),
+        uberized=job["uberized"] if isinstance(job.get("uberized"), bool) else None,
         counters=counters,
         tasks=tasks,
         settings=lasting_settings(settings),
         notes=notes,
     )
+
+
+def refusal(error: ClusterAccessError, gone: str) -> str | None:
+    """Why one object cannot be read (``gone``: it is absent); None for an error of the server."""
+    if error.reason in _GONE:
+        return gone
+    return f"no access right: {error.message}" if error.reason == "forbidden" else None
 
 
 def _base(url: str) -> str:
@@ -138,18 +146,31 @@ def _seconds(value: object) -> float | None:
     return value / 1e3 if isinstance(value, (int, float)) and value > 0 else None
 
 
-def hdfs_files(client: RestClient, url: str, most: int) -> Iterator[tuple[str, int]]:
+def hdfs_files(
+    client: RestClient, url: str, most: int, refused: dict[str, str]
+) -> Iterator[tuple[str, int]]:
     """URL and size of each file below a folder of WebHDFS or HttpFS.
 
-    ``url`` is ``http[s]://HOST:PORT/webhdfs/v1/FOLDER``. Raises ClusterAccessError.
+    ``url`` is ``http[s]://HOST:PORT/webhdfs/v1/FOLDER``. ``refused`` receives the URLs of the
+    folders in it that cannot be listed, with the reason. Raises ClusterAccessError.
     """
-    folders = [url.rstrip("/")]
+    root = url.rstrip("/")
+    folders = [root]
     count = 0
     while folders and count < most:
         folder = folders.pop()
-        answer = client.get_json(folder, {"op": "LISTSTATUS"})
+        try:
+            answer = client.get_json(folder, {"op": "LISTSTATUS"})
+        except ClusterAccessError as error:
+            reason = refusal(error, "the folder no longer exists")
+            if folder == root or reason is None:
+                raise
+            refused[folder] = reason
+            continue
         for one in _many((answer.get("FileStatuses") or {}).get("FileStatus")):
-            path = f"{folder}/{one.get('pathSuffix')}"
+            # names of history files contain percent signs: '-' in the name of a job is '%2D'
+            name = quote(str(one.get("pathSuffix") or ""))
+            path = f"{folder}/{name}" if name else folder  # the folder is a file
             if one.get("type") == "DIRECTORY":
                 folders.append(path)
             else:

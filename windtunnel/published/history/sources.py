@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
-from windtunnel.errors import UsageError
+from windtunnel.errors import ClusterAccessError, UsageError
 from windtunnel.hosts.rest import RestClient
 from windtunnel.published.history import rest
 from windtunnel.published.history.jhist import parse_jhist, parse_job_settings
@@ -112,24 +113,36 @@ def from_server(client: RestClient, url: str, limit: int, since: float | None) -
 
 def from_hdfs(client: RestClient, url: str, limit: int) -> Iterator[Status]:
     """Jobs of history files below a folder of WebHDFS. Raises ClusterAccessError."""
-    files = dict(rest.hdfs_files(client, url, limit * 20))
+    refused: dict[str, str] = {}
+    files = dict(rest.hdfs_files(client, url, limit * 20, refused))
+    for folder, reason in refused.items():
+        yield Status(unquote(folder.rpartition("/")[2]), None, reason)
     for path, size in sorted(files.items()):
         if not path.endswith(".jhist"):
             continue
-        name = path.rpartition("/")[2]
+        name = unquote(path.rpartition("/")[2])
         if size > _MAX_BYTES:
             yield Status(name, None, "larger than 1 GiB", size)
             continue
         job_id = "_".join(name.split("-")[0].split("_")[:3])
         conf = f"{path.rpartition('/')[0]}/{job_id}_conf.xml"
-        settings = {}
-        if conf in files:
-            settings = parse_job_settings(client.get_bytes(conf, {"op": "OPEN"}, _MAX_BYTES))
-        data = client.get_bytes(path, {"op": "OPEN"}, _MAX_BYTES)
         try:
-            yield _read(name, parse_jhist(data, path, settings), size)
+            settings = parse_job_settings(_content(client, conf)) if conf in files else {}
+            job = parse_jhist(_content(client, path), path, settings)
         except UnreadableJobError as error:
             yield Status(name, None, str(error), size)
+        else:
+            yield _read(name, job, size)
+
+
+def _content(client: RestClient, url: str) -> bytes:
+    """A file of WebHDFS; raises UnreadableJobError without it, or without the right to read it."""
+    try:
+        return client.get_bytes(url, {"op": "OPEN"}, _MAX_BYTES)
+    except ClusterAccessError as error:
+        if reason := rest.refusal(error, "the file no longer exists"):
+            raise UnreadableJobError(reason) from None
+        raise
 
 
 @dataclass

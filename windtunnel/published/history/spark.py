@@ -290,6 +290,7 @@ class _Application:
             finished_at=end,
             source=self._source,
             version=self._version,
+            attempt=_attempt(self._start.get("App Attempt ID")),
             counters=self._totals,
             tasks=self._tasks,
             settings=lasting_settings(self._settings),
@@ -298,6 +299,12 @@ class _Application:
             ],
             notes=self.notes,
         )
+
+
+def _attempt(value: object) -> int:
+    """The number at the end of an attempt's id; 0 without one (client mode, other masters)."""
+    found = re.search(r"[0-9]{1,9}$", str(value or ""))
+    return int(found[0]) if found else 0
 
 
 def _number(value: object) -> float:

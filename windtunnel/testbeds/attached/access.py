@@ -73,16 +73,16 @@ class ClusterAccess:
         assert self.clients is not None, "opened for requests only"
         return self.clients
 
-    def webhdfs(self, identity: Identity, host: Host) -> WebHdfs:
-        """The file system of the cluster, through the active NameNode."""
+    def webhdfs(self, namenode: str, host: Host) -> WebHdfs:
+        """The file system of the cluster; ``namenode`` is the NameNode that is active now."""
         urls = self.site.namenodes
-        active = ActiveNameNode(self.web.client, urls, identity.namenode)
+        active = ActiveNameNode(self.web.client, urls, namenode)
         failover_s = _FAILOVER_S if len(urls) > 1 else 0.0
         return WebHdfs(active, {}, host, failover_s, http=self.web.http)
 
-    def own_folder(self, identity: Identity, host: Host, id_: str) -> OwnFolder:
+    def own_folder(self, namenode: str, host: Host, id_: str) -> OwnFolder:
         """The folder of a run, which may not exist yet."""
-        return OwnFolder(self.webhdfs(identity, host), self.options.parent, id_)
+        return OwnFolder(self.webhdfs(namenode, host), self.options.parent, id_)
 
     def host_samples(self) -> HostSamples | None:
         """The samples of the cluster's hosts; None without a source of them.

@@ -109,7 +109,7 @@ class AttachedDeployment(Deployment):
         host = EdgeHost("client", "127.0.0.1", scratch / "client", self.logs, self.supervisor)
         host.user = options.account
         self.hosts = [host]
-        self.folder = self.access.own_folder(self.identity, host, self.id)
+        self.folder = self.access.own_folder(self.identity.namenode, host, self.id)
         self.root = self.folder.path
         self.access.client.settings = self._settings(study)
         # before the first change of the cluster: 'clean' finds everything from here
@@ -130,7 +130,7 @@ class AttachedDeployment(Deployment):
         self._set_policy()
         self.files = self.folder
         server = Through(self.access.site.history_server, self.access.web.http)
-        webhdfs = self.access.webhdfs(self.identity, host)
+        webhdfs = self.access.webhdfs(self.identity.namenode, host)
         folders = self.access.site.history_folders
         self.history = AttachedHistory(server, webhdfs, host, folders, options.account)
         self.jobs = JobClient(self, host)

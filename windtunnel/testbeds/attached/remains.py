@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,28 +19,55 @@ _STEP_S = 0.5
 
 
 def end_and_remove(access: ClusterAccess, entry: Registration) -> list[str]:
-    """End the applications of a run and remove its folder; returns what is left, in words."""
+    """End the applications of a run and remove its folder; returns what is left, in words.
+
+    Applications need only the ResourceManager, the folder only the NameNode: each is done if
+    the other one fails.
+    """
     facts = entry.facts()["attached"]
+    edge = access.client.edge
+    left = _problems(access.renew)
+    namenode = ""
     try:
-        access.renew()
-        identity = access.status.identity()
-        if identity.cluster != facts["cluster_id"]:
+        cluster, namenode = access.status.storage_identity()
+    except WindtunnelError as error:
+        left.append(error.message)
+    else:
+        if cluster != facts["cluster_id"]:
             return [
-                f"the configuration is now that of the cluster {identity.cluster}; the run was on "
+                f"the configuration is now that of the cluster {cluster}; the run was on "
                 f"{facts['cluster_id']}"
             ]
-        if access.client.edge is not None:
-            access.client.edge.end_clients()
-        _end(access, entry.id)
-        # requests need only the account of a host
-        host = cast(Host, SimpleNamespace(open_socket=None, account=access.options.account))
-        folder = access.own_folder(identity, host, entry.id)
-        folder.remove(with_parent=bool(facts["new_parent"]))
-        if access.client.edge is not None:
-            access.client.edge.remove()
-        return _left(access, folder.path, entry.id, folder.owned())
+    if edge is not None:
+        left += _problems(edge.end_clients)
+    left += _problems(lambda: _end(access, entry.id))
+    if namenode:
+        left += _problems(
+            lambda: _remove(access, namenode, entry.id, with_parent=bool(facts["new_parent"]))
+        )
+    if not left:  # the final check: a client could have submitted a job meanwhile
+        left = _problems(lambda: [f"application {a}" for a in access.status.unfinished(entry.id)])
+    if edge is not None and not left:  # clients need its folder for the next attempt
+        left = _problems(edge.remove)
+    return list(dict.fromkeys(left))
+
+
+def _problems(action: Callable[[], object]) -> list[str]:
+    """The list that an action returns, or its error."""
+    try:
+        found = action()
     except WindtunnelError as error:
         return [error.message]
+    return found if isinstance(found, list) else []
+
+
+def _remove(access: ClusterAccess, namenode: str, id_: str, *, with_parent: bool) -> list[str]:
+    """Remove the folder of a run; returns it if it is still there."""
+    # requests need only the account of a host
+    host = cast(Host, SimpleNamespace(open_socket=None, account=access.options.account))
+    folder = access.own_folder(namenode, host, id_)
+    folder.remove(with_parent=with_parent)
+    return [f"folder {folder.path}"] if folder.owned() else []
 
 
 def _end(access: ClusterAccess, tag: str) -> None:
@@ -58,12 +86,6 @@ def _end(access: ClusterAccess, tag: str) -> None:
         f"{', '.join(access.status.unfinished(tag))}",
         remedy="end them with 'yarn application -kill ID'.",
     )
-
-
-def _left(access: ClusterAccess, path: str, tag: str, there: bool) -> list[str]:
-    """The final check: nothing of the run may be left."""
-    left = [f"application {one}" for one in access.status.unfinished(tag)]
-    return [*left, *([f"folder {path}"] if there else [])]
 
 
 def clean_entry(entry: Registration) -> list[str]:

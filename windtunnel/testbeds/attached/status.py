@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from windtunnel.errors import ClusterAccessError
+from windtunnel.inspection.queues import leaf_queues
 from windtunnel.testbeds.attached.site import Site
 from windtunnel.testbeds.attached.web import Web
 
@@ -88,8 +89,8 @@ class Status:
 
     def identity(self) -> Identity:
         """The id of the cluster, and the versions that its daemons report."""
-        namenode, _ = self._namenode("NameNodeInfo")
-        info = self._bean(namenode, "NameNodeInfo")
+        namenode, info = self._namenode("NameNodeInfo")
+        cluster = _cluster_id(namenode, info)
         rm, found = self.web.first(
             self.site.resourcemanagers, "/ws/v1/cluster/info", active="clusterInfo"
         )
@@ -98,13 +99,12 @@ class Status:
             "resourcemanager": str(found["clusterInfo"].get("hadoopVersion", "UNKNOWN")),
             "historyserver": self._history_version(),
         }
-        cluster = str(info.get("ClusterId", ""))
-        if not cluster:
-            raise ClusterAccessError(
-                f"the NameNode at {namenode} does not report the id of its cluster",
-                remedy="check that its page /jmx is accessible.",
-            )
         return Identity(cluster, versions, namenode, rm)
+
+    def storage_identity(self) -> tuple[str, str]:
+        """The id of the cluster and the active NameNode; no other daemon is queried."""
+        namenode, info = self._namenode("NameNodeInfo")
+        return _cluster_id(namenode, info), namenode
 
     def read(self, tag: str, now: float) -> Reading:
         """The present state; applications with ``tag`` are the study's own."""
@@ -147,7 +147,7 @@ class Status:
         _, found = self.web.first(
             self.site.resourcemanagers, "/ws/v1/cluster/scheduler", active="scheduler"
         )
-        return sorted(_leaves(found["scheduler"].get("schedulerInfo", {})))
+        return sorted(leaf_queues(found["scheduler"].get("schedulerInfo", {})))
 
     def in_force(self, address: str, name: str) -> str | None:
         """The value of a property in a running daemon; None if it does not report one."""
@@ -261,6 +261,16 @@ class Status:
         return str(info.get("hadoopVersion", "UNKNOWN")) if isinstance(info, dict) else "UNKNOWN"
 
 
+def _cluster_id(namenode: str, info: dict[str, Any]) -> str:
+    cluster = str(info.get("ClusterId", ""))
+    if not cluster:
+        raise ClusterAccessError(
+            f"the NameNode at {namenode} does not report the id of its cluster",
+            remedy="check that its page /jmx is accessible.",
+        )
+    return cluster
+
+
 def _application(row: dict[str, Any]) -> Application:
     wanted = row.get("resourceRequests") or []
     return Application(
@@ -271,12 +281,3 @@ def _application(row: dict[str, Any]) -> Application:
         containers=max(0, int(row.get("runningContainers", 0))),
         pending=sum(int(w["numContainers"]) for w in wanted if w.get("resourceName") == "*"),
     )
-
-
-def _leaves(queue: dict[str, Any]) -> list[str]:
-    below = (queue.get("queues") or {}).get("queue") or queue.get("rootQueue")
-    if not below:
-        return [str(queue[key]) for key in ("queueName", "queuePath") if key in queue]
-    return [
-        name for one in (below if isinstance(below, list) else [below]) for name in _leaves(one)
-    ]

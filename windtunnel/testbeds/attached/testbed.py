@@ -23,6 +23,7 @@ from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.errors import ClusterAccessError, DeploymentError, DescriptionError
 from windtunnel.hosts.leftovers import Registration
+from windtunnel.inspection.queues import without_root
 from windtunnel.results.record import Check, Metric
 from windtunnel.results.trial_metrics import OTHER_CONTAINERS
 from windtunnel.testbeds.attached import by_hand, edge, host_sources
@@ -204,8 +205,9 @@ class AttachedTestbed(ClusterTestbed):
 
     def _unknown_queues(self, access: ClusterAccess) -> Iterator[str]:
         known = access.status.queues()
+        names = {without_root(one) for one in known}
         for need in self._needs:
-            if known and need.queue not in known:
+            if known and without_root(need.queue) not in names:
                 yield f"testbed.queue: there is no queue {need.queue}; {', '.join(known)}"
 
     def _caveats(self, access: ClusterAccess, identity: Identity, cluster: Cluster) -> list[str]:

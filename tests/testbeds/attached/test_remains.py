@@ -1,0 +1,95 @@
+"""What a run leaves on a cluster whose daemons answer only in part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.cluster_web import CLUSTER, ClusterWeb, application
+from tests.testbeds.attached.test_own_folder import Files
+from windtunnel.testbeds.attached.access import ClusterAccess, open_access
+from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.own_folder import OwnFolder
+from windtunnel.testbeds.attached.remains import end_and_remove
+
+RUN = "wt-12345678"
+
+
+class PartlyDown(ClusterWeb):
+    """A cluster of which some paths have no answer."""
+
+    down: tuple[str, ...] = ()
+
+    def answer(self, target: str) -> dict[str, Any] | None:
+        return None if target.startswith(self.down) else super().answer(target)
+
+
+@pytest.fixture
+def web() -> PartlyDown:
+    return PartlyDown(applications=[application("1", RUN), application("2", "wt-others")])
+
+
+def end(web: PartlyDown, conf: Path, files: Files) -> list[str]:
+    """End a run with one application and one folder; returns what is left."""
+    access = open_access(AttachedOptions(conf=str(conf)), conf, None)
+    made: Any = files
+    folder = OwnFolder(made, "/user/me/windtunnel", RUN)
+    folder.create(1, {})
+
+    def kill(ids: list[str]) -> None:
+        web.applications = [one for one in web.applications if one["id"] not in ids]
+
+    clients: Any = SimpleNamespace(edge=None, kill=kill)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClusterAccess, "own_folder", lambda *_: folder)
+        access.clients = clients
+        facts = {"attached": {"cluster_id": CLUSTER, "new_parent": True}}
+        entry: Any = SimpleNamespace(id=RUN, facts=lambda: facts)
+        try:
+            return end_and_remove(access, entry)
+        finally:
+            access.close()
+
+
+def numbers(web: PartlyDown) -> list[str]:
+    return [one["id"].rpartition("_")[2] for one in web.applications]
+
+
+@pytest.mark.parametrize("down", [(), ("/ws/v1/history",)])
+def test_nothing_is_left_without_the_history_server(
+    down: tuple[str, ...], web: PartlyDown, conf: Path
+) -> None:
+    web.down = down
+    files = Files()
+    assert end(web, conf, files) == []
+    assert numbers(web) == ["2"]
+    assert set(files.paths) == {"/user", "/user/me"}
+
+
+def test_the_folder_is_removed_without_the_resourcemanager(web: PartlyDown, conf: Path) -> None:
+    web.down = ("/ws/v1/cluster",)
+    files = Files()
+    (left,) = end(web, conf, files)
+    assert "/ws/v1/cluster/info" in left
+    assert set(files.paths) == {"/user", "/user/me"}
+
+
+def test_applications_are_ended_without_the_namenode(web: PartlyDown, conf: Path) -> None:
+    web.down = ("/jmx",)
+    files = Files()
+    (left,) = end(web, conf, files)
+    assert "/jmx" in left
+    assert numbers(web) == ["2"]
+    assert f"/user/me/windtunnel/{RUN}" in files.paths
+
+
+def test_nothing_is_removed_from_another_cluster(web: PartlyDown, conf: Path) -> None:
+    web.beans["NameNodeInfo"]["ClusterId"] = "CID-other"
+    files = Files()
+    (left,) = end(web, conf, files)
+    assert "now that of the cluster CID-other" in left
+    assert numbers(web) == ["1", "2"]
+    assert f"/user/me/windtunnel/{RUN}" in files.paths
