@@ -130,6 +130,21 @@ def test_a_fraction_has_main_effects_and_says_what_it_mixes():
     assert ranking.interactions == []
 
 
+def test_without_orthogonality_a_factor_has_no_effect_of_another_one():
+    rows = ["0000", "0011", "0101", "1111", "1110", "1001"]
+    treatments = [Treatment(id=r, levels=dict(zip("abcd", r, strict=True))) for r in rows]
+    study = study_of(treatments, {name: ["0", "1"] for name in "abcd"})
+    table = table_of(study, {("b",): 0.35}, 3, 0.01, np.random.default_rng(2))
+    every = effects(study, table)
+    assert not any(e.factor == "a" and e.comparison == "main effect" for e in every)
+    assert not any(e.distinguishable for e in every if e.factor != "b")
+    (ranking,) = rankings(study, table, every, {"terasort": ["total"]})
+    first = first_place(ranking)
+    assert first is not None
+    assert first.name == "b"
+    assert [entry.name for entry in ranking.entries if entry.clear] == ["b"]
+
+
 def test_one_factor_at_a_time_is_ranked_by_range():
     rows = [("0", "0"), ("1", "0"), ("0", "1")]
     treatments = [Treatment(id="-".join(r), levels={"a": r[0], "b": r[1]}) for r in rows]
