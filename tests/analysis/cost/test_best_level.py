@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import tukey_hsd
 
-from windtunnel.analysis.cost.best_level import _spans, _winner, alone
-from windtunnel.analysis.effects.cells import Sample
+from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.cost.best_level import _spans, _winner, _winners, alone
+from windtunnel.analysis.effects.cells import Key, Sample
+from windtunnel.report.sections.winners import section
 from windtunnel.results.record import ProtocolRecord, StudyRecord, Treatment
 
 ABOUT = ("cpu", "terasort", "elapsed", "time")
@@ -82,5 +86,41 @@ def test_levels_are_compared_with_all_else_equal() -> None:
         ],
         protocol=ProtocolRecord(rounds=1, seed=1, trial_time_limit_s=1),
     )
-    assert alone(study, "cpu") == {"a": "t1", "b": "t2", "c": "t3"}
-    assert alone(study, "net") == {"1": "t3", "10": "t4"}
+    assert alone(study, "cpu") == ((("net", "1"),), {"a": "t1", "b": "t2", "c": "t3"})
+    assert alone(study, "net") == ((("cpu", "c"),), {"1": "t3", "10": "t4"})
+
+
+def test_the_group_at_the_baseline_is_compared_and_levels_without_a_value_are_named() -> None:
+    grid = [(net, disks) for net in ("1", "10") for disks in ("6", "12", "24", "48")]
+    study = StudyRecord(
+        id="s",
+        name="s",
+        testbed="t",
+        created_at=0,
+        fingerprint="f",
+        factors={"net": ["1", "10"], "disks": ["6", "12", "24", "48"]},
+        baseline={"net": "10", "disks": "6"},
+        treatments=[Treatment(id=f"{n}-{d}", levels={"net": n, "disks": d}) for n, d in grid],
+        protocol=ProtocolRecord(rounds=2, seed=1, trial_time_limit_s=1),
+    )
+    at_1 = {"6": 300.0, "12": 315.0, "24": 330.0, "48": 345.0}
+    at_10 = {"6": 200.0, "12": 120.0, "24": 70.0}  # 48 has no valid trial
+    times = {**{f"1-{d}": s for d, s in at_1.items()}, **{f"10-{d}": s for d, s in at_10.items()}}
+    table: dict[Key, Sample] = {
+        (id_, "sort", "total", "elapsed"): Sample("s", [s, s * 1.01], [1, 2])
+        for id_, s in times.items()
+    }
+    (found,) = _winners(study, table, ["sort"])
+
+    assert (found.factor, found.level) == ("disks", "24")
+    assert found.others == (("net", "10"),)
+    assert found.missing == ("48",)
+    analysis = cast(Analysis, SimpleNamespace(once=lambda _: [found]))
+    shown = section(analysis)
+    assert shown is not None
+    assert shown.said == [
+        "disks at net 10, sort, time: 24 is best (70.3 s, n = 2); all other levels are higher, "
+        "the next is 12 with +71 % [+66, +77]; not compared, because a value is missing: 48"
+    ]
+    assert shown.tables[0].rows[0][0] == "sort: time at net 10"
+    assert shown.tables[0].rows[-1] == ["", "48", "unknown", "not compared"]

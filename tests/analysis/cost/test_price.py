@@ -118,6 +118,18 @@ def test_the_interval_is_that_of_the_time_because_prices_are_exact(tmp_path: Pat
     assert cost.ci_low == pytest.approx(time.ci_low * cost.mean / time.mean)
 
 
+def test_with_equal_prices_the_effect_is_that_of_the_time_paired_by_round(tmp_path: Path) -> None:
+    analysis = analyse(powered(tmp_path, trials=12, drift=0.1, effect=-0.05, noise=0.004))
+    time = next(e for e in analysis.effects if (e.phase, e.metric) == ("total", "elapsed"))
+    cost = next(e for e in found(analysis).effects if e.metric == "price_performance")
+    stock, _ = front(analysis).points
+
+    assert time.method == cost.method == "paired by round, on logs"
+    assert (cost.ci_low, cost.ci_high) == pytest.approx((time.ci_low, time.ci_high))
+    assert time.distinguishable is cost.distinguishable is True
+    assert (stock.beaten_by, stock.clear) == (("tuned",), True)
+
+
 def test_a_dearer_cluster_that_is_no_faster_costs_what_its_price_says(tmp_path: Path) -> None:
     analysis = analyse(powered(tmp_path, overrides=DEARER, effect=0.0, noise=1e-9))
     (effect,) = [e for e in found(analysis).effects if e.metric == "price_performance"]

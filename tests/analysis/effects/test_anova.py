@@ -130,6 +130,21 @@ def test_a_fraction_has_main_effects_and_says_what_it_mixes():
     assert ranking.interactions == []
 
 
+def test_without_orthogonality_a_factor_has_no_effect_of_another_one():
+    rows = ["0000", "0011", "0101", "1111", "1110", "1001"]
+    treatments = [Treatment(id=r, levels=dict(zip("abcd", r, strict=True))) for r in rows]
+    study = study_of(treatments, {name: ["0", "1"] for name in "abcd"})
+    table = table_of(study, {("b",): 0.35}, 3, 0.01, np.random.default_rng(2))
+    every = effects(study, table)
+    assert not any(e.factor == "a" and e.comparison == "main effect" for e in every)
+    assert not any(e.distinguishable for e in every if e.factor != "b")
+    (ranking,) = rankings(study, table, every, {"terasort": ["total"]})
+    first = first_place(ranking)
+    assert first is not None
+    assert first.name == "b"
+    assert [entry.name for entry in ranking.entries if entry.clear] == ["b"]
+
+
 def test_one_factor_at_a_time_is_ranked_by_range():
     rows = [("0", "0"), ("1", "0"), ("0", "1")]
     treatments = [Treatment(id="-".join(r), levels={"a": r[0], "b": r[1]}) for r in rows]
@@ -143,6 +158,31 @@ def test_one_factor_at_a_time_is_ranked_by_range():
     assert entry is not None
     said = led_by([(ranking, entry)])
     assert said.startswith("b 0 -> 1 has the largest effect on terasort total (-33 % [")
+
+
+def test_a_factor_is_detected_if_a_change_smaller_than_its_largest_is():
+    times = {
+        ("12", "10"): [100.0, 101, 99, 100, 100.5],
+        ("6", "10"): [100.0, 190, 95, 180, 99],
+        ("24", "10"): [80.0, 81, 79, 80, 80.5],
+        ("12", "1"): [130.0, 131, 129, 130, 130.5],
+    }
+    names = ("disks", "net")
+    treatments = [
+        Treatment(id="-".join(row), levels=dict(zip(names, row, strict=True))) for row in times
+    ]
+    study = study_of(treatments, {"disks": ["12", "6", "24"], "net": ["10", "1"]})
+    table: dict[Key, Sample] = {
+        ("-".join(row), *WHERE, "elapsed"): Sample("s", values, [1, 2, 3, 4, 5])
+        for row, values in times.items()
+    }
+    (ranking,) = rankings(study, table, effects(study, table), {"terasort": ["total"]})
+    first, second = ranking.entries
+    assert (first.name, second.name) == ("net", "disks")  # the change of disks 6 is noise
+    assert second.range is not None and second.range > 0.5
+    assert second.effect is not None
+    assert (second.effect.level, second.clear) == ("24", True)
+    assert not any("not detected" in sentence for sentence in said(ranking))
 
 
 def test_the_ranking_in_sentences():

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from windtunnel.analysis.cost.price import PRICE_PERFORMANCE, prices
+from windtunnel.analysis.effects.anova import varied
 from windtunnel.analysis.effects.cells import Key, Sample
+from windtunnel.analysis.effects.effects import baseline_of
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.summary import CONFIDENCE
 from windtunnel.results.record import StudyRecord
@@ -63,7 +65,8 @@ class Rival:
 class Winner:
     """The best level of a factor by one metric (lower is better), and the others in order.
 
-    ``mean`` is in ``unit``.
+    ``mean`` is in ``unit``. ``others`` has the level of each other factor that varies in the
+    study; all compared treatments have it. ``missing`` names the levels without a value there.
     """
 
     factor: str
@@ -75,6 +78,8 @@ class Winner:
     mean: float
     n: int
     rivals: tuple[Rival, ...]
+    others: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def tied(self) -> list[str]:
@@ -83,7 +88,7 @@ class Winner:
 
 
 def winners(analysis: Analysis) -> list[Winner]:
-    """One per factor of three levels or more, workload and metric that all its levels have."""
+    """One per factor, workload and metric that at least three of its levels have."""
     found = analysis.once(prices)
     table: dict[Key, Sample] = {**analysis.table, **(found.table if found else {})}
     return list(_winners(analysis.study, table, list(analysis.phases)))
@@ -92,10 +97,12 @@ def winners(analysis: Analysis) -> list[Winner]:
 def _winners(
     study: StudyRecord, table: Mapping[Key, Sample], workloads: Sequence[str]
 ) -> Iterator[Winner]:
-    for factor in study.factors:
-        treatments = alone(study, factor)
+    changed = varied(study)
+    for factor, levels in study.factors.items():
+        rest, treatments = alone(study, factor)
         if len(treatments) < LEVELS_AT_LEAST:
             continue
+        others = tuple((name, level) for name, level in rest if name in changed)
         for workload in workloads:
             for metric, words in JUDGED.items():
                 samples = {
@@ -104,20 +111,34 @@ def _winners(
                 }
                 known = {level: s for level, s in samples.items() if s is not None}
                 if len(known) >= LEVELS_AT_LEAST:
-                    yield _winner((factor, workload, metric, words), known)
+                    made = _winner((factor, workload, metric, words), known)
+                    missing = tuple(level for level in levels if level not in known)
+                    yield replace(made, others=others, missing=missing)
 
 
-def alone(study: StudyRecord, factor: str) -> dict[str, str]:
-    """Level -> treatment id of treatments that differ in this factor only.
+Levels = tuple[tuple[str, str], ...]
+"""(factor, level) of each factor but one, sorted by factor."""
 
-    If there are several such groups, the first one with the most levels.
+
+def alone(study: StudyRecord, factor: str) -> tuple[Levels, dict[str, str]]:
+    """Treatments that differ in this factor only, as level -> id, and their other levels.
+
+    If there are several such groups: the one at the baseline of the other factors, if it has
+    three levels or more; else the one with the most levels, the first of equals.
     """
-    groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+    groups: dict[Levels, dict[str, str]] = {}
     for treatment in study.treatments:
         others = tuple(sorted((f, v) for f, v in treatment.levels.items() if f != factor))
         if factor in treatment.levels:
             groups.setdefault(others, {}).setdefault(treatment.levels[factor], treatment.id)
-    return max(groups.values(), key=len, default={})
+    for others, group in groups.items():
+        if len(group) >= LEVELS_AT_LEAST and _at_baseline(study, others):
+            return others, group
+    return max(groups.items(), key=lambda item: len(item[1]), default=((), {}))
+
+
+def _at_baseline(study: StudyRecord, others: Levels) -> bool:
+    return all(level == baseline_of(study, f) for f, level in others if study.factors.get(f))
 
 
 def _winner(about: tuple[str, str, str, str], known: Mapping[str, Sample]) -> Winner:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from windtunnel.analysis.cost.energy import energy
 from windtunnel.analysis.cost.price import energy_kind, prices
 from windtunnel.analysis.effects.cells import Cell, Key, Sample
-from windtunnel.analysis.effects.effects import effect, model_errors
+from windtunnel.analysis.effects.effects import effect, model_errors, whole_rounds
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.pareto import dominators
 
@@ -99,10 +99,13 @@ def _clear(
 ) -> bool:
     """Whether a difference in one of the metrics is detected."""
     for metric in metrics:
-        pair = [table[(name, workload, TOTAL, metric)] for name in (better, worse)]
-        about = ("", better, worse, workload, TOTAL, metric, pair[0].unit)
+        a, b = (table[(name, workload, TOTAL, metric)] for name in (better, worse))
+        about = ("", better, worse, workload, TOTAL, metric, a.unit)
         found = effect(
-            about, [(pair[0].values, pair[1].values)], model=model_errors([(pair[0], pair[1])])
+            about,
+            [(a.values, b.values)],
+            paired=whole_rounds([(a, b)]),
+            model=model_errors([(a, b)]),
         )
         if found.distinguishable:
             return True

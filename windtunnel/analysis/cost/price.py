@@ -113,7 +113,9 @@ def prices(analysis: Analysis) -> Prices | None:
             cluster = clusters.of(trial.treatment)
             for name, unit, value in figures(trial, amount, analysis.tariff, kind, cluster):
                 key = (trial.treatment.id, trial.workload, TOTAL, name)
-                table.setdefault(key, Sample(unit, [])).values.append(value)
+                sample = table.setdefault(key, Sample(unit, []))
+                sample.values.append(value)
+                sample.rounds.append(trial.round)
         notes += _energy_notes(analysis.tariff, currency, kind)
     changes = effects(study, table)
     if study.scale is not None and table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,9 +18,13 @@ class Matching:
 
     ``matched``: the treatments of each pair differ in this factor only.
     ``main effect``: no two treatments differ in this factor alone (a fractional factorial
-    design), but the design has the same number of treatments at both levels. Only the average
-    over *all* pairs is an effect of the factor; it includes the effects that the design
-    confounds with it.
+    design), but the design has the same number of treatments at both levels, and the levels of
+    each other factor are equally frequent at both. Only the average over *all* pairs is an
+    effect of the factor; it includes the effects that the design confounds with it, and those
+    of factors that always change together with it.
+
+    No pairs: the difference between the levels would contain a part of the main effect of
+    another factor (a design that is not orthogonal).
     """
 
     kind: Kind
@@ -31,10 +36,29 @@ def match(treatments: Sequence[Treatment], factor: str, level: str, baseline: st
     pairs = matched_treatments(treatments, factor, level, baseline)
     if pairs:
         return Matching("matched", pairs)
-    ours = [t.id for t in treatments if t.levels.get(factor) == level]
-    base = [t.id for t in treatments if t.levels.get(factor) == baseline]
-    even = len(ours) == len(base)
-    return Matching("main effect", list(zip(ours, base, strict=True)) if even else [])
+    ours = [t for t in treatments if t.levels.get(factor) == level]
+    base = [t for t in treatments if t.levels.get(factor) == baseline]
+    others = dict.fromkeys(f for t in treatments for f in t.levels if f != factor)
+    even = len(ours) == len(base) and all(
+        _frequencies(ours, other) == _frequencies(base, other)
+        or (_identical(treatments, ours, other) and _identical(treatments, base, other))
+        for other in others
+    )
+    ids = [(a.id, b.id) for a, b in zip(ours, base, strict=True)] if even else []
+    return Matching("main effect", ids)
+
+
+def _frequencies(treatments: Sequence[Treatment], factor: str) -> Counter[str | None]:
+    """The number of treatments at each level of a factor."""
+    return Counter(t.levels.get(factor) for t in treatments)
+
+
+def _identical(treatments: Sequence[Treatment], chosen: Sequence[Treatment], factor: str) -> bool:
+    """Whether the chosen treatments are exactly those at one level of the factor."""
+    levels = _frequencies(chosen, factor)
+    return len(levels) == 1 and all(
+        _frequencies(treatments, factor)[level] == n for level, n in levels.items()
+    )
 
 
 def matched_treatments(

@@ -26,8 +26,8 @@ class Entry:
     """A factor or an interaction in the ranking.
 
     ``term`` is its row in the analysis of variance, if there is one. ``range`` is the time of
-    the slowest level divided by that of the fastest, minus 1. ``effect`` is the largest one
-    against the baseline. Both are None for interactions.
+    the slowest level divided by that of the fastest, minus 1. ``effect`` is the largest detected
+    one against the baseline; the largest one if none is detected. Both are None for interactions.
     """
 
     name: str
@@ -95,7 +95,7 @@ def _ranking(
         ]
     else:
         entries = [Entry(name, None, *size) for name, size in sizes.items() if size[1] is not None]
-        entries.sort(key=lambda e: -(e.range or 0.0))
+        entries.sort(key=lambda e: -_detected_range(e.name, workload, effects))
     return Ranking(
         workload=workload,
         entries=entries,
@@ -109,19 +109,38 @@ def _ranking(
 def _size(
     factor: str, workload: str, effects: Sequence[Effect]
 ) -> tuple[float | None, Effect | None]:
-    """Slowest level over fastest level, minus 1, and the largest effect against the baseline."""
-    known = [
+    """Slowest level over fastest level, minus 1, and the largest effect against the baseline.
+
+    Detected effects come before larger ones whose noise hides a difference.
+    """
+    known = _on_logs(factor, workload, effects)
+    if not known:
+        return None, None
+    largest = max(known, key=lambda pair: (pair[0].distinguishable is True, abs(pair[1])))[0]
+    return _range([log for _, log in known]), largest
+
+
+def _detected_range(factor: str, workload: str, effects: Sequence[Effect]) -> float:
+    """The range over the detected effects and the baseline; over all effects if none is."""
+    known = _on_logs(factor, workload, effects)
+    detected = [log for e, log in known if e.distinguishable is True]
+    return _range(detected or [log for _, log in known])
+
+
+def _range(logs: Sequence[float]) -> float:
+    """Slowest over fastest, minus 1, from logarithms of ratios to the baseline."""
+    return math.expm1(max(0.0, *logs) - min(0.0, *logs))
+
+
+def _on_logs(factor: str, workload: str, effects: Sequence[Effect]) -> list[tuple[Effect, float]]:
+    """The factor's effects on the workload's total time, with their logarithms."""
+    return [
         (e, math.log1p(e.relative))
         for e in effects
         if (e.factor, e.workload, e.phase, e.metric) == (factor, workload, TOTAL, ELAPSED)
         and e.relative is not None
         and e.relative > -1
     ]
-    if not known:
-        return None, None
-    logs = [0.0, *(log for _, log in known)]
-    largest = max(known, key=lambda pair: abs(pair[1]))[0]
-    return math.expm1(max(logs) - min(logs)), largest
 
 
 def _why(study: StudyRecord) -> str:

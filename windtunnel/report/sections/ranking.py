@@ -94,7 +94,9 @@ def _by_range(ranking: Ranking) -> Table:
     rows = [[entry.name, percent(entry.range), *_largest(entry)] for entry in ranking.entries]
     strong = frozenset(i for i, entry in enumerate(ranking.entries) if entry.clear)
     caption = f"{ranking.workload}, total: factors by the range of their effects"
-    return without_unknown(Table(caption, column(*names), rows, strong), "95 % interval")
+    hint = "Largest change: the largest one that was detected, if any was detected."
+    made = Table(caption, column(*names), rows, strong, hint=hint if strong else "")
+    return without_unknown(made, "95 % interval")
 
 
 def _largest(entry: Entry) -> list[str]:
@@ -128,7 +130,9 @@ def _by_share(ranking: Ranking, total: Anova) -> Table:
         rows.append(["rounds (blocks)", "", "", str(total.blocks_df), "", "", ""])
     rows.append(["error", "", "", str(total.error_df), "", "", ""])
     caption = f"{ranking.workload}, total: analysis of variance of {total.trials} trials"
-    return without_unknown(Table(caption, column(*names), rows, strong), "95 % interval")
+    hint = "Largest change: the largest one that was detected, if any was detected."
+    made = Table(caption, column(*names), rows, strong, hint=hint if strong else "")
+    return without_unknown(made, "95 % interval")
 
 
 def _by_phase(ranking: Ranking) -> Table:

@@ -36,20 +36,39 @@ def _first(found: list[Winner]) -> list[Winner]:
 
 
 def _sentence(w: Winner, *, known: bool) -> str:
-    lead = f"{w.factor}, {w.workload}, {w.words}: {w.level} is best ({quantity(w.mean, w.unit)}"
+    return f"{_lead(w, known=known)}{_difference(w, known=known)}{_missing(w)}"
+
+
+def _lead(w: Winner, *, known: bool) -> str:
+    """The best level with its mean, and the levels of the other factors."""
+    n = f", n = {w.n}" if known else ""
+    mean = quantity(w.mean, w.unit)
+    return f"{w.factor}{_at(w)}, {w.workload}, {w.words}: {w.level} is best ({mean}{n})"
+
+
+def _at(w: Winner) -> str:
+    """`` at net 10``: the levels of the other factors; empty if none of them varies."""
+    return f" at {listed([f'{f} {level}' for f, level in w.others])}" if w.others else ""
+
+
+def _difference(w: Winner, *, known: bool) -> str:
+    """Which of the other levels differ from the best."""
     if not known:
-        return f"{lead})"
-    lead += f", n = {w.n})"
+        return ""
     if any(rival.low is None for rival in w.rivals):
-        return f"{lead}; the spread is unknown, so the order may be due to chance"
+        return "; the spread is unknown, so the order may be due to chance"
     if not w.tied:
-        return (
-            f"{lead}; all other levels are higher, the next is {w.rivals[0].level} with "
-            f"{_more(w.rivals[0])}"
-        )
+        first = w.rivals[0]
+        return f"; all other levels are higher, the next is {first.level} with {_more(first)}"
     clear = [rival.level for rival in w.rivals if rival.distinguishable]
     rest = f"; higher: {listed(clear)}" if clear else ""
-    return f"{lead}; no difference from {listed(w.tied)} was detected{rest}"
+    return f"; no difference from {listed(w.tied)} was detected{rest}"
+
+
+def _missing(w: Winner) -> str:
+    if not w.missing:
+        return ""
+    return f"; not compared, because a value is missing: {listed(list(w.missing))}"
 
 
 def _more(rival: Rival, *, known: bool = True) -> str:
@@ -62,8 +81,9 @@ def _table(found: list[Winner], *, known: bool) -> Table:
     strong = set()
     for w in found:
         strong.add(len(rows))
-        rows.append([f"{w.workload}: {w.words}", w.level, quantity(w.mean, w.unit), "best"])
+        rows.append([f"{w.workload}: {w.words}{_at(w)}", w.level, quantity(w.mean, w.unit), "best"])
         rows += [["", r.level, quantity(r.mean, w.unit), _more(r, known=known)] for r in w.rivals]
+        rows += [["", level, "unknown", "not compared"] for level in w.missing]
     return Table(
         "Levels in order, compared with the best",
         column("workload: metric", "level", "mean", "difference from the best", text=2),
