@@ -135,6 +135,20 @@ def test_a_broken_rule_is_said(tmp_path: Path, rule: str, plan: dict[str, Any]):
 
 
 @pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({}, "differences within rounds are without it"),
+        ({"trials": 8}, "affects all treatments equally"),
+        ({"invalid": (12,)}, "the treatments have different rounds"),
+    ],
+)
+def test_the_consequence_of_a_drift_depends_on_the_rounds(
+    tmp_path: Path, plan: dict[str, Any], words: str
+) -> None:
+    assert words in said(results(tmp_path, drift=0.05, **plan), "drift")[1]
+
+
+@pytest.mark.parametrize(
     ("other", "severity", "words"),
     [
         ({"windtunnel_commit": "b" * 40}, "caution", "only Windtunnel itself changed"),

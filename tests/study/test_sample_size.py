@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.mock import plan_from
+from windtunnel.analysis.statistics.summary import Contrast
 from windtunnel.errors import StudyStoppedError
 from windtunnel.results.record import Phase, Treatment, Trial, Verdict
 from windtunnel.study.plan import Plan
-from windtunnel.study.sample_size import decide, detectable, noise_of, trials_needed
+from windtunnel.study.sample_size import (
+    ALPHA,
+    comparisons_of,
+    decide,
+    detectable,
+    noise_of,
+    trials_needed,
+)
 
 
 def trial(
@@ -105,6 +114,30 @@ def test_the_detectable_difference_at_the_needed_number_is_what_was_asked(
 @given(st.floats(0.01, 0.2), st.floats(1.05, 3))
 def test_more_noise_never_needs_fewer_trials(sd: float, more: float) -> None:
     assert (trials_needed(sd, 0.05, 0.8) or 0) <= (trials_needed(sd * more, 0.05, 0.8) or 10**9)
+
+
+def test_the_correction_for_several_comparisons_is_planned() -> None:
+    """Eleven levels: the report corrects for ten comparisons."""
+    assert comparisons_of({"a": [str(level) for level in range(11)], "b": ["only"]}) == 10
+    assert comparisons_of({}) == 1
+    one, ten = (trials_needed(0.03, 0.05, 0.8, count) for count in (1, 10))
+    assert one is not None and ten is not None and ten > one
+    least = detectable(0.03, ten, 0.8, 10)
+    assert least is not None and least <= 0.05 * 1.0001
+    assert (detectable(0.03, one, 0.8, 10) or 0) > 0.06
+    # the same number as in the report
+    seen = Contrast(0.0, 0.03 * math.sqrt(2 / ten), 2 * ten - 2).detectable(1 - ALPHA / 10)
+    assert seen is not None and least == pytest.approx(math.expm1(seen), rel=1e-3)
+
+
+def test_the_decision_states_the_correction() -> None:
+    several = replace(plan(), factors={"a": ["1", "2", "3"], "b": ["1", "2"]})
+    found = decide(several, "s", pilot(0.05))
+
+    assert found.alpha == pytest.approx(0.05 / 3)
+    assert found.needed == trials_needed(0.05, 0.1, 0.8, 3)
+    assert "with a power of 80 % after correction for 3 comparisons at this noise" in found.text
+    assert "correction" not in decide(plan(), "s", pilot(0.05)).text
 
 
 # -- the decision ------------------------------------------------------------------------

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windtunnel.analysis.effects.cells import Sample
-from windtunnel.analysis.effects.effects import Effect, effect, whole_rounds
+from windtunnel.analysis.effects.common_rounds import whole_rounds
+from windtunnel.analysis.effects.effects import Effect, effect
 from windtunnel.analysis.statistics.intervals import bca_intervals, median_interval
 from windtunnel.analysis.statistics.summary import summarise
 

@@ -13,6 +13,7 @@ from windtunnel.analysis.compare import CellComparison, Comparison, Difference, 
 from windtunnel.analysis.compare.sentences import answer, caveats, change, what_differs
 from windtunnel.analysis.formatting import percent, quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.analysis.statistics.summary import INDICATIVE_BELOW
 from windtunnel.report.columns import print_table
 from windtunnel.report.export import finite
 from windtunnel.report.sections.base import Table, column
@@ -78,14 +79,23 @@ def cells_table(caption: str, cells: Sequence[CellComparison]) -> Table:
             change(c),
             percent(c.detectable),
             f"{quantity(c.mean_reference, c.unit)} -> {quantity(c.mean_other, c.unit)}",
-            f"{c.n_reference} : {c.n_other}{' *' if c.indicative else ''}",
+            _counts(c),
         )
         for c in cells
     ]
     names = ("cell", "verdict", "change", "detectable", "means", "n")
     strong = frozenset(place for place, c in enumerate(cells) if c.verdict in ("better", "worse"))
-    hint = "* fewer than 5 trials: indicative" if any(c.indicative for c in cells) else ""
+    units = " or ".join(dict.fromkeys(c.few for c in cells if c.indicative))
+    hint = f"* fewer than {INDICATIVE_BELOW} {units}: indicative" if units else ""
     return Table(caption, column(*names, text=2), rows, strong, hint)
+
+
+def _counts(c: CellComparison) -> str:
+    """``10 : 5``: the trials of both sides; ``10 in 2 runs : 5`` if their unit is the run."""
+    sides = ((c.n_reference, c.units_reference), (c.n_other, c.units_other))
+    nested = c.units != "trials"
+    words = [f"{n} in {units} {c.units}" if nested and units != n else f"{n}" for n, units in sides]
+    return f"{' : '.join(words)}{' *' if c.indicative else ''}"
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:

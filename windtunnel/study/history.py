@@ -17,7 +17,14 @@ from windtunnel.errors import ResultsError
 from windtunnel.results.folder import read_results, read_study
 from windtunnel.results.record import Trial
 from windtunnel.study.plan import Plan
-from windtunnel.study.sample_size import Noise, about, noise_of, sentence, trials_needed
+from windtunnel.study.sample_size import (
+    Noise,
+    about,
+    comparisons_of,
+    noise_of,
+    sentence,
+    trials_needed,
+)
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,8 @@ def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
         found = [noise for one in past.values() for noise in noise_of(one.trials)]
         if found:
             noise = max(found, key=lambda one: one.sd_log)
-            needed = trials_needed(noise.sd_log, protocol.detect, protocol.power)
+            count = comparisons_of(plan.factors)
+            needed = trials_needed(noise.sd_log, protocol.detect, protocol.power, count)
             rounds = min(max(needed or protocol.max_rounds, rounds), protocol.max_rounds)
             lines.append(_size_line(plan, noise, past, needed))
         lines.append(
@@ -147,7 +155,8 @@ def forecast(plan: Plan, past: dict[str, Past]) -> Forecast:
 def _size_line(plan: Plan, noise: Noise, past: dict[str, Past], needed: int | None) -> str:
     protocol = plan.protocol
     assert protocol.detect is not None and protocol.max_rounds is not None
-    text = sentence(noise, protocol.detect, protocol.power, needed)
+    comparisons = comparisons_of(plan.factors)
+    text = sentence(noise, protocol.detect, protocol.power, needed, comparisons)
     if needed is not None and len(past) == len(plan.workloads):
         text += f", {about(needed * _pass_s(plan, past))}"
     if needed is None or needed > protocol.max_rounds:

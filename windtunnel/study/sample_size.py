@@ -3,7 +3,9 @@
 The decision uses the spread within treatments and never a difference between them, so that nobody
 can stop because a result became significant. An internal pilot whose trials count increases the
 rate of false positives only slightly [1]_. The test is the two-sample t test on the logarithm of
-the elapsed time: a difference of 5 % is ``log(1.05)`` at every level.
+the elapsed time: a difference of 5 % is ``log(1.05)`` at every level. Its significance
+level is that of the first step of the correction with which the report detects differences:
+``ALPHA`` / comparisons.
 
 .. [1] Wittes and Brittain, "The role of internal pilot studies in increasing the efficiency of
    clinical trials", Statistics in Medicine 9 (1990) 65-72.
@@ -15,7 +17,7 @@ import math
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from windtunnel.errors import InvalidTrialsError
@@ -59,17 +61,26 @@ def noise_of(trials: Iterable[Trial]) -> list[Noise]:
     return found
 
 
-def trials_needed(sd_log: float, detect: float, power: float) -> int | None:
+def comparisons_of(factors: Mapping[str, Sequence[str]]) -> int:
+    """The number of comparisons with a baseline level, over all factors (at least 1).
+
+    They are the family of the report's correction for one workload, phase and metric.
+    """
+    return max(1, sum(len(levels) - 1 for levels in factors.values() if levels))
+
+
+def trials_needed(sd_log: float, detect: float, power: float, comparisons: int = 1) -> int | None:
     """The minimum number of trials per treatment (at least two) to detect ``1 + detect``.
 
-    None if it is more than a million.
+    ``comparisons`` is the number for which the p values are corrected. None if more than a million
+    trials are needed.
     """
     effect = math.log1p(detect) / sd_log if sd_log > 0 else math.inf
     if effect > _HUGE_EFFECT:
         return 2
 
     def enough(n: int) -> bool:
-        return _power(effect, n) >= power
+        return _power(effect, n, ALPHA / comparisons) >= power
 
     if not enough(_MOST):
         return None
@@ -82,21 +93,24 @@ def trials_needed(sd_log: float, detect: float, power: float) -> int | None:
     return high
 
 
-def detectable(sd_log: float, trials: int, power: float) -> float | None:
+def detectable(sd_log: float, trials: int, power: float, comparisons: int = 1) -> float | None:
     """The minimum detectable effect (ratio minus one) of a number of trials per treatment.
 
-    None without spread.
+    None without spread, or if no effect is detected with this power.
     """
     from scipy.optimize import brentq
 
     if sd_log <= 0 or trials < 2:
         return None
-    effect = brentq(lambda effect: _power(effect, trials) - power, 0.0, _HUGE_EFFECT)
+    alpha = ALPHA / comparisons
+    if _power(_HUGE_EFFECT, trials, alpha) < power:
+        return None
+    effect = brentq(lambda effect: _power(effect, trials, alpha) - power, 0.0, _HUGE_EFFECT)
     return math.expm1(effect * sd_log)
 
 
-def _power(effect: float, trials: int) -> float:
-    """Power of the t test for an effect (in standard deviations) with n trials each.
+def _power(effect: float, trials: int, alpha: float) -> float:
+    """Power of the t test at ``alpha`` for an effect (in standard deviations) with n trials each.
 
     For large effects SciPy's noncentral t distribution returns no number for the tail on the wrong
     side, whose probability is negligible: the power is then that of the other tail.
@@ -104,21 +118,24 @@ def _power(effect: float, trials: int) -> float:
     from statsmodels.stats.power import TTestIndPower  # takes a second to import
 
     test = TTestIndPower()
-    both = test.power(effect, trials, ALPHA, ratio=1, alternative="two-sided")
+    both = test.power(effect, trials, alpha, ratio=1, alternative="two-sided")
     if math.isfinite(both):
         return float(both)
-    right = test.power(effect, trials, ALPHA / 2, ratio=1, alternative="larger")
+    right = test.power(effect, trials, alpha / 2, ratio=1, alternative="larger")
     return float(right) if math.isfinite(right) else 1.0
 
 
-def sentence(noise: Noise, detect: float, power: float, needed: int | None) -> str:
+def sentence(
+    noise: Noise, detect: float, power: float, needed: int | None, comparisons: int = 1
+) -> str:
     """ "to detect a difference of 5 % at this noise (sd 3.1 %), you need 11 trials ..."."""
     spread = f"sd {_percent(noise.sd_log, 2)}" if noise.sd_log else "no spread"
     count = "more than a million" if needed is None else str(needed)
+    corrected = f" after correction for {comparisons} comparisons" if comparisons > 1 else ""
     return (
-        f"to detect a difference of {_percent(detect)} with a power of {_percent(power)} at this "
-        f"noise ({spread}, {noise.trials} trials of {noise.workload}), you need {count} trials "
-        "per treatment"
+        f"to detect a difference of {_percent(detect)} with a power of {_percent(power)}"
+        f"{corrected} at this noise ({spread}, {noise.trials} trials of {noise.workload}), you "
+        f"need {count} trials per treatment"
     )
 
 
@@ -140,10 +157,11 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
             "number of rounds are unknown"
         )
     noise = max(found, key=lambda one: one.sd_log)
-    needed = trials_needed(noise.sd_log, protocol.detect, protocol.power)
+    comparisons = comparisons_of(plan.factors)
+    needed = trials_needed(noise.sd_log, protocol.detect, protocol.power, comparisons)
     rounds = min(max(needed or _MOST, protocol.pilot_rounds), protocol.max_rounds)
-    least = detectable(noise.sd_log, rounds, protocol.power)
-    text = sentence(noise, protocol.detect, protocol.power, needed)
+    least = detectable(noise.sd_log, rounds, protocol.power, comparisons)
+    text = sentence(noise, protocol.detect, protocol.power, needed, comparisons)
     if needed is not None:
         text += f", {about(needed * _round_s(plan, counted))}"
     if needed is None or needed > protocol.max_rounds:
@@ -158,7 +176,7 @@ def decide(plan: Plan, study_id: str, trials: Iterable[Trial]) -> DecisionRecord
         decided_at=time.time(),
         detect=protocol.detect,
         power=protocol.power,
-        alpha=ALPHA,
+        alpha=ALPHA / comparisons,
         workload=noise.workload,
         trials=noise.trials,
         sd_log=noise.sd_log,

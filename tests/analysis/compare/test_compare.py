@@ -15,6 +15,8 @@ from tests.support.pairs import LATER, QUIET, results
 from windtunnel.analysis.compare import REFUSAL_IDS, CellComparison, Comparison, compare
 from windtunnel.analysis.compare.refusals import REFUSALS
 from windtunnel.analysis.compare.sentences import answer, caveats, what_differs
+from windtunnel.report.comparison import cells_table
+from windtunnel.results.folder import Results
 from windtunnel.results.record import Before, Check, Metric, Trial
 
 OTHER_SEED = replace(QUIET, seed=2)
@@ -197,6 +199,55 @@ def test_a_new_run_is_judged_by_the_spread_of_the_earlier_ones(tmp_path: Path) -
     assert set(verdicts(compare([*earlier, ("slow", slow)], history=True)).values()) == {"worse"}
     # two folders alone do not know how much runs differ, and find the 5 %
     assert "worse" in verdicts(compare([earlier[0], ("new", new)])).values()
+
+
+def _run(name: str, path: Path, seconds: float, rounds: int, number: int) -> tuple[str, Results]:
+    """A run of one treatment in which the total of every trial is ``seconds``."""
+
+    def steady(trial: Trial) -> Trial:
+        factor = seconds / sum(phase.elapsed_s for phase in trial.phases)
+        wiggle = 1 + 1e-4 * trial.round
+        phases = [
+            p.model_copy(update={"elapsed_s": p.elapsed_s * factor * wiggle}) for p in trial.phases
+        ]
+        return trial.model_copy(update={"phases": phases})
+
+    plan = replace(QUIET, trials=rounds, levels=("stock",), seed=number)
+    return name, results(path / name, plan, later=number * LATER, edit=steady)
+
+
+def test_the_unit_of_a_history_is_the_run(tmp_path: Path) -> None:
+    runs = [
+        _run(name, tmp_path, seconds, rounds, number)
+        for number, (name, seconds, rounds) in enumerate(
+            [("a", 100.0, 20), ("b", 120.0, 2), ("new", 105.0, 5)]
+        )
+    ]
+    found = compare(runs, history=True)
+    (total,) = found.pairs[0].totals
+    assert (total.n_reference, total.units_reference, total.n_other) == (22, 2, 5)
+    assert total.indicative
+    assert total.mean_reference == pytest.approx(110.0, rel=2e-3)
+    assert "a cell has fewer than 5 runs: verdicts are indicative" in caveats(found, found.pairs[0])
+    table = cells_table("", [total])
+    assert table.rows[0][-1] == "22 in 2 runs : 5 *"
+    assert table.hint == "* fewer than 5 runs: indicative"
+
+
+def test_the_unit_of_several_deployments_is_the_deployment(tmp_path: Path) -> None:
+    def deployed(trial: Trial) -> Trial:
+        return trial.model_copy(update={"deployment": 1 + trial.round % 2})
+
+    plan = replace(QUIET, trials=12)
+    a = results(tmp_path / "a", plan, edit=deployed)
+    b = results(tmp_path / "b", replace(plan, seed=2), later=LATER, edit=deployed)
+    found = compare([("a", a), ("b", b)])
+    total = found.pairs[0].totals[0]
+    assert total.nested and total.indicative
+    assert (total.n_reference, total.units_reference, total.units_other) == (6, 2, 2)
+    said = caveats(found, found.pairs[0])
+    assert "a cell has fewer than 5 deployments: verdicts are indicative" in said
+    assert cells_table("", [total]).rows[0][-1] == "6 in 2 deployments : 6 in 2 deployments *"
 
 
 # --- matching -------------------------------------------------------------------------------

@@ -119,6 +119,36 @@ def test_two_groups_of_a_meter_add_up(tmp_path: Path) -> None:
     assert phase.metrics["power_metered"].value == pytest.approx(750.0)
 
 
+def test_a_phase_without_samples_of_a_group_has_no_energy(tmp_path: Path) -> None:
+    results = powered(tmp_path)
+    imported(results, 500.0)
+    first, last = results.trials[0], results.trials[-1]
+    t = np.arange(first.started_at - 60, last.started_at - 60, 10.0)
+    imported(results, 0.0, groups={"B": (t, np.full(len(t), 500.0))})
+    found = with_energy(results).trials
+
+    assert found[0].phases[0].metrics["power_metered"].value == pytest.approx(1000.0)
+    assert not any("energy_metered" in phase.metrics for phase in found[-1].phases)
+    flag = "energy (metered) of teragen is unknown: there are no samples of B at this time, only"
+    assert any(text.startswith(flag) for text in found[-1].flags)
+    assert not any("unknown" in text for text in found[0].flags)
+
+
+def test_the_samples_of_a_group_can_be_in_several_files(tmp_path: Path) -> None:
+    results = powered(tmp_path)
+    first, middle, last = results.trials[0], results.trials[3], results.trials[-1]
+    for start, end in (
+        (first.started_at - 60, middle.started_at - 1.0),
+        (middle.started_at - 1.0, last.finished_at + 60),
+    ):
+        t = np.arange(start, end, 1.0)
+        groups = {"A": (t, np.full(len(t), 500.0))}
+        imported(results, 0.0, period=1.0, groups=groups)
+    found = with_energy(results).trials
+    means = [p.metrics["power_metered"].value for t in found for p in t.phases]
+    assert means == pytest.approx([500.0] * len(means))
+
+
 def test_a_phase_shorter_than_two_samples_is_marked(tmp_path: Path) -> None:
     results = powered(tmp_path)
     imported(results, 500.0, period=10.0)

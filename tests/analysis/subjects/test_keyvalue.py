@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.served import BACK_S, FAULT_S, PERCENTILES, folder
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import Analysis, analyse
-from windtunnel.analysis.subjects.keyvalue import courses, curves, recovery, served
+from windtunnel.analysis.subjects.keyvalue import HELD, courses, curves, recovery, served
 from windtunnel.results.folder import read_results
 
 
@@ -72,11 +72,34 @@ def test_two_points_are_no_curve(tmp_path: Path) -> None:
 
 def test_recovery_counts_from_the_fault_to_eighty_percent_of_before() -> None:
     before = [(float(at), 100.0) for at in range(1, 11)]
-    dip = [*before, (11.0, 30.0), (12.0, 0.0), (13.0, 79.0), (14.0, 81.0)]
+    held = [(14.0 + i, 81.0) for i in range(HELD)]
+    dip = [*before, (11.0, 30.0), (12.0, 0.0), (13.0, 79.0), *held]
     assert recovery(dip, 10.0) == 4.0
     assert recovery([*before, (11.0, 95.0)], 10.0) == 0.0
     assert recovery([*before, (11.0, 5.0)], 10.0) is None
     assert recovery(dip[10:], 10.0) is None, "nothing is known of before"
+
+
+def course(*parts: tuple[int, float]) -> list[tuple[float, float]]:
+    """A sample each second from 1 s on: (last second, rate) of each part."""
+    points: list[tuple[float, float]] = []
+    for last, rate in parts:
+        points += [(float(at), rate) for at in range(len(points) + 1, last + 1)]
+    return points
+
+
+def test_a_single_sample_is_no_recovery() -> None:
+    assert recovery(course((30, 1000), (31, 0), (32, 850), (90, 0)), 30.0) is None
+    assert recovery(course((30, 1000), (31, 0), (32, 850), (40, 0), (90, 900)), 30.0) == 11.0
+    assert recovery(course((30, 1000), (40, 0), (60, 900), (90, 0)), 30.0) is None
+
+
+def test_a_short_dip_long_after_the_fault_has_no_relation_to_it() -> None:
+    assert recovery(course((89, 1000), (90, 700), (120, 1000)), 30.0) == 0.0
+    after = course((30, 1000), (35, 0), (89, 1000), (90, 700), (120, 1000))
+    assert recovery(after, 30.0) == 6.0
+    late = course((60, 1000), (70, 0), (120, 1000))
+    assert recovery(late, 30.0) == 41.0, "a long fall is reported whenever it begins"
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.floats(0, 60, allow_nan=False))

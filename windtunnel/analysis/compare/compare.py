@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Literal
 
 from windtunnel.analysis.compare.cell_pairs import (
@@ -35,6 +36,7 @@ from windtunnel.analysis.compare.noise import (
     Estimate,
     Points,
     against_prediction,
+    by_deployment,
     estimate,
     predict,
 )
@@ -62,6 +64,10 @@ class CellComparison:
     step, for elapsed times of phases without correction, else None. ``verdict`` is ``unknown``
     if the spread is unknown, or if a value is not positive. ``treatment`` is an id, ``name`` the
     name of the treatment.
+
+    ``n_reference`` and ``n_other`` count trials. ``units_reference`` and ``units_other`` count the
+    units of the statistics: earlier runs with ``history``, deployments if ``nested``, else trials.
+    ``mean_reference`` and ``mean_other`` are means of the means of these units, in ``unit``.
     """
 
     workload: str
@@ -73,6 +79,8 @@ class CellComparison:
     direction: Direction | None
     n_reference: int
     n_other: int
+    units_reference: int
+    units_other: int
     mean_reference: float
     mean_other: float
     ratio: float | None
@@ -93,8 +101,19 @@ class CellComparison:
 
     @property
     def indicative(self) -> bool:
-        """Whether one of the cells has too few trials for a firm result."""
-        return min(self.n_reference, self.n_other) < INDICATIVE_BELOW
+        """Whether one of the cells has too few units for a firm result."""
+        return min(self.units_reference, self.units_other) < INDICATIVE_BELOW
+
+    @property
+    def units(self) -> str:
+        """The unit of the statistics in the plural: ``trials``, ``deployments`` or ``runs``."""
+        return "runs" if self.basis == "history" else "deployments" if self.nested else "trials"
+
+    @property
+    def few(self) -> str:
+        """The unit of which an indicative comparison has too few."""
+        enough_runs = self.basis == "history" and self.units_reference >= INDICATIVE_BELOW
+        return "trials" if enough_runs else self.units
 
 
 @dataclass(frozen=True)
@@ -207,9 +226,16 @@ def _cell(p: Pairing, m: Matched, where: Where) -> CellComparison:
     a, b = p.a.table[(m.treatment, where)].values, p.b.table[(m.other, where)].values
     unit = p.a.table[(m.treatment, where)].unit
     found = None
+    groups = [[value] for value in a], [[value] for value in b]
     if all(value > 0 for value in (*a, *b)):
         found = _estimate(p, m, where)
-    return _comparison_of(m, where, unit, (a, b), found)
+    if found is not None and found.nested:
+        ours, theirs = p.a.points(m.treatment, where), p.b.points(m.other, where)
+        groups = (
+            [[a[place] for place in places] for places in by_deployment(ours)],
+            [[b[place] for place in places] for places in by_deployment(theirs)],
+        )
+    return _comparison_of(m, where, unit, groups, found)
 
 
 def _estimate(p: Pairing, m: Matched, where: Where) -> Estimate:
@@ -239,9 +265,8 @@ def _history_cells(pairings: Sequence[Pairing]) -> list[CellComparison]:
         if len(earlier) < 2 or any(value <= 0 for value in sample.values):
             continue
         guess = predict(new.points(treatment, where), [points for points, _ in earlier])
-        before = [value for _, values in earlier for value in values]
-        m = places[(treatment, where)]
-        rows.append(_comparison_of(m, where, sample.unit, (before, sample.values), guess))
+        groups = [values for _, values in earlier], [[value] for value in sample.values]
+        rows.append(_comparison_of(places[treatment, where], where, sample.unit, groups, guess))
     return rows
 
 
@@ -249,11 +274,14 @@ def _comparison_of(
     m: Matched,
     where: Where,
     unit: str,
-    values: tuple[Sequence[float], Sequence[float]],
+    groups: tuple[list[list[float]], list[list[float]]],
     found: Estimate | None,
 ) -> CellComparison:
-    """The numbers of one comparison, with the verdict before correction."""
-    a, b = values
+    """The numbers of one comparison, with the verdict before correction.
+
+    ``groups`` are the values of each side by unit of the statistics, in ``unit``.
+    """
+    a, b = groups
     workload, phase, metric = where
     predicted = found is not None and found.basis == "model"
     direction = None if predicted else direction_of(metric, unit)  # nothing became worse
@@ -268,10 +296,12 @@ def _comparison_of(
         metric=metric,
         unit=unit,
         direction=direction,
-        n_reference=len(a),
-        n_other=len(b),
-        mean_reference=sum(a) / len(a),
-        mean_other=sum(b) / len(b),
+        n_reference=sum(map(len, a)),
+        n_other=sum(map(len, b)),
+        units_reference=len(a),
+        units_other=len(b),
+        mean_reference=fmean(fmean(group) for group in a),
+        mean_other=fmean(fmean(group) for group in b),
         ratio=None if found is None else _exp(found.log),
         low=None if span is None else _exp(span[0]),
         high=None if span is None else _exp(span[1]),

@@ -243,12 +243,17 @@ def _squares(logs: Sequence[float], times: Sequence[float] = (), slope: float = 
     return sum((value - mean) ** 2 for value in rest)
 
 
-def _units(points: Points) -> Points:
-    """The means of the deployments as points."""
+def by_deployment(points: Points) -> list[list[int]]:
+    """The places of the trials of each deployment."""
     groups: dict[int | None, list[int]] = {}
     for place, deployment in enumerate(points.deployments):
         groups.setdefault(deployment, []).append(place)
-    places = list(groups.values())
+    return list(groups.values())
+
+
+def _units(points: Points) -> Points:
+    """The means of the deployments as points."""
+    places = by_deployment(points)
     logs = tuple(fmean(points.logs[i] for i in group) for group in places)
     if not points.times:
         return Points(logs)

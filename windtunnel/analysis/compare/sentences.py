@@ -92,14 +92,17 @@ def _cell_words(cell: CellComparison) -> str:
 
 def _on_trials(pair: Pair) -> list[str]:
     said: list[str] = []
-    ones = [c for c in pair.totals if min(c.n_reference, c.n_other) == 1]
+    ones = [c for c in pair.totals if min(c.n_reference, c.n_other) == 1 and c.p is None]
     few = [c for c in pair.totals if c.indicative and c not in ones]
     if any(c.basis == "model" for c in pair.totals):
         return said
     if ones:
         said.append("a cell has only one trial: the spread is unknown and there is no verdict")
-    if few:
-        said.append(f"a cell has fewer than {INDICATIVE_BELOW} trials: verdicts are indicative")
+    units = dict.fromkeys(c.few for c in few)
+    said += [
+        f"a cell has fewer than {INDICATIVE_BELOW} {unit}: verdicts are indicative"
+        for unit in units
+    ]
     if any(c.nested for c in pair.totals):
         said.append(
             "the unit of the statistics is the deployment: both folders have several deployments"

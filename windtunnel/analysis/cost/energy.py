@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from windtunnel.analysis.cost.power_curve import PowerCurve
 from windtunnel.analysis.cost.power_sources import DROPPED, Power, powers
+from windtunnel.analysis.formatting import listed
 from windtunnel.analysis.observations import total_elapsed
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import Cluster
@@ -164,9 +165,21 @@ def _filled(trial: Trial, found: Sequence[Power | str], clusters: ClusterOf) -> 
 
 
 def _integrated(one: Power, phase: Phase, flags: dict[str, None]) -> dict[str, Metric]:
-    """Energy of a phase over all curves of a source; empty if a curve does not cover it."""
+    """Energy of a phase over all groups of a source; empty if one of them does not cover it.
+
+    A sum without a group of hosts that the energy of other phases includes would be averaged
+    with theirs.
+    """
     start, end = phase.started_at, phase.finished_at
     near = [curve for curve in one.curves if _near(curve, start, end)]
+    there = {curve.group for curve in near}
+    missing = list(dict.fromkeys(c.group for c in one.curves if c.group not in there))
+    if near and missing:
+        flags[
+            f"energy ({one.kind}) of {phase.name} is unknown: there are no samples of "
+            f"{listed(missing)} at this time, only of {listed(sorted(there))}"
+        ] = None
+        return {}
     parts = [curve.energy(start, end) for curve in near]
     known = [part for part in parts if part is not None]
     if not near or len(known) < len(parts) or end <= start:
@@ -183,7 +196,7 @@ def _integrated(one: Power, phase: Phase, flags: dict[str, None]) -> dict[str, M
 
 
 def _near(curve: PowerCurve, start: float, end: float) -> bool:
-    """Whether the curve has samples near this time: a group of hosts may join a study later."""
+    """Whether the curve has samples near this time: the samples of a group may be in parts."""
     return bool(curve.t[0] - curve.period_s <= end and curve.t[-1] + curve.period_s >= start)
 
 

@@ -32,14 +32,22 @@ class PowerCurve:
         Instants in seconds, strictly increasing, and W; at least one.
     period_s:
         Time between samples; None: their median distance.
+    group:
+        The metered group, host or domain. Several curves of one group cover different times.
     """
 
     def __init__(
-        self, t: Array, watts: Array, stamp: Stamp = "instant", period_s: float | None = None
+        self,
+        t: Array,
+        watts: Array,
+        stamp: Stamp = "instant",
+        period_s: float | None = None,
+        group: str = "",
     ) -> None:
         if period_s is None:
             period_s = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
         self.t, self.watts, self.stamp, self.period_s = t, watts, stamp, period_s
+        self.group = group
 
     def energy(self, start: float, end: float) -> float | None:
         """Joules from ``start`` to ``end``; None where the samples do not cover all of it."""

@@ -76,8 +76,8 @@ def _imported(results: Results, have: dict[str, set[Kind]], found: Found) -> Non
         if record.words != one.words:  # several exports of one meter
             one.words = f"{one.words}, {record.words.partition(': ')[2]}"
         one.curves += [
-            PowerCurve(t, watts, record.stamp, record.period_s)
-            for t, watts in record.groups.values()
+            PowerCurve(t, watts, record.stamp, record.period_s, group)
+            for group, (t, watts) in record.groups.items()
         ]
     for kind, one in merged.items():
         first = min(curve.t[0] - curve.period_s for curve in one.curves)
@@ -92,10 +92,12 @@ def _sampled(results: Results, have: dict[str, set[Kind]], found: Found) -> None
     # A trial with samples names their source; opening the files of all trials takes seconds.
     trials = {t.id: t for t in results.trials if t.power_source or t.kind != "measured"}
     condition = f"metric = '{_POWER}' OR starts_with(metric, '{_DOMAIN}')"
-    rows: dict[str, dict[bool, list[tuple[Array, Array]]]] = {}
-    for trial_id, _, metric, t, value in _series(results, list(trials.values()), condition):
+    rows: dict[str, dict[bool, list[tuple[str, Array, Array]]]] = {}
+    for trial_id, host, metric, t, value in _series(results, list(trials.values()), condition):
         rapl = metric.startswith(_DOMAIN)
-        rows.setdefault(trial_id, {}).setdefault(rapl, []).append((t, value))
+        rows.setdefault(trial_id, {}).setdefault(rapl, []).append(
+            (f"{host}{metric.removeprefix(_POWER)}", t, value)
+        )
     for trial_id, groups in rows.items():
         trial = trials[trial_id]
         for rapl, series in groups.items():
@@ -106,7 +108,7 @@ def _sampled(results: Results, have: dict[str, set[Kind]], found: Found) -> None
             elif kind not in have[trial_id] and kind not in there:
                 words = RAPL_SOURCE if rapl else str(trial.power_source)
                 stamp: Stamp = "end" if rapl else "instant"
-                curves = [PowerCurve(t, watts, stamp) for t, watts in series]
+                curves = [PowerCurve(t, watts, stamp, group=name) for name, t, watts in series]
                 found[trial_id].append(Power(kind, words, curves))
 
 
@@ -129,7 +131,7 @@ def _modelled(results: Results, clusters: ClusterOf, found: Found) -> None:
         hosts, sampled = watts[trial.id] or {}, idle.get(trial.id, {})
         if not hosts.keys() <= sampled.keys():
             continue
-        curves = [_host_curve(hosts[name], sampled[name]) for name in hosts]
+        curves = [_host_curve(name, hosts[name], sampled[name]) for name in hosts]
         known = [curve for curve in curves if curve is not None]
         if len(known) == len(hosts):
             words = f"modelled: {FORMULA}, {len(hosts)} hosts"
@@ -145,7 +147,7 @@ def _watts(cluster: Cluster | None) -> dict[str, tuple[float, float]] | None:
 
 
 def _host_curve(
-    watts: tuple[float, float], sampled: dict[str, tuple[Array, Array]]
+    name: str, watts: tuple[float, float], sampled: dict[str, tuple[Array, Array]]
 ) -> PowerCurve | None:
     """Watts from the CPU utilisation: neither idle nor waiting for a disk."""
     if "cpu_idle" not in sampled:
@@ -153,7 +155,7 @@ def _host_curve(
     t, share = sampled["cpu_idle"]
     if "cpu_iowait" in sampled and len(sampled["cpu_iowait"][0]) == len(t):
         share = share + sampled["cpu_iowait"][1]
-    return PowerCurve(t, host_watts(*watts, 1.0 - share), "end")
+    return PowerCurve(t, host_watts(*watts, 1.0 - share), "end", group=name)
 
 
 def _series(

@@ -17,13 +17,15 @@ baseline.
 
 If every round contains both sides once and there are at least 5 rounds, the differences are
 computed within the rounds (paired), which removes the part that all trials of a round share.
-The rule depends on the planned rounds and never on the results; ``docs/decisions/0012`` has
-the simulation on which it is based. With fewer rounds, if several factors vary together, the
-error of the relative effect is that of all treatments together, as in the analysis of
-variance (``docs/decisions/0016``). If the times are predictions, the error is that of the model,
-without the part that both sides have in common (``docs/decisions/0043``). The effects of one metric
-on one workload are a family: their p values are corrected by Holm's method [3]_ over all levels of
-all factors.
+The rule depends on the rounds and never on the difference; ``docs/decisions/0012`` has the
+simulation on which it is based. If the rounds of both sides differ and the times have a trend,
+only the rounds that both sides have are compared (``docs/decisions/0088``).
+
+With fewer rounds, if several factors vary together, the error of the relative effect is that of
+all treatments together, as in the analysis of variance (``docs/decisions/0016``). If the times are
+predictions, the error is that of the model, without the part that both sides have in common
+(``docs/decisions/0043``). The effects of one metric on one workload are a family: their p values
+are corrected by Holm's method [3]_ over all levels of all factors.
 
 References
 ----------
@@ -45,15 +47,13 @@ from typing import Literal
 
 from windtunnel.analysis.effects.anova import crossed
 from windtunnel.analysis.effects.cells import Key, Sample
+from windtunnel.analysis.effects.common_rounds import PAIRED_FROM, Pair, compared
 from windtunnel.analysis.effects.pairing import Kind, Matching, match
 from windtunnel.analysis.effects.pooled import Pool, pool
 from windtunnel.analysis.predicted_error import PredictedError, log_contrast
 from windtunnel.analysis.statistics.correction import holm
 from windtunnel.analysis.statistics.summary import ALPHA, Contrast, contrast
 from windtunnel.results.record import StudyRecord
-
-Pair = tuple[Sequence[float], Sequence[float]]
-"""Values at the level, values at the baseline, of one matched cell."""
 
 Method = Literal[
     "welch on logs",
@@ -63,8 +63,6 @@ Method = Literal[
 ]
 
 MODEL: Method = "error of the model, on logs"
-PAIRED_FROM = 5
-"""Number of rounds from which differences are computed within rounds (docs/decisions/0012)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +157,12 @@ def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
                 if not sides:
                     continue
                 about = (factor, level, baseline, workload, phase, metric, sides[0][0].unit)
-                values = [(a.values, b.values) for a, b in sides]
+                values, paired = compared(sides)
                 error = pools.get((workload, phase, metric))
                 made = effect(
                     about,
                     values,
-                    paired=whole_rounds(sides),
+                    paired=paired,
                     error=error,
                     model=model_errors(sides),
                 )
@@ -180,16 +178,6 @@ def _pool(
     known = [sample for sample in cells if sample is not None]
     few = all(len(sample.values) < PAIRED_FROM for sample in known)
     return pool(known) if few and len(known) == len(cells) else None
-
-
-def whole_rounds(sides: Sequence[tuple[Sample, Sample]]) -> bool:
-    """Whether the samples can be paired: they have the same rounds, each once, at least 5."""
-    rounds = sides[0][0].rounds
-    return (
-        len(rounds) >= PAIRED_FROM
-        and len(set(rounds)) == len(rounds)
-        and all(sample.rounds == rounds for side in sides for sample in side)
-    )
 
 
 def corrected(rows: Sequence[Effect]) -> list[Effect]:

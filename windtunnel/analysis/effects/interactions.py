@@ -7,13 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windtunnel.analysis.effects.cells import Key, Sample
-from windtunnel.analysis.effects.effects import (
-    Effect,
-    baseline_of,
-    effect,
-    model_errors,
-    whole_rounds,
-)
+from windtunnel.analysis.effects.common_rounds import compared
+from windtunnel.analysis.effects.effects import Effect, baseline_of, effect, model_errors
 from windtunnel.analysis.effects.pairing import matched_treatments
 from windtunnel.analysis.observations import ELAPSED
 from windtunnel.analysis.statistics.summary import contrast
@@ -121,5 +116,5 @@ def _within(
     if not sides:
         return None
     about = (factor, level, baseline, *where, ELAPSED, sides[0][0].unit)
-    values = [(a.values, b.values) for a, b in sides]
-    return effect(about, values, paired=whole_rounds(sides), model=model_errors(sides))
+    values, paired = compared(sides)
+    return effect(about, values, paired=paired, model=model_errors(sides))

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from windtunnel.analysis.effects.cells import Key, Sample
-from windtunnel.analysis.effects.effects import baseline_of, effect, model_errors, whole_rounds
+from windtunnel.analysis.effects.common_rounds import compared
+from windtunnel.analysis.effects.effects import baseline_of, effect, model_errors
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.correction import holm
 from windtunnel.analysis.statistics.summary import ALPHA
@@ -78,8 +79,8 @@ def _score(
             return None
         sides.append((ours, base))
     about = ("treatment", treatment, baseline, "all workloads", TOTAL, ELAPSED, "s")
-    pairs = [(a.values, b.values) for a, b in sides]
-    e = effect(about, pairs, paired=whole_rounds(sides), model=model_errors(sides))
+    pairs, paired = compared(sides)
+    e = effect(about, pairs, paired=paired, model=model_errors(sides))
     if e.relative is None:
         return None
     return Score(

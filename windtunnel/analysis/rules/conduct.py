@@ -8,12 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-import numpy as np
-
+from windtunnel.analysis.effects.common_rounds import PAIRED_FROM
 from windtunnel.analysis.evidence import Evidence, ReportWarning, slot
 from windtunnel.analysis.formatting import flat, listed, percent, plural
 from windtunnel.analysis.observations import total_elapsed
-from windtunnel.analysis.statistics.summary import two_sided_p
+from windtunnel.analysis.statistics.trend import common_slope
 from windtunnel.results.record import Trial
 
 CHANCE = 0.05
@@ -225,36 +224,42 @@ def drift(evidence: Evidence) -> Iterator[ReportWarning]:
         text=f"elapsed time drifts by {percent(change)} from the first round to the last "
         f"(p = {p:.2g})",
         advice="add warm-up trials (protocol.warmup), and check caches, free disk space and "
-        "temperature; the drift affects all treatments equally and widens the intervals.",
+        f"temperature; {_consequence(evidence.counted)}.",
     )
+
+
+def _consequence(trials: Sequence[Trial]) -> str:
+    """The consequence of a drift for the effects, which depends on the rounds of the cells."""
+    rounds: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for trial in trials:
+        rounds[slot(trial)].append(trial.round)
+    every = [sorted(numbers) for numbers in rounds.values()]
+    if any(numbers != every[0] for numbers in every):
+        return (
+            "the treatments have different rounds, so the drift changes their means differently; "
+            "an effect is computed from the rounds that both treatments have, if their times "
+            "have a trend"
+        )
+    if len(every[0]) >= PAIRED_FROM and len(set(every[0])) == len(every[0]):
+        return "all treatments have the same rounds, and differences within rounds are without it"
+    return "the drift affects all treatments equally and widens the intervals"
 
 
 def trend(trials: Sequence[Trial]) -> tuple[float, float | None, float]:
     """Slope of log(elapsed) per round within slots, its p value, and the span in rounds.
 
-    Both variables are centred within their slot (workload x treatment), so the slope is that
-    of a regression with one constant per slot (Frisch & Waugh 1933), with
-    N - slots - 1 degrees of freedom. p is None where there are too few trials.
+    A slot is a workload at a treatment. p is None where there are too few trials.
     """
     groups: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for trial in trials:
         elapsed = total_elapsed(trial)
         if elapsed is not None and elapsed > 0:
             groups[slot(trial)].append((float(trial.round), math.log(elapsed)))
-    centred = [np.asarray(rows) - np.mean(rows, axis=0) for rows in groups.values()]
-    if not centred:
+    if not groups:
         return 0.0, None, 0.0
-    x, y = np.concatenate(centred).T
     rounds = [row[0] for rows in groups.values() for row in rows]
-    span = max(rounds) - min(rounds)
-    df = len(x) - len(groups) - 1
-    if df < 2 or not (sxx := float(x @ x)):
-        return 0.0, None, span
-    slope = float(x @ y) / sxx
-    rest = float(((y - slope * x) ** 2).sum())
-    if rest <= 1e-18:
-        return slope, (0.0 if abs(slope) > 1e-12 else 1.0), span
-    return slope, two_sided_p(slope / math.sqrt(rest / df / sxx), df), span
+    slope, p = common_slope(list(groups.values()))
+    return slope, p, max(rounds) - min(rounds)
 
 
 def flagged(evidence: Evidence) -> Iterator[ReportWarning]:

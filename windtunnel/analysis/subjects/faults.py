@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windtunnel.analysis.analyse import Analysis
-from windtunnel.analysis.effects.effects import Effect, effect, model_errors, whole_rounds
+from windtunnel.analysis.effects.common_rounds import compared
+from windtunnel.analysis.effects.effects import Effect, effect, model_errors
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.results.record import FAULT, FaultRecord, Treatment, Trial
 
@@ -210,12 +211,8 @@ def _against(
     levels = (treatment.levels[factor], reference.levels[factor])
     about = (factor, *levels, workload, TOTAL, ELAPSED, ours.unit)
     sides = [(ours, base)]
-    return effect(
-        about,
-        [(ours.values, base.values)],
-        paired=whole_rounds(sides),
-        model=model_errors(sides),
-    )
+    values, paired = compared(sides)
+    return effect(about, values, paired=paired, model=model_errors(sides))
 
 
 def _factors_of_faults(treatments: Sequence[Treatment]) -> list[str]:

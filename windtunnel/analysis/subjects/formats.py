@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.cells import Cell, Sample
-from windtunnel.analysis.effects.effects import effect, whole_rounds
+from windtunnel.analysis.effects.common_rounds import compared
+from windtunnel.analysis.effects.effects import effect
 from windtunnel.analysis.formatting import digits
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.results.record import Trial
@@ -96,7 +97,8 @@ def beside(found: Sequence[Formats], one: Formats) -> Formats | None:
 def ratio_of(ours: Sample, base: Sample, workload: str, phase: str) -> Ratio | None:
     """The ratio of a rate to the base's rate."""
     about = ("format", "", "", workload, phase, RATE, ours.unit)
-    e = effect(about, [(ours.values, base.values)], paired=whole_rounds([(ours, base)]))
+    values, paired = compared([(ours, base)])
+    e = effect(about, values, paired=paired)
     if e.relative is None:
         return None
     low, high = (None if bound is None else 1 + bound for bound in (e.ci_low, e.ci_high))

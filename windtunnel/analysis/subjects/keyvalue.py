@@ -7,8 +7,10 @@ each trial by its speed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from statistics import fmean
 
 from windtunnel.analysis.analyse import Analysis
@@ -22,6 +24,11 @@ OPERATIONS = ("read", "update", "insert", "scan", "read_modify_write")
 PERCENTILES = ("p50", "p95", "p99", "p99.9", "max")
 RECOVERED = 0.8
 """Fraction of the mean throughput before a fault at which the store counts as recovered."""
+HELD = 5
+"""Number of samples, one each second, for which a rate must be held to count as a change: a single
+sample can be a pause of a JVM or a burst of delayed operations."""
+CAUSED_WITHIN_S = 10.0
+"""A short fall of the throughput is attributed to a fault if it begins within this time."""
 STARTING_S = 3.0
 """The first seconds of a run are excluded from the throughput before a fault: the client's JVM
 still compiles."""
@@ -213,21 +220,37 @@ def _before(points: Sequence[tuple[float, float]], fault: float) -> list[float]:
 
 
 def recovery(points: Sequence[tuple[float, float]], fault: float) -> float | None:
-    """Seconds from a fault until the throughput was at :data:`RECOVERED` of that before it.
+    """Seconds from a fault until the throughput returned to :data:`RECOVERED` of that before it.
 
-    0 if it was never below; None if the throughput before the fault is unknown, or if it did not
-    recover.
+    The throughput must then be at or above this level for :data:`HELD` samples in sequence, and
+    must not be below it for as many samples until the end of the run. 0 if no fall below this
+    level began within :data:`CAUSED_WITHIN_S` of the fault or lasted for :data:`HELD` samples: a
+    shorter fall at another time has no relation to the fault. None if the throughput before the
+    fault is unknown, or if it did not recover.
+
+    Parameters
+    ----------
+    points:
+        Seconds since the run began and operations per second, one sample each second.
+    fault:
+        Seconds since the run began.
     """
     before = _before(points, fault)
     after = [(at, rate) for at, rate in points if at > fault]
     if not before or not after:
         return None
     wanted = RECOVERED * fmean(before)
-    fallen = next((i for i, (_, rate) in enumerate(after) if rate < wanted), None)
-    if fallen is None:
+    fallen, back = False, 0.0
+    for below, group in groupby(after, key=lambda point: point[1] < wanted):
+        times = [at for at, _ in group]
+        if below:
+            if len(times) >= HELD or (not fallen and times[0] - fault <= CAUSED_WITHIN_S):
+                fallen, back = True, math.inf
+        elif len(times) >= HELD:
+            back = min(back, times[0] - fault)
+    if not fallen:
         return 0.0
-    back = next((at for at, rate in after[fallen:] if rate >= wanted), None)
-    return None if back is None else back - fault
+    return back if math.isfinite(back) else None
 
 
 def curves(analysis: Analysis) -> list[Curve]:

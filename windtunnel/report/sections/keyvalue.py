@@ -9,6 +9,8 @@ from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.cells import Cell
 from windtunnel.analysis.formatting import digits, listed, percent, plural, quantity
 from windtunnel.analysis.subjects.keyvalue import (
+    CAUSED_WITHIN_S,
+    HELD,
     PERCENTILES,
     RUN,
     Course,
@@ -155,9 +157,15 @@ def _recovery(analysis: Analysis, course: Course, several: bool) -> str:
     if not course.known_before:
         return f"{lead}the recovery time is unknown: the run was too short before the fault"
     if course.recovery_s is None:
-        return f"{lead}the throughput did not recover before the end of the run"
+        return (
+            f"{lead}the throughput did not recover: it was not at 80 % of its previous value for "
+            f"{HELD} s before the end of the run"
+        )
     if course.recovery_s == 0:
-        return f"{lead}the throughput stayed above 80 % of its previous value"
+        return (
+            f"{lead}the throughput did not fall below 80 % of its previous value within "
+            f"{digits(CAUSED_WITHIN_S)} s, and later not for {HELD} s or more"
+        )
     return (
         f"{lead}the throughput returned to 80 % of its previous value within "
         f"{digits(course.recovery_s)} s"
