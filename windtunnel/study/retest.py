@@ -42,7 +42,10 @@ def extra_passes(
 
 
 def noisy_cells(trials: Iterable[Trial], limit: float, rounds: Collection[int]) -> list[Cell]:
-    """The cells in which a phase or the total varies by more than the limit in these rounds."""
+    """The cells in which a phase or the total varies by more than the limit in these rounds.
+
+    ``limit`` is a coefficient of variation. A time whose mean is 0 s has none and is not judged.
+    """
     cells: dict[tuple[str, str, str], list[float]] = {}
     for trial in trials:
         if trial.verdict.valid and trial.round in rounds:
@@ -53,6 +56,6 @@ def noisy_cells(trials: Iterable[Trial], limit: float, rounds: Collection[int]) 
     noisy = [
         (workload, treatment)
         for (workload, treatment, _), times in cells.items()
-        if len(times) > 1 and statistics.stdev(times) / statistics.fmean(times) > limit
+        if len(times) > 1 and statistics.stdev(times) > limit * statistics.fmean(times)
     ]
     return list(dict.fromkeys(noisy))
