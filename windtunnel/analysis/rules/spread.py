@@ -11,6 +11,9 @@ from windtunnel.analysis.formatting import listed, percent, plural
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.analysis.statistics.summary import INDICATIVE_BELOW
 from windtunnel.results.decision import rounds_of
+from windtunnel.results.noisy_cells import noisy_cells
+
+_ALL_AGAIN = "all again"
 
 
 def spread_unknown(evidence: Evidence) -> Iterator[ReportWarning]:
@@ -47,10 +50,17 @@ def indicative(evidence: Evidence) -> Iterator[ReportWarning]:
 
 
 def variation(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 3: the coefficient of variation of a cell exceeds the limit."""
+    """Rule 3: the coefficient of variation of a cell exceeds the limit.
+
+    Reference phases are excluded: no extra round is run because of them.
+    """
     protocol = evidence.results.study.protocol
+    references = {(t.workload, p.name) for t in evidence.counted for p in t.phases if p.beside}
     wild = [
-        c for c in evidence.elapsed_cells() if c.cv is not None and c.cv > protocol.variation_limit
+        c
+        for c in evidence.elapsed_cells()
+        if c.cv is not None and c.cv > protocol.variation_limit
+        if (c.workload, c.phase) not in references
     ]
     if not wild:
         return
@@ -74,14 +84,17 @@ def variation(evidence: Evidence) -> Iterator[ReportWarning]:
 
 def _more_rounds(evidence: Evidence, wild: list[tuple[str, str]]) -> str:
     """Advice on extra rounds for the (workload, treatment) with high variation."""
-    cap = evidence.results.study.protocol.extra_rounds
+    protocol = evidence.results.study.protocol
+    cap = protocol.extra_rounds
     disturbance = "look for the cause (other load, a slow disk, swapping)"
     if not cap:
         return f"allow extra rounds (protocol.extra_rounds) and {disturbance}"
     extra = {(*slot(trial), trial.round) for trial in evidence.results.trials if trial.extra}
     used = Counter((workload, treatment) for workload, treatment, _ in extra)
-    capped = [where for where in wild if used[where] >= cap]
-    short = [where for where in wild if used[where] < cap]
+    short, capped, ended = [], [], []
+    for where in wild:
+        due, allowed = _due(evidence, where, used[where])
+        (ended if not due else short if allowed else capped).append(where)
     parts = []
     if short:
         ran = [f"{_slot_name(evidence, where)}: {used[where]} of {cap}" for where in short]
@@ -90,10 +103,37 @@ def _more_rounds(evidence: Evidence, wild: list[tuple[str, str]]) -> str:
             f"not all extra rounds were run ({listed(ran)}), {why}; run the same command again "
             "on this folder to run the missing rounds"
         )
+    groups = [group for group in (short, capped, ended) if group]
+
+    def names(group: list[tuple[str, str]]) -> str:
+        """The cells of a part of the advice; empty if there is only one part."""
+        shown = listed([_slot_name(evidence, where) for where in group])
+        return f" for {shown}" if len(groups) > 1 else ""
+
     if capped:
-        where = f" for {listed([_slot_name(evidence, where) for where in capped])}" if short else ""
-        parts.append(f"the maximum of extra rounds ({cap}) was reached{where}; {disturbance}")
-    return "; ".join(parts)
+        parts.append(f"the maximum of extra rounds ({cap}) was reached{names(capped)}")
+    if ended:
+        last = ", because the last set of rounds is within the limit"
+        why = last if protocol.retest == _ALL_AGAIN else ""
+        parts.append(f"the retest ended by its rule{names(ended)}{why}")
+    return "; ".join([*parts, *([disturbance] if capped or ended else [])])
+
+
+def _due(evidence: Evidence, where: tuple[str, str], used: int) -> tuple[bool, bool]:
+    """Whether the rule of the retest requires more extra rounds, and whether the cap allows them.
+
+    ``used`` is the number of extra rounds of this (workload, treatment). The rule is that of the
+    runner: it judges all rounds, or with 'all again' the last complete set of rounds.
+    """
+    protocol = evidence.results.study.protocol
+    rounds = rounds_of(evidence.results.path, evidence.results.study)
+    judged, more = range(1, rounds + used + 1), 1
+    if protocol.retest == _ALL_AGAIN:
+        if used % rounds:
+            return True, True  # its last set is not complete
+        judged, more = range(used + 1, used + rounds + 1), rounds
+    noisy = noisy_cells(evidence.results.trials, protocol.variation_limit, judged)
+    return where in noisy, used + more <= protocol.extra_rounds
 
 
 def no_baseline(evidence: Evidence) -> Iterator[ReportWarning]:

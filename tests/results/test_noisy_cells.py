@@ -1,11 +1,11 @@
-"""The rule that selects the cells for extra rounds."""
+"""The criterion for extra rounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from windtunnel.results.noisy_cells import noisy_cells
 from windtunnel.results.record import Phase, Treatment, Trial, Verdict
-from windtunnel.study.retest import noisy_cells
 
 
 def trials(*rounds: Sequence[float]) -> list[Trial]:
