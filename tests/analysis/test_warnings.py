@@ -283,6 +283,16 @@ def test_an_unfinished_study_has_not_reached_its_cap(tmp_path: Path):
     assert "reached" not in advice
 
 
+@pytest.mark.parametrize("repeats", [0, 1])
+def test_trials_that_are_not_repeated_again_need_an_option(tmp_path: Path, repeats: int):
+    found = results(tmp_path, invalid=(3,))
+    protocol = found.study.protocol.model_copy(update={"retry_invalid": repeats})
+    study = found.study.model_copy(update={"protocol": protocol})
+    advice = said(Results(found.path, study, found.trials), "incomplete")[1]
+    assert advice.startswith("run the same command again on this folder to complete the study")
+    assert ("--retry-invalid" in advice) is (repeats == 0)
+
+
 def reference(trial: Trial) -> Trial:
     """The first phase is a reference phase with very different times."""
     phases = list(trial.phases)
