@@ -173,8 +173,21 @@ def test_trials_without_elapsed_times_say_what_they_tell(tmp_path: Path):
         (-0.352, -0.268, -0.31, "[-35, -27]"),
         (-0.1704, -0.1668, -0.169, "[-17.0, -16.7]"),
         (-0.012, 0.034, 0.011, "[-1.2, +3.4]"),
+        (0.003, 0.25, 0.12, "[+0.3, +25]"),
+        (-0.52, -0.004, -0.3, "[-52, -0.4]"),
+        (0.0004, 0.016, 0.008, "[+0.04, +1.6]"),
+        (0.00003, 0.016, 0.008, "[<+0.01, +1.6]"),
+        (-0.016, -0.00003, -0.008, "[-1.6, >-0.01]"),
+        (-0.0004, 0.0004, 0.0001, "[-0.04, +0.04]"),
+        (0.0, 0.25, 0.12, "[0, +25]"),
+        (1e-17, 0.25, 0.12, "[0, +25]"),
         (None, None, 0.1, "interval unknown"),
     ],
 )
 def test_intervals_in_words(low: float | None, high: float | None, near: float, text: str):
     assert percent_interval(low, high, near) == text
+
+
+def test_a_fraction_close_to_zero_is_not_printed_as_zero() -> None:
+    assert percent_interval(0.004, 0.4, 0.2, signed=False) == "[0.4, 40]"
+    assert percent_interval(0.00004, 0.4, 0.2, signed=False) == "[<0.01, 40]"

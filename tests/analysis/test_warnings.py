@@ -297,6 +297,50 @@ def test_an_unfinished_study_has_not_reached_its_cap(tmp_path: Path):
     assert "reached" not in advice
 
 
+@pytest.mark.parametrize("repeats", [0, 1])
+def test_trials_that_are_not_repeated_again_need_an_option(tmp_path: Path, repeats: int):
+    found = results(tmp_path, invalid=(3,))
+    protocol = found.study.protocol.model_copy(update={"retry_invalid": repeats})
+    study = found.study.model_copy(update={"protocol": protocol})
+    advice = said(Results(found.path, study, found.trials), "incomplete")[1]
+    assert advice.startswith("run the same command again on this folder to complete the study")
+    assert ("--retry-invalid" in advice) is (repeats == 0)
+
+
+def reference(trial: Trial) -> Trial:
+    """The first phase is a reference phase with very different times."""
+    phases = list(trial.phases)
+    wild = {"beside": True, "elapsed_s": 10.0 * trial.round}
+    return trial.model_copy(update={"phases": [phases[0].model_copy(update=wild), *phases[1:]]})
+
+
+def test_the_variation_of_a_reference_phase_requires_no_rounds(tmp_path: Path) -> None:
+    found = results(tmp_path, edit=reference)
+    assert "variation-limit" not in raised(capped(found, 2))
+
+
+@pytest.mark.parametrize(
+    ("odd", "ended"),
+    [("t00001", True), ("t00005", False)],
+)
+def test_a_retest_of_all_rounds_judges_its_last_set(tmp_path: Path, odd: str, ended: bool) -> None:
+    """Three rounds and three extra ones of one treatment; one trial is three times as long."""
+
+    def edit(trial: Trial) -> Trial:
+        longer = noisy(trial) if trial.id == odd else {}
+        return trial.model_copy(update={**longer, "extra": trial.round > 3})
+
+    found = results(tmp_path, trials=6, levels=("stock",), edit=edit)
+    rules = {"rounds": 3, "extra_rounds": 9, "retest": "all again"}
+    protocol = found.study.protocol.model_copy(update=rules)
+    found = Results(found.path, found.study.model_copy(update={"protocol": protocol}), found.trials)
+    advice = said(found, "variation-limit")[1]
+    assert ("the retest ended by its rule, because the last set of rounds" in advice) is ended
+    assert ("3 of 9), no more were run; run the same command again" in advice) is not ended
+    advice = said(capped(found, 5), "variation-limit")[1]
+    assert ("the maximum of extra rounds (5) was reached" in advice) is not ended
+
+
 def test_metrics_of_the_trial_join_the_total(tmp_path: Path):
     found = results(tmp_path, edit=changed(metrics={"energy": Metric(value=5.0, unit="Wh")}))
     cell = analyse(found).cell("stock", "terasort", "total", "energy")

@@ -11,7 +11,7 @@ from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.subjects.faults import fault_outcomes, struck
 from windtunnel.report.charts.trials import describe, draw, key
-from windtunnel.report.sections import sections
+from windtunnel.report.sections import headline, sections
 from windtunnel.report.sections.base import Section
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.results.folder import Results, read_results
@@ -202,6 +202,40 @@ def test_the_plot_has_a_mark_for_the_outcomes(analysis: Analysis) -> None:
     (box,) = (entry for entry in key(analysis) if entry.mark == "box")
     assert box.words == "job failed or output wrong after a fault, not averaged"
     assert draw(analysis, 900) is not None
+
+
+def all_fail(trial: Trial) -> Trial:
+    """Every job with the fault fails."""
+    made = edit(trial)
+    if not made.faults:
+        return made
+    verdict = Verdict(valid=False, reason="made up")
+    return made.model_copy(update={"outcome": "job failed", "verdict": verdict})
+
+
+def test_failed_jobs_are_the_answer_and_no_missing_rounds(tmp_path: Path) -> None:
+    found = analysed(tmp_path, 6, all_fail)
+    assert headline(found) == "terasort at killed: 0 of 3 jobs finished."
+    assert "incomplete" not in {warning.id for warning in found.warnings}
+
+
+def test_failed_jobs_come_before_the_times_of_the_others(analysis: Analysis) -> None:
+    said = headline(analysis)
+    assert said.startswith("terasort at killed: 3 of 4 jobs finished, 1 with wrong output. ")
+    assert said.endswith(f"output. {analysis.answer}")
+
+
+def test_if_all_jobs_finish_the_times_are_the_answer(tmp_path: Path) -> None:
+    found = analysed(tmp_path, 4)
+    assert headline(found) == found.answer
+
+
+def test_outcomes_of_faults_are_no_missing_rounds(analysis: Analysis) -> None:
+    """Of five trials one is invalid; its only repetition was not run."""
+    (warning,) = (one for one in analysis.warnings if one.id == "incomplete")
+    assert warning.text == (
+        "fewer valid trials and outcomes of faults than planned rounds: killed / terasort: 4 of 5"
+    )
 
 
 def test_without_intervals_the_section_states_that_once(tmp_path: Path) -> None:

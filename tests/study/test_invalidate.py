@@ -96,6 +96,19 @@ def test_an_invalid_trial_keeps_its_own_reason() -> None:
     assert judged(broken, LIMITS).verdict.reason == "wrong checksum"
 
 
+def test_the_rules_apply_to_the_outcome_of_a_fault() -> None:
+    failed = Verdict(valid=False, reason="the job failed")
+    quiet, loud = (disturbed(load=load, verdict=failed) for load in (1.0, 99.0))
+    for one in (quiet, loud):
+        one.outcome = Outcome(failed, fate="job failed")
+
+    assert judged(quiet, LIMITS).outcome == "job failed"
+    found = judged(loud, LIMITS)
+    assert (found.outcome, found.answers) == (None, False)
+    assert found.verdict.reason.startswith("rule load_before_above: ")
+    assert found.verdict.reason.endswith("; the job failed")
+
+
 def test_a_study_runs_the_slots_of_disturbed_trials_again(tmp_path: Path) -> None:
     """A load below nothing is impossible: every trial is disturbed, and the study stops."""
     plan = plan_from(

@@ -71,6 +71,25 @@ def test_an_invalid_trial_keeps_its_reason_and_gets_the_check() -> None:
     assert len(made.record().verdict.checks) == 1
 
 
+@pytest.mark.parametrize("fate", ["job failed", "output wrong"])
+def test_an_outcome_of_a_disturbed_trial_does_not_count(fate: str) -> None:
+    made = draft(Verdict(valid=False, reason="the job failed"), fate=fate)
+    made.judge(FAILED)
+    record = made.record()
+
+    assert record.verdict.reason == "it was saturated; the job failed"
+    assert record.outcome is None
+    assert not record.answers, "it is repeated"
+
+
+def test_an_outcome_of_an_undisturbed_trial_counts() -> None:
+    made = draft(Verdict(valid=False, reason="the job failed"), fate="job failed")
+    made.judge(PASSED)
+
+    assert made.record().outcome == "job failed"
+    assert made.record().verdict.reason == "the job failed"
+
+
 def test_a_valid_trial_stays_valid() -> None:
     made = draft(Verdict(valid=True))
     made.judge(PASSED)

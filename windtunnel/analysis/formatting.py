@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+_NO_CHANGE = 1e-9
+"""Smaller ratios are rounding errors of the computation."""
 _SCALES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -20,13 +22,17 @@ def percent(ratio: float | None, *, signed: bool = True) -> str:
 def percent_interval(
     low: float | None, high: float | None, near: float | None = None, *, signed: bool = True
 ) -> str:
-    """``[-35, -27]`` in percent, with the decimals that ``near`` has; ``unknown`` for None."""
+    """``[-35, -27]`` in percent, with the decimals that ``near`` has; ``unknown`` for None.
+
+    Equal texts of different bounds get more decimals (at most 2), and so does a bound that is not
+    zero but would be printed as zero, which would contradict a detected effect.
+    """
     if low is None or high is None:
         return "interval unknown"
     decimals = _decimals(near if near is not None else min(abs(low), abs(high)))
     if low != high:
         decimals = max(decimals, _distinguishing(low, high))
-    return f"[{_percent(low, decimals, signed)}, {_percent(high, decimals, signed)}]"
+    return f"[{_bound(low, decimals, signed)}, {_bound(high, decimals, signed)}]"
 
 
 def with_interval(
@@ -104,13 +110,26 @@ def plural(count: int, noun: str) -> str:
 def _distinguishing(low: float, high: float) -> int:
     """The number of decimals (at most 2) at which the two percentages differ."""
     for decimals in (0, 1):
-        if f"{low:.{decimals + 2}f}" != f"{high:.{decimals + 2}f}":
+        if _percent(low, decimals, True) != _percent(high, decimals, True):
             return decimals
     return 2
 
 
 def _decimals(ratio: float) -> int:
     return 0 if abs(ratio) >= 0.0995 or ratio == 0 else 1
+
+
+def _bound(ratio: float, decimals: int, signed: bool) -> str:
+    """A bound of an interval; ``<+0.01`` or ``>-0.01`` if two decimals show only zeros."""
+    if abs(ratio) < _NO_CHANGE:
+        return _percent(0.0, decimals, signed)
+    for more in range(decimals, 3):
+        text = _percent(ratio, more, signed)
+        if float(text.lstrip("<>")) != 0:
+            return text
+    if ratio < 0:
+        return ">-0.01"
+    return "<+0.01" if signed else "<0.01"
 
 
 def _percent(ratio: float, decimals: int, signed: bool) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from windtunnel.results.noisy_cells import Cell, noisy_cells
 from windtunnel.results.record import Trial
 from windtunnel.study.protocol import Protocol
-
-Cell = tuple[str, str]
-"""Workload and id of the treatment."""
 
 
 def extra_passes(
@@ -39,20 +36,3 @@ def extra_passes(
             return
         for number in range(start, start + rounds):
             yield number, cells
-
-
-def noisy_cells(trials: Iterable[Trial], limit: float, rounds: Collection[int]) -> list[Cell]:
-    """The cells in which a phase or the total varies by more than the limit in these rounds."""
-    cells: dict[tuple[str, str, str], list[float]] = {}
-    for trial in trials:
-        if trial.verdict.valid and trial.round in rounds:
-            times = {p.name: p.elapsed_s for p in trial.phases if not p.beside}
-            for name, elapsed_s in (times | {"": sum(times.values())}).items():
-                key = (trial.workload, trial.treatment.id, name)
-                cells.setdefault(key, []).append(elapsed_s)
-    noisy = [
-        (workload, treatment)
-        for (workload, treatment, _), times in cells.items()
-        if len(times) > 1 and statistics.stdev(times) / statistics.fmean(times) > limit
-    ]
-    return list(dict.fromkeys(noisy))

@@ -118,7 +118,7 @@ def run_trial(
     draft.flags += remarks
     draft.faults = injector.records
     draft.apply_rules()
-    draft.judge(around.judge(sampler.rows, draft.phases))
+    draft.judge(around.judge(sampler.rows, draft.judged_phases))
     draft.judge(around.judge_surroundings(others))
     trial = draft.record()
     tasks = [row for run in outcome.runs.values() for row in run.tasks]
@@ -148,6 +148,7 @@ def _run(
     around: Conditions,
     injector: Injector,
 ) -> Outcome:
+    running: tuple[str, float] | None = None
     try:
         with deployment.unshaped():
             workload.prepare(deployment, execution)
@@ -157,8 +158,10 @@ def _run(
                 _drop_caches(deployment)
             around.on_phase(phase)
             injector.phase_begins(phase)
+            running = phase, time.time()
             run = workload.run_phase(phase, deployment, execution)
             execution.runs[phase] = run.with_metrics(deployment.phase_metrics())
+            running = None
             injector.phase_ended(phase)
             if around.after_phase is not None:
                 around.after_phase(phase, deployment, execution)
@@ -172,7 +175,8 @@ def _run(
         # An abandoned job may still have containers, so the next trial starts new daemons.
         fate: Fate | None = "job failed" if injector.injected else None
         verdict = Verdict(valid=False, reason=error.message)
-        return Outcome(verdict, execution.runs, broken=True, fate=fate)
+        failed = _unfinished(workload, *running) if fate and running else None
+        return Outcome(verdict, execution.runs, broken=True, fate=fate, unfinished=failed)
     except DeploymentError as error:
         reason = error.message if error.log is None else f"{error.message}; log: {error.log}"
         return Outcome(Verdict(valid=False, reason=reason), execution.runs, broken=True)
@@ -181,6 +185,20 @@ def _run(
     fate = "finished" if verdict.valid else "output wrong"
     known = fate if injector.injected else None
     return Outcome(verdict, execution.runs, bool(left), known, left, stored)
+
+
+def _unfinished(workload: Workload[Any], name: str, started_at: float) -> Phase | None:
+    """The phase whose job has just failed, with epoch seconds.
+
+    None if it has no progress: such a phase can be a reference phase, which uses the whole machine.
+    """
+    if name in workload.phases_without_progress():
+        return None
+    now = time.time()
+    taken_s = now - started_at
+    return Phase(
+        name=name, started_at=started_at, finished_at=now, elapsed_s=taken_s, wall_s=taken_s
+    )
 
 
 def _prepare_phase(deployment: Deployment, execution: Execution) -> None:

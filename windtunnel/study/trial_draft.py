@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windtunnel.engines.deployment import JobRun
 from windtunnel.probes.sampler import Sampler
@@ -40,6 +40,7 @@ class Outcome:
 
     ``broken`` states that the deployment must not be used again, ``fate`` how the job ended under
     faults, ``left`` which faults could not be undone, ``metrics`` what the storage reports.
+    ``unfinished`` is the phase whose job failed because of a fault; None if no job failed.
     """
 
     verdict: Verdict
@@ -48,6 +49,7 @@ class Outcome:
     fate: Fate | None = None
     left: str = ""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
+    unfinished: Phase | None = None
 
 
 @dataclass
@@ -85,6 +87,17 @@ class TrialDraft:
         """Its timed phases."""
         return [] if self.outcome is None else [run.phase for run in self.outcome.runs.values()]
 
+    @property
+    def judged_phases(self) -> list[Phase]:
+        """Its timed phases, and the phase whose job failed because of a fault."""
+        failed = None if self.outcome is None else self.outcome.unfinished
+        return self.phases if failed is None else [*self.phases, failed]
+
+    @property
+    def fate(self) -> Fate | None:
+        """How the job ended under faults; None without faults, or if the trial does not count."""
+        return self.outcome.fate if self.outcome else None
+
     def ended(self, outcome: Outcome) -> None:
         """Record the outcome of the phases; the time of the trial ends here."""
         self.finished_at = time.time()
@@ -115,7 +128,7 @@ class TrialDraft:
 
     def apply_rules(self) -> None:
         """Apply the rules of the study; an invalid trial keeps its reason."""
-        if self.verdict.valid:
+        if self._counts:
             limits = self.plan.protocol.invalidate.rules()
             checks, flags = apply_rules(limits, self.before, self.metrics)
             failed = [f"{c.name}: {c.got}, not {c.expected}" for c in checks if not c.passed]
@@ -128,13 +141,20 @@ class TrialDraft:
         self.flags += judgement.flags
         self._judge(judgement.checks, [c.got for c in judgement.checks if not c.passed])
 
+    @property
+    def _counts(self) -> bool:
+        """Whether the trial is valid, or has an outcome of its faults: the rules apply to both."""
+        return self.verdict.valid or self.fate in ("job failed", "output wrong")
+
     def _judge(self, checks: Iterable[Check], reasons: Sequence[str]) -> None:
-        """Add checks; ``reasons`` make a valid trial invalid."""
-        before = self.verdict
+        """Add checks; ``reasons`` make a valid trial invalid, and an outcome does not count."""
+        before, reason = self.verdict, self.verdict.reason
+        if reasons and self._counts:
+            reason = "; ".join([*reasons, *([reason] if reason else [])])
+            if self.outcome is not None and not before.valid:
+                self.outcome = replace(self.outcome, fate=None)
         self.verdict = Verdict(
-            valid=before.valid and not reasons,
-            reason="; ".join(reasons) if before.valid else before.reason,
-            checks=[*before.checks, *checks],
+            valid=before.valid and not reasons, reason=reason, checks=[*before.checks, *checks]
         )
 
     def record(self) -> Trial:
@@ -160,7 +180,7 @@ class TrialDraft:
             power_source=self.power_source,
             before=self.before,
             faults=list(self.faults),
-            outcome=self.outcome.fate if self.outcome else None,
+            outcome=self.fate,
             flags=self.flags,
             thresholds=dict(self.thresholds),
             provenance=self.provenance,

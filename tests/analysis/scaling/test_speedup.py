@@ -16,8 +16,15 @@ from scipy.optimize import nnls
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import Analysis, analyse
+from windtunnel.analysis.formatting import digits
 from windtunnel.analysis.scaling.laws import fit, nonnegative
-from windtunnel.analysis.scaling.speedup import Scaling, level_counts, parse_count, scalings
+from windtunnel.analysis.scaling.speedup import (
+    DOUBLING_PAYS,
+    Scaling,
+    level_counts,
+    parse_count,
+    scalings,
+)
 from windtunnel.report.sections import scaling as scaling_section
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.results.folder import read_results
@@ -268,6 +275,38 @@ def test_the_section_says_where_it_stops_paying(tmp_path: Path) -> None:
     assert "beyond the measured levels" not in said, "both ends of the doubling are measured"
     assert "by the USL the time is shortest at 2" in said
     json.dumps(section.data, allow_nan=False)
+
+
+def ideal(trial: Trial) -> Trial:
+    """Every phase takes its time divided by the number of workers."""
+    n = float(trial.treatment.levels["workers"])
+    phases = [p.model_copy(update={"elapsed_s": p.elapsed_s / n}) for p in trial.phases]
+    return trial.model_copy(update={"phases": phases})
+
+
+def test_a_limit_that_was_not_found_has_its_lower_bound(tmp_path: Path) -> None:
+    levels = ("4", "8", "16")
+    analysis = analysed(tmp_path, trials=9, levels=levels, edit=ideal, noise=0.06)
+    law = total(analysis).amdahl
+    assert law is not None
+    stop = law.stops_paying(DOUBLING_PAYS)
+    assert stop.value > 64 * 16 > stop.low > 16, "unknown, but a bound is known"
+
+    section = scaling_section.section(analysis)
+    assert section is not None
+    assert "every doubling up to" not in section.said[0]
+    assert (
+        "up to 1,024 no limit was found from which a doubling increases the speed by less than "
+        f"10 %; it may be as low as {digits(stop.low)} (95 %, Amdahl, beyond the measured levels)"
+    ) in section.said[0]
+
+
+def test_a_limit_beyond_the_extrapolation_is_stated_with_confidence(tmp_path: Path) -> None:
+    levels = ("4", "8", "16")
+    analysis = analysed(tmp_path, trials=9, levels=levels, edit=ideal, noise=1e-6)
+    section = scaling_section.section(analysis)
+    assert section is not None
+    assert "every doubling up to 1,024 increases the speed by 10 % or more" in section.said[0]
 
 
 def test_a_study_without_a_counting_factor_has_no_section(tmp_path: Path) -> None:

@@ -25,10 +25,12 @@ from windtunnel.cluster import load_cluster
 from windtunnel.engines.faults import Copies
 from windtunnel.errors import DeploymentError, StudyStoppedError
 from windtunnel.results.folder import read_results
-from windtunnel.results.record import Trial
+from windtunnel.results.record import Check, Phase, Trial
+from windtunnel.results.sample import Sample
 from windtunnel.study.faults import FAULTS, decommission, injection
 from windtunnel.study.faults.injection import Injection, Injector
 from windtunnel.study.plan import Plan
+from windtunnel.testbeds.base import Judgement
 
 KILL = "kind: kill-daemon, role: datanode, phase: terasort, watch: 50 ms"
 
@@ -162,6 +164,23 @@ def test_a_job_that_the_fault_fails_is_an_outcome_and_not_run_again(tmp_path: Pa
     assert len(trials) == 8
     assert diary.counts[-1] == (8, 8)
     assert here.open == 0
+
+
+def test_a_job_that_failed_on_a_saturated_machine_is_no_outcome(tmp_path: Path) -> None:
+    """The phase whose job failed is judged too, although it has no time."""
+
+    class Saturated(BreakingTestbed):
+        def judge(self, rows: Sequence[Sample], phases: Sequence[Phase]) -> Judgement:
+            hit = [phase.name for phase in phases if phase.name == "terasort"]
+            check = Check(name="host machine", passed=not hit, got="saturated in terasort")
+            return Judgement([check])
+
+    here = Saturated(sleep_s=0.1, faults={(1, "terasort"): job_fails})
+    trial = only(tmp_path, KILL, here)
+
+    assert trial.verdict.reason.startswith("saturated in terasort; ")
+    assert (trial.outcome, trial.answers) == (None, False)
+    assert [phase.name for phase in trial.phases] == ["teragen"]
 
 
 def test_after_a_failed_job_the_next_trial_has_a_fresh_cluster(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ class Change:
     ``ratio`` is the time after the step relative to before, or the change per 30 days of a drift;
     ``low`` .. ``high`` is its interval of 95 %. ``at`` is the start of the first run after the
     step. ``input_ratio`` is that of the medians of the bytes read; None if unknown. ``p`` is
-    corrected for the number of kinds of jobs.
+    corrected for the number of kinds of jobs. ``settings_known`` is whether at least one run on
+    each side of the step has known settings.
     """
 
     workload: str
@@ -66,6 +67,7 @@ class Change:
     at: float | None = None
     settings: tuple[SettingChange, ...] = ()
     input_ratio: float | None = None
+    settings_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,7 @@ def _step(name: str, runs: Sequence[Run]) -> Change | None:
     p = min(1.0, 2 * math.exp(-6 * top**2 / (count**3 + count**2)))
     before, after = runs[:place], runs[place:]
     ratio, low, high, _ = _compared(before, after)
+    known = [[run for run in side if run.settings] for side in (before, after)]
     return Change(
         name,
         "step",
@@ -169,8 +172,9 @@ def _step(name: str, runs: Sequence[Run]) -> Change | None:
         high,
         p,
         at=after[0].at,
-        settings=tuple(_changed(before, after)),
+        settings=tuple(_changed(*known)) if all(known) else (),
         input_ratio=_input_ratio(before, after),
+        settings_known=all(known),
     )
 
 

@@ -6,10 +6,13 @@ from dataclasses import asdict
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.effects import Effect
-from windtunnel.analysis.formatting import digits, quantity, with_interval
+from windtunnel.analysis.formatting import digits, plural, quantity, with_interval
 from windtunnel.analysis.subjects.faults import FaultOutcome, Seen, Struck, fault_outcomes, struck
 from windtunnel.report.sections.base import Column, Section, Table, column
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
+
+_NAMED = 3
+"""Maximum number of treatments in the first sentence of the report; the table has the others."""
 
 # Columns that a table has if it has a value in them: head, field of an outcome, explanation.
 _EVENTS = (
@@ -64,7 +67,26 @@ def section(analysis: Analysis) -> Section | None:
                 for event in timeline
             ],
         },
+        answer=_answer(analysis, outcomes),
     )
+
+
+def _answer(analysis: Analysis, outcomes: list[FaultOutcome]) -> str | None:
+    """The faults after which jobs failed or outputs were wrong, then the answer of the times.
+
+    None if all jobs finished with correct output: then the times answer the question.
+    """
+    failed = [outcome for outcome in outcomes if outcome.right < outcome.trials]
+    if not failed:
+        return None
+    parts = [
+        f"{outcome.workload} at {analysis.name(outcome.treatment)}: {_done(outcome)}"
+        for outcome in failed[:_NAMED]
+    ]
+    left = len(failed) - len(parts)
+    more = f"; {plural(left, 'more treatment')} below" if left else ""
+    times = f". {analysis.answer.removesuffix('.')}" if analysis.findings else ""
+    return f"{'; '.join(parts)}{more}{times}"
 
 
 def _outcomes(analysis: Analysis, outcomes: list[FaultOutcome], *, known: bool) -> Table:
@@ -101,20 +123,24 @@ def _sentence(analysis: Analysis, outcome: FaultOutcome, *, known: bool) -> str:
     lead = f"{analysis.name(outcome.treatment)}: {what}. "
     if not outcome.trials:
         return f"{lead}No valid trial shows its effect"
+    done = _done(outcome)
+    cost = _effect(outcome.effect, known=known)
+    change = ""
+    if outcome.effect is not None and cost != "unknown":
+        change = f", elapsed time {cost} against level {outcome.effect.baseline}"
+    return f"{lead}{done[0].upper()}{done[1:]}{change}"
+
+
+def _done(outcome: FaultOutcome) -> str:
+    """``3 of 4 jobs finished, 1 with wrong output``."""
     if outcome.finished < outcome.trials:
         done = f"{outcome.finished} of {outcome.trials} jobs finished"
     else:
         done = "all jobs finished" if outcome.trials > 1 else "the job finished"
     wrong = outcome.finished - outcome.right
     if wrong:
-        done += f", {wrong} with wrong output"
-    elif outcome.finished:
-        done += " with correct output"
-    cost = _effect(outcome.effect, known=known)
-    change = ""
-    if outcome.effect is not None and cost != "unknown":
-        change = f", elapsed time {cost} against level {outcome.effect.baseline}"
-    return f"{lead}{done[0].upper()}{done[1:]}{change}"
+        return f"{done}, {wrong} with wrong output"
+    return f"{done} with correct output" if outcome.finished else done
 
 
 def _row(analysis: Analysis, outcome: FaultOutcome, *, several: bool, known: bool) -> list[str]:

@@ -79,6 +79,8 @@ def _change_sentence(change: Change) -> str:
         more = len(change.settings) - 3
         text += f"; settings that changed then: {names}{f' and {more} more' if more > 0 else ''} "
         text += "(an association)"
+    elif not change.settings_known:
+        text += "; the settings of these runs are unknown"
     elif change.at is not None:
         text += "; no setting changed at that time and kept its new value"
     return text + _input(change.input_ratio)

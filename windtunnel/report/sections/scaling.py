@@ -83,7 +83,14 @@ def _stop(scaling: Scaling, best: Fit) -> str:
     stop, largest = best.stops_paying(DOUBLING_PAYS), scaling.points[-1].count
     if stop.value > 64 * largest:
         most = digits(64 * largest)
-        return f"every doubling up to {most} increases the speed by {gain} or more ({best.law})"
+        if stop.low > 64 * largest:
+            return f"every doubling up to {most} increases the speed by {gain} or more ({best.law})"
+        beyond = ", beyond the measured levels" if 2 * stop.low > largest else ""
+        return (
+            f"up to {most} no limit was found from which a doubling increases the speed by less "
+            f"than {gain}; it may be as low as {digits(stop.low)}{_unit(scaling)} (95 %, "
+            f"{best.law}{beyond})"
+        )
     where = _count(scaling, stop)
     # a doubling is measured if both its ends are
     beyond = ", beyond the measured levels" if 2 * stop.value > largest else ""
@@ -92,9 +99,12 @@ def _stop(scaling: Scaling, best: Fit) -> str:
 
 
 def _count(scaling: Scaling, estimate: Estimate) -> str:
-    unit = f" times {scaling.base.level}" if scaling.amount else ""
     high = digits(estimate.high) if math.isfinite(estimate.high) else "unbounded"
-    return f"{digits(estimate.value)}{unit} [{digits(estimate.low)}, {high}]"
+    return f"{digits(estimate.value)}{_unit(scaling)} [{digits(estimate.low)}, {high}]"
+
+
+def _unit(scaling: Scaling) -> str:
+    return f" times {scaling.base.level}" if scaling.amount else ""
 
 
 def _share(estimate: Estimate) -> str:
