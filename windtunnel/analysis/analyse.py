@@ -10,9 +10,10 @@ from windtunnel.analysis.bottleneck.physical_limits import limits_by_treatment
 from windtunnel.analysis.bottleneck.usage import Usage, usages
 from windtunnel.analysis.cost.energy import with_energy
 from windtunnel.analysis.cost.tariff import Tariff
+from windtunnel.analysis.effects.answer import answer
 from windtunnel.analysis.effects.cells import Cell, Key, Sample, cells, samples
 from windtunnel.analysis.effects.effects import Effect, effects
-from windtunnel.analysis.effects.findings import Finding, answer, findings
+from windtunnel.analysis.effects.findings import Finding, findings
 from windtunnel.analysis.effects.ranking import Ranking, rankings
 from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.names import names_of

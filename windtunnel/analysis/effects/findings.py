@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from windtunnel.analysis.effects.cells import Cell
 from windtunnel.analysis.effects.effects import Effect
-from windtunnel.analysis.effects.ranking import Entry, Ranking, first_place, led_by
 from windtunnel.analysis.effects.rounds import MOST_ROUNDS, rounds_needed
 from windtunnel.analysis.formatting import (
     digits,
-    listed,
     percent,
     percent_interval,
-    plural,
     quantity,
 )
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.summary import INDICATIVE_BELOW, POWER
-from windtunnel.results.record import StudyRecord
 
 STAGES = {
     "map_time": "map",
@@ -46,8 +41,6 @@ MOVED_AT_LEAST = 0.05
 MOST = 0.50
 """A phase is named only if it contains more than this fraction of the change."""
 EVIDENCE_SHOWN = 3
-THINGS_NAMED = 3
-"""Maximum number of items in the first sentence; the overview has the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,129 +89,7 @@ def findings(effects: Sequence[Effect], beside: Collection[tuple[str, str]] = ()
     )
 
 
-def answer(
-    study: StudyRecord,
-    found: Sequence[Finding],
-    cells: Sequence[Cell],
-    rankings: Sequence[Ranking] = (),
-    names: Mapping[str, str] | None = None,
-) -> str:
-    """The study's answer in one sentence; with several factors, the one that matters most.
-
-    ``names`` are the names of the treatments, by id.
-    """
-    if any(first_place(ranking) is not None for ranking in rankings):
-        return _matters(rankings)
-    if not found:
-        return _plain_answer(study, cells, names or {})
-    clear = [f for f in found if f.distinguishable]
-    if not clear:
-        return _no_answer(found)
-    first = clear[0]
-    e = first.effect
-    faster = (e.relative or 0.0) < 0
-    size = percent(abs(e.relative or 0.0), signed=False)
-    where = ""
-    if first.phase is not None:
-        where = f", mostly in the {first.phase} phase"
-        where += f" ({first.stage.words} stage)" if first.stage else ""
-    elif _spread_out(first.phase_share):
-        where = ", distributed over the phases"
-    more = f"; {len(clear)} of {len(found)} effects were detected" if len(clear) > 1 else ""
-    n = min(e.n, e.n_baseline)
-    hint = f"; indicative, n = {n} per cell" if n < INDICATIVE_BELOW else ""
-    hint = "; predicted" if e.predicted else hint
-    word = "less" if faster else "more"
-    return (
-        f"{e.workload} takes {size} {word} time{_range(e)} with {e.factor} {e.level} "
-        f"than with {e.baseline}{where}{hint}{more}."
-    )
-
-
-def _matters(rankings: Sequence[Ranking]) -> str:
-    """The factors that matter most and their workloads, the largest effect first."""
-    firsts = [(r, entry) for r in rankings if (entry := first_place(r)) is not None]
-    firsts.sort(key=lambda pair: -_size(pair[1]))
-    named = firsts[:THINGS_NAMED]
-    parts: list[str] = []
-    for name in dict.fromkeys(entry.name for _, entry in named):
-        own = [(ranking, entry) for ranking, entry in named if entry.name == name]
-        parts.append(led_by(own))
-    left = len(firsts) - len(named)
-    more = f"; {plural(left, 'more workload')} below" if left else ""
-    effects = [entry.effect for ranking in rankings for entry in ranking.entries]
-    n = min((min(e.n, e.n_baseline) for e in effects if e is not None), default=None)
-    hint = f"; indicative, n = {n} per cell" if n is not None and n < INDICATIVE_BELOW else ""
-    hint = "; intervals unknown, n = 1 per treatment" if n == 1 else hint
-    hint = "; predicted" if any(e is not None and e.predicted for e in effects) else hint
-    return f"{'; '.join(parts)}{more}{hint}."
-
-
-def _size(entry: Entry) -> float:
-    """Size of the largest effect: a ratio and its inverse have the same size."""
-    ratio = 1 + (entry.effect.relative or 0.0) if entry.effect is not None else 1.0
-    return abs(math.log(ratio)) if ratio > 0 else math.inf
-
-
-def _range(e: Effect) -> str:
-    """The interval of a detected effect in words; empty if there is none."""
-    if e.ci_low is None or e.ci_high is None:
-        return ""
-    low, high = sorted((abs(e.ci_low), abs(e.ci_high)))
-    bounds = percent_interval(low, high, e.relative).strip("[]").replace("+", "")
-    return f" (95 % interval {bounds.replace(', ', ' to ')} %)"
-
-
-def _plain_answer(study: StudyRecord, cells: Sequence[Cell], names: Mapping[str, str]) -> str:
-    totals = [c for c in cells if c.phase == TOTAL and c.metric == ELAPSED]
-    if not totals:
-        known = sorted({f"{c.metric} ({c.unit})" for c in cells})
-        if not known:
-            if study.kind == "published":
-                return "The results of this study are not in this catalogue."
-            return "There is no valid trial yet."
-        return f"No elapsed time is known: the trials contain only {listed(known)}."
-    shown = totals[:THINGS_NAMED]
-    single = all(c.n == 1 for c in shown)
-    parts = []
-    for c in shown:
-        span = "" if single else " (spread unknown, one trial)"
-        if c.ci_low is not None and c.ci_high is not None:
-            low, high = quantity(max(c.ci_low, 0.0), c.unit), quantity(c.ci_high, c.unit)
-            span = f" (95 % interval {low} to {high}, n = {c.n})"
-        where = names.get(c.treatment, c.treatment)
-        parts.append(f"{c.workload} at {where} takes {quantity(c.mean, c.unit)}{span}")
-    left = len(totals) - len(shown)
-    more = f"; {plural(left, 'more cell')} below" if left else ""
-    each = " each" if len(shown) > 1 else ""
-    note = f" (one trial{each}, spread unknown)" if single else ""
-    note += "" if not study.factors else "; no two levels can be compared yet"
-    return "; ".join(parts) + more + note + "."
-
-
-def _no_answer(found: Sequence[Finding]) -> str:
-    first = found[0].effect
-    if found[0].distinguishable is None:
-        which = f"largest of {len(found)} changes" if len(found) > 1 else "change"
-        return (
-            f"There are too few trials for an interval and a conclusion; the {which} is "
-            f"{percent(first.relative)} ({first.workload}, {first.factor} {first.level} against "
-            f"{first.baseline})."
-        )
-    seen = [f.effect for f in found if f.effect.detectable is not None]
-    floor = f"; {_missed(max(seen, key=lambda e: e.detectable or 0.0))}" if seen else ""
-    levels = list(dict.fromkeys((f.effect.factor, f.effect.level) for f in found))
-    if len(levels) > THINGS_NAMED and len({factor for factor, _ in levels}) == 1:
-        others = f"the {len(levels)} other levels of {first.factor}"
-    else:
-        others = listed([f"{factor} {level}" for factor, level in levels], THINGS_NAMED)
-    return (
-        f"No difference in elapsed time was detected between the baseline {first.baseline} and "
-        f"{others}{floor}."
-    )
-
-
-def _missed(e: Effect) -> str:
+def missed(e: Effect) -> str:
     """The minimum detectable effect in both directions."""
     up, down = _detectable(e)
     after = f", after correction for {e.comparisons} comparisons" if e.comparisons > 1 else ""
@@ -243,7 +114,7 @@ def _detectable(e: Effect) -> tuple[float, float]:
     return up, 1 / (1 + up) - 1
 
 
-def _spread_out(share: float | None) -> bool:
+def spread_out(share: float | None) -> bool:
     """Whether no phase holds most of the change."""
     return share is not None and share <= MOST
 
@@ -342,7 +213,7 @@ def _sentence(total: Effect, reason: str, caveats: Sequence[str]) -> str:
     interval = f"{span} (95 %)" if total.ci_low is not None else span
     tail = f" ({'; '.join(caveats)})" if caveats else ""
     if total.distinguishable is False:
-        floor = f"; {_missed(total)}{_rounds(total)}" if total.detectable else ""
+        floor = f"; {missed(total)}{_rounds(total)}" if total.detectable else ""
         size = f"{percent(total.relative)} {interval}"
         if total.clear_alone and total.p is not None and total.p_adjusted is not None:
             return (
@@ -377,7 +248,7 @@ def _reason(
     if phase is not None and share is not None:
         text += f"; {percent(share, signed=False)} of the change is in {phase}"
         text += f", most in its {stage.words} stage" if stage else ""
-    elif _spread_out(share):
+    elif spread_out(share):
         text += "; the change is distributed over the phases"
     if moved:
         text += "; also changed: " + ", ".join(f"{m.words} {percent(m.relative)}" for m in moved)
