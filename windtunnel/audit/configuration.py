@@ -32,7 +32,7 @@ _DEPTH = 20  # Configuration.MAX_SUBST of Hadoop
 _LEAST_REMOVED = 6  # characters: a shorter value that is perhaps a secret is part of other words
 _SECRET_NAME = re.compile(
     r"(?i)(passw(or)?d|passphrase|secret|credential(?!.*(provider|path))|access[.-]?token"
-    r"|\.access\.key$|account\.key|sas\.token|private\.?key)"
+    r"|\.access\.key$|(zk|zookeeper)[.-]auth$|account\.key|sas\.token|private\.?key)"
 )
 # names with such a word whose values are no secrets: files, classes, numbers, switches
 _NO_SECRET_NAME = re.compile(
