@@ -64,12 +64,12 @@ def secrets_in_files(evidence: Evidence) -> Iterator[Outcome]:
         if names_a_file(one.name, one.value):
             continue
         if is_secret(one.name) and one.value and not one.value.startswith("${"):
-            mode = evidence.conf.modes.get(one.file)
+            mode = evidence.conf.modes.get(one.written_in)
             if one.file.startswith("ssl-") and mode is not None and not mode & 0o004:
                 continue  # read by daemons only: neither at /conf nor sent with jobs
             bad = True
             who = ", readable for every account" if mode is not None and mode & 0o004 else ""
-            text = f"{one.name} is in {one.file}{who} (value not shown)"
+            text = f"{one.name} is in {one.written_in}{who} (value not shown)"
             zookeeper = names_a_file(one.name, "@")
             remedy = _ZOOKEEPER_REMEDY.format(name=one.name) if zookeeper else _SECRET_REMEDY
             yield failed(text, remedy, about=one.name, place=one.place)
