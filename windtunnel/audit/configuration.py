@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from windtunnel.cluster.secrets import MASK, masked, masked_text
-from windtunnel.cluster.settings import default_of, deprecated, site_of
+from windtunnel.cluster.settings import default_of, deprecated, hadoop_bytes, site_of
 from windtunnel.cluster.site_xml import MAX_BYTES, SiteProperty, read_site_file
 from windtunnel.errors import DescriptionError
 
@@ -27,6 +27,7 @@ SITES = (
 )
 KNOWN_LINES = ("3.4", "3.5")
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
+_PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _DEPTH = 20  # Configuration.MAX_SUBST of Hadoop
 _LEAST_REMOVED = 6  # characters: a shorter value that is perhaps a secret is part of other words
 _SECRET_NAME = re.compile(
@@ -136,7 +137,7 @@ class Configuration:
 
     def number(self, name: str) -> float | None:
         """The value as a number (sizes such as ``128m`` in bytes); None if it is none."""
-        return number_of(self.value(name))
+        return property_number(self.value(name))
 
     def true(self, name: str) -> bool:
         """Whether the value is ``true``."""
@@ -225,8 +226,22 @@ def redacted(name: str, value: str) -> str:
     return masked_text(value) if _NO_SECRET_NAME.search(name) else masked(name, value)
 
 
+def property_number(text: str) -> float | None:
+    """The number of a property as Hadoop parses it; None if it is none.
+
+    A number with a suffix k, m, g, t, p or e is whole, and ``b`` is no suffix: Hadoop refuses
+    ``128mb`` and ``1.5g``.
+    """
+    if _PLAIN_NUMBER.fullmatch(text.strip()):
+        return float(text)
+    return hadoop_bytes(text)
+
+
 def number_of(text: str) -> float | None:
-    """A number as Hadoop parses it: with the suffixes k, m, g, t, p, e of powers of 1024."""
+    """A number as programs and people write it: also ``128 MB`` and ``1.5g``, powers of 1024.
+
+    The number of a property is that of :func:`property_number`.
+    """
     match = re.fullmatch(r"\s*([+-]?\d+(?:\.\d+)?)\s*([kmgtpeKMGTPE]?)[bB]?\s*", text)
     if not match:
         return None

@@ -46,6 +46,10 @@ _FREE = re.compile(
     r"|callqueue|ipc\.\d+|io\.compression\.codec|test)(\..+)?"
 )
 
+# Hadoop's StringUtils.TraditionalBinaryPrefix: a whole number, and a prefix of a power of 1024
+_SIZE = re.compile(r"([+-]?\d+)([kmgtpe]?)")
+_LARGEST = 1 << 63  # a size of Hadoop is a long
+
 # The daemons that have to be restarted (all: HDFS and YARN); the first match applies.
 _READERS: tuple[tuple[str, Affected], ...] = (
     (r"mapreduce\.(jobhistory|shuffle)\..*", "yarn"),
@@ -175,6 +179,15 @@ def non_defaults(settings: Mapping[str, Value], version: str | None = None) -> l
 def text_of(value: Value) -> str:
     """A setting's value as text in a site file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def hadoop_bytes(value: object) -> float | None:
+    """A size as Hadoop parses it (``128m`` is 128 MiB); None if it is none, such as ``128mb``."""
+    match = _SIZE.fullmatch(str(value).strip().lower())
+    if match is None:
+        return None
+    found = int(match[1]) << 10 * " kmgtpe".index(match[2] or " ")
+    return found if abs(found) < _LARGEST else None
 
 
 def _longer(name: str, known: Mapping[str, object]) -> str | None:
