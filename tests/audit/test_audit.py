@@ -175,6 +175,21 @@ def test_planted_secrets_are_found_and_in_no_output(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["ha.zookeeper.auth", "hadoop.zk.auth", "yarn.resourcemanager.zk-auth"]
+)
+def test_passwords_of_zookeeper_are_secrets_and_names_of_files_are_none(
+    name: str, tmp_path: Path
+) -> None:
+    plain = audited(tmp_path / "a", changed(core={name: "digest:rm:PLANTED"}))
+    (found,) = (one for one in plain.worst if one.check == "secure-secrets")
+    assert found.about == name
+    assert f"{name} = @FILE" in found.remedy
+    assert not [one for one in plain.results if "PLANTED" in str(one.plain())]
+    file = audited(tmp_path / "b", changed(core={name: "@/etc/hadoop/zk-auth"}))
+    assert not [one for one in file.worst if one.check == "secure-secrets"]
+
+
+@pytest.mark.parametrize(
     ("mode", "found"), [(0o640, set()), (0o644, {"ssl.server.keystore.password"})]
 )
 def test_passwords_of_tls_stores_may_be_in_a_file_of_the_daemons(

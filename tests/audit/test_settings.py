@@ -110,6 +110,42 @@ CASES: dict[str, tuple[Files, Hardware, str, str]] = {
         "setting-form",
         MAP_OPTS,
     ),
+    "suffix of two letters": (
+        changed(hdfs={"dfs.blocksize": "128mb"}),
+        WORKER,
+        "setting-form",
+        "dfs.blocksize",
+    ),
+    "decimals with a suffix": (
+        changed(hdfs={"dfs.blocksize": "1.5g"}),
+        WORKER,
+        "setting-form",
+        "dfs.blocksize",
+    ),
+    "decimals of a size": (
+        changed(hdfs={"dfs.datanode.du.reserved": "1000.5"}),
+        WORKER,
+        "setting-form",
+        "dfs.datanode.du.reserved",
+    ),
+    "suffix of two letters in another number": (
+        changed(hdfs={"dfs.namenode.resource.du.reserved": "100mb"}),
+        WORKER,
+        "setting-form",
+        "dfs.namenode.resource.du.reserved",
+    ),
+    "suffix of an integer": (
+        changed(core={"io.file.buffer.size": "64k"}),
+        WORKER,
+        "setting-form",
+        "io.file.buffer.size",
+    ),
+    "suffix of an integer with its old name": (
+        changed(mapred={"io.sort.mb": "256m", SORT: None}),
+        WORKER,
+        "setting-form",
+        "io.sort.mb",
+    ),
     "unit in MiB": (changed(yarn={NODE_MB: "52g"}), WORKER, "setting-form", NODE_MB),
     "port": (
         changed(yarn={"yarn.resourcemanager.webapp.address": "master:80880"}),
@@ -369,6 +405,20 @@ def test_there_are_at_least_25_cases() -> None:
 
 def test_a_clean_configuration_raises_no_alarm(tmp_path: Path) -> None:
     assert failing(audited(tmp_path / "conf", CLEAN), "hadoop") == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("dfs.blocksize", "128M"),
+        ("dfs.blocksize", "134217728"),
+        ("dfs.datanode.balance.bandwidthPerSec", "1G"),
+        ("dfs.client-write-packet-size", "0x10000"),
+    ],
+)
+def test_sizes_that_hadoop_reads_raise_no_alarm(name: str, value: str, tmp_path: Path) -> None:
+    audit = audited(tmp_path / "conf", changed(hdfs={name: value}))
+    assert failing(audit, "hadoop") == set()
 
 
 def test_an_empty_configuration_raises_no_alarm(tmp_path: Path) -> None:

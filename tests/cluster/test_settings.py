@@ -66,6 +66,50 @@ def test_unknown_names_are_warned_of_with_the_nearest_known():
     ]
 
 
+FEDERATION: dict[str, str | int | float | bool] = {
+    "dfs.nameservices": "ns1, ns2",
+    "dfs.internal.nameservices": "ns1",
+    "dfs.ha.namenodes.ns1": "nn1,nn2",
+    "yarn.resourcemanager.ha.rm-ids": "rm1,rm2",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "yarn.resourcemanager.hostname.rm1",
+        "yarn.resourcemanager.bind-host.rm2",
+        "dfs.namenode.shared.edits.dir.ns1",
+        "dfs.namenode.name.dir.ns2",
+        "dfs.ha.automatic-failover.enabled.ns1",
+        "dfs.ha.fencing.methods.ns1",
+        "dfs.namenode.kerberos.principal.ns1.nn1",
+        "dfs.namenode.rpc-bind-host.ns1.nn2",
+        "fs.viewfs.mounttable.big.link./user",
+        "dfs.federation.router.default.nameserviceId",
+        "fs.azure.account.key.mine.blob.core.windows.net",
+        "hadoop.security.group.mapping.provider.ldap4users",
+    ],
+)
+def test_names_of_high_availability_and_federation_are_known(name: str) -> None:
+    assert unknown_settings({**FEDERATION, name: "x"}, "3.5") == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "yarn.resourcemanager.hostname.rm3",
+        "yarn.resourcemanager.hostname.ns1",
+        "dfs.namenode.name.dir.ns3",
+        "dfs.namenode.name.dir.ns2.nn1",
+        "dfs.namenode.nam.dir.ns1",
+        "fs.trash.interval.ns1",
+    ],
+)
+def test_suffixes_that_nothing_declares_are_unknown(name: str) -> None:
+    assert len(unknown_settings({**FEDERATION, name: "x"}, "3.5")) == 1
+
+
 def test_only_settings_that_differ_from_the_default_are_listed():
     settings: dict[str, str | int | bool] = {
         "mapreduce.map.speculative": False,

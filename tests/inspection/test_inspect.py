@@ -199,6 +199,21 @@ def test_the_description_of_a_cluster(
         assert PLANTED not in everything
 
 
+@pytest.mark.parametrize("value", ["128mb", "", "${nothing}", "0"])
+def test_a_block_size_that_hadoop_cannot_read_is_noted_and_left_out(
+    value: str, daemons: Daemons, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    daemons.broken["/conf"] = Reply("", 404)
+    conf = conf_of(tmp_path / "conf", daemons.url)
+    text = (conf / "mapred-site.xml").read_text()
+    row = f"<property><name>dfs.blocksize</name><value>{value}</value></property>"
+    (conf / "mapred-site.xml").write_text(text.replace("</conf", f"{row}</conf"))
+    file = tmp_path / "mine.yaml"
+    assert run(["inspect", str(conf), "--output", str(file)]) == 0
+    assert "no block_size" in capfd.readouterr().out
+    assert load_cluster(file).storage.block_size is None
+
+
 def test_a_prometheus_server_adds_what_no_daemon_reports(
     daemons: Daemons, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

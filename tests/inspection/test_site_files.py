@@ -74,6 +74,17 @@ def test_includes_of_the_folder_are_read_and_others_are_not(tmp_path: Path) -> N
     assert "outside the folder" in conf.notes[0]
 
 
+def test_a_fallback_counts_if_the_file_is_not_read(tmp_path: Path) -> None:
+    fallback = "<xi:fallback><property><name>c.{0}</name><value>x</value></property></xi:fallback>"
+    body = (
+        '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">'
+        f'<xi:include href="more.xml">{fallback.format("d")}</xi:include>'
+        f'<xi:include href="absent.xml">{fallback.format("e")}</xi:include></configuration>'
+    )
+    write(tmp_path, core_site=body, more=site(a_b="1"))
+    assert read_configuration(tmp_path).entries.keys() == {"a.b", "c.e"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

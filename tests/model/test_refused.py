@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from windtunnel.cluster import Cluster, QuantityError, apply_overrides, load_cluster
+from windtunnel.cluster.settings import hadoop_bytes
 from windtunnel.errors import DescriptionError
 from windtunnel.model.hardware import hardware
 from windtunnel.model.jobs import Job, assumptions, job
-from windtunnel.model.refused import hadoop_bytes, refusals
+from windtunnel.model.refused import refusals
 
 CISCO = apply_overrides(load_cluster("cisco-2014"), {"storage.block_size": None})
 BLOCK = "settings.dfs.blocksize"

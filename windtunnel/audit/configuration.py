@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from xml.parsers import expat
 
 from windtunnel.cluster.secrets import MASK, masked, masked_text
-from windtunnel.cluster.settings import default_of, deprecated, site_of
+from windtunnel.cluster.settings import default_of, deprecated, hadoop_bytes, site_of
+from windtunnel.cluster.site_xml import MAX_BYTES, SiteProperty, read_site_file
 from windtunnel.errors import DescriptionError
 
 SITES = (
@@ -26,13 +26,13 @@ SITES = (
     "hive-site.xml",
 )
 KNOWN_LINES = ("3.4", "3.5")
-_MAX_BYTES = 16 << 20
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
+_PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _DEPTH = 20  # Configuration.MAX_SUBST of Hadoop
 _LEAST_REMOVED = 6  # characters: a shorter value that is perhaps a secret is part of other words
 _SECRET_NAME = re.compile(
     r"(?i)(passw(or)?d|passphrase|secret|credential(?!.*(provider|path))|access[.-]?token"
-    r"|\.access\.key$|account\.key|sas\.token|private\.?key)"
+    r"|\.access\.key$|(zk|zookeeper)[.-]auth$|account\.key|sas\.token|private\.?key)"
 )
 # names with such a word whose values are no secrets: files, classes, numbers, switches
 _NO_SECRET_NAME = re.compile(
@@ -46,7 +46,8 @@ _NO_SECRET_NAME = re.compile(
 class Property:
     """One property of one file. ``value`` is as written, without white space at its ends.
 
-    ``origin`` is where the value comes from, if that is not the line of the file.
+    ``origin`` is where the value comes from, if that is not the line of the file. ``included`` is
+    the file with the line, if the site file ``file`` includes it.
     """
 
     name: str
@@ -55,11 +56,17 @@ class Property:
     line: int
     final: bool = False
     origin: str = ""
+    included: str = ""
+
+    @property
+    def written_in(self) -> str:
+        """The file with the line: the site file, or one that it includes."""
+        return self.included or self.file
 
     @property
     def place(self) -> str:
         """File and line, or the origin."""
-        return self.origin or f"{self.file}:{self.line}"
+        return self.origin or f"{self.written_in}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,8 @@ class Configuration:
     entries:
         All properties in the order of the files; a name can occur more than once.
     broken, unreadable:
-        Files that are not XML, and files that cannot be read: name -> reason.
+        Files that are not XML, and files that cannot be read: name -> reason. An included file
+        that cannot be read has the place of its include as its name.
     heaps_bytes:
         ``-Xmx`` of daemons in ``hadoop-env.sh`` and ``yarn-env.sh``: role -> bytes.
     version:
@@ -129,7 +137,7 @@ class Configuration:
 
     def number(self, name: str) -> float | None:
         """The value as a number (sizes such as ``128m`` in bytes); None if it is none."""
-        return number_of(self.value(name))
+        return property_number(self.value(name))
 
     def true(self, name: str) -> bool:
         """Whether the value is ``true``."""
@@ -218,8 +226,22 @@ def redacted(name: str, value: str) -> str:
     return masked_text(value) if _NO_SECRET_NAME.search(name) else masked(name, value)
 
 
+def property_number(text: str) -> float | None:
+    """The number of a property as Hadoop parses it; None if it is none.
+
+    A number with a suffix k, m, g, t, p or e is whole, and ``b`` is no suffix: Hadoop refuses
+    ``128mb`` and ``1.5g``.
+    """
+    if _PLAIN_NUMBER.fullmatch(text.strip()):
+        return float(text)
+    return hadoop_bytes(text)
+
+
 def number_of(text: str) -> float | None:
-    """A number as Hadoop parses it: with the suffixes k, m, g, t, p, e of powers of 1024."""
+    """A number as programs and people write it: also ``128 MB`` and ``1.5g``, powers of 1024.
+
+    The number of a property is that of :func:`property_number`.
+    """
     match = re.fullmatch(r"\s*([+-]?\d+(?:\.\d+)?)\s*([kmgtpeKMGTPE]?)[bB]?\s*", text)
     if not match:
         return None
@@ -252,15 +274,17 @@ def read_configuration(folder: Path, version: str = "") -> Configuration:
     for name in wanted:
         try:
             path = folder / name
-            if path.stat().st_size > _MAX_BYTES:
+            if path.stat().st_size > MAX_BYTES:
                 raise OSError(27, "larger than 16 MB")
-            entries += list(properties(path.read_bytes(), name))
-            modes[name] = path.stat().st_mode & 0o777
+            found = read_site_file(path, entities=True)
+            entries += [_placed(one, name) for one in found.properties]
+            unreadable |= dict(found.unread)
+            modes |= {one.name: one.stat().st_mode & 0o777 for one in found.read}
         except OSError as error:
             unreadable[name] = error.strerror or str(error)
-        except expat.ExpatError as error:
-            reason = expat.errors.messages.get(error.code, "not XML")
-            broken[name] = f"line {error.lineno}: {reason}"
+        except DescriptionError as error:
+            where = "" if error.file == path else f"{Path(str(error.file)).name}, "
+            broken[name] = f"{where}line {error.line}: {error.message}"
     heaps: dict[str, int] = {}
     for name in ("hadoop-env.sh", "yarn-env.sh", "mapred-env.sh"):
         if name in names:
@@ -271,35 +295,10 @@ def read_configuration(folder: Path, version: str = "") -> Configuration:
     return Configuration(str(folder), tuple(entries), broken, unreadable, heaps, version, modes)
 
 
-def properties(content: bytes, file: str) -> Iterator[Property]:
-    """The properties of an XML file with their lines; raises ExpatError."""
-    parser = expat.ParserCreate()
-    found: list[Property] = []
-    state: dict[str, str] = {}
-    text: list[str] = []
-    line = 0
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal line
-        text.clear()
-        if tag == "property":
-            state.clear()
-            state.update(attributes)  # <property name= value=/> is allowed as well
-            line = parser.CurrentLineNumber
-
-    def end(tag: str) -> None:
-        if tag in ("name", "value", "final"):
-            state[tag] = "".join(text).strip()
-        elif tag == "property" and state.get("name"):
-            final = state.get("final", "").lower() == "true"
-            found.append(Property(state["name"], state.get("value", ""), file, line, final))
-        text.clear()
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = text.append
-    parser.Parse(content, True)
-    yield from found
+def _placed(one: SiteProperty, site: str) -> Property:
+    """A property of a site file or of a file that it includes."""
+    included = "" if one.file.name == site else one.file.name
+    return Property(one.name, one.value, site, one.line, one.final, included=included)
 
 
 def heaps_of(script: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.audit.audit import KIND, SCHEMA, Audit
-from windtunnel.audit.result import Result, Status
+from windtunnel.audit.result import SSH, Result, Status
 from windtunnel.errors import DescriptionError
 
 
@@ -63,6 +63,8 @@ def differences(before: dict[str, Any], now: Audit) -> Differences:
     }
     failing = {one.key: one for one in now.results if one.counts}
     unknown = {one.key[:2] for one in now.results if one.status is Status.UNKNOWN}
+    # a host that did not answer has the name of its target here, and its own name in the results
+    silent = any(one.check == SSH for one in now.results)
     earlier = {row.get("area"): row.get("percent") for row in before.get("scores") or []}
     sections = []
     for host, rows in now.benchmarks.items():
@@ -77,7 +79,13 @@ def differences(before: dict[str, Any], now: Audit) -> Differences:
         ]
     return Differences(
         # what can no longer be read is not fixed
-        [row for key, row in old.items() if key not in failing and key[:2] not in unknown],
+        [
+            row
+            for key, row in old.items()
+            if key not in failing
+            and key[:2] not in unknown
+            and not (silent and row["subject"] not in now.subjects)
+        ],
         [one for key, one in failing.items() if key not in old],
         len(failing.keys() & old.keys()),
         [(one.area, earlier.get(one.area), one.percent) for one in now.scores],

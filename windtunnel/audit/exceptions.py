@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel.audit.check import checks
-from windtunnel.audit.result import OPENSCAP, PROBED, Result, Status
+from windtunnel.audit.result import OPENSCAP, PROBED, SSH, Result, Status
 from windtunnel.cluster.schema_paths import suggest
 from windtunnel.cluster.yamlfile import load_yaml, validate
 
@@ -55,7 +55,7 @@ def read_exceptions(path: Path | str) -> tuple[Exceptional, ...]:
     """
     located = load_yaml(path)
     found = validate(ExceptionFile, located).exceptions
-    known = [*(check.id for check in checks()), PROBED]
+    known = [*(check.id for check in checks()), PROBED, SSH]
     for place, one in enumerate(found):
         # the checks of OpenSCAP are those of its content
         if one.check.startswith(OPENSCAP):

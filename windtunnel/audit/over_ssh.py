@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from windtunnel.audit import collect_facts
 from windtunnel.audit.facts import HostFacts, of_document
-from windtunnel.errors import ClusterAccessError, UsageError
+from windtunnel.audit.result import SSH, Result, Status
+from windtunnel.errors import ClusterAccessError, DescriptionError, UsageError
 from windtunnel.hosts.ssh import SshAccess, SshHosts
 
 SCHEME = "ssh://"
@@ -20,17 +22,26 @@ _LIMIT_S = 300.0
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@$-]*")
 
 
-def ssh_facts(targets: Sequence[str]) -> list[HostFacts]:
+@dataclass(frozen=True)
+class SshFacts:
+    """The facts of the hosts that gave them, and an UNKNOWN result for each of the others."""
+
+    hosts: list[HostFacts]
+    failures: list[Result]
+
+
+def ssh_facts(targets: Sequence[str]) -> SshFacts:
     """The facts of each target ``ssh://[USER@]HOST[:PORT]``, in their order.
 
-    Targets that are the same host with the same login give the facts once.
+    Targets that are the same host with the same login give the facts once. A host fails if it
+    refuses the login, does not answer, has no Python 3.6, or answers something else.
 
     Raises
     ------
     UsageError
         If a target has another form.
     ClusterAccessError
-        If a host refuses the login, does not answer, or has no Python 3.6.
+        If all hosts fail.
     """
     places = {target: _place(target) for target in targets}
     script = Path(collect_facts.__file__).read_text(encoding="utf-8")
@@ -40,13 +51,37 @@ def ssh_facts(targets: Sequence[str]) -> list[HostFacts]:
         with closing(SshHosts(access)) as hosts:
             outputs = hosts.run(names, _COMMAND, text=script, limit_s=_LIMIT_S)
         answers |= {(host, access): output for host, output in outputs.items()}
-    failed = [answer for answer in answers.values() if isinstance(answer, ClusterAccessError)]
-    if failed:
-        first = _explained(failed[0])
-        others = f" ({len(failed)} of {len(answers)} hosts failed)" if len(answers) > 1 else ""
-        raise ClusterAccessError(first.message + others, remedy=first.remedy, reason=first.reason)
     targets_of = {place: target for target, place in places.items()}
-    return [_facts(target, str(answers[place])) for place, target in targets_of.items()]
+    found: list[HostFacts] = []
+    failed: dict[str, ClusterAccessError] = {}
+    for place, target in targets_of.items():
+        try:
+            found.append(_facts(target, answers[place]))
+        except ClusterAccessError as error:
+            failed[target] = error
+    if failed and not found:
+        first = next(iter(failed.values()))
+        others = f" ({len(failed)} of {len(failed)} hosts failed)" if len(failed) > 1 else ""
+        raise ClusterAccessError(first.message + others, remedy=first.remedy, reason=first.reason)
+    return SshFacts(found, [_failure(target, error) for target, error in failed.items()])
+
+
+def _failure(target: str, error: ClusterAccessError) -> Result:
+    """The result of a host that could not be audited."""
+    return Result(
+        check=SSH,
+        area="host",
+        severity="medium",
+        subject=target,
+        about="",
+        status=Status.UNKNOWN,
+        question="Does the host give its facts by SSH?",
+        observed=f"{error.message}; {error.remedy}" if error.remedy else error.message,
+        expected="the facts of the host",
+        reason="Nothing is known about a host without facts.",
+        source="audit collect",
+        remedy="",
+    )
 
 
 def _place(target: str) -> tuple[str, SshAccess]:
@@ -76,14 +111,20 @@ def _explained(error: ClusterAccessError) -> ClusterAccessError:
     )
 
 
-def _facts(target: str, output: str) -> HostFacts:
+def _facts(target: str, answer: str | ClusterAccessError) -> HostFacts:
+    """The facts in the answer of a host; raises ClusterAccessError."""
+    if isinstance(answer, ClusterAccessError):
+        raise _explained(answer)
     try:
-        document = json.loads(output)
-    except ValueError:
-        first = output.strip().splitlines()[:1]
+        return of_document(json.loads(answer), target)
+    except (ValueError, RecursionError):
+        first = answer.strip().splitlines()[:1]
         raise ClusterAccessError(
             f"{target}: its answer is no JSON" + (f": {first[0][:100]}" if first else ""),
             remedy="a start-up file of the login shell must not print text.",
             reason="no facts",
         ) from None
-    return of_document(document, target)
+    except DescriptionError as error:
+        raise ClusterAccessError(
+            f"{target}: {error.message}", remedy=error.remedy, reason="no facts"
+        ) from None

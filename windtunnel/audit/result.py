@@ -28,8 +28,9 @@ class Status(StrEnum):
     NOT_APPLICABLE = "NOT APPLICABLE"
 
 
-PROBED, OPENSCAP = "probe-open", "oscap-"
-"""The check of requests to ports, and how the checks of OpenSCAP begin: no rule makes them."""
+PROBED, SSH, OPENSCAP = "probe-open", "host-facts", "oscap-"
+"""Checks that no rule makes: of requests to ports, of hosts by SSH, and the first letters of those
+of OpenSCAP."""
 
 
 @dataclass(frozen=True)

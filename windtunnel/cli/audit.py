@@ -248,6 +248,7 @@ def _audited(wanted: Wanted, subject: Subject) -> Audit:
         notes.append(f"OpenSCAP content: {content}")
     scans = {openscap.host_of(root): root for root in wanted.scans}
     others = [one for host, root in scans.items() for one in openscap.results_of(root, host)]
+    others += wanted.failures
     rows: list[dict[str, Any]] = []
     if wanted.probes:
         from windtunnel.audit.probes import probed
@@ -260,7 +261,16 @@ def _audited(wanted: Wanted, subject: Subject) -> Audit:
         notes=(*made.notes, *notes),
         benchmarks={host: openscap.sections(root) for host, root in scans.items()},
         probes=tuple(rows),
-        subjects=tuple(dict.fromkeys((*made.subjects, *scans, *(one["host"] for one in rows)))),
+        subjects=tuple(
+            dict.fromkeys(
+                (
+                    *made.subjects,
+                    *(one.subject for one in wanted.failures),
+                    *scans,
+                    *(one["host"] for one in rows),
+                )
+            )
+        ),
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from windtunnel.audit.configuration import Configuration
     from windtunnel.audit.facts import HostFacts
     from windtunnel.audit.hardware import Hardware
+    from windtunnel.audit.result import Result
     from windtunnel.cli.audit_live import Live
 
 COLLECT, RUNNING, HERE = "collect", "running", "this-machine"
@@ -35,6 +36,7 @@ class Wanted:
     facts: list[HostFacts] = field(default_factory=list)
     confs: list[Configuration] = field(default_factory=list)
     scans: list[Any] = field(default_factory=list)
+    failures: list[Result] = field(default_factory=list)
 
 
 def subject_of(wanted: Wanted) -> Subject:
@@ -53,7 +55,9 @@ def subject_of(wanted: Wanted) -> Subject:
     if remote:
         from windtunnel.audit.over_ssh import ssh_facts
 
-        wanted.facts += ssh_facts(remote)
+        answers = ssh_facts(remote)
+        wanted.facts += answers.hosts
+        wanted.failures += answers.failures
     for word in words:
         if word in remote:
             continue

@@ -16,6 +16,8 @@ _NAMES = re.compile(
     r"sas[._-]|jceks|keystore\.pass|\bkey\.(?!class|field|comparator)|signature",
     re.IGNORECASE,
 )
+# an authentication of ZooKeeper: digest:USER:PASSWORD, or @FILE
+_ZOOKEEPER = re.compile(r"(zk|zookeeper)[._-]auth$", re.IGNORECASE)
 _HARMLESS = re.compile(r"(true|false|)", re.IGNORECASE)
 _DURATION_NAMES = re.compile(
     r"(interval|lifetime|expiry|timeout|renew|retention|validity|max-?life|delay|-(ms|secs?|days))"
@@ -28,6 +30,12 @@ _OPTION = re.compile(
     r"(?P<lead>[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|pwd|access[._-]?key|account[._-]?key|"
     r"api[._-]?key|sig)[\w.-]*\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s;&,]+)",
     re.IGNORECASE,
+)
+# not the digest of a container image, and not the entry of an ACL: its last field is permissions,
+# and it contains only a hash
+_DIGEST = re.compile(
+    r"(?P<lead>\bdigest:(?!sha\d+:|md5:)[^\s:,]+:)(?!\(not shown|[A-Za-z0-9+/]{27}=:[cdrwa]+\b)"
+    r"(?P<value>[^\s,\"'<>]+)"
 )
 _USERINFO = re.compile(r"(?P<lead>[a-z][a-z0-9+.-]*://[^/\s:@]*:)(?P<value>[^@\s/]+)(?=@)", re.I)
 _KEY_BLOCK = re.compile(
@@ -44,9 +52,16 @@ def is_secret(name: str, value: str = "?") -> bool:
 
     A switch, and a number of a duration such as a token's lifetime, is no secret.
     """
+    if _ZOOKEEPER.search(name):
+        return not names_a_file(name, value) and bool(value)
     if not _NAMES.search(name) or _HARMLESS.fullmatch(value):
         return False
     return not (_DURATION_NAMES.search(name) and _NUMBER.fullmatch(value))
+
+
+def names_a_file(name: str, value: str) -> bool:
+    """Whether a value is not the authentication of ZooKeeper but the file with it (``@FILE``)."""
+    return value.startswith("@") and bool(_ZOOKEEPER.search(name))
 
 
 def masked(name: str, value: str) -> str:
@@ -58,7 +73,7 @@ def masked(name: str, value: str) -> str:
 def masked_text(text: str) -> str:
     """A text without the secrets in it: options, URLs with passwords, keys."""
     text = _KEY_BLOCK.sub(MASK, text)
-    for pattern in (_USERINFO, _OPTION):
+    for pattern in (_USERINFO, _OPTION, _DIGEST):
         text = pattern.sub(lambda found: f"{found['lead']}{MASK}", text)
     text = _BEARER.sub(lambda found: f"{found[1]} {MASK}", text)
     return _AWS.sub(MASK, text)

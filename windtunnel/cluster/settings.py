@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -41,8 +41,14 @@ _FREE = re.compile(
     r"|hadoop\.proxyuser|fs\.s3a\.bucket|fs\.(abstractfs\.)?[a-z0-9]+\.impl|fs\.ceph|ceph"
     r"|dfs\.(ha\.namenodes|namenode\.[a-z-]+-address|client\.failover\.proxy\.provider)"
     r"|yarn\.nodemanager\.aux-services|yarn\.resourcemanager\.[a-z.-]*address"
+    r"|dfs\.federation\.router|fs\.viewfs\.mounttable|fs\.azure\.(account|sas)"
+    r"|hadoop\.security\.group\.mapping\.provider"
     r"|callqueue|ipc\.\d+|io\.compression\.codec|test)(\..+)?"
 )
+
+# Hadoop's StringUtils.TraditionalBinaryPrefix: a whole number, and a prefix of a power of 1024
+_SIZE = re.compile(r"([+-]?\d+)([kmgtpe]?)")
+_LARGEST = 1 << 63  # a size of Hadoop is a long
 
 # The daemons that have to be restarted (all: HDFS and YARN); the first match applies.
 _READERS: tuple[tuple[str, Affected], ...] = (
@@ -105,14 +111,49 @@ def engine_of(name: str) -> str | None:
     return ROLES.engine_of_setting(name)
 
 
-def unknown_settings(settings: Mapping[str, Value], version: str | None = None) -> list[str]:
-    """One warning per setting that is unknown in this Hadoop line, with the nearest known one."""
+def suffixes_of(value_of: Callable[[str], str]) -> frozenset[tuple[str, str]]:
+    """The suffixes that names of properties can have with high availability and federation.
+
+    Each is (beginning of the name, suffix): a nameservice, a nameservice with one of its
+    NameNodes, a ResourceManager. ``value_of`` is the value of a property, empty if none is set.
+    """
+
+    def words(name: str) -> list[str]:
+        return [word.strip() for word in value_of(name).split(",") if word.strip()]
+
+    services = {*words("dfs.nameservices"), *words("dfs.internal.nameservices")}
+    found = {*services, *words("dfs.ha.namenodes")}
+    for service in services:
+        found |= {f"{service}.{node}" for node in words(f"dfs.ha.namenodes.{service}")}
+    hdfs = {(start, one) for one in found for start in ("dfs.", "ha.")}
+    return frozenset(hdfs | {("yarn.", one) for one in words("yarn.resourcemanager.ha.rm-ids")})
+
+
+def base_name(name: str, suffixes: frozenset[tuple[str, str]]) -> str:
+    """The name of a property without the longest of the suffixes that it has."""
+    found = [one for start, one in suffixes if name.startswith(start) and name.endswith(f".{one}")]
+    return name.removesuffix(f".{max(found, key=len)}") if found else name
+
+
+def unknown_settings(
+    settings: Mapping[str, Value],
+    version: str | None = None,
+    suffixes: frozenset[tuple[str, str]] = frozenset(),
+) -> list[str]:
+    """One warning per setting that is unknown in this Hadoop line, with the nearest known one.
+
+    Names can have one of the ``suffixes``, or one that the settings themselves declare.
+    """
     line = _line(version)
     known = _properties(line)
+    suffixes |= suffixes_of(lambda name: text_of(settings.get(name, "")))
     return [
         _unknown(name, line)
         for name in settings
-        if name not in known and not _FREE.fullmatch(name) and not engine_of(name)
+        if not engine_of(name)
+        and not any(
+            one in known or _FREE.fullmatch(one) for one in (name, base_name(name, suffixes))
+        )
     ]
 
 
@@ -138,6 +179,15 @@ def non_defaults(settings: Mapping[str, Value], version: str | None = None) -> l
 def text_of(value: Value) -> str:
     """A setting's value as text in a site file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def hadoop_bytes(value: object) -> float | None:
+    """A size as Hadoop parses it (``128m`` is 128 MiB); None if it is none, such as ``128mb``."""
+    match = _SIZE.fullmatch(str(value).strip().lower())
+    if match is None:
+        return None
+    found = int(match[1]) << 10 * " kmgtpe".index(match[2] or " ")
+    return found if abs(found) < _LARGEST else None
 
 
 def _longer(name: str, known: Mapping[str, object]) -> str | None:

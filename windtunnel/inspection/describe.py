@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from windtunnel.cluster.secrets import is_secret, masked
-from windtunnel.cluster.settings import non_defaults
+from windtunnel.cluster.settings import hadoop_bytes, non_defaults
 from windtunnel.errors import ClusterAccessError
 from windtunnel.inspection.facts import UNKNOWN, ClusterFacts, HostFacts
 from windtunnel.inspection.site_files import ClientConfiguration, Entry
@@ -66,7 +66,7 @@ class Inspected:
     settings: list[Setting]
     facts: ClusterFacts
     replication: int | None
-    block_size: str | None
+    block_bytes: int | None
     unknown: list[str] = field(default_factory=list)
 
 
@@ -101,7 +101,7 @@ def describe(name: str, conf: ClientConfiguration | None, facts: ClusterFacts) -
         settings=settings,
         facts=facts,
         replication=int(replication) if replication and replication.isdigit() else None,
-        block_size=values.get("dfs.blocksize"),
+        block_bytes=_block_bytes(values.get("dfs.blocksize"), facts),
     )
     wanted = made.replication or 3
     if wanted > holders:
@@ -112,6 +112,19 @@ def describe(name: str, conf: ClientConfiguration | None, facts: ClusterFacts) -
         made.replication = holders
     made.unknown = list(_unknown(made))
     return made
+
+
+def _block_bytes(value: str | None, facts: ClusterFacts) -> int | None:
+    """The block size of HDFS; None and a note if Hadoop cannot read it."""
+    if value is None:
+        return None
+    size = hadoop_bytes(value)
+    if size is None or size <= 0:
+        facts.notes.append(
+            f"dfs.blocksize = '{value}' is no size: the description has no block_size"
+        )
+        return None
+    return int(size)
 
 
 def add_from_files(conf: ClientConfiguration | None, facts: ClusterFacts) -> None:

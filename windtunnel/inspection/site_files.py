@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.parsers import expat
 
 from windtunnel.cluster.settings import default_of, deprecated
+from windtunnel.cluster.site_xml import MAX_BYTES, read_site_file
 from windtunnel.errors import DescriptionError, UsageError
 
 SITES = (
@@ -23,8 +23,6 @@ SITES = (
     "mapred-site.xml",
     "capacity-scheduler.xml",
 )
-_MAX_FILE_BYTES = 16 << 20
-_MAX_INCLUDES = 20
 _MAX_EXPANSIONS = 20
 _DEPTH = 4
 _VARIABLE = re.compile(r"\$\{([^{}$\s]+)\}")
@@ -128,7 +126,18 @@ def _site_files(folder: Path, levels: int) -> Iterator[tuple[str, Path]]:
 
 
 def _merge(found: ClientConfiguration, file: Path) -> None:
-    for entry in _Parser(file, found).parse():
+    try:
+        site = read_site_file(file)
+    except OSError as error:
+        raise DescriptionError(
+            f"the file cannot be read: {error.strerror}",
+            file=file,
+            remedy="check its permissions.",
+        ) from error
+    found.read += [str(one) for one in site.read]
+    found.notes += [f"{place}: {reason}" for place, reason in site.unread]
+    for one in site.properties:
+        entry = Entry(one.name, one.value, f"{one.file.name}:{one.line}", one.final)
         (name,) = deprecated().get(entry.name, [entry.name])
         if name != entry.name:
             found.renamed.append(f"{entry.source}: {entry.name} is the old name of {name}")
@@ -140,113 +149,6 @@ def _merge(found: ClientConfiguration, file: Path) -> None:
                 )
             continue
         found.entries[name] = Entry(name, entry.value, entry.source, entry.final)
-
-
-class _Parser:
-    """Parses one site file, and the files that it includes."""
-
-    def __init__(self, file: Path, into: ClientConfiguration) -> None:
-        self._into = into
-        self._root = file.resolve().parent
-        self._first = file
-        self._included = 0
-
-    def parse(self) -> list[Entry]:
-        return self._file(self._first, ())
-
-    def _file(self, file: Path, above: tuple[Path, ...]) -> list[Entry]:
-        try:
-            if file.stat().st_size > _MAX_FILE_BYTES:
-                raise _bad(file, 1, "it is larger than 16 MiB")
-            raw = file.read_bytes()
-        except OSError as error:
-            raise DescriptionError(
-                f"the file cannot be read: {error.strerror}",
-                file=file,
-                remedy="check its permissions.",
-            ) from error
-        self._into.read.append(str(file))
-        found: list[Entry] = []
-        fields: dict[str, str] = {}
-        text: list[str] = []
-        open_tags: list[str] = []
-        line_of_property = [1]
-        parser = expat.ParserCreate(namespace_separator=" ")
-
-        def start(tag: str, attributes: Mapping[str, str]) -> None:
-            tag = tag.split(" ")[-1]
-            open_tags.append(tag)
-            text.clear()
-            if tag == "include":
-                found.extend(self._include(file, attributes.get("href", ""), parser, above))
-            elif tag == "property":
-                fields.clear()
-                fields.update(attributes)  # the short form: <property name="..." value="..."/>
-                line_of_property[0] = parser.CurrentLineNumber
-
-        def end(tag: str) -> None:
-            tag = tag.split(" ")[-1]
-            open_tags.pop()
-            content = "".join(text)
-            text.clear()
-            if tag in ("name", "value", "final") and open_tags[-1:] == ["property"]:
-                fields[tag] = content if tag == "value" else content.strip()
-            elif tag == "property" and fields.get("name"):
-                found.append(
-                    Entry(
-                        fields["name"].strip(),
-                        fields.get("value", "").strip(),
-                        f"{file.name}:{line_of_property[0]}",
-                        fields.get("final", "").lower() == "true",
-                    )
-                )
-
-        def no_entity(*_: object) -> None:
-            raise _bad(file, parser.CurrentLineNumber, "it declares entities, which are not read")
-
-        parser.StartElementHandler = start
-        parser.EndElementHandler = end
-        parser.CharacterDataHandler = text.append
-        parser.EntityDeclHandler = no_entity
-        try:
-            parser.Parse(raw, True)
-        except expat.ExpatError as error:
-            raise _bad(
-                file, error.lineno, f"it is not XML: {expat.ErrorString(error.code)}"
-            ) from None
-        return found
-
-    def _include(
-        self, file: Path, href: str, parser: expat.XMLParserType, above: tuple[Path, ...]
-    ) -> list[Entry]:
-        """The entries of an included file; one outside the folder is not read."""
-        line = parser.CurrentLineNumber
-        where = f"{file.name}:{line}"
-        if "://" in href:
-            self._into.notes.append(f"{where}: the included {href} is not read: it is not a file")
-            return []
-        target = (file.parent / href).resolve()
-        if self._root not in target.parents:
-            self._into.notes.append(
-                f"{where}: the included {href} is not read: it is outside the folder"
-            )
-            return []
-        self._included += 1
-        if target in above or target == file.resolve() or self._included > _MAX_INCLUDES:
-            raise _bad(file, line, f"the file {href} is included in a circle or too often")
-        if not target.is_file():
-            self._into.notes.append(f"{where}: the included {href} does not exist")
-            return []
-        return self._file(target, (*above, file.resolve()))
-
-
-def _bad(file: Path, line: int, problem: str) -> DescriptionError:
-    return DescriptionError(
-        problem,
-        file=file,
-        line=line,
-        remedy="correct the file, or export the client configuration again.",
-    )
 
 
 def _layout(folder: Path, files: Mapping[str, Path], found: ClientConfiguration) -> str:
@@ -275,7 +177,7 @@ def _topology(found: ClientConfiguration, folders: set[Path]) -> None:
     for folder in sorted(folders):
         for name in ("topology.map", "topology_mappings.data", "workers", "slaves"):
             file = folder / name
-            if not file.is_file() or file.stat().st_size > _MAX_FILE_BYTES:
+            if not file.is_file() or file.stat().st_size > MAX_BYTES:
                 continue
             text = file.read_text(encoding="utf-8", errors="replace")
             found.read.append(str(file))

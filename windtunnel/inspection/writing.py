@@ -168,8 +168,8 @@ def _rest(made: Inspected) -> Iterator[str]:
     yield "  kind: hdfs"
     if made.replication is not None:
         yield f"  replication: {made.replication}  # {_source(sources, 'dfs.replication')}"
-    if made.block_size is not None:
-        yield f"  block_size: {_block(made.block_size)}  # {_source(sources, 'dfs.blocksize')}"
+    if made.block_bytes is not None:
+        yield f"  block_size: {_block(made.block_bytes)}  # {_source(sources, 'dfs.blocksize')}"
     yield "software:"
     hadoop = facts.get("hadoop")
     yield (
@@ -204,12 +204,9 @@ def _source(sources: dict[str, str], name: str) -> str:
     return f"{name}, {_comment(sources[name])}" if name in sources else "live DataNodes"
 
 
-def _block(text: str) -> str:
-    """HDFS's block size in bytes; its suffixes are powers of two."""
-    powers = {"k": 10, "m": 20, "g": 30, "t": 40}
-    number, last = text.strip().lower(), text.strip().lower()[-1:]
-    size = int(number[:-1]) << powers[last] if last in powers else int(number)
-    return f"{size >> 20} MiB" if size % (1 << 20) == 0 else f"{size} B"
+def _block(size_bytes: int) -> str:
+    """A block size as a description has it."""
+    return f"{size_bytes >> 20} MiB" if size_bytes % (1 << 20) == 0 else f"{size_bytes} B"
 
 
 def to_json(made: Inspected) -> dict[str, Any]:

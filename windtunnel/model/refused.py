@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from windtunnel.cluster import Cluster, QuantityError
+from windtunnel.cluster.settings import hadoop_bytes
 from windtunnel.errors import DescriptionError
 
 BLOCK_BYTES = 128 * 2.0**20  # dfs.blocksize
@@ -21,8 +20,6 @@ _CONTAINERS = (
 )
 READ = (_BLOCK, _LEAST_BLOCK, "dfs.replication")
 """Settings that the model reads, in addition to those of ``understood.py``."""
-# Hadoop's StringUtils.TraditionalBinaryPrefix: a whole number, and a prefix of a power of 1024
-_SIZE = re.compile(r"([+-]?\d+)([kmgtpe]?)")
 _LARGEST = 2.0**63  # a size of Hadoop is a long
 
 
@@ -79,15 +76,6 @@ def block_bytes(cluster: Cluster) -> float:
             remedy="write bytes, or a whole number with k, m, g or t, such as 134217728 or 128m.",
         )
     return found
-
-
-def hadoop_bytes(value: object) -> float | None:
-    """A size as Hadoop parses it (``128m`` is 128 MiB); None if it is none."""
-    match = _SIZE.fullmatch(str(value).strip().lower())
-    if match is None:
-        return None
-    found = float(match[1]) * 1024.0 ** " kmgtpe".index(match[2] or " ")
-    return found if abs(found) < _LARGEST else None
 
 
 def _storage(cluster: Cluster) -> RefusedError | None:

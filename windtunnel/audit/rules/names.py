@@ -10,7 +10,14 @@ from windtunnel.audit.catalogue import in_code, removed
 from windtunnel.audit.configuration import KNOWN_LINES, Property, redacted
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
-from windtunnel.cluster.settings import default_of, deprecated, site_of, unknown_settings
+from windtunnel.cluster.settings import (
+    base_name,
+    default_of,
+    deprecated,
+    site_of,
+    suffixes_of,
+    unknown_settings,
+)
 
 _NEAR = 0.85  # similarity of two names above which one is a misspelling of the other
 # Files whose properties are listed in the catalogue; those of other programs are not judged.
@@ -40,17 +47,18 @@ def files_readable(evidence: Evidence) -> Iterator[Outcome]:
 def misspelt(evidence: Evidence) -> Iterator[Outcome]:
     """Names that no version in the catalogue has."""
     conf = evidence.conf
-    bad = False
+    bad, suffixes = False, suffixes_of(conf.value)
     for one in _own(evidence):
-        if one.name in deprecated() or one.name in removed() or one.name in in_code():
+        names = {one.name, base_name(one.name, suffixes)}
+        if names & (deprecated().keys() | removed().keys() | in_code()):
             continue
         lines = [conf.version] if conf.line_known else list(KNOWN_LINES)
-        if not all(unknown_settings({one.name: ""}, line) for line in lines):
+        if not all(unknown_settings({one.name: ""}, line, suffixes) for line in lines):
             continue
-        if conf.line_known and not unknown_settings({one.name: ""}, _other(conf.version)):
+        if conf.line_known and not unknown_settings({one.name: ""}, _other(conf.version), suffixes):
             continue  # the check of versions reports it
         bad = True
-        said = unknown_settings({one.name: ""}, lines[-1])[0]
+        said = unknown_settings({one.name: ""}, lines[-1], suffixes)[0]
         near = said.partition("did you mean '")[2].rstrip("'?")
         alike = difflib.SequenceMatcher(None, one.name, near).ratio() if near else 0.0
         if conf.version and not conf.line_known and alike < _NEAR:
@@ -106,10 +114,11 @@ def other_version(evidence: Evidence) -> Iterator[Outcome]:
     if not conf.line_known:
         yield unknown(f"the properties of Hadoop {conf.version} are not catalogued")
         return
-    other, bad = _other(conf.version), False
+    other, bad, suffixes = _other(conf.version), False, suffixes_of(conf.value)
     for one in _own(evidence):
-        here = unknown_settings({one.name: ""}, conf.version)
-        if here and not unknown_settings({one.name: ""}, other) and one.name not in deprecated():
+        if one.name in deprecated() or not unknown_settings({one.name: ""}, conf.version, suffixes):
+            continue
+        if not unknown_settings({one.name: ""}, other, suffixes):
             bad = True
             text = f"{one.name} is a property of Hadoop {other}, not of {conf.version}"
             remedy = "remove it, or use that version"
@@ -122,7 +131,8 @@ def wrong_file(evidence: Evidence) -> Iterator[Outcome]:
     """Properties in a file that their daemons do not read."""
     bad = False
     for one in _own(evidence):
-        if default_of(one.name, evidence.conf.version) is None:
+        # several site files include the same file
+        if one.included or default_of(one.name, evidence.conf.version) is None:
             continue
         right = site_of(one.name, evidence.conf.version)
         if right not in _OWN or one.file == right or one.file == "core-site.xml":

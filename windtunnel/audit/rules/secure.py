@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from windtunnel.audit.configuration import is_secret
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed
+from windtunnel.cluster.secrets import names_a_file
 
 _PROXY = re.compile(r"hadoop\.proxyuser\.(?P<user>[^.]+)\.(?P<what>hosts|groups|users)")
 _HADOOP_MAINS = re.compile(r"org\.apache\.(hadoop|hbase|zookeeper|hive|spark|oozie|pig)\.")
@@ -51,20 +52,27 @@ _SECRET_REMEDY = (
     "hadoop.security.credential.provider.path, remove the value and change the secret; "
     "chmod 640 ssl-server.xml ssl-client.xml"
 )
+_ZOOKEEPER_REMEDY = (
+    "write the value to a file with mode 0400, set {name} = @FILE, and change the password"
+)
 
 
 def secrets_in_files(evidence: Evidence) -> Iterator[Outcome]:
     """Secrets in site files; their values are never part of an outcome."""
     bad = False
     for one in evidence.conf.entries:
+        if names_a_file(one.name, one.value):
+            continue
         if is_secret(one.name) and one.value and not one.value.startswith("${"):
-            mode = evidence.conf.modes.get(one.file)
+            mode = evidence.conf.modes.get(one.written_in)
             if one.file.startswith("ssl-") and mode is not None and not mode & 0o004:
                 continue  # read by daemons only: neither at /conf nor sent with jobs
             bad = True
             who = ", readable for every account" if mode is not None and mode & 0o004 else ""
-            text = f"{one.name} is in {one.file}{who} (value not shown)"
-            yield failed(text, _SECRET_REMEDY, about=one.name, place=one.place)
+            text = f"{one.name} is in {one.written_in}{who} (value not shown)"
+            zookeeper = names_a_file(one.name, "@")
+            remedy = _ZOOKEEPER_REMEDY.format(name=one.name) if zookeeper else _SECRET_REMEDY
+            yield failed(text, remedy, about=one.name, place=one.place)
     if not bad:
         yield passed("no secret in a site file, or in a TLS file that every account can read")
 

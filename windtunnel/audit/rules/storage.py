@@ -165,10 +165,24 @@ def tolerated(evidence: Evidence) -> Iterator[Outcome]:
         yield passed(f"{count:.0f} of {volumes} volumes may fail")
 
 
+def _of_services(conf: Configuration, name: str) -> dict[str, str]:
+    """Nameservice -> the name under which a property is set for its NameNodes.
+
+    Hadoop reads ``NAME.SERVICE.NODE``, else ``NAME.SERVICE``, else ``NAME``. Without
+    nameservices, the only key is an empty text.
+    """
+    found = {}
+    for service in conf.items("dfs.nameservices") or [""]:
+        nodes = conf.items(f"dfs.ha.namenodes.{service}" if service else "dfs.ha.namenodes")
+        names = [".".join(filter(None, (name, service, node))) for node in (*nodes, "")]
+        found[service] = next((one for one in names if conf.is_set(one)), name)
+    return found
+
+
 def lasting(evidence: Evidence) -> Iterator[Outcome]:
     """Metadata and blocks below /tmp, which a restart of the host empties."""
     conf, bad = evidence.conf, False
-    for name in (NAMES, DATA):
+    for name in (*dict.fromkeys(_of_services(conf, NAMES).values()), DATA):
         low = [path for path in folders(conf, name) if path.startswith(("/tmp/", "/var/tmp/"))]
         if low and evidence.hardware.shared_by == 1:
             bad = True
@@ -180,18 +194,19 @@ def lasting(evidence: Evidence) -> Iterator[Outcome]:
 
 
 def metadata_copies(evidence: Evidence) -> Iterator[Outcome]:
-    """Whether the NameNode's metadata survives a disk."""
+    """Whether the metadata of each nameservice survives a disk."""
     conf = evidence.conf
-    shared = conf.value("dfs.namenode.shared.edits.dir")
-    count = len(folders(conf, NAMES))
-    if shared:
-        yield passed("JournalNodes hold the edits")
-    elif count < 2:
-        remedy = f"name two folders on two disks in {NAMES}, or use high availability"
-        text = "the metadata of HDFS is in one folder: a lost disk loses all files"
-        yield failed(text, remedy, about=NAMES, place=conf.place(NAMES))
-    else:
-        yield passed(f"{count} folders")
+    shared = _of_services(conf, "dfs.namenode.shared.edits.dir")
+    for service, name in _of_services(conf, NAMES).items():
+        count = len(folders(conf, name))
+        if conf.value(shared[service]):
+            yield passed("JournalNodes hold the edits")
+        elif count < 2:
+            remedy = f"name two folders on two disks in {name}, or use high availability"
+            text = "the metadata of HDFS is in one folder: a lost disk loses all files"
+            yield failed(text, remedy, about=name, place=conf.place(name))
+        else:
+            yield passed(f"{count} folders")
 
 
 def topology(evidence: Evidence) -> Iterator[Outcome]:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from windtunnel.audit.catalogue import limits
-from windtunnel.audit.configuration import Property, number_of, redacted
+from windtunnel.audit.configuration import Property, property_number, redacted
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, passed
-from windtunnel.cluster.settings import default_of
+from windtunnel.cluster.settings import default_of, deprecated, hadoop_bytes
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _DASHES = re.compile("[\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}\N{HYPHEN}\N{NON-BREAKING HYPHEN}]")
@@ -17,6 +17,34 @@ _SPACES = re.compile("[\N{NO-BREAK SPACE}\N{ZERO WIDTH SPACE}]")
 _DURATION = re.compile(r"\d+\s*(ns|us|ms|s|m|h|d)")
 _ADDRESS = re.compile(r"[\w.\-${}\[\]:]*:\d+")
 _XMX = re.compile(r"-Xmx(\S*)")
+_WHOLE = re.compile(r"[+-]?\d+|-?0[xX][0-9a-fA-F]+")
+# Hadoop reads these with getInt or getLong: a suffix such as k is a NumberFormatException
+_INTEGERS = {
+    "dfs.bytes-per-checksum",
+    "dfs.client-write-packet-size",
+    "dfs.client.socket.send.buffer.size",
+    "dfs.datanode.max.transfer.threads",
+    "dfs.replication",
+    "io.file.buffer.size",
+    "ipc.maximum.data.length",
+    "mapreduce.input.fileinputformat.split.maxsize",
+    "mapreduce.input.fileinputformat.split.minsize",
+    "mapreduce.job.reduces",
+    "mapreduce.reduce.shuffle.parallelcopies",
+    "mapreduce.task.io.sort.factor",
+    "mapreduce.task.io.sort.mb",
+}
+# and these with getLongBytes: a whole number, perhaps with a suffix of one letter
+_SIZES = {
+    "dfs.blocksize",
+    "dfs.datanode.balance.bandwidthPerSec",
+    "dfs.datanode.du.reserved",
+    "dfs.datanode.max.locked.memory",
+    "fs.s3a.block.size",
+    "fs.s3a.multipart.size",
+    "fs.s3a.multipart.threshold",
+    "fs.s3a.readahead.range",
+}
 CODECS = (
     "org.apache.hadoop.io.compress.DefaultCodec",
     "org.apache.hadoop.io.compress.GzipCodec",
@@ -40,7 +68,20 @@ def _problem(one: Property, value: str, version: str) -> tuple[str, str] | None:
         return f"'{shown}' is neither true nor false: {default} applies", "write true or false"
     if value == "" or "${" in value:
         return None
-    if _NUMBER.fullmatch(default) and number_of(value) is None:
+    names = {one.name, *deprecated().get(one.name, ())}
+    if names & _SIZES and hadoop_bytes(value) is None:
+        return (
+            f"'{shown}' is not a size: Hadoop refuses it",
+            "write bytes, or a whole number with k, m, g or t, such as 128m",
+        )
+    if names & _INTEGERS:
+        if _WHOLE.fullmatch(value):
+            return None
+        return (
+            f"'{shown}' is not a whole number without a unit: Hadoop refuses it",
+            "write a whole number" + (f", such as {default}" if default else ""),
+        )
+    if _NUMBER.fullmatch(default) and property_number(value) is None:
         if _DURATION.fullmatch(value) or one.name.endswith((".jitter", "-policy")):
             return None
         return f"'{shown}' is not a number", f"write a number; Hadoop's default is {default}"
