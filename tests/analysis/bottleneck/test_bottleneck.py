@@ -299,3 +299,12 @@ def test_before_and_after(tmp_path: Path) -> None:
     assert said("more") == "bound by CPU at both levels"
     assert said("slow") == "bound by CPU at the baseline, by disk at this level"
     assert said("easy") is None
+
+
+def test_loads_of_trials_without_samples_do_not_count_if_others_have_samples() -> None:
+    sampled = Load("disk read", 0.6, 0.1, 60e6, "B/s", "worker-1", sampled=True)
+    counted = Load("disk read", None, None, 480e6, "B/s")  # of all workers
+    (load,) = mean_facts([Facts(loads=(sampled,)), Facts(loads=(counted,))]).loads
+    assert (load.used, load.share, load.host) == (60e6, 0.6, "worker-1")
+    (load,) = mean_facts([Facts(loads=(counted,)), Facts(loads=(counted,))]).loads
+    assert load.used == 480e6

@@ -46,6 +46,7 @@ def test_an_effect_is_as_clear_as_its_row_in_the_table_of_variance(
     for effect in effects(STUDY, table):
         assert effect.method == "pooled over treatments, on logs"
         assert effect.df == rows.error_df
+        assert effect.absolute_ci_low is None, "treatments share no error in seconds"
         assert effect.p == pytest.approx(p[effect.factor], rel=1e-6, abs=1e-12)
 
 

@@ -27,7 +27,8 @@ Key = tuple[str, str, str]
 class Load:
     """Utilisation of a resource: ``share`` of its limit (None: unknown), host, amount.
 
-    ``pressed`` is the fraction of the time at 90 % of the limit or above.
+    ``pressed`` is the fraction of the time at 90 % of the limit or above. ``sampled``: from samples
+    of the hosts, not from the counters of the job.
     """
 
     resource: str
@@ -36,6 +37,7 @@ class Load:
     used: float
     unit: str
     host: str = ""
+    sampled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +102,24 @@ def facts(analysis: Analysis) -> dict[Key, list[Facts]]:
 
 
 def mean_facts(rows: Sequence[Facts]) -> Facts:
-    """The mean of each number over the trials that have it, and the loads by resource."""
+    """The mean of each number over the trials that have it, and the loads by resource.
+
+    Loads from counters are sums over all hosts. They do not count if a trial has samples.
+    """
     numbers = {}
     for name in (field.name for field in fields(Facts) if field.name != "loads"):
         known = [value for row in rows if (value := getattr(row, name)) is not None]
         numbers[name] = fmean(known) if known else None
     groups: dict[str, list[Load]] = {}
-    for row in rows:
+    for row in with_samples(rows) or rows:
         for load in row.loads:
             groups.setdefault(load.resource, []).append(load)
     return Facts(loads=tuple(map(_mean_load, groups.values())), **numbers)
+
+
+def with_samples(rows: Sequence[Facts]) -> list[Facts]:
+    """The trials that have samples of their hosts."""
+    return [row for row in rows if any(load.sampled for load in row.loads)]
 
 
 def _mean_load(group: Sequence[Load]) -> Load:
@@ -123,6 +133,7 @@ def _mean_load(group: Sequence[Load]) -> Load:
         used=fmean(load.used for load in group),
         unit=group[0].unit,
         host=hosts.pop() if len(hosts) == 1 else "",
+        sampled=group[0].sampled,
     )
 
 
@@ -158,6 +169,7 @@ def _loads(
             use.used,
             use.unit,
             use.host if several and not shared else "",
+            sampled=True,
         )
         for use in best.values()
     )

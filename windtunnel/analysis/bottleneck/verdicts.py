@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.bottleneck.causes import RULES, Cause, by_resource, nothing, unknown_limits
-from windtunnel.analysis.bottleneck.facts import Facts, Load, facts, mean_facts
+from windtunnel.analysis.bottleneck.facts import Facts, Load, facts, mean_facts, with_samples
 from windtunnel.analysis.effects.findings import Finding
-from windtunnel.analysis.formatting import percent, quantity
+from windtunnel.analysis.formatting import percent, plural, quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.results.record import Phase
 
@@ -27,7 +27,8 @@ class Verdict:
     of trials with the same cause if judged alone; ``low`` and ``high`` are the minimum and the
     maximum of that cause's number over the trials (None with one trial: the spread is unknown).
     ``unknown`` lists the rates of resources without a known limit. ``predicted``: the model states
-    the bottleneck.
+    the bottleneck. ``not_sampled`` is the number of trials that are not judged, because they have
+    no samples of the hosts and others have.
     """
 
     treatment: str
@@ -42,6 +43,7 @@ class Verdict:
     unknown: tuple[str, ...]
     loads: tuple[Load, ...]
     predicted: bool = False
+    not_sampled: int = 0
 
     @property
     def known(self) -> bool:
@@ -72,6 +74,12 @@ class Verdict:
             return ""
         if self.predicted:
             return "predicted"
+        if self.not_sampled:
+            judged = plural(self.n, "trial")
+            return (
+                f"same cause in {self.agree} of {judged} with samples of the hosts, "
+                f"{self.not_sampled} without"
+            )
         if self.n == 1:
             return "one trial, spread unknown"
         number = f"all {self.n}" if self.agree == self.n else f"{self.agree} of {self.n}"
@@ -147,12 +155,13 @@ def _of_prediction(key: tuple[str, str, str], phase: Phase) -> Verdict:
 def _verdict(key: tuple[str, str, str], rows: Sequence[Facts]) -> Verdict:
     mean = mean_facts(rows)
     binding, runner_up = judge(mean)
-    alone = [judge(row)[0] for row in rows]
+    judged = with_samples(rows) or rows
+    alone = [judge(row)[0] for row in judged]
     same = [cause.share for cause in alone if cause.kind == binding.kind]
     spread = (min(same), max(same)) if len(same) > 1 else (None, None)
     return Verdict(
         *key,
-        n=len(rows),
+        n=len(judged),
         binding=binding,
         runner_up=runner_up,
         agree=len(same),
@@ -160,6 +169,7 @@ def _verdict(key: tuple[str, str, str], rows: Sequence[Facts]) -> Verdict:
         high=spread[1],
         unknown=tuple(unknown_limits(mean)),
         loads=mean.loads,
+        not_sampled=len(rows) - len(judged),
     )
 
 

@@ -233,6 +233,7 @@ def effect(
         absolute, on_logs = _predicted(pairs, model, absolute.estimate, on_logs.estimate)
     span = absolute.interval()
     if on_logs is not None and error is not None:
+        span = None  # treatments share no error in seconds (docs/decisions/0016)
         weight = share**2 * sum(1 / len(a) + 1 / len(b) for a, b in pairs)
         on_logs = Contrast(on_logs.estimate, math.sqrt(error.variance * weight), error.df)
     bounds = None if on_logs is None else on_logs.interval()

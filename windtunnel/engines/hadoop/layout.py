@@ -67,7 +67,10 @@ ADDRESSES = {
     for role in ROLES.started(HADOOP)
     if prop.startswith(role.settings) and prop != _SHUFFLE
 }
-_OF_STORAGE = frozenset({"fs.defaultFS", "fs.s3a.endpoint"})  # addresses of a storage system
+# addresses of a storage system
+_OF_STORAGE = frozenset(
+    {"fs.defaultFS", "fs.s3a.endpoint", "ozone.om.address", "ozone.scm.client.address"}
+)
 
 # What an application master and a default map or reduce container request (mapred-default.xml).
 _MASTER_CONTAINER_MB = 1536
