@@ -102,7 +102,7 @@ def test_names_of_high_availability_and_federation_are_known(name: str) -> None:
         "yarn.resourcemanager.hostname.ns1",
         "dfs.namenode.name.dir.ns3",
         "dfs.namenode.name.dir.ns2.nn1",
-        "dfs.namenode.nam.dir.ns1",
+        "dfs.namenode.names.dir.ns1",
         "fs.trash.interval.ns1",
     ],
 )

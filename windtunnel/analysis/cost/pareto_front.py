@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from windtunnel.analysis.cost.energy import energy
 from windtunnel.analysis.cost.price import energy_kind, prices
 from windtunnel.analysis.effects.cells import Cell, Key, Sample
-from windtunnel.analysis.effects.effects import effect, model_errors, whole_rounds
+from windtunnel.analysis.effects.common_rounds import compared
+from windtunnel.analysis.effects.effects import effect, model_errors
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.pareto import dominators
 
@@ -101,12 +102,8 @@ def _clear(
     for metric in metrics:
         a, b = (table[(name, workload, TOTAL, metric)] for name in (better, worse))
         about = ("", better, worse, workload, TOTAL, metric, a.unit)
-        found = effect(
-            about,
-            [(a.values, b.values)],
-            paired=whole_rounds([(a, b)]),
-            model=model_errors([(a, b)]),
-        )
+        pairs, paired = compared([(a, b)])
+        found = effect(about, pairs, paired=paired, model=model_errors([(a, b)]))
         if found.distinguishable:
             return True
     return False

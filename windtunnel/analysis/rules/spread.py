@@ -92,7 +92,9 @@ def _more_rounds(evidence: Evidence, wild: list[tuple[str, str]]) -> str:
         return f"allow extra rounds (protocol.extra_rounds) and {disturbance}"
     extra = {(*slot(trial), trial.round) for trial in evidence.results.trials if trial.extra}
     used = Counter((workload, treatment) for workload, treatment, _ in extra)
-    short, capped, ended = [], [], []
+    short: list[tuple[str, str]] = []
+    capped: list[tuple[str, str]] = []
+    ended: list[tuple[str, str]] = []
     for where in wild:
         due, allowed = _due(evidence, where, used[where])
         (ended if not due else short if allowed else capped).append(where)
