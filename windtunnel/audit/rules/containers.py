@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from windtunnel.audit.check import in_range
 from windtunnel.audit.configuration import Configuration, number_of
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
@@ -26,6 +27,9 @@ TASKS = {
         "yarn.app.mapreduce.am.command-opts",
     ),
 }
+CHILD_OPTS = "mapred.child.java.opts"  # of map and reduce tasks without options of their own
+RATIO = "mapreduce.job.heap.memory-mb.ratio"  # of a heap that is not set; since Hadoop 3.0
+OLD_HEAP_MB = 200.0  # the default of CHILD_OPTS before Hadoop 3.0 was -Xmx200m
 
 
 def node_mb(conf: Configuration) -> float | None:
@@ -46,21 +50,43 @@ def _of_node(conf: Configuration, name: str, default: float) -> float | None:
     return None if detects else default
 
 
-def heap_mb(conf: Configuration, opts: str) -> float | None:
-    """The heap of a task's options, MiB; None if they state none."""
+def before_3(conf: Configuration) -> bool:
+    """Whether Hadoop is known to be older than 3.0, which derives no heap from a container."""
+    return in_range(conf.version, ">=3.0") is False
+
+
+def opts_of(conf: Configuration, kind: str) -> str:
+    """The property whose options the JVM of a task gets."""
+    own = TASKS[kind][1]
+    shared = kind != "application master" and not conf.is_set(own) and conf.is_set(CHILD_OPTS)
+    return CHILD_OPTS if shared else own
+
+
+def stated_heap_mb(conf: Configuration, kind: str) -> float | None:
+    """The heap in a task's options, MiB; None if they state none."""
+    opts = opts_of(conf, kind)
     found = re.findall(r"-Xmx(\d+[kKmMgGtT]?)", conf.value(opts))
+    if not found and kind != "application master" and before_3(conf) and not conf.is_set(opts):
+        return OLD_HEAP_MB
     size = number_of(found[-1]) if found else None
     return None if size is None else size / MIB
 
 
+def heap_mb(conf: Configuration, kind: str) -> float | None:
+    """The heap of a task, MiB: as stated, or from its container; None if it depends on the host."""
+    heap = stated_heap_mb(conf, kind)
+    if heap is None and not before_3(conf):
+        return (conf.number(RATIO) or 0.8) * container_mb(conf, kind)
+    return heap
+
+
 def container_mb(conf: Configuration, kind: str) -> float:
     """The container of a task, MiB: as set, or from its heap, or Hadoop's default."""
-    memory, opts = TASKS[kind]
-    value = conf.number(memory)
+    value = conf.number(TASKS[kind][0])
     if value is not None and value > 0:
         return value
-    heap, ratio = heap_mb(conf, opts), conf.number("mapreduce.job.heap.memory-mb.ratio") or 0.8
-    return heap / ratio if heap else DEFAULT_TASK_MB
+    heap = None if before_3(conf) else stated_heap_mb(conf, kind)
+    return heap / (conf.number(RATIO) or 0.8) if heap else DEFAULT_TASK_MB
 
 
 def bounds(evidence: Evidence) -> Iterator[Outcome]:
@@ -113,35 +139,41 @@ def rounding(evidence: Evidence) -> Iterator[Outcome]:
 def heaps(evidence: Evidence) -> Iterator[Outcome]:
     """The heap of each kind of task against its container."""
     conf, judged, bad = evidence.conf, 0, False
-    for kind, (name, opts) in TASKS.items():
-        heap, box = heap_mb(conf, opts), conf.number(name)
+    for kind, (name, own) in TASKS.items():
+        heap, box, opts = stated_heap_mb(conf, kind), conf.number(name), opts_of(conf, kind)
+        if before_3(conf):
+            box = container_mb(conf, kind)
         if heap is None or box is None or box <= 0:
             continue
         judged += 1
-        good = f"{_heap_remedy(conf, opts, 0.8 * box)} (0.8 of the container)"
-        place, what = conf.place(opts), f"{kind}: heap {heap:.0f} MiB, container {box:.0f} MiB"
+        good = f"{_heap_remedy(conf, kind, 0.8 * box)} (0.8 of the container)"
+        by = "" if opts == own else f" ({opts})"
+        what = f"{kind}: heap {heap:.0f} MiB{by}, container {box:.0f} MiB"
+        place = conf.place(opts)
         if heap >= box:
             bad = True
-            yield failed(f"{what}: YARN ends the task", good, about=opts, place=place)
+            yield failed(f"{what}: YARN ends the task", good, about=own, place=place)
         elif heap > 0.9 * box:
             bad = True
             text = f"{what}: less than 10 % for the memory outside the heap"
-            yield failed(text, good, about=opts, place=place)
+            yield failed(text, good, about=own, place=place)
         elif heap < 0.5 * box:
             bad = True
-            yield failed(f"{what}: half of it is never used", good, about=opts, place=place)
+            yield failed(f"{what}: half of it is never used", good, about=own, place=place)
     if not judged:
         yield not_applicable("no heap is set: Hadoop takes 0.8 of the container")
     elif not bad:
         yield passed("heaps fit their containers")
 
 
-def _heap_remedy(conf: Configuration, opts: str, heap: float) -> str:
+def _heap_remedy(conf: Configuration, kind: str, heap: float) -> str:
     """The whole value, so that the advice can contain it; not if other options may be secrets."""
-    value = re.sub(r"-Xmx\S+", f"-Xmx{heap:.0f}m", conf.value(opts))
+    own, xmx = TASKS[kind][1], f"-Xmx{heap:.0f}m"
+    value = conf.value(opts_of(conf, kind)) or "-Xmx"
+    value = re.sub(r"-Xmx\S*", xmx, value)
     if not re.fullmatch(r"(-X[\w:+=-]+\s*)+", value):
-        return f"set -Xmx in {opts} to {heap:.0f}m"
-    return f"set {opts} = {value}"
+        return f"set -Xmx in {own} to {heap:.0f}m"
+    return f"set {own} = {value}"
 
 
 def node_memory(evidence: Evidence) -> Iterator[Outcome]:

@@ -12,6 +12,7 @@ from windtunnel.audit.rules.containers import (
     container_mb,
     heap_mb,
     node_mb,
+    opts_of,
 )
 
 SORT_MB = "mapreduce.task.io.sort.mb"
@@ -23,19 +24,16 @@ _MOST_SORT_MB = 2047
 META_BYTES = 16  # METASIZE of MapTask.MapOutputBuffer: accounting of each record in the buffer
 
 
-def _map_heap_mb(evidence: Evidence) -> float:
-    conf = evidence.conf
-    heap = heap_mb(conf, "mapreduce.map.java.opts")
-    ratio = conf.number("mapreduce.job.heap.memory-mb.ratio") or 0.8
-    return heap or ratio * container_mb(conf, "map")
-
-
 def sort_buffer_heap(evidence: Evidence) -> Iterator[Outcome]:
     """The sort buffer against the heap of a map task."""
     conf = evidence.conf
-    buffer, heap = conf.number(SORT_MB), _map_heap_mb(evidence)
+    buffer, heap = conf.number(SORT_MB), heap_mb(conf, "map")
     if buffer is None:
         yield unknown(f"{SORT_MB} is no number")
+        return
+    if heap is None:
+        why = "has no -Xmx: the heap depends on the memory of the host"
+        yield unknown(f"{opts_of(conf, 'map')} {why}")
         return
     text = f"sort buffer {buffer:.0f} MiB, heap of a map task {heap:.0f} MiB"
     remedy = f"set {SORT_MB} = {max(1.0, 0.5 * heap):.0f}, or give map tasks a larger heap"
@@ -66,7 +64,7 @@ def spills(evidence: Evidence) -> Iterator[Outcome]:
         f"buffer of {buffer:.0f} MiB at {percent:g}"
     )
     if count > 1:
-        heap = _map_heap_mb(evidence)
+        heap = heap_mb(conf, "map") or 0.0
         remedy = f"set {SORT_MB} = {math.ceil(needed / 8) * 8}"
         if needed > 0.7 * heap:
             heap = math.ceil(needed / 0.6)

@@ -1,0 +1,71 @@
+"""Heaps of tasks by the property and the version of Hadoop that decide, shuffles, frameworks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.audited import Files, audited, changed
+from windtunnel.audit.result import Result, Status
+
+MAP_OPTS, REDUCE_OPTS = "mapreduce.map.java.opts", "mapreduce.reduce.java.opts"
+CHILD_OPTS = "mapred.child.java.opts"
+
+
+def results(folder: Path, check: str, files: Files, version: str = "3.5.0") -> list[Result]:
+    return [r for r in audited(folder, files, version=version).results if r.check == check]
+
+
+def options(own: str | None, shared: str | None) -> Files:
+    return changed(mapred={MAP_OPTS: own, REDUCE_OPTS: own, CHILD_OPTS: shared})
+
+
+# --- heaps ---------------------------------------------------------------------------------------
+
+
+def test_options_of_all_tasks_are_judged_where_tasks_have_none_of_their_own(tmp_path: Path) -> None:
+    found = results(tmp_path, "containers-heap", options(None, "-Xmx4g"))
+    assert {(r.about, r.status) for r in found} == {
+        (MAP_OPTS, Status.FAIL),
+        (REDUCE_OPTS, Status.FAIL),
+    }
+    first = next(r for r in found if r.about == MAP_OPTS)
+    assert first.observed.startswith(
+        "map: heap 4096 MiB (mapred.child.java.opts), container 1536 MiB"
+    )
+    assert first.place.startswith("mapred-site.xml:")
+    assert first.remedy.startswith(f"set {MAP_OPTS} = -Xmx1229m")
+
+
+def test_options_of_a_task_replace_those_of_all_tasks(tmp_path: Path) -> None:
+    files = changed(mapred={CHILD_OPTS: "-Xmx4g"})
+    assert [r.status for r in results(tmp_path, "containers-heap", files)] == [Status.PASS]
+
+
+@pytest.mark.parametrize(
+    ("version", "own", "shared", "status", "said"),
+    [
+        ("3.5.0", None, None, Status.PASS, "heap of a map task 1229 MiB"),
+        ("3.5.0", None, "-Xmx200m", Status.FAIL, "heap of a map task 200 MiB"),
+        ("2.7.7", None, None, Status.FAIL, "heap of a map task 200 MiB"),
+        ("2.7.7", None, "-Xmx1g", Status.PASS, "heap of a map task 1024 MiB"),
+        ("2.7.7", "-server", None, Status.UNKNOWN, f"{MAP_OPTS} has no -Xmx"),
+    ],
+)
+def test_the_sort_buffer_is_compared_with_the_heap_of_the_version(
+    version: str, own: str | None, shared: str | None, status: Status, said: str, tmp_path: Path
+) -> None:
+    (found,) = results(tmp_path, "job-sort-buffer", options(own, shared), version)
+    assert found.status is status
+    assert said in found.observed
+
+
+@pytest.mark.parametrize("version", ["2.7.7", "3.5.0"])
+def test_only_hadoop_3_derives_a_heap_from_a_container(version: str, tmp_path: Path) -> None:
+    found = results(tmp_path, "containers-heap", options(None, None), version)
+    failed = {r.about: r for r in found if r.status is Status.FAIL}
+    assert set(failed) == ({MAP_OPTS, REDUCE_OPTS} if version == "2.7.7" else set())
+    if failed:
+        assert "map: heap 200 MiB, container 1536 MiB" in failed[MAP_OPTS].observed
+        assert failed[MAP_OPTS].remedy.startswith(f"set {MAP_OPTS} = -Xmx1229m")
