@@ -69,3 +69,31 @@ def test_only_hadoop_3_derives_a_heap_from_a_container(version: str, tmp_path: P
     if failed:
         assert "map: heap 200 MiB, container 1536 MiB" in failed[MAP_OPTS].observed
         assert failed[MAP_OPTS].remedy.startswith(f"set {MAP_OPTS} = -Xmx1229m")
+
+
+# --- framework and shuffle -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("framework", "services", "status"),
+    [
+        ("yarn", "spark_shuffle,mapreduce_shuffle", Status.PASS),
+        ("yarn", "spark_shuffle", Status.FAIL),
+        ("yarn", "tez_shuffle", Status.FAIL),
+        ("yarn-tez", "mapreduce_shuffle", Status.PASS),
+        ("yarn-tez", "tez_shuffle", Status.PASS),
+        ("yarn-tez", "spark_shuffle", Status.FAIL),
+        ("local", "mapreduce_shuffle", Status.FAIL),
+    ],
+)
+def test_jobs_need_yarn_and_the_shuffle_of_their_framework(
+    framework: str, services: str, status: Status, tmp_path: Path
+) -> None:
+    files = changed(
+        mapred={"mapreduce.framework.name": framework},
+        yarn={"yarn.nodemanager.aux-services": services},
+    )
+    (found,) = results(tmp_path, "job-framework", files)
+    assert found.status is status
+    if services == "spark_shuffle":
+        assert found.remedy == "add mapreduce_shuffle to yarn.nodemanager.aux-services"

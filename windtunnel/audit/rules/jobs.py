@@ -154,20 +154,26 @@ def speculation(evidence: Evidence) -> Iterator[Outcome]:
         )
 
 
+_SHUFFLE = "mapreduce_shuffle"
+_ON_YARN = {"yarn": (_SHUFFLE,), "yarn-tez": (_SHUFFLE, "tez_shuffle")}
+
+
 def framework(evidence: Evidence) -> Iterator[Outcome]:
-    """Whether jobs run on YARN, and NodeManagers serve their shuffle."""
+    """Whether jobs run on YARN (MapReduce or Tez), and NodeManagers serve their shuffle."""
     conf, bad = evidence.conf, False
     name, services = "mapreduce.framework.name", "yarn.nodemanager.aux-services"
     yarn = any(one.name.startswith("yarn.") for one in conf.entries)
-    if yarn and conf.value(name) != "yarn":
+    shuffles = _ON_YARN.get(conf.value(name), ())
+    if yarn and not shuffles:
         bad = True
         text = f"{name} = {conf.shown(name)}: jobs run in one process, not on YARN"
         yield failed(text, f"set {name} = yarn", about=name, place=conf.place(name))
-    shuffle = [one for one in conf.items(services) if "shuffle" in one]
-    if conf.value(name) == "yarn" and not shuffle:
+    others = conf.items(services)
+    if shuffles and not set(shuffles).intersection(others):
         bad = True
         text = f"{services} = '{conf.shown(services)}': reduce tasks cannot fetch map output"
-        yield failed(text, f"set {services} = mapreduce_shuffle", about=services)
+        remedy = f"add {_SHUFFLE} to {services}" if others else f"set {services} = {_SHUFFLE}"
+        yield failed(text, remedy, about=services, place=conf.place(services))
     if not bad:
         yield passed(f"{name} = {conf.shown(name)}")
 
