@@ -97,3 +97,41 @@ def test_jobs_need_yarn_and_the_shuffle_of_their_framework(
     assert found.status is status
     if services == "spark_shuffle":
         assert found.remedy == "add mapreduce_shuffle to yarn.nodemanager.aux-services"
+
+
+SINGLE = "mapreduce.reduce.shuffle.memory.limit.percent"
+MERGE = "mapreduce.reduce.shuffle.merge.percent"
+
+
+@pytest.mark.parametrize(
+    ("single", "merge", "remedy"),
+    [
+        ("0.66", None, f"set {SINGLE} = 0.25"),  # equal to the default of the merge
+        (None, "0.25", f"set {SINGLE} = 0.2"),
+        (None, "0.2", f"set {SINGLE} = 0.16"),
+        (None, "0", f"set {MERGE} = 0.66 and {SINGLE} = 0.25"),
+        (None, "0.26", ""),
+    ],
+)
+def test_one_map_output_must_be_smaller_than_the_start_of_merges(
+    single: str | None, merge: str | None, remedy: str, tmp_path: Path
+) -> None:
+    files = changed(mapred={SINGLE: single, MERGE: merge})
+    (found,) = results(tmp_path / "before", "job-shuffle-memory", files)
+    assert found.remedy == remedy
+    assert found.status is (Status.FAIL if remedy else Status.PASS)
+    if remedy:
+        assert "every reduce task fails at its start" in found.observed
+        values = dict(pair.split(" = ") for pair in remedy.removeprefix("set ").split(" and "))
+        after = changed(mapred={SINGLE: single, MERGE: merge} | values)
+        (again,) = results(tmp_path / "after", "job-shuffle-memory", after)
+        assert again.status is Status.PASS
+
+
+@pytest.mark.parametrize(("version", "status"), [("3.5.0", Status.PASS), ("2.7.7", Status.FAIL)])
+def test_a_map_output_in_memory_has_at_most_2_gib_since_hadoop_2_9(
+    version: str, status: Status, tmp_path: Path
+) -> None:
+    large = {SINGLE: "0.9", "mapreduce.reduce.memory.mb": "10240", REDUCE_OPTS: "-Xmx8g"}
+    (found,) = results(tmp_path, "job-shuffle-memory", changed(mapred=large), version)
+    assert found.status is status

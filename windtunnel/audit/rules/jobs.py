@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from windtunnel.audit.check import in_range
+from windtunnel.audit.configuration import Configuration
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 from windtunnel.audit.rules.containers import (
@@ -178,18 +180,39 @@ def framework(evidence: Evidence) -> Iterator[Outcome]:
         yield passed(f"{name} = {conf.shown(name)}")
 
 
+_INPUT_BUFFER = "mapreduce.reduce.shuffle.input.buffer.percent"
+_MOST_OUTPUT_BYTES = 2**31 - 1  # of one map output in the memory of a reduce task, since 2.9
+
+
 def shuffle_fractions(evidence: Evidence) -> Iterator[Outcome]:
-    """Fractions of the reduce task's heap that contradict each other."""
-    conf, bad = evidence.conf, False
+    """Largest map output in memory against the start of merges: MergeManagerImpl compares them."""
+    conf = evidence.conf
     single = "mapreduce.reduce.shuffle.memory.limit.percent"
     merge = "mapreduce.reduce.shuffle.merge.percent"
     limit, start = conf.number(single), conf.number(merge)
-    if limit is not None and start is not None and limit > start:
-        bad = True
-        text = f"{single} = {limit:g} is above {merge} = {start:g}: the shuffle can wait for ever"
-        yield failed(text, f"set {single} = {min(0.25, start):g}", about=single)
-    if not bad:
+    if limit is None or start is None:
+        yield unknown(f"{single} or {merge} is no number")
+    elif limit < start:
         yield passed("fractions of the shuffle's memory agree")
+    elif _shuffle_bytes(conf) * start > _MOST_OUTPUT_BYTES:
+        yield passed("one map output has at most 2 GiB, less than the start of merges")
+    else:
+        text = f"{single} = {limit:g} is not below {merge} = {start:g}"
+        remedy = f"set {single} = {min(0.25, 0.8 * start):g}"
+        if start <= 0:
+            remedy = f"set {merge} = 0.66 and {single} = 0.25"
+        place = conf.place(single) or conf.place(merge)
+        text += ": every reduce task fails at its start"
+        yield failed(text, remedy, about=single, place=place)
+
+
+def _shuffle_bytes(conf: Configuration) -> float:
+    """Memory of a reduce task for map output; 0 if the version limits no single output."""
+    if in_range(conf.version, ">=2.9") is False:
+        return 0.0
+    given = conf.number("mapreduce.reduce.memory.totalbytes")
+    heap, part = heap_mb(conf, "reduce"), conf.number(_INPUT_BUFFER)
+    return (given or (heap or 0.0) * MIB) * (part or 0.0)
 
 
 RULES = {
