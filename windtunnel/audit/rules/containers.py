@@ -9,6 +9,13 @@ from windtunnel.audit.check import in_range
 from windtunnel.audit.configuration import Configuration, number_of
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
+from windtunnel.audit.rules.scheduler import (
+    COUNT_CORES,
+    LEAST_MB,
+    counts_cores,
+    rounded_mb,
+    step_name,
+)
 
 MIB = 1 << 20
 # What YARN assumes if the value is -1 and it does not detect the hardware (yarn-default.xml).
@@ -17,7 +24,6 @@ DEFAULT_TASK_MB = 1024.0
 RESERVED = 0.1  # of the memory, for the system, DataNode and NodeManager
 NODE_MB = "yarn.nodemanager.resource.memory-mb"
 NODE_VCORES = "yarn.nodemanager.resource.cpu-vcores"
-LEAST_MB = "yarn.scheduler.minimum-allocation-mb"
 MOST_MB = "yarn.scheduler.maximum-allocation-mb"
 TASKS = {
     "map": ("mapreduce.map.memory.mb", "mapreduce.map.java.opts"),
@@ -89,6 +95,11 @@ def container_mb(conf: Configuration, kind: str) -> float:
     return heap / (conf.number(RATIO) or 0.8) if heap else DEFAULT_TASK_MB
 
 
+def granted_mb(conf: Configuration, kind: str) -> float:
+    """What the scheduler gives a task for its container, MiB."""
+    return rounded_mb(conf, container_mb(conf, kind))
+
+
 def bounds(evidence: Evidence) -> Iterator[Outcome]:
     """Least and greatest container, and what a NodeManager offers."""
     conf, bad = evidence.conf, False
@@ -121,19 +132,18 @@ def bounds(evidence: Evidence) -> Iterator[Outcome]:
 def rounding(evidence: Evidence) -> Iterator[Outcome]:
     """Containers that the scheduler rounds up by a quarter or more."""
     conf, bad = evidence.conf, False
-    least = conf.number(LEAST_MB) or DEFAULT_TASK_MB
     for kind, (name, _) in TASKS.items():
         value = conf.number(name)
-        if not conf.is_set(name) or value is None or value <= 0 or least <= 0:
+        if not conf.is_set(name) or value is None or value <= 0:
             continue
-        given = -(-value // least) * least
+        given = rounded_mb(conf, value)
         if given >= 1.25 * value:
             bad = True
             text = f"{name} = {value:.0f}: the scheduler gives each {kind} {given:.0f} MiB"
-            remedy = f"set {LEAST_MB} to a divisor of {value:.0f}"
+            remedy = f"set {step_name(conf, value)} to a divisor of {value:.0f}"
             yield failed(text, remedy, about=name, place=conf.place(name))
     if not bad:
-        yield passed("containers are multiples of the least container")
+        yield passed("the scheduler rounds no container up by a quarter")
 
 
 def heaps(evidence: Evidence) -> Iterator[Outcome]:
@@ -245,9 +255,7 @@ def node_cores(evidence: Evidence) -> Iterator[Outcome]:
 
 
 _LARGE_MB = 4096
-_CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
-_DOMINANT = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
-_COUNT_CORES = f"{_CALCULATOR} = {_DOMINANT}"
+_MAP_VCORES = "mapreduce.map.cpu.vcores"
 
 
 def at_once(evidence: Evidence) -> Iterator[Outcome]:
@@ -257,30 +265,37 @@ def at_once(evidence: Evidence) -> Iterator[Outcome]:
     if node is None or hard.threads is None:
         yield unknown("the cores of the workers are unknown: give facts or --cluster")
         return
-    # Without DominantResourceCalculator, YARN counts memory only.
-    dominant = "Dominant" in conf.value(_CALCULATOR)
-    tasks = node // container_mb(conf, "map")
-    if dominant and cores is not None:
-        tasks = min(tasks, cores)
+    tasks = node // granted_mb(conf, "map")
+    by_cores = counts_cores(conf) and cores is not None and cores // _map_vcores(conf) < tasks
+    if by_cores and cores is not None:
+        tasks = cores // _map_vcores(conf)
     tasks *= hard.shared_by
     text = f"{tasks:.0f} map tasks at once on {hard.threads:.0f} hardware threads"
+    place = conf.place(NODE_VCORES if by_cores else NODE_MB)
     if tasks > 3 * hard.threads:
         size = _task_mb(conf, node, hard.threads / hard.shared_by)
         memory = f"mapreduce.map.memory.mb = {size:.0f}"
+        offer = f"{NODE_VCORES} = {max(1.0, hard.threads // hard.shared_by):.0f}"
+        count = offer if counts_cores(conf) else COUNT_CORES
         # containers that are larger than their tasks waste memory; on few cores, count cores
-        first, other = (memory, _COUNT_CORES) if size <= _LARGE_MB else (_COUNT_CORES, memory)
-        remedy = f"set {first} (or {other})"
-        yield failed(text, remedy, about="map tasks", place=conf.place(NODE_MB))
+        first, other = (memory, count) if size <= _LARGE_MB else (count, memory)
+        yield failed(text, f"set {first} (or {other})", about="map tasks", place=place)
     elif tasks < 0.5 * hard.threads:
         remedy = f"set {NODE_MB} higher or mapreduce.map.memory.mb lower"
-        yield failed(f"{text}: cores idle", remedy, about="map tasks", place=conf.place(NODE_MB))
+        if by_cores:
+            remedy = f"set {NODE_VCORES} higher or {_MAP_VCORES} lower"
+        yield failed(f"{text}: cores idle", remedy, about="map tasks", place=place)
     else:
         yield passed(text)
 
 
+def _map_vcores(conf: Configuration) -> float:
+    return max(conf.number(_MAP_VCORES) or 1.0, 1.0)
+
+
 def _task_mb(conf: Configuration, node: float, threads: float) -> float:
     """MiB of a map task: one for each thread of a host, in addition to an application master."""
-    free = node - container_mb(conf, "application master")
+    free = node - granted_mb(conf, "application master")
     most = conf.number(MOST_MB) or free
     return max(min(free / max(threads // 1, 1), most) // 256 * 256, 512)
 

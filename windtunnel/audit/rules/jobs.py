@@ -12,6 +12,7 @@ from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unk
 from windtunnel.audit.rules.containers import (
     MIB,
     container_mb,
+    granted_mb,
     heap_mb,
     node_mb,
     opts_of,
@@ -101,7 +102,7 @@ def reduces(evidence: Evidence) -> Iterator[Outcome]:
     if count is None or node is None or hard.workers is None:
         yield unknown("the number of workers is unknown: give facts of all hosts or --cluster")
         return
-    slots = node // container_mb(conf, "reduce") * hard.workers
+    slots = node // granted_mb(conf, "reduce") * hard.workers
     text = f"{count:.0f} reduce tasks by default, {slots:.0f} containers for them"
     about, place = "mapreduce.job.reduces", conf.place("mapreduce.job.reduces")
     if slots < 1:
@@ -129,9 +130,9 @@ def slow_start(evidence: Evidence) -> Iterator[Outcome]:
     if node is None or hard.workers is None:
         yield not_applicable("the number of workers is unknown")
         return
-    slots = node // container_mb(conf, "map") * hard.workers
+    slots = node // granted_mb(conf, "map") * hard.workers
     tasks = conf.number("mapreduce.job.reduces") or 1.0
-    taken = tasks * container_mb(conf, "reduce") / container_mb(conf, "map")
+    taken = tasks * granted_mb(conf, "reduce") / granted_mb(conf, "map")
     text = f"reduce tasks start after {value:.0%} of the maps and take {taken:.0f} of {slots:.0f}"
     if value < 0.5 and taken >= 0.3 * slots:
         remedy = f"set {SLOW_START} = 0.8"
