@@ -24,6 +24,7 @@ from windtunnel.audit.catalogue import (
     ends_of_life,
     limits,
     ports,
+    removed,
 )
 from windtunnel.audit.check import Expected, checks, in_range
 from windtunnel.audit.earlier import differences, read_audit
@@ -91,6 +92,17 @@ def test_the_catalogues_are_readable() -> None:
         assert in_range("99.0", row.versions) is False
         assert row.until <= looked_up
         assert row.severity in SEVERITIES
+
+
+def test_no_name_without_effect_has_a_replacement_that_hadoop_reads() -> None:
+    read = {name: set(deprecated().get(name, ())) - set(removed()) for name in removed()}
+    assert {name: new for name, new in read.items() if new} == {}
+
+
+def test_a_deprecated_name_with_a_replacement_has_an_effect(tmp_path: Path) -> None:
+    name = "dfs.datanode.max.xcievers"
+    found = failing(audited(tmp_path / "conf", changed(hdfs={name: "4096"})), "hadoop")
+    assert found == {("setting-deprecated", name)}
 
 
 def test_a_text_where_a_number_is_expected_is_not_judged() -> None:

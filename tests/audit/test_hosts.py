@@ -353,9 +353,21 @@ def test_the_disk_of_the_system_holds_no_data(
     assert of_facts([host(**given)]).data_disks == count
 
 
-def test_a_port_on_loopback_is_not_reachable() -> None:
-    rows = [{"protocol": "TCP", "port": 8088, "address": "127.0.0.1", "process": "x"}]
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "127.0.0.1%lo"])
+def test_a_port_on_loopback_is_not_reachable(address: str) -> None:
+    rows = [{"protocol": "TCP", "port": 8088, "address": address, "process": "x"}]
     assert failing(of(host(listening=rows))) == set()
+
+
+def test_a_mapped_address_of_another_interface_is_reachable() -> None:
+    rows = [{"protocol": "TCP", "port": 8088, "address": "::ffff:10.0.0.1", "process": "x"}]
+    assert ("surface-open-services", "8088") in failing(of(host(listening=rows)))
+
+
+def test_a_name_of_a_mapped_loopback_address_is_found() -> None:
+    names: dict[str, object] = {"name": "w", "addresses": ["::ffff:127.0.1.1"], "reverse": {}}
+    found = of(host(names=names)).worst
+    assert "resolves to ::ffff:127.0.1.1 only" in found[0].observed
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import math
 import socket
@@ -24,6 +25,17 @@ class UnreadableError(Exception):
 
 class AbsentFactError(Exception):
     """The host does not have what the fact describes; the text is the reason."""
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only the host itself reaches an address; raises ValueError if it is none.
+
+    A zone (``%lo``) is not read, and an IPv4 address can be written as an IPv6 address
+    (``::ffff:127.0.0.1``, as Java's sockets do).
+    """
+    found = ipaddress.ip_address(address.partition("%")[0])
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_loopback
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ _OTHERWISE = "core-site.xml"
 
 # Names that users or programs define: they cannot be listed, so they are never "unknown".
 _FREE = re.compile(
-    r"(yarn\.scheduler\.capacity|security|hadoop\.kms|httpfs"
+    r"(yarn\.scheduler\.capacity|yarn\.resource-types|security|hadoop\.kms|httpfs"
     r"|mapreduce\.(tera(sort|gen|validate)|randomwriter|randomtextwriter)"
     r"|hadoop\.proxyuser|fs\.s3a\.bucket|fs\.(abstractfs\.)?[a-z0-9]+\.impl|fs\.ceph|ceph"
     r"|dfs\.(ha\.namenodes|namenode\.[a-z-]+-address|client\.failover\.proxy\.provider)"

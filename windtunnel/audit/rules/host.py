@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from windtunnel.audit.evidence import Evidence
-from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
+from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError, is_loopback
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 
 _LATENCY_US = 100
@@ -151,7 +150,7 @@ def names(evidence: Evidence) -> Iterator[Outcome]:
         yield failed(f"{own} does not resolve: {error}")
         return
     addresses = [str(one) for one in found.get("addresses") or []]
-    outside = [one for one in addresses if not ipaddress.ip_address(one.split("%")[0]).is_loopback]
+    outside = [one for one in addresses if not is_loopback(one)]
     if not outside:
         yield failed(f"{own} resolves to {', '.join(addresses) or 'nothing'} only")
         return

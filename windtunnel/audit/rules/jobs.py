@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from windtunnel.audit.check import in_range
+from windtunnel.audit.configuration import Configuration
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 from windtunnel.audit.rules.containers import (
     MIB,
     container_mb,
+    granted_mb,
     heap_mb,
     node_mb,
+    opts_of,
 )
 
 SORT_MB = "mapreduce.task.io.sort.mb"
@@ -23,19 +27,16 @@ _MOST_SORT_MB = 2047
 META_BYTES = 16  # METASIZE of MapTask.MapOutputBuffer: accounting of each record in the buffer
 
 
-def _map_heap_mb(evidence: Evidence) -> float:
-    conf = evidence.conf
-    heap = heap_mb(conf, "mapreduce.map.java.opts")
-    ratio = conf.number("mapreduce.job.heap.memory-mb.ratio") or 0.8
-    return heap or ratio * container_mb(conf, "map")
-
-
 def sort_buffer_heap(evidence: Evidence) -> Iterator[Outcome]:
     """The sort buffer against the heap of a map task."""
     conf = evidence.conf
-    buffer, heap = conf.number(SORT_MB), _map_heap_mb(evidence)
+    buffer, heap = conf.number(SORT_MB), heap_mb(conf, "map")
     if buffer is None:
         yield unknown(f"{SORT_MB} is no number")
+        return
+    if heap is None:
+        why = "has no -Xmx: the heap depends on the memory of the host"
+        yield unknown(f"{opts_of(conf, 'map')} {why}")
         return
     text = f"sort buffer {buffer:.0f} MiB, heap of a map task {heap:.0f} MiB"
     remedy = f"set {SORT_MB} = {max(1.0, 0.5 * heap):.0f}, or give map tasks a larger heap"
@@ -66,7 +67,7 @@ def spills(evidence: Evidence) -> Iterator[Outcome]:
         f"buffer of {buffer:.0f} MiB at {percent:g}"
     )
     if count > 1:
-        heap = _map_heap_mb(evidence)
+        heap = heap_mb(conf, "map") or 0.0
         remedy = f"set {SORT_MB} = {math.ceil(needed / 8) * 8}"
         if needed > 0.7 * heap:
             heap = math.ceil(needed / 0.6)
@@ -101,7 +102,7 @@ def reduces(evidence: Evidence) -> Iterator[Outcome]:
     if count is None or node is None or hard.workers is None:
         yield unknown("the number of workers is unknown: give facts of all hosts or --cluster")
         return
-    slots = node // container_mb(conf, "reduce") * hard.workers
+    slots = node // granted_mb(conf, "reduce") * hard.workers
     text = f"{count:.0f} reduce tasks by default, {slots:.0f} containers for them"
     about, place = "mapreduce.job.reduces", conf.place("mapreduce.job.reduces")
     if slots < 1:
@@ -129,9 +130,9 @@ def slow_start(evidence: Evidence) -> Iterator[Outcome]:
     if node is None or hard.workers is None:
         yield not_applicable("the number of workers is unknown")
         return
-    slots = node // container_mb(conf, "map") * hard.workers
+    slots = node // granted_mb(conf, "map") * hard.workers
     tasks = conf.number("mapreduce.job.reduces") or 1.0
-    taken = tasks * container_mb(conf, "reduce") / container_mb(conf, "map")
+    taken = tasks * granted_mb(conf, "reduce") / granted_mb(conf, "map")
     text = f"reduce tasks start after {value:.0%} of the maps and take {taken:.0f} of {slots:.0f}"
     if value < 0.5 and taken >= 0.3 * slots:
         remedy = f"set {SLOW_START} = 0.8"
@@ -156,36 +157,63 @@ def speculation(evidence: Evidence) -> Iterator[Outcome]:
         )
 
 
+_SHUFFLE = "mapreduce_shuffle"
+_ON_YARN = {"yarn": (_SHUFFLE,), "yarn-tez": (_SHUFFLE, "tez_shuffle")}
+
+
 def framework(evidence: Evidence) -> Iterator[Outcome]:
-    """Whether jobs run on YARN, and NodeManagers serve their shuffle."""
+    """Whether jobs run on YARN (MapReduce or Tez), and NodeManagers serve their shuffle."""
     conf, bad = evidence.conf, False
     name, services = "mapreduce.framework.name", "yarn.nodemanager.aux-services"
     yarn = any(one.name.startswith("yarn.") for one in conf.entries)
-    if yarn and conf.value(name) != "yarn":
+    shuffles = _ON_YARN.get(conf.value(name), ())
+    if yarn and not shuffles:
         bad = True
         text = f"{name} = {conf.shown(name)}: jobs run in one process, not on YARN"
         yield failed(text, f"set {name} = yarn", about=name, place=conf.place(name))
-    shuffle = [one for one in conf.items(services) if "shuffle" in one]
-    if conf.value(name) == "yarn" and not shuffle:
+    others = conf.items(services)
+    if shuffles and not set(shuffles).intersection(others):
         bad = True
         text = f"{services} = '{conf.shown(services)}': reduce tasks cannot fetch map output"
-        yield failed(text, f"set {services} = mapreduce_shuffle", about=services)
+        remedy = f"add {_SHUFFLE} to {services}" if others else f"set {services} = {_SHUFFLE}"
+        yield failed(text, remedy, about=services, place=conf.place(services))
     if not bad:
         yield passed(f"{name} = {conf.shown(name)}")
 
 
+_INPUT_BUFFER = "mapreduce.reduce.shuffle.input.buffer.percent"
+_MOST_OUTPUT_BYTES = 2**31 - 1  # of one map output in the memory of a reduce task, since 2.9
+
+
 def shuffle_fractions(evidence: Evidence) -> Iterator[Outcome]:
-    """Fractions of the reduce task's heap that contradict each other."""
-    conf, bad = evidence.conf, False
+    """Largest map output in memory against the start of merges: MergeManagerImpl compares them."""
+    conf = evidence.conf
     single = "mapreduce.reduce.shuffle.memory.limit.percent"
     merge = "mapreduce.reduce.shuffle.merge.percent"
     limit, start = conf.number(single), conf.number(merge)
-    if limit is not None and start is not None and limit > start:
-        bad = True
-        text = f"{single} = {limit:g} is above {merge} = {start:g}: the shuffle can wait for ever"
-        yield failed(text, f"set {single} = {min(0.25, start):g}", about=single)
-    if not bad:
+    if limit is None or start is None:
+        yield unknown(f"{single} or {merge} is no number")
+    elif limit < start:
         yield passed("fractions of the shuffle's memory agree")
+    elif _shuffle_bytes(conf) * start > _MOST_OUTPUT_BYTES:
+        yield passed("one map output has at most 2 GiB, less than the start of merges")
+    else:
+        text = f"{single} = {limit:g} is not below {merge} = {start:g}"
+        remedy = f"set {single} = {min(0.25, 0.8 * start):g}"
+        if start <= 0:
+            remedy = f"set {merge} = 0.66 and {single} = 0.25"
+        place = conf.place(single) or conf.place(merge)
+        text += ": every reduce task fails at its start"
+        yield failed(text, remedy, about=single, place=place)
+
+
+def _shuffle_bytes(conf: Configuration) -> float:
+    """Memory of a reduce task for map output; 0 if the version limits no single output."""
+    if in_range(conf.version, ">=2.9") is False:
+        return 0.0
+    given = conf.number("mapreduce.reduce.memory.totalbytes")
+    heap, part = heap_mb(conf, "reduce"), conf.number(_INPUT_BUFFER)
+    return (given or (heap or 0.0) * MIB) * (part or 0.0)
 
 
 RULES = {

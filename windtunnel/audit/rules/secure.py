@@ -19,17 +19,44 @@ def kerberos(evidence: Evidence) -> bool:
     return evidence.conf.value("hadoop.security.authentication").lower() == "kerberos"
 
 
+_AUTHENTICATION = "hadoop.security.authentication"
+
+
+def rpc_protected(evidence: Evidence) -> Iterator[Outcome]:
+    """Whether RPC is signed or encrypted: SASL does it, which the mode simple does not use."""
+    conf, name = evidence.conf, "hadoop.rpc.protection"
+    text = f"{name} = {conf.shown(name)}"
+    if not conf.value(name).startswith(("privacy", "integrity")):
+        yield failed(text, about=name, place=conf.place(name))
+    elif not kerberos(evidence):
+        text += f" has no effect with {_AUTHENTICATION} = {conf.shown(_AUTHENTICATION)}"
+        yield failed(text, _kerberos_remedy(), about=name, place=conf.place(_AUTHENTICATION))
+    else:
+        yield passed(text, name)
+
+
+def _kerberos_remedy() -> str:
+    return f"set {_AUTHENTICATION} = kerberos, with principals and keytabs for each daemon"
+
+
 def data_encrypted(evidence: Evidence) -> Iterator[Outcome]:
-    """The two ways to encrypt blocks on the network."""
+    """The two ways to encrypt blocks on the network, and the authentication that both need.
+
+    SASL protects transfers only with Kerberos. Without it, the NameNode sends the keys of
+    dfs.encrypt.data.transfer in clear text, because RPC cannot be encrypted.
+    """
     conf = evidence.conf
     protection, encrypt = conf.value("dfs.data.transfer.protection"), "dfs.encrypt.data.transfer"
-    if protection.startswith("privacy") or conf.true(encrypt):
-        yield passed(
-            f"dfs.data.transfer.protection = {protection}, {encrypt}: {conf.shown(encrypt)}"
-        )
-    else:
-        text = f"dfs.data.transfer.protection = {protection or '(empty)'}, {encrypt} = false"
+    text = f"dfs.data.transfer.protection = {protection or '(empty)'}, {encrypt} = "
+    text += conf.shown(encrypt)
+    if not protection.startswith("privacy") and not conf.true(encrypt):
         yield failed(text, place=conf.place("dfs.data.transfer.protection"))
+    elif not kerberos(evidence):
+        why = "keys cross the network in clear text" if conf.true(encrypt) else "it has no effect"
+        text += f"; with {_AUTHENTICATION} = {conf.shown(_AUTHENTICATION)}, {why}"
+        yield failed(text, _kerberos_remedy(), place=conf.place(_AUTHENTICATION))
+    else:
+        yield passed(text)
 
 
 def proxy_users(evidence: Evidence) -> Iterator[Outcome]:
@@ -171,6 +198,7 @@ def gateway(evidence: Evidence) -> Iterator[Outcome]:
 
 
 RULES = {
+    "rpc_protected": rpc_protected,
     "data_encrypted": data_encrypted,
     "proxy_users": proxy_users,
     "secrets_in_files": secrets_in_files,

@@ -11,6 +11,7 @@ from windtunnel.audit.configuration import Configuration
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.facts import AbsentFactError, UnreadableError
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
+from windtunnel.cluster.settings import deprecated
 
 BYTES_PER_FILE = 1000.0  # heap of the NameNode for each file with one block: about 1 GB a million
 DATA, LOCAL = "dfs.datanode.data.dir", "yarn.nodemanager.local-dirs"
@@ -312,8 +313,9 @@ def addresses(evidence: Evidence) -> Iterator[Outcome]:
     rpc = conf.value("dfs.namenode.rpc-address")
     if system.scheme == "hdfs" and rpc and conf.is_set("dfs.namenode.rpc-address"):
         host, _, port = rpc.rpartition(":")
-        mine = (system.hostname or "", system.port or 8020)
-        if host not in ("0.0.0.0", "") and (host.lower(), port) != (mine[0], str(mine[1])):
+        host, every = host.strip("[]").lower(), ("", "0.0.0.0", "::")
+        same = _same_host(host, system.hostname or "") and port == str(system.port or 8020)
+        if host not in every and not same:
             bad = True
             text = f"fs.defaultFS = {conf.shown('fs.defaultFS')}, the NameNode listens on {rpc}"
             yield failed(text, f"set fs.defaultFS = hdfs://{rpc}", about="fs.defaultFS")
@@ -324,14 +326,27 @@ def addresses(evidence: Evidence) -> Iterator[Outcome]:
             continue
         if value.endswith(":0"):
             continue
-        other = used.setdefault(value, one.name)
-        if other != one.name and not {one.name, other} & {"fs.defaultFS"}:
+        name = _present(one.name)
+        other = used.setdefault(value, name)
+        if other != name:
             bad = True
-            text = f"{one.name} and {other} are both {value}"
+            text = f"{name} and {other} are both {value}"
             remedy = "give each daemon a port of its own"
-            yield failed(text, remedy, about=one.name, place=one.place)
+            yield failed(text, remedy, about=name, place=one.place)
     if not bad:
         yield passed("addresses agree")
+
+
+def _same_host(one: str, other: str) -> bool:
+    """Whether two names can be of one host: a name without a domain can have any domain."""
+    if "." in one and "." in other:
+        return one == other
+    return one.partition(".")[0] == other.partition(".")[0]
+
+
+def _present(name: str) -> str:
+    """The property that replaced a deprecated name; other names stay."""
+    return deprecated().get(name, [name])[0]
 
 
 def small_blocks(evidence: Evidence) -> Iterator[Outcome]:

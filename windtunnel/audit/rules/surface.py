@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import ipaddress
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from windtunnel.audit.catalogue import EndOfLife, Port, end_of_life_sources, ends_of_life, ports
 from windtunnel.audit.check import in_range
 from windtunnel.audit.evidence import Evidence
-from windtunnel.audit.facts import HostFacts
+from windtunnel.audit.facts import HostFacts, is_loopback
 from windtunnel.audit.result import Outcome, failed, passed, unknown
 from windtunnel.audit.rules.secure import kerberos
 
@@ -38,7 +37,7 @@ def reachable(row: dict[str, Any]) -> bool:
     if address is None:
         return True
     try:
-        return not ipaddress.ip_address(str(address)).is_loopback
+        return not is_loopback(str(address))
     except ValueError:
         return True
 
