@@ -94,3 +94,9 @@ def test_the_lists_of_clients_have_no_class_of_hadoop(
     assert expected in lines
     assert len(set(lines)) == len(lines) > 1000
     assert not {*lines} & {*hadoop.splitlines()}
+
+
+def test_without_an_archive_of_the_client_hadoops_stays_in_use(software: Software) -> None:
+    software.java.write_text("#!/bin/sh\nexit 1\n")
+    client = ClientClasses([], gzip.compress(b"sdk/Client\n"))
+    assert with_client(software, client) == software

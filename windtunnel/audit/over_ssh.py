@@ -61,7 +61,7 @@ def ssh_facts(targets: Sequence[str]) -> SshFacts:
             failed[target] = error
     if failed and not found:
         first = next(iter(failed.values()))
-        others = f" ({len(failed)} of {len(failed)} hosts failed)" if len(failed) > 1 else ""
+        others = f" (all {len(failed)} hosts failed)" if len(failed) > 1 else ""
         raise ClusterAccessError(first.message + others, remedy=first.remedy, reason=first.reason)
     return SshFacts(found, [_failure(target, error) for target, error in failed.items()])
 

@@ -203,7 +203,7 @@ def _execute(
     plan = make_plan(*load_study(run))
     print(f"{claims.study}: {run}", file=sys.stderr)
     again = ["windtunnel", "reproduce", claims.study, "--results", str(folder)]
-    last_round = (plan.protocol.pilot_rounds or 1) if first_only else None
+    last_round = plan.protocol.first_rounds if first_only else None
     conduct(plan, target, again, retry_invalid=True, last_round=last_round, more=more)
 
 

@@ -126,7 +126,7 @@ def _run(
         again,
         retry_invalid=retry_invalid,
         retry_option="--retry-invalid",
-        last_round=(plan.protocol.pilot_rounds or 1) if pilot else None,
+        last_round=plan.protocol.first_rounds if pilot else None,
         permit_open=permit_open,
     )
     conclude(folder)

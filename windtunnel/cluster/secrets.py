@@ -52,7 +52,7 @@ def is_secret(name: str, value: str = "?") -> bool:
 
     A switch, and a number of a duration such as a token's lifetime, is no secret.
     """
-    if _ZOOKEEPER.search(name):
+    if authenticates_zookeeper(name):
         return not names_a_file(name, value) and bool(value)
     if not _NAMES.search(name) or _HARMLESS.fullmatch(value):
         return False
@@ -61,7 +61,12 @@ def is_secret(name: str, value: str = "?") -> bool:
 
 def names_a_file(name: str, value: str) -> bool:
     """Whether a value is not the authentication of ZooKeeper but the file with it (``@FILE``)."""
-    return value.startswith("@") and bool(_ZOOKEEPER.search(name))
+    return value.startswith("@") and authenticates_zookeeper(name)
+
+
+def authenticates_zookeeper(name: str) -> bool:
+    """Whether a setting has the user and the password with which a client uses ZooKeeper."""
+    return bool(_ZOOKEEPER.search(name))
 
 
 def masked(name: str, value: str) -> str:

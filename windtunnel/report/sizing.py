@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ from windtunnel.report.charts.candidates import front
 from windtunnel.report.svg import svg
 
 SHOWN = 20
-_OTHER_CURRENCY = re.compile(r"price in (\S+), not in ")
 
 
 def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
@@ -96,9 +94,14 @@ def _why(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for what in unknown:
         key, option = keys.get(what, ("price", "--budget"))
         yield f"  what to do: add '{key}' to each host class or part, or remove {option}"
-    currencies = [found[1] for what in missed if (found := _OTHER_CURRENCY.match(what))]
-    if currencies:
+    # a known price with such a miss is in another currency than the budget
+    others = [row for row in rows if row["price"] is not None and _misses(row, "price in ")]
+    if currencies := dict.fromkeys(row["currency"] for row in others):
         yield f"  what to do: specify --budget in {' or '.join(currencies)}"
+
+
+def _misses(row: Mapping[str, Any], beginning: str) -> bool:
+    return any(miss.startswith(beginning) for miss in row["misses"])
 
 
 def write_front(found: Mapping[str, Any], path: Path) -> None:

@@ -200,6 +200,11 @@ class Protocol(Closed):
             )
         return self
 
+    @property
+    def first_rounds(self) -> int:
+        """The number of rounds of the pilot; 1 without a pilot."""
+        return self.pilot_rounds or 1
+
     def to_record(self) -> ProtocolRecord:
         """The protocol as it is stored in the results folder."""
         return ProtocolRecord(

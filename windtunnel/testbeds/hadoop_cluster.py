@@ -89,7 +89,12 @@ class HadoopDeployment(HadoopCluster):
         self.installed = installed
         storage = storage_of(cluster)
         software = replace(installed.software, more_jars=tuple(storage.jars(cluster)))
-        self.software = with_client(software, storage.client_classes(cluster))
+        client = storage.client_classes(cluster)
+        self.software = with_client(software, client)
+        # None: nothing of the storage's client belongs in the archive
+        self._client_archived = (
+            None if client is None else self.software.class_archive != software.class_archive
+        )
         self.logs = logs
         self.isolation = isolation
         self.notify = notify
@@ -124,10 +129,12 @@ class HadoopDeployment(HadoopCluster):
     def provenance(self) -> dict[str, Any]:
         """Java, jars with their hashes, and every setting that is not Hadoop's default."""
         settings = non_defaults(self.layout.lasting(), self.software.version)
+        archived = self._client_archived
         return {
             "isolation": self.isolation.facts(),
             **self.installed.facts(),
             **({"storage": facts} if (facts := self.storage.facts()) else {}),
+            **({} if archived is None else {"client_archived": archived}),
             "start": self.cluster.software.task_start,
             "engine_settings": {
                 name: text_of(value)

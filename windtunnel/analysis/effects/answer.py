@@ -122,16 +122,16 @@ def _no_answer(found: Sequence[Finding]) -> str:
     """No difference was detected, or there are too few trials, with the levels of each of both."""
     compared = [f.effect for f in found if f.distinguishable is not None]
     single = [f.effect for f in found if f.distinguishable is None]
-    few = "here are too few trials for an interval and a conclusion"
+    few = "are too few trials for an interval and a conclusion"
     if not compared:
-        return f"T{few}; {_largest(single)}."
+        return f"There {few}; {_largest(single)}."
     seen = [e for e in compared if e.detectable is not None]
     floor = f"; {missed(max(seen, key=lambda e: e.detectable or 0.0))}" if seen else ""
     text = f"No difference in elapsed time was detected {_between(compared, single)}{floor}"
     if not single:
         return f"{text}."
     levels = dict.fromkeys(_level(e, compared) for e in single)
-    return f"{text}; t{few} on {listed(list(levels), THINGS_NAMED)}: {_largest(single)}."
+    return f"{text}; there {few} on {listed(list(levels), THINGS_NAMED)}: {_largest(single)}."
 
 
 def _largest(effects: Sequence[Effect]) -> str:

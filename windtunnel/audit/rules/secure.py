@@ -8,18 +8,16 @@ from collections.abc import Iterator
 from windtunnel.audit.configuration import is_secret
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed
-from windtunnel.cluster.secrets import names_a_file
+from windtunnel.cluster.secrets import authenticates_zookeeper, names_a_file
 
+_AUTHENTICATION = "hadoop.security.authentication"
 _PROXY = re.compile(r"hadoop\.proxyuser\.(?P<user>[^.]+)\.(?P<what>hosts|groups|users)")
 _HADOOP_MAINS = re.compile(r"org\.apache\.(hadoop|hbase|zookeeper|hive|spark|oozie|pig)\.")
 
 
 def kerberos(evidence: Evidence) -> bool:
     """Whether the cluster authenticates."""
-    return evidence.conf.value("hadoop.security.authentication").lower() == "kerberos"
-
-
-_AUTHENTICATION = "hadoop.security.authentication"
+    return evidence.conf.value(_AUTHENTICATION).lower() == "kerberos"
 
 
 def rpc_protected(evidence: Evidence) -> Iterator[Outcome]:
@@ -97,8 +95,9 @@ def secrets_in_files(evidence: Evidence) -> Iterator[Outcome]:
             bad = True
             who = ", readable for every account" if mode is not None and mode & 0o004 else ""
             text = f"{one.name} is in {one.written_in}{who} (value not shown)"
-            zookeeper = names_a_file(one.name, "@")
-            remedy = _ZOOKEEPER_REMEDY.format(name=one.name) if zookeeper else _SECRET_REMEDY
+            remedy = _SECRET_REMEDY
+            if authenticates_zookeeper(one.name):
+                remedy = _ZOOKEEPER_REMEDY.format(name=one.name)
             yield failed(text, remedy, about=one.name, place=one.place)
     if not bad:
         yield passed("no secret in a site file, or in a TLS file that every account can read")

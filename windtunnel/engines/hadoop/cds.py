@@ -61,7 +61,10 @@ def ensure_archive(java: Path, java_version: str, lib: Path) -> Path | None:
 
 
 def with_client(software: Software, client: ClientClasses | None) -> Software:
-    """Hadoop's software with an archive that also contains the client of a storage system."""
+    """Hadoop's software with an archive that also contains the client of a storage system.
+
+    The archive stays that of Hadoop alone if the other one cannot be created.
+    """
     if client is None or software.class_archive is None:
         return software
     archive = make_archive(
@@ -72,7 +75,7 @@ def with_client(software: Software, client: ClientClasses | None) -> Software:
         OPENS,
         client.jars,
     )
-    return replace(software, class_archive=archive)
+    return replace(software, class_archive=archive or software.class_archive)
 
 
 def make_archive(

@@ -107,7 +107,7 @@ class Spark(Engine):
         self._jar.parent.mkdir(parents=True, exist_ok=True)
         self._jar.write_bytes(package.joinpath(JAR).read_bytes())
         software = self.hadoop.daemons.layout.software
-        classes = class_list("windtunnel.engines.spark", self.name)
+        classes = class_list(__package__, self.name)
         self._archive = make_archive(
             software.java, software.java_version, self._libs(), classes, _OPTIONS
         )

@@ -132,7 +132,7 @@ class Trino(Engine):
         self._jar.parent.mkdir(parents=True, exist_ok=True)
         self._jar.write_bytes(package.joinpath(JAR).read_bytes())
         self._lay_plugin(self.plugins / CATALOG)
-        classes = class_list("windtunnel.engines.trino", self.name)
+        classes = class_list(__package__, self.name)
         self._archive = make_archive(java.binary, java.version, [self.jars.lib], classes, _MODULES)
 
     @property

@@ -131,7 +131,7 @@ FILLING = frozenset(
         "make",
         "need",
         "use",
-        "this".removesuffix("s"),  # words are compared in the singular
+        *tokens("this"),  # in the singular, as the words of a claim
         "much",
         "it",
         "stated",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windtunnel.analysis.subjects import observed_metrics as own
+from windtunnel.cluster.settings import hadoop_bytes
 from windtunnel.engines.hadoop.job_counters import COUNTERS
 from windtunnel.engines.job_metrics import CPU_TIME, FAILED_ATTEMPTS, GC_TIME, SPILLED_BYTES
 from windtunnel.published.history.job import ObservedJob
@@ -20,8 +21,7 @@ _LOCAL = {"NODE_LOCAL", "PROCESS_LOCAL"}
 _PLACED = _LOCAL | {"RACK_LOCAL", "OFF_SWITCH", "ANY"}
 _TASK = "org.apache.hadoop.mapreduce.TaskCounter"
 _FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
-_XMX = re.compile(r"(?<!\S)-Xmx(\d+)([kKmMgG]?)(?!\S)")
-_UNIT_MB = {"": 2**-20, "k": 2**-10, "m": 1, "g": 2**10}
+_XMX = re.compile(r"(?<!\S)-Xmx(\d+[kKmMgG]?)(?!\S)")
 _DEFAULT_MB = 1024.0  # of a container, if neither its size nor the heap is set
 
 
@@ -198,8 +198,7 @@ def _container_mb(settings: Mapping[str, str], kind: str) -> float | None:
     heaps = _XMX.findall(options)
     if not heaps:
         return _DEFAULT_MB
-    heap, unit = heaps[-1]
-    heap_mb = int(heap) * _UNIT_MB[unit.lower()]
+    heap_mb = (hadoop_bytes(heaps[-1]) or 0.0) / 2**20  # the JVM has the suffixes of Hadoop
     ratio = _number(settings.get("mapreduce.job.heap.memory-mb.ratio", "0.8"))
     return math.ceil(heap_mb / ratio) if ratio and ratio > 0 and heap_mb > 0 else None
 

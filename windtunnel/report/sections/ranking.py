@@ -14,6 +14,7 @@ from windtunnel.report.sections.base import Section, Table, column
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN, without_unknown
 
 CONFOUNDED_SHOWN = 8
+DETECTED_FIRST = "Largest change: the largest one that was detected, if any was detected."
 
 
 def section(analysis: Analysis) -> Section | None:
@@ -94,8 +95,7 @@ def _by_range(ranking: Ranking) -> Table:
     rows = [[entry.name, percent(entry.range), *_largest(entry)] for entry in ranking.entries]
     strong = frozenset(i for i, entry in enumerate(ranking.entries) if entry.clear)
     caption = f"{ranking.workload}, total: factors by the range of their effects"
-    hint = "Largest change: the largest one that was detected, if any was detected."
-    made = Table(caption, column(*names), rows, strong, hint=hint if strong else "")
+    made = Table(caption, column(*names), rows, strong, hint=DETECTED_FIRST if strong else "")
     return without_unknown(made, "95 % interval")
 
 
@@ -130,8 +130,7 @@ def _by_share(ranking: Ranking, total: Anova) -> Table:
         rows.append(["rounds (blocks)", "", "", str(total.blocks_df), "", "", ""])
     rows.append(["error", "", "", str(total.error_df), "", "", ""])
     caption = f"{ranking.workload}, total: analysis of variance of {total.trials} trials"
-    hint = "Largest change: the largest one that was detected, if any was detected."
-    made = Table(caption, column(*names), rows, strong, hint=hint if strong else "")
+    made = Table(caption, column(*names), rows, strong, hint=DETECTED_FIRST if strong else "")
     return without_unknown(made, "95 % interval")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -26,39 +27,41 @@ def end_and_remove(access: ClusterAccess, entry: Registration) -> list[str]:
     """
     facts = entry.facts()["attached"]
     edge = access.client.edge
-    left = _problems(access.renew)
+    left: list[str] = []
     namenode = ""
-    try:
+    with _noted(left):
+        access.renew()
+    with _noted(left):
         cluster, namenode = access.status.storage_identity()
-    except WindtunnelError as error:
-        left.append(error.message)
-    else:
         if cluster != facts["cluster_id"]:
             return [
                 f"the configuration is now that of the cluster {cluster}; the run was on "
                 f"{facts['cluster_id']}"
             ]
-    if edge is not None:
-        left += _problems(edge.end_clients)
-    left += _problems(lambda: _end(access, entry.id))
+    with _noted(left):
+        if edge is not None:
+            edge.end_clients()
+    with _noted(left):
+        _end(access, entry.id)
     if namenode:
-        left += _problems(
-            lambda: _remove(access, namenode, entry.id, with_parent=bool(facts["new_parent"]))
-        )
+        with _noted(left):
+            left += _remove(access, namenode, entry.id, with_parent=bool(facts["new_parent"]))
     if not left:  # the final check: a client could have submitted a job meanwhile
-        left = _problems(lambda: [f"application {a}" for a in access.status.unfinished(entry.id)])
+        with _noted(left):
+            left += [f"application {one}" for one in access.status.unfinished(entry.id)]
     if edge is not None and not left:  # clients need its folder for the next attempt
-        left = _problems(edge.remove)
+        with _noted(left):
+            edge.remove()
     return list(dict.fromkeys(left))
 
 
-def _problems(action: Callable[[], object]) -> list[str]:
-    """The list that an action returns, or its error."""
+@contextmanager
+def _noted(left: list[str]) -> Iterator[None]:
+    """Add the message of an error to what is left, and continue."""
     try:
-        found = action()
+        yield
     except WindtunnelError as error:
-        return [error.message]
-    return found if isinstance(found, list) else []
+        left.append(error.message)
 
 
 def _remove(access: ClusterAccess, namenode: str, id_: str, *, with_parent: bool) -> list[str]:
