@@ -79,7 +79,7 @@ def test_a_host_without_python_is_named_with_the_remedy(
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     targets = [f"ssh://127.0.0.1:{server.port}", "ssh://127.0.0.1:1"]
     with pytest.raises(
-        ClusterAccessError, match=r"exit code 127 \(2 of 2 hosts failed\)"
+        ClusterAccessError, match=r"exit code 127 \(all 2 hosts failed\)"
     ) as caught:
         ssh_facts(targets)
     assert "Python 3.6" in caught.value.remedy
