@@ -78,9 +78,7 @@ def test_a_host_without_python_is_named_with_the_remedy(
     (tmp_path / "bin" / "python3").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     targets = [f"ssh://127.0.0.1:{server.port}", "ssh://127.0.0.1:1"]
-    with pytest.raises(
-        ClusterAccessError, match=r"exit code 127 \(all 2 hosts failed\)"
-    ) as caught:
+    with pytest.raises(ClusterAccessError, match=r"exit code 127 \(all 2 hosts failed\)") as caught:
         ssh_facts(targets)
     assert "Python 3.6" in caught.value.remedy
 
