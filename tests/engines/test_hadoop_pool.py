@@ -67,6 +67,7 @@ def test_a_wave_of_tasks_and_a_master_wait_on_each_host() -> None:
     assert pool_sizes(settings, 2, "3.5") == {"map": 4, "reduce": 4, "master": 1}
     # a given number of JVMs serves several waves
     assert pool_sizes(settings, 6, "3.5", 10) == {"map": 8, "reduce": 2, "master": 1}
+    assert pool_sizes(settings, 1, "3.5", 10) == {"map": 5, "reduce": 5, "master": 1}
     assert pool_sizes(settings, 6, "3.5", 1) == {"map": 0, "reduce": 1, "master": 1}
 
 

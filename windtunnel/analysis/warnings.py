@@ -7,6 +7,7 @@ from typing import Any
 
 from windtunnel.analysis.evidence import SEVERITIES, Evidence, ReportWarning
 from windtunnel.analysis.rules import (
+    attempts,
     conduct,
     journal,
     outliers,
@@ -49,6 +50,7 @@ RULES: Registry[Rule] = Registry(
         "cache_state": physics.cache_state,
         "cached_reads": physics.cached_reads,
         "load_before": conduct.load_before,
+        "killed_attempts": attempts.killed_attempts,
         "stolen_cpu": conduct.stolen_cpu,
         "settings_changed": conduct.settings_changed,
         "drift": conduct.drift,

@@ -139,6 +139,43 @@ def test_the_settings_of_a_model_are_consistent() -> None:
     assert settings["yarn.scheduler.maximum-allocation-mb"] == 8 * TASK_MIB
 
 
+@given(
+    st.integers(1, 40),
+    st.integers(1, 8),
+    st.integers(0, 900),
+    st.integers(1, 16),
+    st.sampled_from((1.0, 0.5, 0.1, 1 / 1000)),
+)
+def test_an_application_master_takes_as_many_slots_as_at_full_size(
+    slots: int, map_gib: int, rest_mib: int, master_gib: int, data: float
+) -> None:
+    sizes = {
+        "settings.mapreduce.map.memory.mb": map_gib * 1024,
+        "settings.mapreduce.reduce.memory.mb": map_gib * 1024,
+        "settings.yarn.nodemanager.resource.memory-mb": slots * map_gib * 1024 + rest_mib,
+        "settings.yarn.app.mapreduce.am.resource.mb": master_gib * 1024,
+    }
+    cluster = apply_overrides(known(), sizes)
+    full, model = tasks_of(cluster), tasks_of(scaled(cluster, Scale(rate=1 / 10, data=data)))
+
+    assert model.slots == full.slots == slots
+    assert model.master_slots == full.master_slots
+    assert TASK_MIB - 16 <= model.master_mib <= model.nodemanager_mib
+
+
+def test_an_application_master_fits_next_to_a_small_task() -> None:
+    sizes = {
+        "settings.yarn.scheduler.minimum-allocation-mb": 512,
+        "settings.yarn.nodemanager.resource.memory-mb": 1536,
+        "settings.yarn.app.mapreduce.am.resource.mb": 512,
+    }
+    model = scaled(apply_overrides(known(), sizes), Scale(rate=1 / 2, data=1 / 2)).settings
+
+    assert model["mapreduce.map.memory.mb"] == 512
+    assert model["yarn.app.mapreduce.am.resource.mb"] == 496
+    assert model["yarn.nodemanager.resource.memory-mb"] == 512 + 496
+
+
 def test_heaps_follow_their_containers() -> None:
     cluster = apply_overrides(
         known(), {"settings.mapreduce.map.java.opts": "-Xmx820m -XX:+UseSerialGC"}

@@ -182,6 +182,15 @@ def test_a_last_wave_that_is_not_full_leaves_slots_idle() -> None:
     assert "fills all waves" in found.says
 
 
+def test_an_application_master_takes_slots() -> None:
+    # a host of 8 slots of 1 GiB: the container of 1.5 GiB is rounded up to 2 GiB
+    found = groups(Scale(rate=1 / 10, data=1 / 10))["slots left by an application master"]
+    slots = 8 * len(known().nodes_with("nodemanager"))
+
+    assert found.full == found.model == pytest.approx(1 - 2 / slots)
+    assert found.state == "match"
+
+
 @given(st.integers(1, 200), st.floats(0.01, 1.0))
 def test_the_busiest_worker_has_at_least_the_mean(reduces: int, fraction: float) -> None:
     scale = Scale(rate=1 / 10, data=1 / 10)

@@ -47,6 +47,7 @@ _ALWAYS = (
     _FIXED_CPU,
     "waves of maps",
     "slots in use, mean over all waves of maps",
+    "slots left by an application master",
 )
 _SORTING = (
     "spills per map",

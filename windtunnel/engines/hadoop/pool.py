@@ -308,7 +308,7 @@ def pool_sizes(
     """JVMs of each kind on a host: a wave of maps, its part of the reduces, one master.
 
     One JVM more than the host's part of the reduces waits, because reduces and speculative attempts
-    do not spread evenly. ``jvms`` is the number for all tasks of a host, independent of the waves.
+    do not spread evenly. ``jvms`` is the number for all tasks of a host, in all waves; at most half of them wait for reduces.
     """
 
     def number(name: str, otherwise: int) -> int:
@@ -317,12 +317,12 @@ def pool_sizes(
 
     memory = number("yarn.nodemanager.resource.memory-mb", 8192)
     maps = max(1, memory // number("mapreduce.map.memory.mb", 1024))
-    reduces = max(1, memory // number("mapreduce.reduce.memory.mb", 1024))
-    wanted = 1 - (-number("mapreduce.job.reduces", 1) // max(workers, 1))
-    reduces = min(reduces, wanted)
+    reduces = 1 - (-number("mapreduce.job.reduces", 1) // max(workers, 1))
     if jvms is not None:
-        reduces = min(reduces, jvms)
+        reduces = min(reduces, max(1, jvms // 2))
         maps = jvms - reduces
+    else:
+        reduces = min(reduces, max(1, memory // number("mapreduce.reduce.memory.mb", 1024)))
     return {"map": maps, "reduce": reduces, "master": 1}
 
 

@@ -101,6 +101,14 @@ def _hardware(full: Size, model: Size) -> Iterator[SimilarityGroup]:
         less="fewer tasks share a core: CPUs can be idle although they would not be at full size",
     )
     yield _group(
+        "slots left by an application master",
+        [1 - size.tasks.master_slots / size.slots for size in pair],
+        more="the application master takes a smaller fraction of the slots than at full size",
+        less="the application master takes a larger fraction of the slots than at full size: jobs "
+        "have more waves, most with the fewest workers",
+        unit="share",
+    )
+    yield _group(
         "CPU of a single task, fraction of its host",
         [size.rate_of_task * len(size.task_hosts) / size.task_cores for size in pair],
         more="a single task can use more of the CPU of its host: tails of waves and single "

@@ -30,6 +30,8 @@ _MASTER_OUTSIDE_HEAP_MIB = 144
 _NODEMANAGER_MIB = 8192
 _NODEMANAGER_VCORES = 8
 _CONTAINER_MIB = 1024
+_MASTER = "yarn.app.mapreduce.am.resource.mb"
+_MASTER_FULL_MIB = 1536  # its default (MRJobConfig.DEFAULT_MR_AM_VMEM_MB)
 _STEP_MIB = 16
 _SORT_AT_MOST_MIB = 2047  # a Java array (MapTask)
 _CHECKSUM_BYTES = 512  # dfs.bytes-per-checksum: a block is a multiple of it
@@ -51,7 +53,8 @@ class Tasks:
     """The sizes that determine tasks: containers and sort buffer in MiB, the others in bytes.
 
     ``slots`` is the number of map containers of a NodeManager; ``reduce_buffer`` is the memory of a
-    reducer for the shuffle. ``nodemanager_vcores`` is None if YARN counts only memory.
+    reducer for the shuffle. ``nodemanager_vcores`` is None if YARN counts only memory. The
+    application master is that of MapReduce.
     """
 
     block_bytes: int
@@ -63,6 +66,8 @@ class Tasks:
     reduce_buffer: float
     map_vcores: int = 1
     nodemanager_vcores: int | None = None
+    master_mib: int = 0
+    master_vcores: int = 1
 
     @property
     def slots(self) -> int:
@@ -71,6 +76,14 @@ class Tasks:
         if self.nodemanager_vcores is not None:
             fit = min(fit, self.nodemanager_vcores // self.map_vcores)
         return max(1, fit)
+
+    @property
+    def master_slots(self) -> int:
+        """Number of map containers that do not fit on the host of an application master."""
+        fit = (self.nodemanager_mib - self.master_mib) // self.map_mib
+        if self.nodemanager_vcores is not None:
+            fit = min(fit, (self.nodemanager_vcores - self.master_vcores) // self.map_vcores)
+        return self.slots - min(self.slots, max(0, fit))
 
 
 def number(cluster: Cluster, name: str, otherwise: float) -> float:
@@ -111,6 +124,8 @@ def tasks_of(cluster: Cluster) -> Tasks:
         reduce_buffer=heap * shuffle,
         map_vcores=max(1, int(number(cluster, "mapreduce.map.cpu.vcores", 1))),
         nodemanager_vcores=_vcores(cluster),
+        master_mib=_allocated_mib(cluster, number(cluster, _MASTER, _MASTER_FULL_MIB)),
+        master_vcores=max(1, int(number(cluster, "yarn.app.mapreduce.am.resource.cpu-vcores", 1))),
     )
 
 
@@ -141,6 +156,8 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
     if scale.combine.slots > 1:  # a part of a combined slot: the application master takes none
         master = min(master, max(sizes["map"], TASK_MIB) - _STEP_MIB)
         held += master
+    else:
+        held, master = _with_master(full, sizes["map"], held, master)
     held = max(held, master)  # the first application master must fit
     found: dict[str, Setting] = {
         **cluster.settings,
@@ -152,7 +169,7 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
         ),
         # it determines the memory of a reducer for the shuffle (MergeManagerImpl)
         "mapreduce.reduce.memory.totalbytes": max(MIB, round(heap * scale.data)),
-        "yarn.app.mapreduce.am.resource.mb": master,
+        _MASTER: master,
         "yarn.app.mapreduce.am.command-opts": _master_options(cluster, master),
         "yarn.nodemanager.resource.memory-mb": held,
         "yarn.scheduler.minimum-allocation-mb": _STEP_MIB,
@@ -165,8 +182,27 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
 
 def _master_mib(cluster: Cluster, shrink: float) -> int:
     """Container of the application master in the model, at least what its JVM needs."""
-    full = number(cluster, "yarn.app.mapreduce.am.resource.mb", 1536)
-    return max(min(int(full), MASTER_MIB), _step(full * shrink))
+    full = tasks_of(cluster).master_mib
+    return max(min(full, MASTER_MIB), _step(full * shrink))
+
+
+def _with_master(full: Tasks, map_mib: int, held: int, master: int) -> tuple[int, int]:
+    """Memory of a NodeManager and of the application master in a model, in MiB.
+
+    The application master takes as many slots of its host as at full size, although its JVM does
+    not become smaller with the data. The number of slots does not change.
+    """
+    slots = max(1, full.nodemanager_mib // full.map_mib)
+    taken = slots - min(slots, max(0, full.nodemanager_mib - full.master_mib) // full.map_mib)
+    free = held - slots * map_mib
+    if not 0 <= free < map_mib:
+        return held, master
+    needed = master - taken * map_mib
+    free = max(free, min(needed, map_mib - _STEP_MIB))
+    master = min(master, taken * map_mib + free)
+    if taken:
+        master = max(master, (taken - 1) * map_mib + free + _STEP_MIB)
+    return slots * map_mib + free, master
 
 
 def _master_options(cluster: Cluster, master_mib: int) -> str:
@@ -202,12 +238,17 @@ def _block_bytes(cluster: Cluster) -> int:
 
 
 def _container_mib(cluster: Cluster, kind: str) -> int:
-    """The memory that YARN allocates to a task: the request, rounded up to the minimum."""
+    """The memory that YARN allocates to a task."""
     wanted = number(cluster, f"mapreduce.{kind}.memory.mb", 0)
     if not wanted:
         heap = _given_heap(cluster, kind)
         ratio = number(cluster, "mapreduce.job.heap.memory-mb.ratio", 0.8)
         wanted = _CONTAINER_MIB if heap is None else heap / MIB / ratio
+    return _allocated_mib(cluster, wanted)
+
+
+def _allocated_mib(cluster: Cluster, wanted: float) -> int:
+    """The memory that YARN allocates to a request: rounded up to a multiple of the minimum."""
     least = max(1.0, number(cluster, "yarn.scheduler.minimum-allocation-mb", 1024))
     return int(math.ceil(wanted / least) * least)
 
