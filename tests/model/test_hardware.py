@@ -69,3 +69,20 @@ def test_full_switches_are_an_assumption_only_without_a_described_limit() -> Non
     limited = cluster(hosts__worker__count=60, network={"switch": {"total_rate": "400 Gb/s"}})
     assert FULL_RATE not in hardware(limited).assumed
     assert FULL_RATE in hardware(cluster(network={"spread_over": 2})).assumed
+
+
+def test_containers_are_whole_and_rounded_up_to_the_minimum() -> None:
+    def slots(minimum_mb: int) -> float:
+        sizes = {
+            "nodemanager.resource.memory-mb": 4000,
+            "scheduler.minimum-allocation-mb": minimum_mb,
+            "app.mapreduce.am.resource.mb": 1536,
+        }
+        settings = {f"settings.yarn.{name}": size for name, size in sizes.items()}
+        settings["settings.mapreduce.map.memory.mb"] = 600
+        return hardware(cluster(**settings)).slots
+
+    # six containers on each of five hosts, and four on that of the application master
+    assert slots(1) == pytest.approx(6 - 2 / 5)
+    # four of 1000 MiB; the application master takes the place of two
+    assert slots(1000) == pytest.approx(4 - 2 / 5)

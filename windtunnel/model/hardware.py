@@ -304,23 +304,33 @@ def _degraded(one: HostClass, part: str) -> float:
 
 
 def _slots(cluster: Cluster, threads: float, memory: float, hosts: float, notes: _Notes) -> float:
-    """Containers of map tasks at the same time on one host: the mean over the hosts."""
+    """Containers of map tasks at the same time on one host: the mean over the hosts.
+
+    YARN rounds containers up to a multiple of its minimum, if the description states one.
+    """
     settings = cluster.settings
     vcores = number(settings.get("yarn.nodemanager.resource.cpu-vcores"))
     limit = number(settings.get("yarn.nodemanager.resource.memory-mb"))
     each = number(settings.get("mapreduce.map.memory.mb"))
     master = number(settings.get("yarn.app.mapreduce.am.resource.mb"))
-    container = each * 2**20 if each else DEFAULT_CONTAINER_BYTES
+    least = (number(settings.get("yarn.scheduler.minimum-allocation-mb")) or 0.0) * 2**20
+    container = _rounded_up(each * 2**20 if each else DEFAULT_CONTAINER_BYTES, least)
     room = limit * 2**20 if limit else memory * NODE_MEMORY_SHARE
     if not vcores:
         notes.add("containers per host unknown: one per hardware thread, as memory permits")
     if not limit and room < container:
         notes.add("memory for containers unknown: one container per host, as the tasks need more")
-    most = max(1.0, min(vcores or threads, room / container))
+    fit = math.floor(room / container) if limit else room / container  # an unknown room is a mean
+    most = max(1.0, min(vcores or threads, fit))
     # one host also runs the application master of the job
-    left = room - (master * 2**20 if master else MASTER_CONTAINER_BYTES)
+    left = room - _rounded_up(master * 2**20 if master else MASTER_CONTAINER_BYTES, least)
     beside = max(0.0, min((vcores or threads) - 1.0, math.floor(left / container)))
     return max(1.0 / hosts, most - max(0.0, most - beside) / hosts)
+
+
+def _rounded_up(size: float, step: float) -> float:
+    """The next multiple of a step; the size itself without a step."""
+    return math.ceil(size / step) * step if step else size
 
 
 def number(value: object) -> float | None:

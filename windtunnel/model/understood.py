@@ -51,6 +51,7 @@ SETTINGS: Mapping[str, Callable[[object], str]] = {
     "yarn.app.mapreduce.am.resource.mb": _default_or_more,
     "yarn.nodemanager.resource.cpu-vcores": _default_or_more,
     "yarn.nodemanager.resource.memory-mb": _default_or_more,
+    "yarn.scheduler.minimum-allocation-mb": _default_or_more,
 }
 
 
