@@ -12,7 +12,7 @@ _KILLED = "killed_attempts"
 
 
 def killed_attempts(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 8: speculative attempts repeat work in some trials. Trials with a fault may have them."""
+    """Rule 8: speculative attempts repeat work in some trials. Trials with a fault are exempt."""
     counts = [
         count
         for trial in evidence.counted
