@@ -41,6 +41,8 @@ MOVED_AT_LEAST = 0.05
 MOST = 0.50
 """A phase is named only if it contains more than this fraction of the change."""
 EVIDENCE_SHOWN = 3
+FACTOR_FROM = 5.0
+"""A detectable ratio from this on is stated as a factor, because its percentage is hard to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,9 @@ def findings(effects: Sequence[Effect], beside: Collection[tuple[str, str]] = ()
 
 def missed(e: Effect) -> str:
     """The minimum detectable effect in both directions."""
-    up, down = _detectable(e)
     after = f", after correction for {e.comparisons} comparisons" if e.comparisons > 1 else ""
     return (
-        f"the minimum detectable effect is {percent(up)} / {percent(down)} "
+        f"the minimum detectable effect is {_detectable(e)} "
         f"({percent(POWER, signed=False)} power{after})"
     )
 
@@ -108,10 +109,12 @@ def _rounds(e: Effect) -> str:
     return f"; to detect {percent(e.relative)}, a study needs {many} rounds"
 
 
-def _detectable(e: Effect) -> tuple[float, float]:
-    """The detectable ratio r and its inverse, 1 / r, each minus 1."""
-    up = e.detectable or 0.0
-    return up, 1 / (1 + up) - 1
+def _detectable(e: Effect) -> str:
+    """The detectable ratio r and its inverse, 1 / r, each minus 1; a large ratio as a factor."""
+    ratio = 1 + (e.detectable or 0.0)
+    if ratio < FACTOR_FROM:
+        return f"{percent(ratio - 1)} / {percent(1 / ratio - 1)}"
+    return "a factor above 100" if ratio > 100 else f"a factor of {ratio:.0f}"
 
 
 def spread_out(share: float | None) -> bool:
@@ -235,8 +238,7 @@ def _brief(total: Effect, reason: str) -> str:
     word = "not detected after correction" if total.clear_alone else "no difference detected"
     floor = ""
     if total.detectable:
-        up, down = _detectable(total)
-        floor = f"; minimum detectable effect {percent(up)} / {percent(down)}{_rounds(total)}"
+        floor = f"; minimum detectable effect {_detectable(total)}{_rounds(total)}"
     return f"{lead} {word}, {size}{floor}"
 
 
