@@ -104,7 +104,9 @@ def test_what_may_have_been_missed_is_said_both_ways():
     assert "the minimum detectable effect is +106 % / -51 %" in finding.text
 
 
-@pytest.mark.parametrize(("ratio", "words"), [(23.4, "a factor of 23"), (1e6, "a factor above 100")])
+@pytest.mark.parametrize(
+    ("ratio", "words"), [(23.4, "a factor of 23"), (1e6, "a factor above 100")]
+)
 def test_a_large_detectable_effect_is_a_factor(ratio: float, words: str) -> None:
     large = replace(effect("total", -1, clear=False), detectable=ratio - 1)
     (finding,) = findings([large])

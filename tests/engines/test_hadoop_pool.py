@@ -68,6 +68,8 @@ def test_a_wave_of_tasks_and_a_master_wait_on_each_host() -> None:
     # a given number of JVMs serves several waves
     assert pool_sizes(settings, 6, "3.5", 10) == {"map": 8, "reduce": 2, "master": 1}
     assert pool_sizes(settings, 1, "3.5", 10) == {"map": 5, "reduce": 5, "master": 1}
+    none = {**settings, "mapreduce.job.reduces": "0"}
+    assert pool_sizes(none, 6, "3.5") == {"map": 4, "reduce": 0, "master": 1}
     assert pool_sizes(settings, 6, "3.5", 1) == {"map": 0, "reduce": 1, "master": 1}
 
 

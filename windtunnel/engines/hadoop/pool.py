@@ -308,7 +308,7 @@ def pool_sizes(
     """JVMs of each kind on a host: a wave of maps, its part of the reduces, one master.
 
     One JVM more than the host's part of the reduces waits, because reduces and speculative attempts
-    do not spread evenly. ``jvms`` is the number for all tasks of a host, in all waves. At most half
+    do not spread evenly; none if ``mapreduce.job.reduces`` is 0. ``jvms`` is the number for all tasks of a host, in all waves. At most half
     of these JVMs wait for reduces.
     """
 
@@ -319,6 +319,8 @@ def pool_sizes(
     memory = number("yarn.nodemanager.resource.memory-mb", 8192)
     maps = max(1, memory // number("mapreduce.map.memory.mb", 1024))
     reduces = 1 - (-number("mapreduce.job.reduces", 1) // max(workers, 1))
+    if settings.get("mapreduce.job.reduces") == "0":
+        reduces = 0
     if jvms is not None:
         reduces = min(reduces, max(1, jvms // 2))
         maps = jvms - reduces
