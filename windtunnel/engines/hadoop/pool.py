@@ -308,8 +308,8 @@ def pool_sizes(
     """JVMs of each kind on a host: a wave of maps, its part of the reduces, one master.
 
     One JVM more than the host's part of the reduces waits, because reduces and speculative attempts
-    do not spread evenly; none if ``mapreduce.job.reduces`` is 0. ``jvms`` is the number for all tasks of a host, in all waves. At most half
-    of these JVMs wait for reduces.
+    do not spread evenly; none if ``mapreduce.job.reduces`` is 0. ``jvms`` is the number for all
+    tasks of a host, in all waves. At most half of these JVMs wait for reduces.
     """
 
     def number(name: str, otherwise: int) -> int:
