@@ -348,27 +348,31 @@ def test_metrics_of_the_trial_join_the_total(tmp_path: Path):
     assert cell.mean == 5.0
 
 
-def with_killed(found: Results, counts: list[int]) -> Results:
-    """The study whose first trials have these numbers of killed attempts."""
+def with_speculation(found: Results, counts: list[int]) -> Results:
+    """The study whose first trials have these numbers of speculative attempts."""
     changed = []
     for trial, count in zip(found.trials, counts, strict=False):
         first, *others = trial.phases
-        metrics = {**first.metrics, "killed_attempts": Metric(value=count, unit="count")}
+        metrics = {**first.metrics, "speculative_attempts": Metric(value=count, unit="count")}
         phases = [first.model_copy(update={"metrics": metrics}), *others]
         changed.append(trial.model_copy(update={"phases": phases}))
     return Results(found.path, found.study, [*changed, *found.trials[len(changed) :]])
 
 
-def test_killed_attempts_are_named(tmp_path: Path) -> None:
-    found = with_killed(results(tmp_path), [0, 2, 1, 0])
-    text, advice = said(found, "attempts-killed")
+def test_speculative_attempts_are_counted(tmp_path: Path) -> None:
+    found = with_speculation(results(tmp_path), [0, 2, 1, 0])
+    text, advice = said(found, "speculation")
 
-    assert text.startswith("task attempts were killed in 2 of 4 trials (at most 2 in a trial)")
+    assert text.startswith(
+        "two attempts of a task ran at the same time in 2 of 4 trials (at most 2 "
+    )
     assert "mapreduce.map.speculative" in advice
 
 
 @pytest.mark.parametrize("counts", [[0, 0, 0], []])
-def test_without_killed_attempts_there_is_no_warning(tmp_path: Path, counts: list[int]) -> None:
-    found = with_killed(results(tmp_path), counts)
+def test_without_speculative_attempts_there_is_no_warning(
+    tmp_path: Path, counts: list[int]
+) -> None:
+    found = with_speculation(results(tmp_path), counts)
 
-    assert not [w for w in analyse(found).warnings if w.id == "attempts-killed"]
+    assert not [w for w in analyse(found).warnings if w.id == "speculation"]

@@ -50,7 +50,7 @@ RULES: Registry[Rule] = Registry(
         "cache_state": physics.cache_state,
         "cached_reads": physics.cached_reads,
         "load_before": conduct.load_before,
-        "killed_attempts": attempts.killed_attempts,
+        "speculation": attempts.speculation,
         "stolen_cpu": conduct.stolen_cpu,
         "settings_changed": conduct.settings_changed,
         "drift": conduct.drift,

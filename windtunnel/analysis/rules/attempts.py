@@ -8,32 +8,32 @@ from windtunnel.analysis.evidence import Evidence, ReportWarning
 from windtunnel.analysis.formatting import plural
 from windtunnel.results.record import Trial
 
-_KILLED = "killed_attempts"
+_SPECULATIVE = "speculative_attempts"
 
 
-def killed_attempts(evidence: Evidence) -> Iterator[ReportWarning]:
+def speculation(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 8: speculative attempts repeat work in some trials. Trials with a fault are exempt."""
     counts = [
         count
         for trial in evidence.counted
-        if not trial.faults and (count := _killed(trial)) is not None
+        if not trial.faults and (count := _speculative(trial)) is not None
     ]
     hit = [count for count in counts if count]
     if not evidence.measured or not hit:
         return
     yield ReportWarning(
-        id="attempts-killed",
+        id="speculation",
         rule=8,
         severity="note",
-        text=f"task attempts were killed in {len(hit)} of {plural(len(counts), 'trial')} (at most "
-        f"{max(hit):.0f} in a trial): speculation started a task twice, or the scheduler preempted "
-        "it, so the times include repeated work",
-        advice="unless the study is about speculation or queues, set mapreduce.map.speculative and "
+        text=f"two attempts of a task ran at the same time in {len(hit)} of "
+        f"{plural(len(counts), 'trial')} (at most {max(hit):.0f} such tasks in a trial): the times "
+        "include repeated work",
+        advice="unless the study is about speculation, set mapreduce.map.speculative and "
         "mapreduce.reduce.speculative to false.",
     )
 
 
-def _killed(trial: Trial) -> float | None:
-    """The killed attempts of all phases; None if no phase has the metric."""
-    found = [phase.metrics[_KILLED].value for phase in trial.phases if _KILLED in phase.metrics]
-    return sum(found) if found else None
+def _speculative(trial: Trial) -> float | None:
+    """The speculative attempts of all phases; None if no phase has the metric."""
+    phases = [phase.metrics for phase in trial.phases if _SPECULATIVE in phase.metrics]
+    return sum(metrics[_SPECULATIVE].value for metrics in phases) if phases else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.description import Setting
@@ -151,7 +151,7 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
     sizes = {kind: _step(getattr(full, f"{kind}_mib") * shrink) for kind in _KINDS}
     held = max(full.nodemanager_mib * sizes["map"] // full.map_mib, full.slots * sizes["map"])
     heap = reduce_heap_bytes(cluster)
-    master = _master_mib(cluster, shrink)
+    master = max(min(full.master_mib, MASTER_MIB), _step(full.master_mib * shrink))
     block = model_block(full.block_bytes, scale)
     if scale.combine.slots > 1:  # a part of a combined slot: the application master takes none
         master = min(master, max(sizes["map"], TASK_MIB) - _STEP_MIB)
@@ -180,23 +180,15 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
     return {**found, **dict(_heaps(cluster, shrink))}
 
 
-def _master_mib(cluster: Cluster, shrink: float) -> int:
-    """Container of the application master in the model, at least what its JVM needs."""
-    full = tasks_of(cluster).master_mib
-    return max(min(full, MASTER_MIB), _step(full * shrink))
-
-
 def _with_master(full: Tasks, map_mib: int, held: int, master: int) -> tuple[int, int]:
     """Memory of a NodeManager and of the application master in a model, in MiB.
 
     The application master takes as many slots of its host as at full size, although its JVM does
     not become smaller with the data. The number of slots does not change.
     """
-    slots = max(1, full.nodemanager_mib // full.map_mib)
-    taken = slots - min(slots, max(0, full.nodemanager_mib - full.master_mib) // full.map_mib)
+    by_memory = replace(full, nodemanager_vcores=None)
+    slots, taken = by_memory.slots, by_memory.master_slots
     free = held - slots * map_mib
-    if not 0 <= free < map_mib:
-        return held, master
     needed = master - taken * map_mib
     free = max(free, min(needed, map_mib - _STEP_MIB))
     master = min(master, taken * map_mib + free)
