@@ -80,7 +80,7 @@ def test_storage_without_equations_is_refused() -> None:
         )
     for kind in ("nfs", "local"):
         cluster = apply_overrides(load_cluster("local-3"), {"storage.kind": kind})
-        assert "no equations" in refusals("sort", cluster)[0].message
+        assert "no equations" in refusals("sort", {}, cluster)[0].message
 
 
 def test_cephfs_and_codes_are_assumptions() -> None:
@@ -103,4 +103,15 @@ def test_a_container_that_no_host_can_start_is_refused() -> None:
     unknown = apply_overrides(CISCO, {MAP: 400_000, NODE: None})
     assert sort(unknown).at_once > 0
     assert any("one container per host" in line for line in hardware(unknown).assumed)
-    assert not refusals("sort", CISCO)
+    assert not refusals("sort", {}, CISCO)
+
+
+def test_terasort_without_reduce_tasks_is_refused() -> None:
+    none = apply_overrides(CISCO, {"settings.mapreduce.job.reduces": 0})
+    for kind in ("sort", "validate"):
+        with pytest.raises(DescriptionError, match="does not sort without reduce tasks") as caught:
+            sort(none, kind)
+        assert caught.value.key == "settings.mapreduce.job.reduces"
+    given = job("sort", {"size": "1 GiB", "reduces": 7}, none, hardware(none))
+    assert given.reduces == 7  # the workload sets its own number
+    assert sort(none, "generate") == sort(CISCO, "generate")  # it has no reduce tasks

@@ -80,7 +80,7 @@ def refuse(cluster: Cluster, given: Mapping[str, Mapping[str, Any]]) -> None:
     for one in made:
         for phase in one.phases():
             if kind := kind_of(one.name, phase):
-                refused.refuse(kind, cluster)
+                refused.refuse(kind, given[one.name], cluster)
     found = problems(cluster, made, given)
     if found:
         raise NotRealisableError(

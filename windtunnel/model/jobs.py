@@ -144,7 +144,7 @@ def job(kind: str, parameters: Mapping[str, Any], cluster: Cluster, hosts: Hardw
     QuantityError
         If a parameter is not a size.
     """
-    refuse(kind, cluster)
+    refuse(kind, parameters, cluster)
     settings = cluster.settings
     data = _data_bytes(parameters)
     block = block_bytes(cluster)

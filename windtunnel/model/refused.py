@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from windtunnel.cluster import Cluster, QuantityError
 from windtunnel.cluster.settings import hadoop_bytes
 from windtunnel.errors import DescriptionError
@@ -10,7 +13,9 @@ BLOCK_BYTES = 128 * 2.0**20  # dfs.blocksize
 LEAST_BLOCK_BYTES = 2.0**20  # dfs.namenode.fs-limits.min-block-size, hdfs-default.xml
 PREDICTED_STORAGE = ("hdfs", "cephfs")
 COPIES = ("put", "get")  # phases without containers
+SORTS = ("sort", "validate")  # phases whose reduce tasks write, or wrote, the sorted files
 _BLOCK = "dfs.blocksize"
+_REDUCES = "mapreduce.job.reduces"
 _LEAST_BLOCK = "dfs.namenode.fs-limits.min-block-size"
 _NODE = "yarn.nodemanager.resource.memory-mb"
 _CONTAINERS = (
@@ -31,7 +36,7 @@ class RefusedError(DescriptionError, QuantityError):
     """
 
 
-def refuse(kind: str, cluster: Cluster) -> None:
+def refuse(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> None:
     """Refuse a description for a kind of phase.
 
     Raises
@@ -39,13 +44,15 @@ def refuse(kind: str, cluster: Cluster) -> None:
     RefusedError
         The first of :func:`refusals`.
     """
-    for one in refusals(kind, cluster):
+    for one in refusals(kind, parameters, cluster):
         raise one
 
 
-def refusals(kind: str, cluster: Cluster) -> list[RefusedError]:
-    """The reasons why the model cannot predict a kind of phase on a cluster."""
+def refusals(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> list[RefusedError]:
+    """The reasons why the model cannot predict a kind of phase with parameters on a cluster."""
     found = [_storage(cluster), _blocks(cluster)]
+    if kind in SORTS and not parameters.get("reduces"):
+        found.append(_reduces(cluster))
     without_reduces = "reduce" if kind == "generate" else None
     found += [
         _container(cluster, name)
@@ -106,6 +113,17 @@ def _blocks(cluster: Cluster) -> RefusedError | None:
     )
 
 
+def _reduces(cluster: Cluster) -> RefusedError | None:
+    """TeraSort without reduce tasks: its map tasks write files that are not sorted."""
+    if _number(cluster, _REDUCES) != 0.0:
+        return None
+    return RefusedError(
+        "TeraSort does not sort without reduce tasks",
+        key=f"settings.{_REDUCES}",
+        remedy="set at least 1, or the parameter 'reduces' of the workload.",
+    )
+
+
 def _container(cluster: Cluster, name: str) -> RefusedError | None:
     """A container that no NodeManager can start, if the settings state both sizes."""
     wanted, room = (_mebibytes(cluster, one) for one in (name, _NODE))
@@ -121,8 +139,12 @@ def _container(cluster: Cluster, name: str) -> RefusedError | None:
 
 def _mebibytes(cluster: Cluster, name: str) -> float | None:
     """A setting that is a positive number; YARN finds out the memory itself for -1."""
+    found = _number(cluster, name)
+    return found if found is not None and 0.0 < found < _LARGEST else None
+
+
+def _number(cluster: Cluster, name: str) -> float | None:
     try:
-        found = float(str(cluster.settings.get(name)))
+        return float(str(cluster.settings.get(name)))
     except ValueError:
         return None
-    return found if 0.0 < found < _LARGEST else None

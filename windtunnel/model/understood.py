@@ -42,7 +42,7 @@ def _boolean(value: object) -> str:
 # ``refused.py`` checks.
 SETTINGS: Mapping[str, Callable[[object], str]] = {
     "mapreduce.job.maps": _at_least(1.0),
-    "mapreduce.job.reduces": _at_least(1.0),
+    "mapreduce.job.reduces": _at_least(0.0),
     "mapreduce.map.memory.mb": _default_or_more,
     "mapreduce.map.output.compress": _boolean,
     "mapreduce.reduce.memory.mb": _default_or_more,

@@ -118,7 +118,7 @@ class ModelledTestbed(PredictingTestbed):
             f"{one.key}: {one.message}"
             for kind in kinds.values()
             if kind is not None
-            for one in refusals(kind, work.cluster)
+            for one in refusals(kind, work.parameters, work.cluster)
         ]
         missing += dict.fromkeys(refused)
         notes = [
