@@ -132,6 +132,29 @@ def test_sentences_in_one_column() -> None:
     assert len(points(text.format(10), runs)) == 1
 
 
+def test_numbers_in_words_and_verbs() -> None:
+    table = "nodes,job,run,time_s\n" + "".join(
+        f"{nodes} nodes,sort,{run},{time}\n"
+        for nodes, times in ((4, (100, 104)), (8, (50, 52)))
+        for run, time in enumerate(times, 1)
+    )
+    for words in (
+        "Eight nodes finish sort # faster than four nodes.",
+        "On eight nodes, sort runs # faster than on four nodes.",
+        "Sort ran # faster with 8 nodes than with four nodes.",
+    ):
+        text = "page,sentence\n3,{}\n4,Each job was repeated.\n"
+        quoted = '"' + words + '"'
+        assert points(text.format(quoted.replace("#", "50 %")), table) == []
+        (point,) = points(text.format(quoted.replace("#", "38 %")), table)
+        assert point.check == "claims"
+        assert "time_s 51 (mean of 2), 102 (mean of 2)" in point.found
+    # a number that names no value of a table restricts the results in an unknown way
+    text = "page,sentence\n3,Two of the jobs run 38 % faster on eight nodes than on four nodes.\n"
+    (note,) = points(text + "4,Each job was repeated.\n", table)
+    assert note.found == "line 2 (unknown word 'two')"
+
+
 def test_a_number_column_of_another_name() -> None:
     text = "page,claim,number,unit\n4,q1 orc less time than text,{},percent\n"
     assert points(text.format(60)) == []

@@ -177,7 +177,7 @@ class Reference:
         ]  # fmt: skip
 
     def _hits(self, label: Column) -> Iterator[Hit]:
-        order = self.said.order
+        order = self.said.numerals
         if label.kind == "number" and not _own(label) <= self.said.words:
             return
         for value in {r[label.name] for r in self.profile.table.rows if r[label.name]}:

@@ -24,12 +24,14 @@ ONE, HUNDRED = Span.exact(1.0), Span.exact(100.0)
 class Reading:
     """Results that a claim can mean, and the numbers that it can then state.
 
-    ``rows`` are a pair, or the row of a column that states the number itself.
+    ``rows`` are a pair, or the row of a column that states the number itself. ``cells`` are their
+    values as a point prints them. A side that is the mean of several rows has the first of them.
     """
 
     column: Column
     rows: tuple[Row, ...]
     numbers: tuple[Span, ...]
+    cells: tuple[str, ...]
 
     @property
     def least(self) -> Span:
@@ -44,7 +46,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rows and their results ``x`` and ``y``; the second is the baseline if ``sided``."""
+    """Two rows and their results ``x`` and ``y``; the second is the baseline if ``sided``.
+
+    ``counts`` are the numbers of rows of which each result is the mean.
+    """
 
     first: Row
     second: Row
@@ -53,11 +58,26 @@ class Pair:
     y: Span
     levels: tuple[str, ...]
     sided: bool
+    counts: tuple[int, int]
 
     @property
     def ratio(self) -> Span:
         """The first result / the second."""
         return self.x / self.y
+
+    @property
+    def rows(self) -> tuple[Row, Row]:
+        """The two rows."""
+        return self.first, self.second
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        """The two results as printed, or the means of several rows."""
+        first, second = (
+            row[self.column.name] if count == 1 else f"{number.value:.5g} (mean of {count})"
+            for row, number, count in zip(self.rows, (self.x, self.y), self.counts, strict=True)
+        )
+        return first, second
 
 
 @dataclass(frozen=True)
@@ -112,7 +132,7 @@ def _of_columns(
             number = spans(reference.profile, row, [column])
             found = tuple(numbers(column, number[0])) if number else ()
             if found:
-                readings.append(Reading(column, (row,), found))
+                readings.append(Reading(column, (row,), found, (row[column.name],)))
         if readings:
             yield Meaning(tuple(readings))
 
@@ -176,11 +196,10 @@ def _pairs(reference: Reference, column: Column) -> Iterator[Pair]:
     if len(groups) > MOST_CELLS:
         return
     cells = [
-        (key, rows[0], mean([profile.span(r, column) for r in rows]))
-        for key, rows in groups.items()
+        (key, rows, mean([profile.span(r, column) for r in rows])) for key, rows in groups.items()
     ]
     tied: dict[tuple[str, str], bool] = {}
-    for (a, first, x), (b, second, y) in combinations(cells, 2):
+    for (a, ours, x), (b, theirs, y) in combinations(cells, 2):
         if x.low <= 0 or y.low <= 0:
             continue
         chosen = dict(zip(labels, zip(a, b, strict=True), strict=True))
@@ -195,10 +214,11 @@ def _pairs(reference: Reference, column: Column) -> Iterator[Pair]:
                 continue
         base = _baseline(reference, chosen, differ)
         levels = tuple(v for n in differ for v in chosen[n])
+        sizes = (len(ours), len(theirs))
         if base == 0:
-            yield Pair(second, first, column, y, x, levels, True)
+            yield Pair(theirs[0], ours[0], column, y, x, levels, True, sizes[::-1])
         else:
-            yield Pair(first, second, column, x, y, levels, base == 1)
+            yield Pair(ours[0], theirs[0], column, x, y, levels, base == 1, sizes)
 
 
 def _selected(
@@ -258,9 +278,7 @@ def _tied(profile: Profile, a: str, b: str) -> bool:
 
 
 def _reading(said: Said, pair: Pair, percent: bool) -> Reading:
-    return Reading(
-        pair.column, (pair.first, pair.second), _numbers(said, pair.ratio, pair, percent)
-    )
+    return Reading(pair.column, pair.rows, _numbers(said, pair.ratio, pair, percent), pair.cells)
 
 
 def _numbers(said: Said, ratio: Span, pair: Pair, percent: bool) -> tuple[Span, ...]:
@@ -290,4 +308,4 @@ def _average(said: Said, pairs: Sequence[Pair], percent: bool) -> Reading:
     sums = mean([p.x for p in pairs]) / mean([p.y for p in pairs])
     for ratio in (geometric_mean([p.ratio for p in pairs]), sums):
         found += _numbers(said, ratio, pairs[0], percent)
-    return Reading(pairs[0].column, (pairs[0].first, pairs[0].second), tuple(found))
+    return Reading(pairs[0].column, pairs[0].rows, tuple(found), pairs[0].cells)

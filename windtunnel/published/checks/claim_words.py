@@ -28,6 +28,8 @@ _BOUNDS: tuple[tuple[Bound, str], ...] = (
 
 _PHASE = re.compile(r"\breduce(?= (?:time|phase|task|slot|input|output))")
 """The phase of a job, which is not the verb."""
+_RUN = re.compile(r"\bruns?\b(?!\s*(?:\d|number))")
+"""The verb, or a run without a number: it selects no results."""
 
 ABOUT = frozenset({"about", "approximately", "approx", "around", "roughly", "nearly", "almost"})
 AVERAGE = frozenset({"average", "mean", "avg"})
@@ -132,6 +134,8 @@ FILLING = frozenset(
         "need",
         "use",
         *tokens("this"),  # in the singular, as the words of a claim
+        *tokens("ran finish finishes finished complete completes completed achieve achieves"),
+        *tokens("reach reaches show shows deliver delivers perform performs require requires"),
         "much",
         "it",
         "stated",
@@ -146,6 +150,12 @@ PRICE = frozenset({"price", "cost", "cheaper", "cheap"})
 NAMED = frozenset({"cpu", "network", "latency", "disk", "memory", "io", "size", "byte"})
 MEASURES = RATE | PRICE | NAMED | {"energy", "power"}
 VOCABULARY = COMPARING | FILLING | ABOUT | AVERAGE | MEASURES | TIME
+NUMERALS = {
+    word: str(number)
+    for number, word in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve".split(), 1
+    )
+}
 DIRECTIONS: tuple[tuple[Direction, frozenset[str]], ...] = (
     ("less", LESS),
     ("more", MORE),
@@ -165,6 +175,11 @@ class Said:
     def words(self) -> frozenset[str]:
         """All words, without numbers."""
         return frozenset(w for w in self.order if not w[0].isdigit())
+
+    @cached_property
+    def numerals(self) -> tuple[str, ...]:
+        """The words in their order, with the words for 1 to 12 as digits ("eight nodes")."""
+        return tuple(NUMERALS.get(word, word) for word in self.order)
 
     @cached_property
     def about(self) -> bool:
@@ -210,7 +225,7 @@ class Said:
 
 def said(statement: Statement) -> Said:
     """The words of a statement, and its bound."""
-    words = _PHASE.sub("reducephase", statement.words)
+    words = _RUN.sub(" ", _PHASE.sub("reducephase", statement.words))
     bounds: list[Bound] = []
     for kind, pattern in _BOUNDS:
         words, count = re.subn(pattern, " ", words)

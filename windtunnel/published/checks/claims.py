@@ -144,7 +144,6 @@ def _contradiction(claim: Claim, sure: Sequence[Meaning]) -> Iterator[Point]:
     statement, bound = claim.statement, claim.said.bound
     found, reading, count = _shown(claim, sure)
     unit = " %" if claim.percent else ""
-    cells = ", ".join(f"{r[reading.column.name]}" for r in reading.rows)
     word = {"": "nearest: ", "lower": "at least ", "some above": "at most "}.get(bound, "up to ")
     yield Point(
         check="claims",
@@ -153,7 +152,7 @@ def _contradiction(claim: Claim, sure: Sequence[Meaning]) -> Iterator[Point]:
         stated=statement.shown,
         stated_source=source_of(statement.row),
         found=f"{word}{found.value:.3g}{unit} of {plural(count, 'result')} "
-        f"({reading.column.name} {cells})",
+        f"({reading.column.name} {', '.join(reading.cells)})",
         found_source=sources_in_words(source_of(r) for r in reading.rows),
         means="no pair of the published results that this sentence can mean has this difference."
         if not bound

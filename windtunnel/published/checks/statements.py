@@ -21,10 +21,11 @@ VALUES = ("value", "low", "high")
 STATED = "#"
 """Replaces the stated number and its unit in the words of a statement."""
 
-_REPEATED = r"(?<!\bran )(?<!\brun )(?<!\brepeated )(?<!\bexecuted )(?<!\bmeasured )"
+_REPEATED = re.compile(r"\b(?:ran|runs?|repeated|executed|measured) $")
+"""Before "3 times", which is then no factor."""
 _NUMBER = r"(?<![\w.,/-])(\d+(?:\.\d+)?)"
 _UNIT = r"(?:\s*(%)|\s+(percent|per cent|pct|times)\b|\s*(x)\b(?!\s*\d)|[\s-]?(fold)\b)"
-_AMOUNT = re.compile(_REPEATED + _NUMBER + _UNIT)
+_AMOUNT = re.compile(_NUMBER + _UNIT)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,11 @@ def _of_sentences(profile: Profile) -> Iterator[Statement]:
     name = rest[0].name
     for row in profile.table.rows:
         words = row[name].casefold()
-        found = list(_AMOUNT.finditer(words))
+        found = [
+            amount
+            for amount in _AMOUNT.finditer(words)
+            if amount[3] != "times" or not _REPEATED.search(words[: amount.start()])
+        ]
         if len(found) != 1:
             continue
         kind = "percent" if found[0][2] or found[0][3] not in (None, "times") else "factor"
