@@ -150,12 +150,20 @@ PRICE = frozenset({"price", "cost", "cheaper", "cheap"})
 NAMED = frozenset({"cpu", "network", "latency", "disk", "memory", "io", "size", "byte"})
 MEASURES = RATE | PRICE | NAMED | {"energy", "power"}
 VOCABULARY = COMPARING | FILLING | ABOUT | AVERAGE | MEASURES | TIME
-NUMERALS = {
-    word: str(number)
-    for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve".split(), 1
-    )
-}
+_COUNTED = (
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+NUMERALS = {"one": "1"} | {word: str(number) for number, word in enumerate(_COUNTED, 2)}
 DIRECTIONS: tuple[tuple[Direction, frozenset[str]], ...] = (
     ("less", LESS),
     ("more", MORE),
