@@ -155,6 +155,38 @@ def test_numbers_in_words_and_verbs() -> None:
     assert note.found == "line 2 (unknown word 'two')"
 
 
+@pytest.mark.parametrize(
+    ("sentence", "right"),
+    [
+        ("Sort is twice as fast on eight nodes as on four nodes.", True),
+        ("Sort is three times as fast on eight nodes as on four nodes.", False),
+        ("Sort runs three times as fast on eight nodes.", False),
+        ("Sort takes half the time on 8 nodes.", True),
+        ("Sort on four nodes takes twice the time of eight nodes.", True),
+        ("Sort on four nodes takes three times as long as on eight nodes.", False),
+        ("Four nodes need 1.67 times more time for sort than eight nodes.", True),
+        ("Four nodes need 1.2 times more time for sort than eight nodes.", False),
+        ("From 4 nodes to 8 nodes, the throughput of sort doubles.", True),
+        ("From 4 nodes to 8 nodes, the throughput of sort triples.", False),
+        ("Going from 4 nodes to 8 nodes cuts the time of sort by 40 %.", True),
+        ("Going from 4 nodes to 8 nodes cuts the time of sort by 30 %.", False),
+        ("The throughput of sort rises by 67 % from 4 nodes to 8 nodes.", True),
+        ("The throughput of sort rises by 20 % from 4 nodes to 8 nodes.", False),
+        ("Eight nodes improve sort by a factor of 1.7 over four nodes.", True),
+        ("Eight nodes improve sort by a factor of 1.2 over four nodes.", False),
+    ],
+)
+def test_factors_and_changes_in_words(sentence: str, right: bool) -> None:
+    table = "nodes,job,run,time_s,mb_per_s\n" + "".join(
+        f"{nodes} nodes,{job},{run},{work * time},{1000 / work / time:.2f}\n"
+        for nodes, times in ((4, (100, 104)), (8, (60, 62)))
+        for run, time in enumerate(times, 1)
+        for job, work in (("sort", 1), ("scan", 0.5))
+    )
+    text = f'page,sentence\n3,"{sentence}"\n4,Each job ran 2 times.\n'
+    assert [p.check for p in points(text, table)] == ([] if right else ["claims"])
+
+
 def test_a_number_column_of_another_name() -> None:
     text = "page,claim,number,unit\n4,q1 orc less time than text,{},percent\n"
     assert points(text.format(60)) == []

@@ -74,10 +74,17 @@ class Pair:
     def cells(self) -> tuple[str, str]:
         """The two results as printed, or the means of several rows."""
         first, second = (
-            row[self.column.name] if count == 1 else f"{number.value:.5g} (mean of {count})"
+            row[self.column.name] if count == 1 else self._mean(number, count)
             for row, number, count in zip(self.rows, (self.x, self.y), self.counts, strict=True)
         )
         return first, second
+
+    def _mean(self, number: Span, count: int) -> str:
+        """In the unit of the column, or in the base unit if its cells have units of their own."""
+        column = self.column
+        own = column.in_cell or column.unit_column is not None
+        unit = f" {column.dimension}" if own else ""
+        return f"{number.value / (1 if own else column.factor):.5g}{unit} (mean of {count})"
 
 
 @dataclass(frozen=True)

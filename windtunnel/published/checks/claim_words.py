@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from windtunnel.published.checks.statements import STATED, Statement
+from windtunnel.published.checks.wording import NUMERALS
 from windtunnel.published.profile import tokens
 
 Bound = Literal["", "reached", "maximum", "upper", "lower", "some above", "unclear"]
@@ -51,6 +52,7 @@ LESS = frozenset(
         "save",
         "saved",
         "saving",
+        *("cut", "drop", "dropped", "fall", "fell", "decline", "declined", "shrink"),
     }
 )
 MORE = frozenset(
@@ -62,6 +64,7 @@ MORE = frozenset(
         "longer",
         "increase",
         "increased",
+        *("rise", "rose", "grow", "grew"),
     }
 )
 AGAINST = frozenset({"than", "vs", "versu", "against", "compared", "relative"})
@@ -74,6 +77,7 @@ COMPARING = (
     | frozenset(
         {
             "improvement",
+            "improve",
             "improved",
             "difference",
             "gain",
@@ -134,7 +138,7 @@ FILLING = frozenset(
         "need",
         "use",
         *tokens("this"),  # in the singular, as the words of a claim
-        *tokens("ran finish finishes finished complete completes completed achieve achieves"),
+        *tokens("going ran finish finishes finished complete completes completed achieve achieves"),
         *tokens("reach reaches show shows deliver delivers perform performs require requires"),
         "much",
         "it",
@@ -150,20 +154,6 @@ PRICE = frozenset({"price", "cost", "cheaper", "cheap"})
 NAMED = frozenset({"cpu", "network", "latency", "disk", "memory", "io", "size", "byte"})
 MEASURES = RATE | PRICE | NAMED | {"energy", "power"}
 VOCABULARY = COMPARING | FILLING | ABOUT | AVERAGE | MEASURES | TIME
-_COUNTED = (
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-NUMERALS = {"one": "1"} | {word: str(number) for number, word in enumerate(_COUNTED, 2)}
 DIRECTIONS: tuple[tuple[Direction, frozenset[str]], ...] = (
     ("less", LESS),
     ("more", MORE),

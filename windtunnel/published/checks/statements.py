@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from windtunnel.published.checks.wording import reworded
 from windtunnel.published.profile import Column, Profile, tokens
 from windtunnel.published.table import Row
 
@@ -22,7 +23,8 @@ STATED = "#"
 """Replaces the stated number and its unit in the words of a statement."""
 
 _REPEATED = re.compile(r"\b(?:ran|runs?|repeated|executed|measured) $")
-"""Before "3 times", which is then no factor."""
+"""Before "3 times", which is then no factor, unless one of the next words follows."""
+_CHANGE = re.compile(r"\s+(?:faster|slower|more|less|longer|shorter|higher|lower)\b")
 _NUMBER = r"(?<![\w.,/-])(\d+(?:\.\d+)?)"
 _UNIT = r"(?:\s*(%)|\s+(percent|per cent|pct|times)\b|\s*(x)\b(?!\s*\d)|[\s-]?(fold)\b)"
 _AMOUNT = re.compile(_NUMBER + _UNIT)
@@ -100,17 +102,23 @@ def _of_sentences(profile: Profile) -> Iterator[Statement]:
         return
     name = rest[0].name
     for row in profile.table.rows:
-        words = row[name].casefold()
-        found = [
-            amount
-            for amount in _AMOUNT.finditer(words)
-            if amount[3] != "times" or not _REPEATED.search(words[: amount.start()])
-        ]
+        words = reworded(row[name])
+        found = [m for m in _AMOUNT.finditer(words) if not _count_of_runs(m)]
         if len(found) != 1:
             continue
         kind = "percent" if found[0][2] or found[0][3] not in (None, "times") else "factor"
         marked = f"{words[: found[0].start()]}{STATED}{words[found[0].end() :]}"
         yield Statement(row, name, row[name], found[0][1], kind, marked)
+
+
+def _count_of_runs(amount: re.Match[str]) -> bool:
+    """Whether "3 times" is how often something ran."""
+    words = amount.string
+    return (
+        amount[3] == "times"
+        and _REPEATED.search(words[: amount.start()]) is not None
+        and _CHANGE.match(words, amount.end()) is None
+    )
 
 
 def _sentences(profile: Profile, column: Column) -> bool:
