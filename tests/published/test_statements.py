@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.published import case_of
 from windtunnel.published.case import Case, Point
-from windtunnel.published.checks import claims
+from windtunnel.published.checks import amounts, claims
 from windtunnel.published.mapping import Map
 from windtunnel.published.table import parse_table
 
@@ -185,6 +187,47 @@ def test_factors_and_changes_in_words(sentence: str, right: bool) -> None:
     )
     text = f'page,sentence\n3,"{sentence}"\n4,Each job ran 2 times.\n'
     assert [p.check for p in points(text, table)] == ([] if right else ["claims"])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("With 8 nodes, sort finished in 70 s.", "time_s 60, 62 (2 results)"),
+        ("Sort took 70 s on 8 nodes on average.", "time_s 60, 62 (2 results)"),
+        ("Scan needed 25 s on four nodes.", "time_s 50.0, 52.0 (2 results)"),
+        ("Sort achieves 12 MB/s on eight nodes.", "mb_per_s 16.67, 16.13 (2 results)"),
+        ("With 8 nodes, sort finished in 61 s.", ""),
+        ("The average time of sort on 8 nodes is 1.02 min.", ""),
+        ("Sort achieves 16.4 MB/s on eight nodes.", ""),
+        ("Sort needs about 60 s on eight nodes.", ""),
+        # other times, sums, limits and differences
+        ("We waited 90 s between sort runs on 8 nodes.", ""),
+        ("All sort runs on 8 nodes took 122 s.", ""),
+        ("Sort on 1 TB took 900 s on 8 nodes.", ""),
+        ("Sort on 8 nodes took at most 90 s.", ""),
+        ("Sort took 41 s more on 4 nodes than on 8 nodes.", ""),
+    ],
+)
+def test_amounts_in_the_text(sentence: str, found: str) -> None:
+    table = "nodes,job,run,time_s,mb_per_s\n" + "".join(
+        f"{nodes} nodes,{job},{run},{work * time},{1000 / work / time:.2f}\n"
+        for nodes, times in ((4, (100, 104)), (8, (60, 62)))
+        for run, time in enumerate(times, 1)
+        for job, work in (("sort", 1), ("scan", 0.5))
+    )
+    for text in (f'page,sentence\n3,"{sentence}"\n4,Each job ran 2 times.\n', _row(sentence)):
+        tables = {"runs.csv": table, "statements.csv": text}
+        parsed = {name: parse_table(cells, name) for name, cells in tables.items()}
+        case = Case(case_of("intel-2012").results, tables=parsed, mapped=MAP)
+        points = list(amounts.amounts_of_results(case))
+        assert [p.found for p in points] == ([found] if found else [])
+
+
+def _row(sentence: str) -> str:
+    """A sentence as a row with a number and a unit."""
+    number, unit = re.findall(r"([\d.]+) (s|min|MB/s)\b", sentence)[-1]
+    rest = sentence.replace(f"{number} {unit}", "")
+    return f'claim,value,unit\n"{rest}",{number},{unit}\nqueries,2,queries\n'
 
 
 def test_a_number_column_of_another_name() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from windtunnel.published.case import Case, Point
 from windtunnel.published.checks import (
+    amounts,
     arithmetic,
     claims,
     copies,
@@ -76,6 +77,7 @@ TABLES: tuple[Check, ...] = (
     Check("recaps", "summary and text repeat the same numbers", claims.recaps),
     Check("counts", "the text counts what the tables contain", claims.counts),
     Check("claims", "claims agree with a pair of results", claims.pairs),
+    Check("amounts", "amounts in the text are results of the tables", amounts.amounts_of_results),
     Check("precision", "the digits are fine enough", precision.coarse),
 )
 """Checks of all tables, which need no hint."""

@@ -139,7 +139,8 @@ FILLING = frozenset(
         "use",
         *tokens("this"),  # in the singular, as the words of a claim
         *tokens("going ran finish finishes finished complete completes completed achieve achieves"),
-        *tokens("reach reaches show shows deliver delivers perform performs require requires"),
+        *tokens("took needed last lasts lasted used made reach reaches show shows"),
+        *tokens("deliver delivers perform performs require requires"),
         "much",
         "it",
         "stated",

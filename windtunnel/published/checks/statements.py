@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windtunnel.published.checks.wording import reworded
-from windtunnel.published.profile import Column, Profile, tokens
+from windtunnel.published.profile import Column, Profile, tokens, unit_of
 from windtunnel.published.table import Row
 
 LOCATIONS = frozenset(
@@ -28,13 +28,15 @@ _CHANGE = re.compile(r"\s+(?:faster|slower|more|less|longer|shorter|higher|lower
 _NUMBER = r"(?<![\w.,/-])(\d+(?:\.\d+)?)"
 _UNIT = r"(?:\s*(%)|\s+(percent|per cent|pct|times)\b|\s*(x)\b(?!\s*\d)|[\s-]?(fold)\b)"
 _AMOUNT = re.compile(_NUMBER + _UNIT)
+_WITH_UNIT = re.compile(_NUMBER + r"\s*([A-Za-z]+(?:/[A-Za-z]+)?)\b")
 
 
 @dataclass(frozen=True)
 class Statement:
     """A stated number with the words about it; ``column`` is the column of the number.
 
-    ``kind`` is ``percent``, ``factor`` or empty; ``words`` are in lower case.
+    ``kind`` is ``percent``, ``factor`` or empty, or the unit of an amount; ``words`` are in lower
+    case.
     """
 
     row: Row
@@ -97,10 +99,9 @@ def _marked(words: str, stated: str) -> str:
 
 def _of_sentences(profile: Profile) -> Iterator[Statement]:
     """Sentences in one column that contain exactly one percentage or factor."""
-    rest = [c for c in profile.columns.values() if not is_location(c) and c.kind != "empty"]
-    if len(rest) != 1 or not _sentences(profile, rest[0]):
+    name = _column_of_sentences(profile)
+    if name is None:
         return
-    name = rest[0].name
     for row in profile.table.rows:
         words = reworded(row[name])
         found = [m for m in _AMOUNT.finditer(words) if not _count_of_runs(m)]
@@ -109,6 +110,41 @@ def _of_sentences(profile: Profile) -> Iterator[Statement]:
         kind = "percent" if found[0][2] or found[0][3] not in (None, "times") else "factor"
         marked = f"{words[: found[0].start()]}{STATED}{words[found[0].end() :]}"
         yield Statement(row, name, row[name], found[0][1], kind, marked)
+
+
+def amounts(profile: Profile) -> Iterator[Statement]:
+    """The statements with exactly one number that has the unit of a result, and no other ratio."""
+    if "unit" in profile.columns:
+        values = [c for c in profile.columns.values() if c.name == "value"]
+        for row, text, column in _rows(profile, values):
+            if _of_result(row["unit"]):
+                number, words = row[column.name], text.casefold()
+                yield Statement(row, column.name, text, number, row["unit"], f"{words} {STATED}")
+        return
+    name = _column_of_sentences(profile)
+    if name is None:
+        return
+    for row in profile.table.rows:
+        words = row[name]
+        found = [m for m in _WITH_UNIT.finditer(words) if _of_result(m[2])]
+        if len(found) != 1 or _AMOUNT.search(words.casefold()):
+            continue
+        marked = f"{words[: found[0].start()]}{STATED}{words[found[0].end() :]}".casefold()
+        yield Statement(row, name, words, found[0][1], found[0][2], marked)
+
+
+def _of_result(unit: str) -> bool:
+    """Whether a unit is one of times, energies, powers, rates or prices, and not of sizes."""
+    found = unit_of(unit)
+    return found is not None and (
+        found[0] in ("s", "J", "W") or found[0].endswith("/s") or found[0].startswith("price ")
+    )
+
+
+def _column_of_sentences(profile: Profile) -> str | None:
+    """The name of the only column, apart from places, if it has sentences."""
+    rest = [c for c in profile.columns.values() if not is_location(c) and c.kind != "empty"]
+    return rest[0].name if len(rest) == 1 and _sentences(profile, rest[0]) else None
 
 
 def _count_of_runs(amount: re.Match[str]) -> bool:
