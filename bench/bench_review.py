@@ -1,6 +1,6 @@
 """Detection of planted errors and false alarms of ``windtunnel review``.
 
-Run: ``python -m bench review``. Each of 25 kinds of errors is planted into copies
+Run: ``python -m bench review``. Each of 26 kinds of errors is planted into copies
 of the five published studies and of random studies; fixed seeds. Points of the clean random studies
 are false alarms, because all their numbers are computed from one set of results.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import tests.support.planted_text  # noqa: F401  (more kinds of errors)
 from tests.support.planted import Planted, Tables, plant
 from tests.support.published import case_of
 from tests.support.random_study import random_study

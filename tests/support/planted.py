@@ -79,7 +79,7 @@ def _cells(tables: Tables, match: str = "", table: str = "") -> list[tuple[str, 
     ]
 
 
-def _pick(cells: list[tuple[str, str, Row]], draw: random.Random) -> tuple[str, str, Row] | None:
+def pick(cells: list[tuple[str, str, Row]], draw: random.Random) -> tuple[str, str, Row] | None:
     """One cell: first the table, then the column, then the row, so that long tables weigh 1."""
     for position in (0, 1):
         names = sorted({str(cell[position]) for cell in cells})
@@ -97,7 +97,9 @@ def _with(tables: Tables, file: str, changed: Mapping[int, Mapping[str, str]]) -
     return {**tables, file: Table(old.name, old.columns, rows)}
 
 
-def _cell(name: str, tables: Tables, cell: tuple[str, str, Row] | None, new: str) -> Planted | None:
+def cell_changed(
+    name: str, tables: Tables, cell: tuple[str, str, Row] | None, new: str
+) -> Planted | None:
     if cell is None or new == cell[2][cell[1]]:
         return None
     file, column, row = cell
@@ -107,7 +109,7 @@ def _cell(name: str, tables: Tables, cell: tuple[str, str, Row] | None, new: str
     )
 
 
-def _scaled(text: str, factor: float, draw: random.Random | None = None) -> str:
+def scaled(text: str, factor: float, draw: random.Random | None = None) -> str:
     """A number times a factor, with the same number of decimals."""
     decimals = len(text.partition(".")[2])
     return f"{float(text) * factor:.{decimals}f}"
@@ -119,7 +121,7 @@ def _scaled(text: str, factor: float, draw: random.Random | None = None) -> str:
 @kind("transposed digits")
 def transposed(tables: Tables, draw: random.Random) -> Planted | None:
     """Two adjacent digits are exchanged."""
-    cell = _pick([c for c in _cells(tables) if len(c[2][c[1]].strip("-0.")) > 2], draw)
+    cell = pick([c for c in _cells(tables) if len(c[2][c[1]].strip("-0.")) > 2], draw)
     if cell is None:
         return None
     text = cell[2][cell[1]]
@@ -129,7 +131,7 @@ def transposed(tables: Tables, draw: random.Random) -> Planted | None:
     if not pairs:
         return None
     at = draw.choice(pairs[:2])
-    return _cell(
+    return cell_changed(
         "transposed digits", tables, cell, text[:at] + text[at + 1] + text[at] + text[at + 2 :]
     )
 
@@ -137,9 +139,9 @@ def transposed(tables: Tables, draw: random.Random) -> Planted | None:
 @kind("decimal shift")
 def decimal_shift(tables: Tables, draw: random.Random) -> Planted | None:
     """The decimal point is one place off."""
-    cell = _pick(_cells(tables), draw)
-    return cell and _cell(
-        "decimal shift", tables, cell, _scaled(cell[2][cell[1]], draw.choice((0.1, 10)))
+    cell = pick(_cells(tables), draw)
+    return cell and cell_changed(
+        "decimal shift", tables, cell, scaled(cell[2][cell[1]], draw.choice((0.1, 10)))
     )
 
 
@@ -147,20 +149,20 @@ def decimal_shift(tables: Tables, draw: random.Random) -> Planted | None:
 def wrong_unit(tables: Tables, draw: random.Random) -> Planted | None:
     """One cell in another unit than its column: seconds for minutes, MB for GB, Wh for kWh."""
     match = r"(_|\b)(s|min|h|gb|gib|mb|kwh|wh|kj|w)(\b|$)|elapsed|seconds|minutes|energy"
-    cell = _pick(_cells(tables, match), draw)
+    cell = pick(_cells(tables, match), draw)
     if cell is None:
         return None
     factor = 60 if re.search(r"elapsed|_s$|min|_h$|sec|hour", cell[1]) else 1000
-    return _cell(
-        "wrong unit", tables, cell, _scaled(cell[2][cell[1]], draw.choice((factor, 1 / factor)))
+    return cell_changed(
+        "wrong unit", tables, cell, scaled(cell[2][cell[1]], draw.choice((factor, 1 / factor)))
     )
 
 
 @kind("sign error")
 def sign_error(tables: Tables, draw: random.Random) -> Planted | None:
     """A minus sign too many or too few."""
-    cell = _pick(_cells(tables), draw)
-    return cell and _cell(
+    cell = pick(_cells(tables), draw)
+    return cell and cell_changed(
         "sign error",
         tables,
         cell,
@@ -173,13 +175,13 @@ def sign_error(tables: Tables, draw: random.Random) -> Planted | None:
 @kind("impossible zero")
 def impossible_zero(tables: Tables, draw: random.Random) -> Planted | None:
     """A sample that was not taken is recorded as 0."""
-    return _cell("impossible zero", tables, _pick(_cells(tables), draw), "0")
+    return cell_changed("impossible zero", tables, pick(_cells(tables), draw), "0")
 
 
 @kind("rounding too coarse")
 def too_coarse(tables: Tables, draw: random.Random) -> Planted | None:
     """All values of a column are rounded until the differences disappear."""
-    picked = _pick(_cells(tables, r"elapsed|seconds|time|_s$|_min|kwh|energy|duration"), draw)
+    picked = pick(_cells(tables, r"elapsed|seconds|time|_s$|_min|kwh|energy|duration"), draw)
     if picked is None:
         return None
     file, column, _ = picked
@@ -205,7 +207,7 @@ def too_coarse(tables: Tables, draw: random.Random) -> Planted | None:
 @kind("shifted column")
 def shifted(tables: Tables, draw: random.Random) -> Planted | None:
     """From some row on, a column is one row too low, as after an inserted cell."""
-    picked = _pick(_cells(tables), draw)
+    picked = pick(_cells(tables), draw)
     if picked is None:
         return None
     file, column, _ = picked
@@ -231,13 +233,13 @@ def shifted(tables: Tables, draw: random.Random) -> Planted | None:
 @kind("filled-down value")
 def filled_down(tables: Tables, draw: random.Random) -> Planted | None:
     """A cell repeats the one above it."""
-    cell = _pick(_cells(tables), draw)
+    cell = pick(_cells(tables), draw)
     if cell is None:
         return None
     rows = list(tables[cell[0]].rows)
     at = rows.index(cell[2])
     return (
-        _cell("filled-down value", tables, cell, rows[at - 1][cell[1]])
+        cell_changed("filled-down value", tables, cell, rows[at - 1][cell[1]])
         if at and is_number(rows[at - 1][cell[1]])
         else None
     )
@@ -246,7 +248,7 @@ def filled_down(tables: Tables, draw: random.Random) -> Planted | None:
 @kind("duplicated row")
 def duplicated(tables: Tables, draw: random.Random) -> Planted | None:
     """A row is twice in a table."""
-    cell = _pick(_cells(tables), draw)
+    cell = pick(_cells(tables), draw)
     if cell is None:
         return None
     file, _, row = cell
@@ -264,7 +266,7 @@ def duplicated(tables: Tables, draw: random.Random) -> Planted | None:
 
 
 def _rows_with_results(tables: Tables, draw: random.Random) -> tuple[str, list[str]] | None:
-    cell = _pick(_cells(tables), draw)
+    cell = pick(_cells(tables), draw)
     if cell is None or len(tables[cell[0]].rows) < 4:
         return None
     return cell[0], _numeric(tables[cell[0]])
@@ -333,7 +335,7 @@ def date_order(tables: Tables, draw: random.Random) -> Planted | None:
         for row in table.rows
         if stamp.fullmatch(row[c])
     ]
-    cell = _pick(cells, draw)
+    cell = pick(cells, draw)
     if cell is None:
         return None
     text = cell[2][cell[1]]
@@ -343,7 +345,7 @@ def date_order(tables: Tables, draw: random.Random) -> Planted | None:
         if int(day) <= 12 and day != month
         else f"{text[:8]}{int(day) % 27 + 1:02d}{text[10:]}"
     )
-    return _cell("wrong date order", tables, cell, new)
+    return cell_changed("wrong date order", tables, cell, new)
 
 
 # --- kinds: numbers that depend on others ---------------------------------------------------
@@ -358,12 +360,12 @@ def _wrong(name: str, match: str, table: str = "", label: str = "") -> Planter:
             for c in _cells(tables, match, table)
             if not label or any(re.search(label, v, re.I) for v in c[2].cells.values())
         ]
-        cell = _pick(cells, draw)
+        cell = pick(cells, draw)
         if cell is None:
             return None
         size = draw.uniform(0.07, 0.6)
-        new = _scaled(cell[2][cell[1]], 1 + draw.choice((-1, 1)) * size)
-        return _cell(name, tables, cell, new)
+        new = scaled(cell[2][cell[1]], 1 + draw.choice((-1, 1)) * size)
+        return cell_changed(name, tables, cell, new)
 
     KINDS[name] = plant
     return plant
@@ -378,12 +380,12 @@ _wrong("energy mismatch", r"kwh|energy|joule|_kj|_wh")
 @kind("wrong speed-up")
 def wrong_speed_up(tables: Tables, draw: random.Random) -> Planted | None:
     """A stated ratio of two results is off by 7 to 60 %."""
-    cell = _pick(_cells(tables, r"speed.?up|ratio|relative"), draw)
-    return cell and _cell(
+    cell = pick(_cells(tables, r"speed.?up|ratio|relative"), draw)
+    return cell and cell_changed(
         "wrong speed-up",
         tables,
         cell,
-        _scaled(cell[2][cell[1]], 1 + draw.choice((-0.3, 0.07, 0.2, 0.6))),
+        scaled(cell[2][cell[1]], 1 + draw.choice((-0.3, 0.07, 0.2, 0.6))),
     )
 
 
@@ -392,7 +394,7 @@ def inverted(tables: Tables, draw: random.Random) -> Planted | None:
     """A ratio is the other way round."""
     cells = _cells(tables, r"speed.?up|ratio|relative|pct|percent|change|fraction")
     cells = [c for c in cells if abs(float(c[2][c[1]])) < 1000]
-    cell = _pick(cells, draw)
+    cell = pick(cells, draw)
     if cell is None:
         return None
     text = cell[2][cell[1]]
@@ -401,18 +403,18 @@ def inverted(tables: Tables, draw: random.Random) -> Planted | None:
     if ratio <= 0:
         return None
     new = (1 / ratio - 1) * 100 if percent else 1 / ratio
-    return _cell("ratio inverted", tables, cell, f"{new:.{len(text.partition('.')[2])}f}")
+    return cell_changed("ratio inverted", tables, cell, f"{new:.{len(text.partition('.')[2])}f}")
 
 
 @kind("wrong interval")
 def wrong_interval(tables: Tables, draw: random.Random) -> Planted | None:
     """A standard deviation with n instead of n - 1, or an interval that is too narrow."""
-    cell = _pick(_cells(tables, r"(^|_)(sd|std|stdev|ci|low|high|lower|upper|half)"), draw)
-    return cell and _cell(
+    cell = pick(_cells(tables, r"(^|_)(sd|std|stdev|ci|low|high|lower|upper|half)"), draw)
+    return cell and cell_changed(
         "wrong interval",
         tables,
         cell,
-        _scaled(cell[2][cell[1]], draw.choice((0.816, 0.894, 0.45, 1.4))),
+        scaled(cell[2][cell[1]], draw.choice((0.816, 0.894, 0.45, 1.4))),
     )
 
 
@@ -430,8 +432,8 @@ def count_mismatch(tables: Tables, draw: random.Random) -> Planted | None:
             or (c == "value" and re.search(r"\bruns\b|tests|samples", " ".join(row.cells.values())))
         )
     ]
-    cell = _pick(cells, draw)
-    return cell and _cell(
+    cell = pick(cells, draw)
+    return cell and cell_changed(
         "count mismatch", tables, cell, str(int(float(cell[2][cell[1]])) + draw.choice((1, 2)))
     )
 
@@ -451,14 +453,14 @@ def _settings(tables: Tables) -> Iterator[tuple[str, str, Row]]:
 @kind("setting misspelt")
 def misspelt(tables: Tables, draw: random.Random) -> Planted | None:
     """A letter of the name of a setting is missing, doubled or exchanged."""
-    cell = _pick(list(_settings(tables)), draw)
+    cell = pick(list(_settings(tables)), draw)
     if cell is None:
         return None
     text = cell[2][cell[1]]
     at = draw.randrange(len(text) // 2, len(text) - 1)
     swapped_ = text[:at] + text[at + 1] + text[at] + text[at + 2 :]
     new = draw.choice((text[:at] + text[at + 1 :], text[:at] + text[at] + text[at:], swapped_))
-    return _cell("setting misspelt", tables, cell, new)
+    return cell_changed("setting misspelt", tables, cell, new)
 
 
 @kind("missing setting")
@@ -467,7 +469,7 @@ def missing_setting(tables: Tables, draw: random.Random) -> Planted | None:
     cells = list(_settings(tables))
     counts = {(f, c): [r[c] for ff, cc, r in cells if (ff, cc) == (f, c)] for f, c, _ in cells}
     cells = [cell for cell in cells if counts[cell[:2]].count(cell[2][cell[1]]) > 1]
-    cell = _pick(cells, draw)
+    cell = pick(cells, draw)
     if cell is None:
         return None
     file, column, row = cell
@@ -488,43 +490,25 @@ def two_values(tables: Tables, draw: random.Random) -> Planted | None:
     """A setting differs between two places that should agree."""
     cells = [c for c in _settings(tables) if is_number(c[2].cells.get("value", ""))]
     names = [c[2][c[1]] for c in cells]
-    cell = _pick([c for c in cells if names.count(c[2][c[1]]) > 1], draw)
+    cell = pick([c for c in cells if names.count(c[2][c[1]]) > 1], draw)
     if cell is None:
         return None
     file, _, row = cell
     text = row["value"]
     new = str(int(float(text)) * 2 + 1)
-    return _cell("setting with two values", tables, (file, "value", row), new)
+    return cell_changed("setting with two values", tables, (file, "value", row), new)
 
 
 @kind("part with two prices")
 def two_prices(tables: Tables, draw: random.Random) -> Planted | None:
     """The price of a part differs between two lists."""
     cells = _cells(tables, r"price|usd|eur|cost", "|".join(PART_TABLES))
-    cell = _pick([c for c in cells if "unit" in c[1] or "each" in c[1]], draw)
-    return cell and _cell(
+    cell = pick([c for c in cells if "unit" in c[1] or "each" in c[1]], draw)
+    return cell and cell_changed(
         "part with two prices",
         tables,
         cell,
-        _scaled(cell[2][cell[1]], draw.choice((0.9, 1.1, 1.25))),
-    )
-
-
-@kind("claim beyond the results")
-def beyond(tables: Tables, draw: random.Random) -> Planted | None:
-    """The text claims a gain or a loss that no pair of results has."""
-    cells = [
-        (file, c, row)
-        for file, table in tables.items()
-        if re.search("claim|facts", file)
-        for c in table.columns
-        if c in ("value", "low", "high")
-        for row in table.rows
-        if is_number(row[c]) and re.search(r"percent|%|factor|times", " ".join(row.cells.values()))
-    ]
-    cell = _pick(cells, draw)
-    return cell and _cell(
-        "claim beyond the results", tables, cell, _scaled(cell[2][cell[1]], draw.choice((2.5, 4.0)))
+        scaled(cell[2][cell[1]], draw.choice((0.9, 1.1, 1.25))),
     )
 
 

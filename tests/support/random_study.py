@@ -125,6 +125,7 @@ def random_study(seed: int) -> RandomStudy:
     texts["prices.csv"] = _prices(factor, levels, draw)
     texts["settings.csv"] = _settings(factor, levels, draw)
     texts["claims.csv"] = _claims(factor, levels, jobs, seconds, repeats, draw)
+    texts["sentences.csv"] = _sentences(levels, jobs, seconds, draw)
     metrics: dict[str, Any] = {
         "elapsed": {"column": elapsed, "unit": "min" if minutes else "s"},
         "bytes": {"column": "data_gb", "unit": "GB"},
@@ -247,4 +248,28 @@ def _claims(
         else:
             claim, value = f"{job} with {level}: {word} time than {levels[0]}", f"{percent:.0f}"
         rows.append({"claim": claim, "value": value, "unit": "percent"})
+    return _csv(rows)
+
+
+def _sentences(
+    levels: tuple[str, ...], jobs: list[str], seconds: dict[tuple[str, str], list[float]],
+    draw: random.Random,
+) -> str:  # fmt: skip
+    """Sentences as in the text of a report: results, factors and percentages of them."""
+    rows = []
+    for level in levels[1:]:
+        job = draw.choice(jobs)
+        mean = statistics.fmean(seconds[level, job])
+        ratio = statistics.fmean(seconds[levels[0], job]) / mean
+        change = abs(1 / ratio - 1) * 100
+        speed, verb = ("faster", "cuts") if ratio > 1 else ("slower", "increases")
+        sentences = (
+            f"{job} took {mean:.0f} s with {level}.",
+            f"With {level}, {job} finished in {mean / 60:.1f} min on average.",
+            f"With {level}, {job} runs {max(ratio, 1 / ratio):.2f} times {speed} than "
+            f"with {levels[0]}.",
+            f"{level} {verb} the time of {job} by {change:.1f} % against {levels[0]}.",
+        )
+        for page, sentence in enumerate(draw.sample(sentences, 2), 3):
+            rows.append({"page": str(page), "sentence": f'"{sentence}"'})
     return _csv(rows)
