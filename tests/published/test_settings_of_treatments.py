@@ -134,3 +134,12 @@ def test_rounded_times_of_repetitions_are_not_determined_by_their_labels() -> No
     assert points(text.replace("run,time", "run,time_min"), mapped.model_copy(
         update={"metrics": {"elapsed": mapped.metrics["elapsed"].model_copy(
             update={"column": "time_min"})}})) == []  # fmt: skip
+
+
+def test_results_that_differ_in_the_last_digit_are_not_determined_by_their_labels() -> None:
+    rows = [("a", "1.00"), ("b", "0.70"), ("c", "0.66"), ("d", "0.91"), ("e", "0.81")]
+    text = "platform,job,speedup\n" + "".join(
+        f"{platform},{job},{speedup}\n" for platform, speedup in rows for job in ("x", "y", "z")
+    )
+    assert points(text.replace("e,y,0.81", "e,y,0.82")) == []
+    assert [p.check for p in points(text.replace("e,y,0.81", "e,y,0.18"))] == ["determined"]

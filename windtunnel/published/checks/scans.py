@@ -26,6 +26,8 @@ OUTLIER = math.log(2.5)
 RESIDUAL = math.log(1.7)
 """The same for what the labels do not explain."""
 SPREADS = 10.0
+NEIGHBOURS = 2
+"""Units of the last digit in which results differ that are equal otherwise."""
 PLACES = ("place", "page", "section", "chapter", "where", "figure", "table", "source", "line")
 """Columns without a unit that say where a number is printed: "abstract", "3.1", "7"."""
 
@@ -309,7 +311,7 @@ def determined(case: Case) -> Iterator[Point]:
                         continue  # Repetitions differ: they are only equal if they were rounded.
                     for row, usual, group in _exceptions(rows, keys, column.name):
                         cell = place(row, column.name)
-                        if cell in seen:
+                        if cell in seen or _neighbours(column, row[column.name], usual):
                             continue
                         seen.add(cell)
                         words = ", ".join(row[k] for k in keys)
@@ -327,6 +329,17 @@ def determined(case: Case) -> Iterator[Point]:
                             f"{' and '.join(keys)}.",
                             cells=(cell, *(place(row, k) for k in keys), place(row)),
                         )
+
+
+def _neighbours(column: Column, text: str, usual: str) -> bool:
+    """Whether two results differ only in the last digits: equal ones were equal by chance."""
+    if column.kind != "number" or column.exact or column.decimals == 0:
+        return False
+    try:
+        difference = abs(float(text) - float(usual))
+    except ValueError:
+        return False
+    return difference <= (NEIGHBOURS + 0.5) * 10.0**-column.decimals
 
 
 def _compared_elsewhere(profile: Profile) -> set[str]:
