@@ -12,6 +12,7 @@ from typing import Any
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.subjects.claims import Evidence, Row, measured_ratio, verdict
 from windtunnel.analysis.subjects.features import FeatureRow
+from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.errors import ResultsError
 from windtunnel.published.claims import Claim, Claims, study_claims
 from windtunnel.published.features import CHECKS_FILE, feature_rows
@@ -150,6 +151,10 @@ def _differences(analysis: Analysis) -> Iterator[str]:
             f"scale model: {states.count('match')} of {len(states)} similarity groups match, "
             f"{states.count('near')} near, {states.count('broken')} broken"
         )
+    clusters = ClusterOf(study)
+    described = [one for one in map(clusters.of, study.treatments) if one is not None]
+    if any(host.vms for one in described for host in one.hosts.values()):
+        yield "virtual machines are cgroups without a hypervisor and without NUMA nodes"
     software = study.cluster.get("software", {})
     if software.get("hadoop"):
         yield f"Hadoop {software['hadoop']}"
