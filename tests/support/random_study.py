@@ -256,7 +256,7 @@ def _sentences(
     draw: random.Random,
 ) -> str:  # fmt: skip
     """Sentences as in the text of a report: results, factors and percentages of them."""
-    rows = []
+    rows: list[dict[str, str]] = []
     for level in levels[1:]:
         job = draw.choice(jobs)
         mean = statistics.fmean(seconds[level, job])
@@ -270,6 +270,5 @@ def _sentences(
             f"with {levels[0]}.",
             f"{level} {verb} the time of {job} by {change:.1f} % against {levels[0]}.",
         )
-        for page, sentence in enumerate(draw.sample(sentences, 2), 3):
-            rows.append({"page": str(page), "sentence": f'"{sentence}"'})
+        rows += [{"sentence": f'"{sentence}"'} for sentence in draw.sample(sentences, 2)]
     return _csv(rows)
