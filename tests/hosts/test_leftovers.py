@@ -144,6 +144,15 @@ def test_an_entry_stays_until_all_that_is_elsewhere_is_removed(state: Path) -> N
     assert registered() == []
 
 
+def test_clean_names_the_storage_in_which_data_can_be_left(state: Path) -> None:
+    entry = Registration.create("local")
+    entry.update(owner=None, outside="the bucket bench of https://s3")
+
+    first, second = clean()
+    assert first == f"removed the folder of {entry.id}"
+    assert "left in the bucket bench of https://s3: the next cluster" in second
+
+
 def test_clean_on_a_machine_without_any_run_does_nothing(state: Path) -> None:
     assert clean() == []
     assert not state.exists()

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.real.conftest import LIGHT_TASKS, by_hand
+from tests.real.conftest import LIGHT_TASKS, LIMIT_S, by_hand
 from windtunnel.cluster import load_text, validate
+from windtunnel.hosts.leftovers import entering
+from windtunnel.hosts.supervisor import python_path
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import FaultRecord, Trial
 from windtunnel.study.file import StudyFile
@@ -105,3 +111,57 @@ def file_is_read_as_written(deployment: LocalDeployment, folder: Path) -> None:
     by_hand(deployment, "hdfs", "dfs", "-put", str(folder / "file"), "/tmp/file")
     by_hand(deployment, "hdfs", "dfs", "-get", "/tmp/file", str(folder / "back"))
     assert (folder / "back" / "file").read_bytes() == CONTENT
+
+
+def existing_study(kind: str, given: Mapping[str, Any], copies: int) -> str:
+    """A WordCount on a storage of ``kind`` that Windtunnel did not start, one trial."""
+    return json.dumps(
+        {
+            "study": "existing",
+            "cluster": "local-1",
+            "set": {
+                "hosts.master.roles": ["resourcemanager", "historyserver"],
+                "hosts.worker.roles": ["nodemanager"],
+                "storage.kind": f"existing-{kind}",
+                "storage.replication": copies,
+                f"storage.{'ceph' if kind == 'cephfs' else kind}": given,
+                "settings.mapreduce.job.ubertask.enable": True,
+                **LIGHT_TASKS,
+            },
+            "workloads": count_of("2 MB", copies),
+            "protocol": {"rounds": 1, "extra_rounds": 0, "trial_time_limit": "5 min"},
+        }
+    )
+
+
+@contextmanager
+def run_inside(
+    deployment: LocalDeployment, study: str, folder: Path
+) -> Iterator[subprocess.Popen[str]]:
+    """``windtunnel run`` in the network of a cluster with the storage; results in ``folder``."""
+    file = folder / "study.json"
+    file.write_text(study)
+    words = ["run", str(file), "--results", str(folder / "results")]
+    argv = [sys.executable, "-P", "-m", "windtunnel", *words]
+    running = subprocess.Popen(
+        entering(deployment.registration.folder, "network", argv),
+        env=os.environ | {"PYTHONPATH": python_path()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.wait()
+
+
+def verified_inside(deployment: LocalDeployment, study: str, folder: Path) -> Trial:
+    """The only trial of a study that runs in the network of a cluster; its output was verified."""
+    with run_inside(deployment, study, folder) as running:
+        text, _ = running.communicate(timeout=LIMIT_S)
+    assert running.returncode == 0, text
+    (trial,) = read_results(folder / "results").trials
+    assert trial.verdict.valid, trial.verdict.reason
+    return trial

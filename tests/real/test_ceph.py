@@ -10,15 +10,18 @@ import pytest
 from tests.real.ceph_contract import runner
 from tests.real.conftest import Cli, remains, wait_for
 from tests.real.storage_trials import (
+    existing_study,
     fault_study,
     file_is_read_as_written,
     fully_replicated,
     killed_trial,
     sort_of,
     survived,
+    verified_inside,
 )
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.ceph import mounted, programs
+from windtunnel.engines.ceph.cephfs import CephFs
 from windtunnel.engines.storage_checks.run import run_checks
 from windtunnel.errors import SetupError
 from windtunnel.hosts.leftovers import registered
@@ -86,6 +89,26 @@ def test_a_client_reads_what_it_wrote(ceph: LocalDeployment, tmp_path: Path) -> 
     blocks = ceph.files.replicas("/tmp/file")
     assert [sorted(hosts) for hosts in blocks] == [["worker-1", "worker-2"]] * 2
     assert ceph.files.read("/tmp/file", 300) == bytes(range(256)) + bytes(range(44))
+
+
+def test_a_folder_is_used_and_emptied_with_a_key_for_this_folder_only(
+    ceph: LocalDeployment, tmp_path: Path
+) -> None:
+    storage = ceph.storage
+    assert isinstance(storage, CephFs)
+    ceph.files.make_folder("/bench")
+    caps = ["mon", "allow r", "mds", "allow rwp path=/bench", "osd", "allow rw pool=data"]
+    (made,) = storage.admin.run("auth get-or-create", entity="client.bench", caps=caps)["list"]
+    keyring = tmp_path / "keyring"
+    keyring.write_text(f"[client.bench]\n\tkey = {made['key']}\n")
+    given = {
+        "conf": str(storage.conf),
+        "client": "bench",
+        "keyring": str(keyring),
+        "folder": "/bench",
+    }
+    verified_inside(ceph, existing_study("cephfs", given, copies=2), tmp_path)
+    assert (ceph.files.folders("/bench"), ceph.files.list_files("/bench")) == ([], [])
 
 
 def test_hadoop_s_contract_of_file_systems_holds(ceph: LocalDeployment, tmp_path: Path) -> None:

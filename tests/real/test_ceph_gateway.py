@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import http.client
+import json
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.real.conftest import wait_for
+from tests.real.conftest import by_hand, wait_for
 from tests.real.storage_trials import (
     count_of,
+    existing_study,
     fault_study,
     file_is_read_as_written,
     fully_replicated,
     killed_trial,
+    run_inside,
     survived,
+    verified_inside,
 )
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.ceph import programs
+from windtunnel.engines.ceph.gateway import ObjectGateway, signed
+from windtunnel.engines.existing_storage import OWNER
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 CHANGES = {
@@ -76,3 +85,73 @@ def test_a_client_reads_what_it_wrote(store: LocalDeployment, tmp_path: Path) ->
     (status,) = [f for f in store.files.list_files("/tmp") if f.path == "/tmp/file"]
     assert status.length_bytes == 25_600_000
     assert store.files.read("/tmp/file", 300) == bytes(range(256)) + bytes(range(44))
+
+
+def test_a_bucket_that_windtunnel_did_not_create_is_used_and_emptied(
+    store: LocalDeployment, tmp_path: Path
+) -> None:
+    """The first run is killed in its trial; the second removes what it left."""
+    study = existing_study("s3", _given_bucket(store, tmp_path), copies=1)
+    killed, again = tmp_path / "killed", tmp_path / "again"
+    killed.mkdir()
+    again.mkdir()
+    with run_inside(store, study, killed) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            if "round 1:" in line:
+                break
+        wait_for(lambda: f"{BUCKET}/windtunnel/" in _listed(store), "files of the trial", 120)
+        assert OWNER in _listed(store)
+    left = _listed(store)
+    assert OWNER in left and "/windtunnel/" in left
+
+    trial = verified_inside(store, study, again)
+    assert trial.provenance["deployment"]["isolation"]["guarded"] is True
+    assert _listed(store) == ""
+    secret = json.dumps(_keys(store))[1:-1]
+    written = [file for file in again.rglob("*") if file.is_file()]
+    assert [file for file in written if secret.encode() in file.read_bytes()] == []
+
+
+BUCKET = "s3a://bench"
+
+
+def _keys(store: LocalDeployment) -> str:
+    """The secret key of the gateway's user."""
+    text = next(store.registration.folder.rglob("ceph/credentials")).read_text()
+    return text.rsplit("=", 1)[1].strip()
+
+
+def _listed(store: LocalDeployment) -> str:
+    """The lines about files and folders below the bucket."""
+    done = by_hand(store, "hdfs", "dfs", "-ls", "-R", f"{BUCKET}/")
+    return "\n".join(line for line in done.splitlines() if BUCKET in line)
+
+
+def _given_bucket(store: LocalDeployment, folder: Path) -> dict[str, Any]:
+    """The description of a new bucket of the gateway."""
+    gateway = store.storage
+    assert isinstance(gateway, ObjectGateway) and gateway._certificate is not None
+    keys = next(store.registration.folder.rglob("ceph/credentials"))
+    certificate = folder / "ca.pem"
+    certificate.write_text(gateway._certificate.certificate)
+    address = store.hosts[0].address
+    fields = dict(
+        map(str.strip, line.split("=", 1)) for line in keys.read_text().splitlines() if "=" in line
+    )
+    trust = ssl.create_default_context(cadata=certificate.read_text())
+    connection = http.client.HTTPConnection(address, 7480)
+    plain = store.hosts[0].open_socket()
+    plain.connect((address, 7480))
+    connection.sock = trust.wrap_socket(plain, server_hostname=address)
+    headers = signed("PUT", "/bench", fields["aws_access_key_id"], fields["aws_secret_access_key"])
+    connection.request("PUT", "/bench", headers=headers)
+    assert connection.getresponse().status == 200
+    connection.close()
+    return {
+        "endpoint": f"https://{address}:7480",
+        "bucket": "bench",
+        "keys_file": str(keys),
+        "profile": "windtunnel",
+        "ca_file": str(certificate),
+    }

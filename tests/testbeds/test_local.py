@@ -80,6 +80,26 @@ def test_the_daemons_of_engines_are_counted_before_anything_starts(
         testbed.prepare(cluster, ["hbase", "pig"])
 
 
+def test_an_existing_storage_needs_the_network_of_the_machine(
+    testbed: LocalTestbed, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("[default]\naws_access_key_id = a\naws_secret_access_key = b\n")
+    changes = {
+        "hosts.master.roles": ["resourcemanager", "historyserver"],
+        "hosts.worker.roles": ["nodemanager"],
+        "storage.kind": "existing-s3",
+        "storage.s3": {"endpoint": "http://h", "bucket": "bench", "keys_file": str(keys)},
+    }
+    cluster = apply_overrides(load_cluster("local-1"), changes)
+    found = testbed.check(cluster)
+    assert found.impossible == []
+    assert any("must reach the bucket bench of http://h" in line for line in found.unrealised)
+
+    with_storage = apply_overrides(cluster, {"hosts.worker.roles": ["nodemanager", "osd"]})
+    assert testbed.check(with_storage).impossible == ["no engine supports the roles osd"]
+
+
 def test_a_file_system_of_the_description_is_a_caveat(testbed: LocalTestbed) -> None:
     cluster = apply_overrides(load_cluster("local-3"), {"storage.file_system": "xfs"})
     (line,) = testbed.check(cluster).unrealised

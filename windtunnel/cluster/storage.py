@@ -13,6 +13,7 @@ from pydantic import (
 )
 
 from windtunnel.cluster.erasure_code import HDFS_CODES, ErasureCode
+from windtunnel.cluster.existing_storage import CephClient, S3Endpoint
 from windtunnel.cluster.hosts import Count, Part
 from windtunnel.cluster.quantity import ByteSize
 from windtunnel.cluster.validation_messages import blame
@@ -33,9 +34,9 @@ StoragePolicy = Literal[
 class Storage(Part):
     """The storage of the workloads' data."""
 
-    kind: Literal["hdfs", "cephfs", "s3a", "ozone", "nfs", "local"] = Field(
-        "hdfs", description="Storage system below Hadoop."
-    )
+    kind: Literal[
+        "hdfs", "cephfs", "s3a", "ozone", "nfs", "local", "existing-s3", "existing-cephfs"
+    ] = Field("hdfs", description="Storage system below Hadoop.")
     replication: Count | None = Field(
         None,
         description="Default number of replicas of a file in HDFS, Ceph or Ozone; default: 3, at "
@@ -77,6 +78,13 @@ class Storage(Part):
         description="Storage policy of HDFS for the files of the workloads; only on `attached`.",
     )
 
+    s3: S3Endpoint | None = Field(
+        None, description="The endpoint and the bucket of the kind `existing-s3`."
+    )
+    ceph: CephClient | None = Field(
+        None, description="The client and the folder of the kind `existing-cephfs`."
+    )
+
     @property
     def code(self) -> ErasureCode | None:
         """The erasure code; None with replication."""
@@ -110,11 +118,30 @@ class Storage(Part):
             )
         return self
 
+    @model_validator(mode="after")
+    def _existing(self) -> Storage:
+        """An existing storage system needs its address, and no other one has such an address."""
+        for key, kind in (("s3", "existing-s3"), ("ceph", "existing-cephfs")):
+            given = getattr(self, key) is not None
+            if given and self.kind != kind:
+                raise blame(
+                    f"'{key}' requires storage of kind {kind}, but the kind is {self.kind}",
+                    key,
+                    remedy=f"remove '{key}', or use 'kind: {kind}'.",
+                )
+            if self.kind == kind and not given:
+                raise blame(
+                    f"storage of kind {kind} requires '{key}'",
+                    "kind",
+                    remedy=f"add 'storage.{key}', or use another kind.",
+                )
+        return self
+
     @model_serializer(mode="wrap")
     def _without_default(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Plain data; existing fingerprints contain none of the newer keys."""
         found: dict[str, Any] = serialise(self)
-        for name in ("ha", "tls", "policy"):
+        for name in ("ha", "tls", "policy", "s3", "ceph"):
             if getattr(self, name) is None:
                 found.pop(name, None)
         return found

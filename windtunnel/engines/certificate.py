@@ -62,9 +62,14 @@ def self_signed(name: str, address: str) -> Certificate:
     )
     text = made.public_bytes(Encoding.PEM).decode()
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    entry = PKCS12Certificate(made, name.encode())
-    store = serialize_java_truststore([entry], BestAvailableEncryption(_PUBLIC.encode()))
-    return Certificate(private + text, text, store)
+    return Certificate(private + text, text, trust_store(text.encode()))
+
+
+def trust_store(certificates: bytes) -> bytes:
+    """A trust store in the format PKCS12 of certificates in PEM; raises ValueError."""
+    found = x509.load_pem_x509_certificates(certificates)
+    entries = [PKCS12Certificate(one, f"trusted-{i}".encode()) for i, one in enumerate(found)]
+    return serialize_java_truststore(entries, BestAvailableEncryption(_PUBLIC.encode()))
 
 
 def trusting(store: Path) -> tuple[str, ...]:

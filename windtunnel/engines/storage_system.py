@@ -153,6 +153,14 @@ class StorageSystem(Running):
         """
         return None
 
+    @classmethod
+    def outside(cls, cluster: Cluster) -> str:
+        """The storage in words if Windtunnel did not start it, otherwise empty.
+
+        The processes of the deployment then need the network of this machine.
+        """
+        return ""
+
     def settings(self) -> Mapping[str, str]:
         """The properties with which clients and daemons of Hadoop use the storage."""
         return {}
@@ -247,6 +255,16 @@ class StorageSystem(Running):
     def restart(self, name: str) -> None:
         """Restart a daemon that has ended, under its old name."""
         raise DeploymentError(f"{name} cannot be restarted")
+
+    def remove_data(self) -> None:
+        """Remove the data of the deployment from a storage that stays; the daemons still run.
+
+        Raises
+        ------
+        DeploymentError
+            If data is left.
+        """
+        return
 
     def close(self) -> None:
         """Close the connections; the supervisor ends the processes."""

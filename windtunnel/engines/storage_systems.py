@@ -18,6 +18,8 @@ STORAGE_SYSTEMS = {
     "cephfs": f"{_HERE}.ceph.cephfs:CephFs",
     "s3a": f"{_HERE}.ceph.gateway:ObjectGateway",
     "ozone": f"{_HERE}.ozone.ozone:Ozone",
+    "existing-s3": f"{_HERE}.ceph.existing_s3:ExistingS3",
+    "existing-cephfs": f"{_HERE}.ceph.existing_cephfs:ExistingCephFs",
 }
 
 
@@ -48,6 +50,12 @@ def unsupported_engines(cluster: Cluster, workload: str, engines: Iterable[str])
         f"{cluster.storage.kind}"
         for engine in sorted({*engines} - found.engines)
     ]
+
+
+def outside_of(cluster: Cluster) -> str:
+    """The storage in words if Windtunnel did not start it, otherwise empty."""
+    found = storage_system(cluster.storage.kind)
+    return found.outside(cluster) if found else ""
 
 
 def needs_new_storage(old: Cluster, new: Cluster) -> bool:

@@ -192,8 +192,14 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
                 done.append(line)
     for id_, entry in entries.items():
         if id_ not in living:
+            outside = entry.facts().get("outside")
             problems = elsewhere(entry) or entry.forget()
             done += [f"NOT removed, of {id_}: {problem}" for problem in problems]
             if not problems:
                 done.append(f"removed the folder of {id_}")
+                if outside:
+                    done.append(
+                        f"data of {id_} can be left in {outside}: the next cluster that uses it "
+                        "removes it"
+                    )
     return done

@@ -41,7 +41,7 @@ from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.java import homes_in_use
 from windtunnel.engines.running import Running
 from windtunnel.engines.storage_system import Ground
-from windtunnel.engines.storage_systems import storage_of
+from windtunnel.engines.storage_systems import outside_of, storage_of
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 from windtunnel.hosts.isolation.confine import Place
@@ -197,6 +197,8 @@ class HadoopDeployment(HadoopCluster):
             more_jars=(*self.software.more_jars, *self.storage.class_path()),
             more_options=self.storage.java_options(),
         )
+        if outside := outside_of(self.cluster):
+            self.registration.update(outside=outside)
         self.layout = self.plan(placements)
         self.daemons = Daemons(self.layout, self.storage, self.hosts_file, self.shared)
         self.daemons.write_settings()
@@ -370,9 +372,24 @@ class HadoopDeployment(HadoopCluster):
 
     def close(self) -> None:
         """End all processes and remove all files except the logs."""
-        with contextlib.suppress(DeploymentError):  # the supervisor ends the remaining processes
-            self.close_engines()
-        for part in self.parts:
-            if hasattr(self, part):
-                getattr(self, part).close()
-        self.registration.forget()
+        try:
+            with contextlib.suppress(DeploymentError):  # the supervisor ends the other processes
+                self.close_engines()
+            self._remove_data()
+        finally:
+            for part in self.parts:
+                if hasattr(self, part):
+                    getattr(self, part).close()
+            self.registration.forget()
+
+    def _remove_data(self) -> None:
+        """Remove the data from a storage that stays; the next deployment removes what is left."""
+        if not hasattr(self, "storage"):
+            return
+        try:
+            self.storage.remove_data()
+        except DeploymentError as error:
+            self.notify(
+                f"data is left in {outside_of(self.cluster)} ({error.message}); the next cluster "
+                "that uses it removes it"
+            )

@@ -27,7 +27,12 @@ from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.engines.registry import ENGINES
-from windtunnel.engines.storage_systems import needs_new_storage, storage_of, storage_system
+from windtunnel.engines.storage_systems import (
+    needs_new_storage,
+    outside_of,
+    storage_of,
+    storage_system,
+)
 from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullError
 from windtunnel.hosts.isolation.folders import refuse_shared
 from windtunnel.hosts.isolation.policy import Isolation, isolation, refusal
@@ -63,15 +68,15 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         """Permit root to start clusters that other accounts of this machine can reach."""
         self._permit_open = True
 
-    @property
-    def isolation(self) -> Isolation:
-        """How deployments are isolated from the other accounts of this machine."""
-        return isolation([state_root(), self.logs])
+    def isolation(self, cluster: Cluster) -> Isolation:
+        """How a deployment is isolated from the other accounts of this machine."""
+        return isolation([state_root(), self.logs], outside_of(cluster))
 
-    def isolated(self, found: Realisation) -> Realisation:
+    def isolated(self, cluster: Cluster, found: Realisation) -> Realisation:
         """The result of the check of a description, with that of the isolation."""
-        refused = refusal(self.isolation, permit_open=self._permit_open)
-        caveat = self.isolation.caveat
+        isolated = self.isolation(cluster)
+        refused = refusal(isolated, permit_open=self._permit_open)
+        caveat = isolated.caveat
         return Realisation(
             [*found.impossible, *([refused] if refused else [])],
             [*found.unrealised, *([caveat] if caveat and not refused else [])],
@@ -93,8 +98,8 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         software = cluster.software
         return [pool_note(texts, workers, software.hadoop, free, software.warm_jvms)]
 
-    def _refuse_open(self, unguarded: Sequence[str]) -> None:
-        found = self.isolation
+    def _refuse_open(self, cluster: Cluster, unguarded: Sequence[str]) -> None:
+        found = self.isolation(cluster)
         if refused := refusal(found, permit_open=self._permit_open, unguarded=unguarded):
             raise NotRealisableError(refused)
 
@@ -111,7 +116,7 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         refuse_shared(cache_root(), "WINDTUNNEL_CACHE")
         refuse_shared(self.logs, "--results")
         unguarded = [name for name in engines if not ENGINES[name].guarded]
-        self._refuse_open(unguarded)
+        self._refuse_open(cluster, unguarded)
         storage_of(cluster).check_machine()
         version, progress = cluster.software.hadoop, progress_for(Console(stderr=True))
         if version not in self._software:

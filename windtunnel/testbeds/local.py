@@ -73,11 +73,18 @@ class LocalDeployment(HadoopDeployment):
                 hosts_file=self.hosts_file,
                 # all hosts are this machine, so nobody else may reach their ports
                 loopback_jar=loopback.place(self.shared),
-                only_user=os.getuid() if self.isolation.guarded else None,
+                only_user=self._only_user(),
                 more=self.storage.settings(),
                 shared=self.shared,
             ),
         )
+
+    def _only_user(self) -> int | None:
+        """The user whose connections the daemons accept; None if no other user reaches them."""
+        if not self.isolation.guarded:
+            return None
+        confinement = self.isolation.confinement
+        return confinement.account.uid if confinement else os.getuid()
 
     def reconfigure(self, cluster: Cluster) -> list[str]:
         """Rewrite the settings if only those of clients differ.
@@ -134,7 +141,7 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
         )
         own: dict[str, object] = {"yarn.nodemanager.resource.memory-mb": memory}
         unrealised += self.pool_notes(cluster, {**own, **cluster.settings})
-        return self.isolated(Realisation(impossible, unrealised))
+        return self.isolated(cluster, Realisation(impossible, unrealised))
 
     def can_drop_caches(self) -> bool:
         """Whether the page cache of the machine can be emptied, as root on Linux."""
@@ -146,4 +153,4 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
 
     def new_deployment(self, cluster: Cluster, installed: Installed, logs: Path) -> LocalDeployment:
         """A deployment that has not been opened yet."""
-        return LocalDeployment(cluster, installed, logs, self.isolation, self.notify)
+        return LocalDeployment(cluster, installed, logs, self.isolation(cluster), self.notify)

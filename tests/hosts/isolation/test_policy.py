@@ -66,6 +66,20 @@ def test_a_network_that_cannot_be_made_is_the_machine_s(monkeypatch: pytest.Monk
     assert found.facts()["closed"] is False
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="daemons guard themselves on Linux")
+def test_storage_outside_needs_the_machine_s_network_and_daemons_that_guard_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_user(monkeypatch, 0)
+    monkeypatch.setattr(policy, "_tried", lambda *words: "")
+    found = policy.isolation([tmp_path], "the bucket bench")
+    assert (found.network, found.guarded, found.root_because) == ("the machine's", True, "")
+    assert "must reach the bucket bench" in found.caveat
+    assert refusal(found, permit_open=False) == ""
+    assert "spark" in refusal(found, permit_open=False, unguarded=["spark"])
+    assert policy.isolation([tmp_path]).closed
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="accounts of their own are for Linux")
 def test_root_s_daemons_stay_root_s_where_mounts_cannot_be_id_mapped_and_it_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -24,8 +24,11 @@ from windtunnel.engines.digest import sha256_of
 from windtunnel.engines.storage_system import Ground, Mounted
 from windtunnel.errors import SetupError
 
+ENGINES = frozenset({"hive", "pig", "spark"})
+JARS = (programs.LIBRARY, OWN_JAR)
+"""The binding of Ceph, and Hadoop's file system on it."""
+JAVA_OPTIONS = ("-Xss1m",)  # libcephfs overflows a smaller stack
 _SCHEME = "ceph"
-_STACK = "-Xss1m"  # libcephfs overflows a smaller stack
 _METADATA_PGS = 8
 
 
@@ -33,7 +36,7 @@ class CephFs(CephCluster):
     """See the module's docstring."""
 
     name: ClassVar[str] = "cephfs"
-    engines: ClassVar[frozenset[str] | None] = frozenset({"hive", "pig", "spark"})
+    engines: ClassVar[frozenset[str] | None] = ENGINES
     needs: ClassVar[programs.Needs] = programs.CEPHFS
     service: ClassVar[str] = MDS
     client: ClassVar[str] = CLIENT
@@ -47,23 +50,15 @@ class CephFs(CephCluster):
     @classmethod
     def jars(cls, cluster: Cluster) -> Sequence[Path]:
         """The binding of Ceph, and Hadoop's file system on it."""
-        return (programs.LIBRARY, OWN_JAR)
+        return JARS
 
     def settings(self) -> Mapping[str, str]:
         """CephFS as the default file system."""
-        package = "io.windtunnel.ceph"
-        return {
-            "fs.defaultFS": f"{_SCHEME}://{FILE_SYSTEM}/",
-            "fs.ceph.impl": f"{package}.CephFileSystem",
-            "fs.AbstractFileSystem.ceph.impl": f"{package}.CephFs",
-            "ceph.conf.file": str(self.conf),
-            "ceph.auth.id": CLIENT,
-            "ceph.auth.keyring": str(self._client_keys),
-        }
+        return client_settings(self.conf, CLIENT, self._client_keys)
 
     def java_options(self) -> tuple[str, ...]:
         """The size of the stack of a thread."""
-        return (_STACK,)
+        return JAVA_OPTIONS
 
     def write_files(self) -> str:
         """Also the keyring of Hadoop, which contains only its own key."""
@@ -102,8 +97,7 @@ class CephFs(CephCluster):
 
     def facts(self) -> dict[str, Any]:
         """Also the jar with which Hadoop reaches CephFS."""
-        jar = {"jar": OWN_JAR.name, "sha256": sha256_of(OWN_JAR)}
-        return {**super().facts(), "hadoop": jar}
+        return {**super().facts(), **client_facts()}
 
     def mounted(self, program: Sequence[str]) -> Mounted | str:
         """Mounts of ceph-fuse; a reason if this machine cannot mount it."""
@@ -114,3 +108,21 @@ class CephFs(CephCluster):
         work = self.ground.shared / "mounts"
         command = mounted.command(self.conf, work, program)
         return Mounted("ceph-fuse", command, as_root=True)
+
+
+def client_settings(conf: Path, client: str, keyring: Path) -> dict[str, str]:
+    """The properties with which Hadoop has CephFS as its default file system."""
+    package = "io.windtunnel.ceph"
+    return {
+        "fs.defaultFS": f"{_SCHEME}://{FILE_SYSTEM}/",
+        "fs.ceph.impl": f"{package}.CephFileSystem",
+        "fs.AbstractFileSystem.ceph.impl": f"{package}.CephFs",
+        "ceph.conf.file": str(conf),
+        "ceph.auth.id": client,
+        "ceph.auth.keyring": str(keyring),
+    }
+
+
+def client_facts() -> dict[str, Any]:
+    """The jar with which Hadoop reaches CephFS, for the provenance."""
+    return {"hadoop": {"jar": OWN_JAR.name, "sha256": sha256_of(OWN_JAR)}}

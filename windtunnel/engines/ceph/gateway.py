@@ -22,13 +22,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from windtunnel.cluster import Cluster
-from windtunnel.engines.artifacts import ArtifactSet, ensure_shipped
-from windtunnel.engines.ceph import programs
-from windtunnel.engines.ceph.cluster import OWN_JAR, CephCluster, write_private
+from windtunnel.engines.ceph import programs, s3a
+from windtunnel.engines.ceph.cluster import CephCluster, write_private
 from windtunnel.engines.ceph.site import RGW, Daemon
 from windtunnel.engines.certificate import Certificate, self_signed, trusting
-from windtunnel.engines.hadoop.cds import ClientClasses, class_list
-from windtunnel.engines.hadoop.releases import line_of
+from windtunnel.engines.hadoop.cds import ClientClasses
 from windtunnel.engines.running import tail
 from windtunnel.engines.storage_system import Ground, Jvms
 from windtunnel.errors import DeploymentError
@@ -37,8 +35,7 @@ from windtunnel.hosts.base import Process, ProcessSpec
 BUCKET: Final = "windtunnel"
 _PORT: Final = 7480  # the default of the gateway
 _USER: Final = "hadoop"
-_PROFILE: Final = "windtunnel"
-_BLOCK_BYTES: Final = 128 << 20  # as dfs.blocksize in hdfs-default.xml
+_REGION: Final = "default"  # the name of the gateway's own
 _PGS: Final = 8  # of each pool with indexes and other metadata
 _GARBAGE_S: Final = 60  # until the content of a deleted object is removed; by default two hours
 _LIMIT_S: Final = 10.0
@@ -78,38 +75,18 @@ class ObjectGateway(CephCluster):
     @classmethod
     def jars(cls, cluster: Cluster) -> Sequence[Path]:
         """Hadoop's S3A and the modules of the AWS SDK that it uses, fetched if missing."""
-        return [*(jar.path for jar in _client(cluster).jars), OWN_JAR]
+        return s3a.jars(cluster)
 
     @classmethod
     def client_classes(cls, cluster: Cluster) -> ClientClasses:
         """The classes of S3A and of the AWS SDK."""
-        jars = [jar.path for jar in _client(cluster).jars]
-        return ClientClasses(jars, class_list(__package__, cls.name))
+        return s3a.client_classes(cluster)
 
     def settings(self) -> Mapping[str, str]:
         """The bucket as the default file system."""
-        block = int(self.cluster.storage.block_size or _BLOCK_BYTES)
         host, port = self._address
-        scheme = "https" if self._tls else "http"
-        return {
-            "fs.defaultFS": f"s3a://{BUCKET}/",
-            "fs.s3a.endpoint": f"{scheme}://{host}:{port}",
-            "fs.s3a.endpoint.region": "default",
-            "fs.s3a.connection.ssl.enabled": str(self._tls).lower(),
-            "fs.s3a.path.style.access": "true",
-            "fs.s3a.aws.credentials.provider": (
-                "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
-            ),
-            "fs.s3a.auth.profile.file": str(self._credentials),
-            "fs.s3a.auth.profile.name": _PROFILE,
-            "fs.s3a.block.size": str(block),  # so that jobs have as many splits as on HDFS
-            "fs.s3a.audit.execution.interceptors": "io.windtunnel.s3.WholePayload",
-            "fs.s3a.etag.checksum.enabled": "true",
-            "fs.s3a.committer.name": "magic",
-            "mapreduce.outputcommitter.factory.scheme.s3a": (
-                "org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory"
-            ),
-        }
+        endpoint = f"{'https' if self._tls else 'http'}://{host}:{port}"
+        return s3a.settings(self.cluster, BUCKET, endpoint, self._credentials, region=_REGION)
 
     def java_options(self) -> tuple[str, ...]:
         """With TLS, the trust store with the certificate of the gateway."""
@@ -181,7 +158,7 @@ class ObjectGateway(CephCluster):
 
     def facts(self) -> dict[str, Any]:
         """Also the jars of the client."""
-        return {**super().facts(), "hadoop": _client(self.cluster).facts()}
+        return {**super().facts(), "hadoop": s3a.client(self.cluster).facts()}
 
     @property
     def _address(self) -> tuple[str, int]:
@@ -254,19 +231,11 @@ class ObjectGateway(CephCluster):
         return self.running[self.gateway.name].log
 
 
-def _client(cluster: Cluster) -> ArtifactSet:
-    line = line_of(cluster.software.hadoop).lock.removeprefix("hadoop-")
-    return ensure_shipped(f"s3a-{line}")
-
-
 def profile(user: Mapping[str, Any]) -> str:
-    """The text of a credentials file of the AWS SDK, from the output of ``radosgw-admin``."""
+    """The text of a credentials file, from the output of ``radosgw-admin``."""
     keys = user["keys"][0]
-    return (
-        f"[{_PROFILE}]\n"
-        f"aws_access_key_id = {keys['access_key']}\n"
-        f"aws_secret_access_key = {keys['secret_key']}\n"
-    )
+    names = {"aws_access_key_id": "access_key", "aws_secret_access_key": "secret_key"}
+    return s3a.profile({name: keys[one] for name, one in names.items()})
 
 
 def signed(method: str, path: str, access_key: str, secret_key: str) -> dict[str, str]:

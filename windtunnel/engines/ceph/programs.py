@@ -41,6 +41,7 @@ CEPHFS: Final = Needs(
     (*_ALL, "ceph-mds", "ceph-common", "libcephfs-java", "libcephfs-jni"),
     LIBRARY,
 )
+CEPHFS_CLIENT: Final = Needs((), ("libcephfs-java", "libcephfs-jni"), LIBRARY)
 GATEWAY: Final = Needs((*_ALL, "radosgw", "radosgw-admin"), (*_ALL, "ceph-common", "radosgw"))
 
 
@@ -49,7 +50,7 @@ def missing(needs: Needs) -> list[str]:
     found = [name for name in needs.programs if shutil.which(name) is None]
     if needs.library is not None and not needs.library.exists():
         found.append(needs.library.name)
-    if not found and not _has_modules():
+    if needs.programs and not found and not _has_modules():
         found.append("the Python modules rados and cephfs")
     return found
 

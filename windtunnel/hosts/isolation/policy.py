@@ -83,15 +83,24 @@ class Isolation:
         return {"network": self.network, "account": self.account, **kept_out}
 
 
-def isolation(folders: Sequence[Path] = ()) -> Isolation:
+def isolation(folders: Sequence[Path] = (), outside: str = "") -> Isolation:
     """The isolation that this machine can provide for a deployment of this user.
 
     Parameters
     ----------
     folders:
         Future folders of its data and logs; their existing parents are examined.
+    outside:
+        What its processes must reach outside of a network of their own; empty: nothing.
     """
     root = os.geteuid() == 0
+    if outside:
+        return Isolation(
+            "the machine's",
+            open_because=f"its processes must reach {outside}",
+            root_because=_root_because("", folders) if root else "",
+            remedy="Use a workload of MapReduce, or run as another user than root.",
+        )
     network: Network = "own" if root else "own, with a user namespace"
     problem = (
         _tried("network", network)

@@ -11,6 +11,7 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.faults import Part
+from windtunnel.engines.storage_systems import outside_of
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.state import Lack, capabilities
 from windtunnel.hosts.leftovers import state_root
@@ -127,6 +128,11 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
             impossible.append(
                 "storage.kind: hosts with disks of their own share no local file system"
             )
+        if outside := outside_of(cluster):
+            impossible.append(
+                f"storage.kind: the virtual hosts have no connection to {outside}; the testbed "
+                "local has one"
+            )
         impossible += [
             f"{path} is unknown, but a model requires it: add it to the description"
             for path in unknown_values(cluster)
@@ -143,7 +149,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         for lack in lacks:
             if not lack.fatal and (latency or "netem" not in lack.what):
                 unrealised.append(f"this machine lacks {lack.what}")
-        return self.isolated(Realisation(impossible, unrealised))
+        return self.isolated(cluster, Realisation(impossible, unrealised))
 
     def can_drop_caches(self) -> bool:
         """True: each virtual host has its own page cache, which can always be emptied."""
@@ -188,7 +194,8 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         self, cluster: Cluster, installed: Installed, logs: Path
     ) -> ScaledDeployment:
         """A deployment that has not been opened yet."""
-        return LiveDeployment(cluster, installed, logs, self.isolation, self.notify, self.scale)
+        isolated = self.isolation(cluster)
+        return LiveDeployment(cluster, installed, logs, isolated, self.notify, self.scale)
 
 
 def _scale_of(options: TestbedOptions | None) -> Scale:

@@ -36,7 +36,8 @@ class Binding:
     """Binds a JVM's listening sockets to ``address`` (or a name), with ``jar``.
 
     The jar must be the last one on the class path: class-data sharing needs the others first.
-    With ``user``, a user id, the sockets accept only connections of this user's processes (Linux).
+    With ``user``, a user id, the sockets accept only connections of the processes of this user and
+    of root (Linux).
     """
 
     jar: Path

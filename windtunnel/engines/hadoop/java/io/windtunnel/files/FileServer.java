@@ -7,6 +7,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +20,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.BlockLocation;
 import org.apache.hadoop.fs.ContentSummary;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileChecksum;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -27,8 +29,8 @@ import org.apache.hadoop.util.StringUtils;
 
 /**
  * Serves the file system of a cluster without HDFS over HTTP, with those operations of WebHDFS that
- * Windtunnel needs: it lists, reads the first bytes of, locates and removes files of any Hadoop file
- * system.
+ * Windtunnel needs: it lists, reads the first bytes of, locates, writes and removes files of any
+ * Hadoop file system.
  *
  * <p>Hadoop's own gateway, HttpFS, is not published for the supported releases.
  *
@@ -65,7 +67,11 @@ public final class FileServer {
     int code = 200;
     try {
       String path = exchange.getRequestURI().getPath().substring(ROOT.length());
-      body = run(new Path(path.isEmpty() ? "/" : path), query(exchange.getRequestURI().getRawQuery()));
+      body =
+          run(
+              new Path(path.isEmpty() ? "/" : path),
+              query(exchange.getRequestURI().getRawQuery()),
+              exchange.getRequestBody());
     } catch (FileNotFoundException missing) {
       code = NOT_FOUND;
       body = text(missing);
@@ -79,12 +85,15 @@ public final class FileServer {
     }
   }
 
-  private byte[] run(Path path, Map<String, String> query) throws IOException {
+  private byte[] run(Path path, Map<String, String> query, InputStream content)
+      throws IOException {
     switch (query.getOrDefault("op", "")) {
       case "LISTSTATUS":
         return list(path);
       case "OPEN":
         return open(path, Integer.parseInt(query.get("length")));
+      case "CREATE":
+        return create(path, content);
       case "GETFILEBLOCKLOCATIONS":
         return locations(path);
       case "GETFILECHECKSUM":
@@ -120,6 +129,13 @@ public final class FileServer {
     try (FSDataInputStream in = files.open(path)) {
       return in.readNBytes(length);
     }
+  }
+
+  private byte[] create(Path path, InputStream content) throws IOException {
+    try (FSDataOutputStream out = files.create(path, false)) {
+      content.transferTo(out);
+    }
+    return new byte[0];
   }
 
   private byte[] locations(Path path) throws IOException {

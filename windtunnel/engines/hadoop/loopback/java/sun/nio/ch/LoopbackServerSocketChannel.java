@@ -16,13 +16,14 @@ import java.nio.file.Path;
 /**
  * The platform's server channel, bound to one host where it was to be bound to all interfaces.
  *
- * <p>With the system property {@code windtunnel.user}, a user id, it accepts connections of this
- * user's processes alone and closes all others unread. Linux lists the sockets of the machine with
+ * <p>With the system property {@code windtunnel.user}, a user id, it accepts connections of the
+ * processes of this user and of root alone, and closes all others unread. Linux lists the sockets of the machine with
  * their owners (proc_pid_net(5)).
  */
 final class LoopbackServerSocketChannel extends ServerSocketChannelImpl {
     private static final String USER = System.getProperty("windtunnel.user", "");
     private static final int LOCAL = 1, REMOTE = 2, OWNER = 7, INODE = 9; // fields of /proc/net/tcp
+    private static final String ROOT = "0"; // the runner, if the daemons have another account
     private static final String NO_INODE = "0"; // nobody holds the socket any more
     private static final String MAPPED = "0000000000000000FFFF0000"; // IPv4 in IPv6, as it is listed
 
@@ -94,7 +95,7 @@ final class LoopbackServerSocketChannel extends ServerSocketChannelImpl {
         return ours;
     }
 
-    /** Whether the socket at the peer's end is held by a process of the user. */
+    /** Whether the socket at the peer's end is held by a process of the user or of root. */
     private static boolean belongsToUser(SocketChannel peer) throws IOException {
         String theirs = listed((InetSocketAddress) peer.getRemoteAddress());
         String mine = listed((InetSocketAddress) peer.getLocalAddress());
@@ -109,7 +110,7 @@ final class LoopbackServerSocketChannel extends ServerSocketChannelImpl {
                         && same(fields[LOCAL], theirs)
                         && same(fields[REMOTE], mine)
                         && !fields[INODE].equals(NO_INODE)) {
-                    return fields[OWNER].equals(USER);
+                    return fields[OWNER].equals(USER) || fields[OWNER].equals(ROOT);
                 }
             }
         }
