@@ -13,7 +13,7 @@ from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import analyse
 from windtunnel.analysis.bottleneck.physical_limits import capacity, number
 from windtunnel.results.folder import Results, read_results
-from windtunnel.results.record import Metric, Trial
+from windtunnel.results.record import Metric, ScaleRecord, Trial
 
 GOOD: dict[str, Any] = {"trials": 12, "seed": 4, "noise": 0.02, "write_samples": False}
 SLOW = {
@@ -376,3 +376,38 @@ def test_without_speculative_attempts_there_is_no_warning(
     found = with_speculation(results(tmp_path), counts)
 
     assert not [w for w in analyse(found).warnings if w.id == "speculation"]
+
+
+def with_core_speed(found: Results, core_speed: float | None, own_s_per_gb: float) -> Results:
+    """The study as a scale model whose tasks had this CPU time; 100 s per GB at full size."""
+    phase = found.trials[0].phases[0].name
+    scale = ScaleRecord(rate=0.1, data=0.1, core_speed=core_speed, cpu_s_per_gb={phase: 100.0})
+    changed = []
+    for trial in found.trials:
+        first, *others = trial.phases
+        cpu = {**first.metrics, "cpu_time": Metric(value=2 * own_s_per_gb, unit="s")}
+        metrics = {**trial.metrics, "data_bytes": Metric(value=2e9, unit="bytes")}
+        phases = [first.model_copy(update={"metrics": cpu}), *others]
+        changed.append(trial.model_copy(update={"phases": phases, "metrics": metrics}))
+    study = found.study.model_copy(update={"scale": scale})
+    return Results(found.path, study, changed)
+
+
+@pytest.mark.parametrize(
+    ("core_speed", "own", "right", "work"),
+    [(1.75, 106.0, "0.943", "46 % less"), (None, 50.0, "2", "100 % more")],
+)
+def test_a_core_speed_of_another_machine_is_named(
+    tmp_path: Path, core_speed: float | None, own: float, right: str, work: str
+) -> None:
+    text, advice = said(with_core_speed(results(tmp_path), core_speed, own), "core-speed")
+
+    assert f"is {core_speed or 1:.3g}, but it should be {right} on this machine" in text
+    assert f"had {own:.0f} s of CPU time per GB in the model, and 100 s at full size" in text
+    assert f"do {work} work than at full size" in text
+    assert f"set 'core_speed: {right}'" in advice
+
+
+def test_a_right_core_speed_has_no_warning(tmp_path: Path) -> None:
+    found = with_core_speed(results(tmp_path), 1.75, 60.0)
+    assert not [w for w in analyse(found).warnings if w.id == "core-speed"]

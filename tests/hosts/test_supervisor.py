@@ -16,7 +16,7 @@ import pytest
 
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
-from windtunnel.hosts.isolation.policy import isolation
+from windtunnel.hosts.isolation.policy import confined, isolation
 from windtunnel.hosts.local import LocalHost, SupervisorClient
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, kill_marked, marks, remove_scratch
 
@@ -208,6 +208,50 @@ def test_only_a_folder_with_the_marker_is_removed(tmp_path: Path) -> None:
 
     assert not ours.exists()
     assert (foreign / "data").is_file()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts need root")
+@pytest.mark.parametrize("end", ["close", "SIGKILL of the supervisor"])
+def test_what_a_process_mounts_is_seen_by_later_ones_only_and_ends_with_them(
+    mark: str, tmp_path: Path, end: str
+) -> None:
+    scratch = tmp_path / "scratch"
+    point = scratch / "shared" / "files"
+    (scratch / "home").mkdir(parents=True)
+    (scratch / "tmp").mkdir()
+    (scratch / SCRATCH_MARKER).write_text(mark)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (tmp_path / "logs-link").symlink_to(logs)
+    id_ = f"wt-{os.getpid():08x}"
+    isolated = confined(isolation([tmp_path]), id_, tmp_path, logs, [], mount_point=point)
+    client = SupervisorClient(mark, [scratch], tmp_path / "supervisor.log", isolated)
+    mount = f"mount -t tmpfs -o mode=777 none {point} && touch {point}/there && sleep 600"
+    client.spawn(
+        ProcessSpec("mount", ["sh", "-c", mount], logs / "mount.log", tmp_path, mounts=True)
+    )
+    table = Path(f"/proc/{client.pid}/mountinfo")
+    until(lambda: f" {point} " in table.read_text(), "the mount")
+    until((Path(f"/proc/{client.pid}/root{point}") / "there").exists, "the file in it")
+    later = f"id -u > {point}/account && cat {point}/account && ls {point}"
+    process = client.spawn(
+        ProcessSpec("later", ["sh", "-c", later], logs / "later.log", scratch / "home")
+    )
+    assert process.wait(60) == 0, (logs / "later.log").read_text()
+    account, *names = (logs / "later.log").read_text().split()
+    assert names == ["account", "there"]
+    assert isolated.confinement is None or int(account) == isolated.confinement.account.uid
+    assert str(point) not in Path("/proc/self/mountinfo").read_text()
+    assert list(point.iterdir()) == [], "the machine does not see the mount"
+    if end == "close":
+        client.close()
+        assert not scratch.exists()
+    else:
+        os.kill(client.pid, signal.SIGKILL)
+        client.close()
+        until(lambda: running(mark) == 0, "the end of the processes")
+        remove_scratch(scratch)
+        assert not scratch.exists()
 
 
 # -- the host ----------------------------------------------------------------------------

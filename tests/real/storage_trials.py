@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -113,23 +113,25 @@ def file_is_read_as_written(deployment: LocalDeployment, folder: Path) -> None:
     assert (folder / "back" / "file").read_bytes() == CONTENT
 
 
-def existing_study(kind: str, given: Mapping[str, Any], copies: int) -> str:
-    """A WordCount on a storage of ``kind`` that Windtunnel did not start, one trial."""
+def small_study(storage: Mapping[str, Any], roles: Sequence[str], rounds: int = 1) -> str:
+    """A WordCount of one job on a storage, with its roles on the master and on the worker.
+
+    ``storage`` has the keys of the description; its replication is that of the workload.
+    """
+    masters = [role for role in roles if role != "osd"]
     return json.dumps(
         {
-            "study": "existing",
+            "study": "small",
             "cluster": "local-1",
             "set": {
-                "hosts.master.roles": ["resourcemanager", "historyserver"],
-                "hosts.worker.roles": ["nodemanager"],
-                "storage.kind": f"existing-{kind}",
-                "storage.replication": copies,
-                f"storage.{'ceph' if kind == 'cephfs' else kind}": given,
+                "hosts.master.roles": [*masters, "resourcemanager", "historyserver"],
+                "hosts.worker.roles": [*(["osd"] if "osd" in roles else []), "nodemanager"],
+                **{f"storage.{name}": value for name, value in storage.items()},
                 "settings.mapreduce.job.ubertask.enable": True,
                 **LIGHT_TASKS,
             },
-            "workloads": count_of("2 MB", copies),
-            "protocol": {"rounds": 1, "extra_rounds": 0, "trial_time_limit": "5 min"},
+            "workloads": count_of("2 MB", storage["replication"]),
+            "protocol": {"rounds": rounds, "extra_rounds": 0, "trial_time_limit": "5 min"},
         }
     )
 

@@ -10,11 +10,11 @@ import pytest
 from tests.real.ceph_contract import runner
 from tests.real.conftest import Cli, remains, wait_for
 from tests.real.storage_trials import (
-    existing_study,
     fault_study,
     file_is_read_as_written,
     fully_replicated,
     killed_trial,
+    small_study,
     sort_of,
     survived,
     verified_inside,
@@ -25,6 +25,7 @@ from windtunnel.engines.ceph.cephfs import CephFs
 from windtunnel.engines.storage_checks.run import run_checks
 from windtunnel.errors import SetupError
 from windtunnel.hosts.leftovers import registered
+from windtunnel.results.folder import read_results
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 CHANGES = {"hosts.worker.count": 2, "storage.replication": 2, "storage.block_size": "16 MiB"}
@@ -35,9 +36,15 @@ STUDY = fault_study(
     fault={"role": "osd", "host": "worker-2", "after": "500 ms"},
 )
 
+FUSE_STUDY = small_study(
+    {"kind": "ceph-fuse", "replication": 1},
+    roles=["mon", "mgr", "mds", "ceph-fuse", "osd"],
+    rounds=2,
+)
+
 pytestmark = pytest.mark.skipif(
-    bool(programs.missing(programs.CEPHFS)),
-    reason=f"Ceph is not installed: {programs.CEPHFS.install}",
+    bool(programs.missing(programs.CEPHFS) + programs.missing(programs.FUSE)),
+    reason=f"Ceph is not installed: {programs.CEPHFS.install} ceph-fuse",
 )
 
 
@@ -52,15 +59,22 @@ def ceph(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
 def test_nothing_is_left_after_the_program_was_killed_with_ceph_running(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SIGKILL while the OSDs create their data: neither processes nor files nor mounts remain."""
+    """SIGKILL after a trial on mounted CephFS: neither processes nor files nor mounts remain."""
     state = tmp_path / "own-state"
     state.mkdir()
     monkeypatch.setenv("WINDTUNNEL_STATE", str(state))
-    (tmp_path / "study.yaml").write_text(STUDY)
-    running = cli.start("storage-checks", "study.yaml", "--level", "none")
-    wait_for(lambda: any("ceph-osd" in words for words in remains(state)), "the OSDs", 120)
+    (tmp_path / "study.yaml").write_text(FUSE_STUDY)
+    running = cli.start("run", "study.yaml", "--results", "results")
+    assert running.stdout is not None
+    for line in running.stdout:
+        if "round 2:" in line:
+            break
+    assert any("ceph-fuse" in words for words in remains(state))
     running.kill()
     running.communicate(timeout=30)
+    (trial,) = read_results(tmp_path / "results").trials
+    assert trial.verdict.valid, trial.verdict.reason
+    assert trial.metrics["stored_per_byte"].value < 1.3, "one copy, and what the disks allocate"
 
     wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 60)
     data = [entry.scratch for entry in registered()]
@@ -94,20 +108,21 @@ def test_a_client_reads_what_it_wrote(ceph: LocalDeployment, tmp_path: Path) -> 
 def test_a_folder_is_used_and_emptied_with_a_key_for_this_folder_only(
     ceph: LocalDeployment, tmp_path: Path
 ) -> None:
-    storage = ceph.storage
-    assert isinstance(storage, CephFs)
+    running = ceph.storage
+    assert isinstance(running, CephFs)
     ceph.files.make_folder("/bench")
     caps = ["mon", "allow r", "mds", "allow rwp path=/bench", "osd", "allow rw pool=data"]
-    (made,) = storage.admin.run("auth get-or-create", entity="client.bench", caps=caps)["list"]
+    (made,) = running.admin.run("auth get-or-create", entity="client.bench", caps=caps)["list"]
     keyring = tmp_path / "keyring"
     keyring.write_text(f"[client.bench]\n\tkey = {made['key']}\n")
     given = {
-        "conf": str(storage.conf),
+        "conf": str(running.conf),
         "client": "bench",
         "keyring": str(keyring),
         "folder": "/bench",
     }
-    verified_inside(ceph, existing_study("cephfs", given, copies=2), tmp_path)
+    storage = {"kind": "existing-cephfs", "replication": 2, "ceph": given}
+    verified_inside(ceph, small_study(storage, roles=[]), tmp_path)
     assert (ceph.files.folders("/bench"), ceph.files.list_files("/bench")) == ([], [])
 
 

@@ -14,12 +14,12 @@ import pytest
 from tests.real.conftest import by_hand, wait_for
 from tests.real.storage_trials import (
     count_of,
-    existing_study,
     fault_study,
     file_is_read_as_written,
     fully_replicated,
     killed_trial,
     run_inside,
+    small_study,
     survived,
     verified_inside,
 )
@@ -91,7 +91,8 @@ def test_a_bucket_that_windtunnel_did_not_create_is_used_and_emptied(
     store: LocalDeployment, tmp_path: Path
 ) -> None:
     """The first run is killed in its trial; the second removes what it left."""
-    study = existing_study("s3", _given_bucket(store, tmp_path), copies=1)
+    given = {"kind": "existing-s3", "replication": 1, "s3": _given_bucket(store, tmp_path)}
+    study = small_study(given, roles=[])
     killed, again = tmp_path / "killed", tmp_path / "again"
     killed.mkdir()
     again.mkdir()

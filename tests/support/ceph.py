@@ -103,6 +103,7 @@ class Started:
         self.spawned.append(name)
         return SimpleNamespace(
             name=name,
+            pid=1,
             log=Path("log"),
             wait=lambda limit_s: self.made,
             returncode=lambda: self.made,

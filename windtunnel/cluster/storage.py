@@ -35,7 +35,15 @@ class Storage(Part):
     """The storage of the workloads' data."""
 
     kind: Literal[
-        "hdfs", "cephfs", "s3a", "ozone", "nfs", "local", "existing-s3", "existing-cephfs"
+        "hdfs",
+        "cephfs",
+        "ceph-fuse",
+        "s3a",
+        "ozone",
+        "nfs",
+        "local",
+        "existing-s3",
+        "existing-cephfs",
     ] = Field("hdfs", description="Storage system below Hadoop.")
     replication: Count | None = Field(
         None,

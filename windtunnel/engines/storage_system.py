@@ -111,7 +111,8 @@ class StorageSystem(Running):
     ``name`` is the name in ``storage.kind``. ``engines`` are the engines that run on the storage;
     None means all of them. ``owner`` is the engine of its roles in the table of roles. ``stores``
     is the role of the daemons that can be taken out of service, empty if none can.
-    ``moves_data_back`` states whether the storage moves data to a host that is in service again.
+    ``moves_data_back`` states whether the storage moves data to a host that is in service again,
+    ``one_machine`` whether all hosts must share the files of this machine.
     """
 
     name: ClassVar[str]
@@ -119,6 +120,7 @@ class StorageSystem(Running):
     engines: ClassVar[frozenset[str] | None] = None
     stores: ClassVar[str] = ""
     moves_data_back: ClassVar[bool] = False
+    one_machine: ClassVar[bool] = False
 
     def __init__(self, ground: Ground) -> None:
         super().__init__()
@@ -160,6 +162,14 @@ class StorageSystem(Running):
         The processes of the deployment then need the network of this machine.
         """
         return ""
+
+    @classmethod
+    def mount_point(cls, shared: Path) -> Path | None:
+        """Where one of its processes mounts files for all other processes of the deployment.
+
+        ``shared`` is the folder that all hosts read.
+        """
+        return None
 
     def settings(self) -> Mapping[str, str]:
         """The properties with which clients and daemons of Hadoop use the storage."""

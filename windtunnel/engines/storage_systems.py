@@ -16,6 +16,7 @@ STORAGE_SYSTEMS = {
     HDFS: f"{_HERE}.hadoop.hdfs:Hdfs",
     "local": f"{_HERE}.hadoop.local_files:LocalFiles",
     "cephfs": f"{_HERE}.ceph.cephfs:CephFs",
+    "ceph-fuse": f"{_HERE}.ceph.fuse:CephFuse",
     "s3a": f"{_HERE}.ceph.gateway:ObjectGateway",
     "ozone": f"{_HERE}.ozone.ozone:Ozone",
     "existing-s3": f"{_HERE}.ceph.existing_s3:ExistingS3",

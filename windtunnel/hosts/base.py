@@ -16,7 +16,9 @@ class ProcessSpec:
     ``name`` is unique within a deployment and identifies the process in errors and samples;
     ``log`` receives standard output and error. ``reads`` are the user's own files that it reads:
     a process with an account of its own could not read them otherwise. ``starter`` marks a process
-    that only starts others: the CPU quota of a virtual host does not apply to it.
+    that only starts others: the CPU quota of a virtual host does not apply to it. ``mounts`` marks
+    the process, run as the user of this program, that mounts files for all processes of the
+    deployment that start later.
     """
 
     name: str
@@ -26,6 +28,7 @@ class ProcessSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     reads: Sequence[Path] = ()
     starter: bool = False
+    mounts: bool = False
 
 
 class Process(Protocol):

@@ -91,6 +91,7 @@ class SupervisorClient:
             "network": isolation.network,
             "confinement": confinement and confinement.to_json(),
             "channel": theirs.fileno(),
+            "mount_point": isolation.mount_point and str(isolation.mount_point),
         }
         with theirs, log.open("ab") as errors:
             self._child = subprocess.Popen(
@@ -159,6 +160,7 @@ class SupervisorClient:
         order: dict[str, object] = {"op": "spawn", "name": spec.name, "argv": list(spec.argv)}
         order |= {"env": dict(spec.env), "cwd": str(spec.cwd), "log": str(spec.log)}
         order |= {"place": place and place.to_json(), "reads": list(map(str, spec.reads))}
+        order |= {"mounts": spec.mounts}
         self.send(order)
         if not process._started.wait(60) or process._error:
             reason = process._error or "the supervisor does not answer"

@@ -12,9 +12,9 @@ outside and gets its sockets from the supervisor, one for each byte that it writ
 ``channel``, a socket that it has passed to the supervisor. No other process has an end of it.
 
 Protocol, one JSON object per line. Input: ``{"op": "spawn", "name", "argv", "env", "cwd",
-"log", "place", "reads"}``, ``{"op": "kill", "name"}``, ``{"op": "close"}``. Output: ``{"event":
-"ready"}`` or ``{"event": "refused", "error"}`` first, then ``{"event": "spawned", "name",
-"pid"}``, ``{"event": "failed", "name", "error"}``, ``{"event": "exited", "name",
+"log", "place", "reads", "mounts"}``, ``{"op": "kill", "name"}``, ``{"op": "close"}``. Output:
+``{"event": "ready"}`` or ``{"event": "refused", "error"}`` first, then ``{"event": "spawned",
+"name", "pid"}``, ``{"event": "failed", "name", "error"}``, ``{"event": "exited", "name",
 "returncode"}``, ``{"event": "closed"}``.
 """
 
@@ -46,6 +46,7 @@ from windtunnel.hosts.isolation.confine import (
     become,
     bind_to,
     enter_own_network,
+    own_mounts,
 )
 from windtunnel.hosts.isolation.view import user_map
 
@@ -153,6 +154,7 @@ class Supervisor:
         self.network = wanted["network"]
         confinement = wanted["confinement"]
         self.confinement = Confinement.from_json(confinement) if confinement else None
+        self.mount_point = Path(wanted["mount_point"]) if wanted["mount_point"] else None
         self.users = 0
         self.channel = socket.socket(fileno=wanted["channel"])
         self.children: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}
@@ -164,6 +166,12 @@ class Supervisor:
             enter_own_network(self.network)
         except OSError as error:
             _say(event="refused", error=f"no network namespace: {error}")
+            return
+        try:
+            if self.mount_point is not None:  # what is mounted there ends with these processes
+                own_mounts()
+        except OSError as error:
+            _say(event="refused", error=f"no mounts of its own: {error}")
             return
         with contextlib.ExitStack() as stack:
             if self.confinement is not None:
@@ -227,8 +235,9 @@ class Supervisor:
 
     def _spawn(self, order: dict[str, Any]) -> None:
         env = {**_environment(), **order["env"], MARKER: self.deployment}
-        if self.confinement is not None:
-            env |= self.confinement.environment
+        confinement = None if order["mounts"] else self.confinement
+        if confinement is not None:
+            env |= confinement.environment
         place = Place.from_json(order["place"]) if order["place"] else None
         reads = [Path(path) for path in order["reads"]]
 
@@ -238,7 +247,7 @@ class Supervisor:
         def prepare() -> None:
             """In the child. The log is opened as the account, which may have created a link."""
             try:
-                become(place, self.confinement, self.users, reads)
+                become(place, confinement, self.users, reads)
                 log = os.open(order["log"], _LOG_FLAGS, 0o644)
                 os.dup2(log, 1)
                 os.dup2(log, 2)
@@ -299,6 +308,9 @@ class Supervisor:
             if not living:
                 break
             time.sleep(0.02)
+        if self.mount_point is not None:
+            with contextlib.suppress(OSError):  # nothing is mounted there
+                syscalls.unmount(self.mount_point, lazily=True)
         if self.confinement is not None:
             for entry in self.confinement.shown:
                 if entry.writable:

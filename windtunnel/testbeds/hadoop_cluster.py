@@ -176,7 +176,10 @@ class HadoopDeployment(HadoopCluster):
         link.symlink_to(self.logs, target_is_directory=True)
         folder = self.registration.folder
         reads = [cache_root(), *homes_in_use()]
-        self.isolation = confined(self.isolation, self.id, folder, self.logs, reads)
+        mount_point = storage_of(self.cluster).mount_point(self.shared)
+        self.isolation = confined(
+            self.isolation, self.id, folder, self.logs, reads, mount_point=mount_point
+        )
         self.supervisor = SupervisorClient(
             self.id, [self.registration.scratch], folder / "supervisor.log", self.isolation
         )

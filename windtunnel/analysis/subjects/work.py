@@ -48,6 +48,14 @@ def work(reference: Results, models: Mapping[str, Results]) -> list[Work]:
     return found
 
 
+def baseline_work(results: Results, phase: str) -> list[float]:
+    """CPU seconds of the tasks of a phase for each GB, of each valid trial at the baseline."""
+    study = results.study
+    ids = {one.id for one in study.treatments if one.levels == study.baseline}
+    found = _values(results)
+    return [value for key, values in found if key[1] == phase and key[2] in ids for value in values]
+
+
 def _values(results: Results) -> Iterator[tuple[tuple[str, str, str], list[float]]]:
     """CPU seconds per GB by workload, phase and treatment."""
     made: dict[tuple[str, str, str], list[float]] = {}

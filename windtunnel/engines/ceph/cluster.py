@@ -328,6 +328,10 @@ class CephCluster(StorageSystem):
         kind = {"pool_type": "erasure", "erasure_code_profile": _PROFILE}
         run("osd pool create", pool=name, pg_num=groups, pgp_num=groups, **kind)
 
+    def pool_size(self) -> int:
+        """Replicas or cells of each object of the data pool, as the monitors report them."""
+        return int(self.admin.run("osd pool get", pool=self.data_pool, var="size")["size"])
+
     def create_pool(self, name: str, groups: int) -> None:
         """Create a pool with the replication of the cluster and a number of placement groups."""
         copies = self.cluster.replication

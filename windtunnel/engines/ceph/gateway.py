@@ -146,8 +146,7 @@ class ObjectGateway(CephCluster):
 
     def replicas(self) -> int:
         """Replicas or cells of each object, as the monitors report them: S3A does not know them."""
-        found = self.admin.run("osd pool get", pool=self.data_pool, var="size")
-        return int(found["size"])
+        return self.pool_size()
 
     def service_unready(self, status: Mapping[str, Any]) -> list[str]:
         """The gateway must accept connections."""

@@ -41,6 +41,9 @@ CEPHFS: Final = Needs(
     (*_ALL, "ceph-mds", "ceph-common", "libcephfs-java", "libcephfs-jni"),
     LIBRARY,
 )
+FUSE: Final = Needs(
+    (*_ALL, "ceph-mds", "ceph-fuse"), (*_ALL, "ceph-mds", "ceph-common", "ceph-fuse")
+)
 CEPHFS_CLIENT: Final = Needs((), ("libcephfs-java", "libcephfs-jni"), LIBRARY)
 GATEWAY: Final = Needs((*_ALL, "radosgw", "radosgw-admin"), (*_ALL, "ceph-common", "radosgw"))
 

@@ -21,6 +21,7 @@ MIB: Final = 1 << 20
 DATA_POOL, METADATA_POOL, FILE_SYSTEM = "data", "metadata", "windtunnel"
 CLIENT: Final = "hadoop"
 MON, MGR, OSD, MDS, RGW = "mon", "mgr", "osd", "mds", "rgw"
+FUSE: Final = "ceph-fuse"  # a client that mounts CephFS
 _PORTS: Final = (3300, 6789)  # of a monitor: messenger 2 and 1
 _CACHE_MB: Final = 128  # of an OSD and of a metadata server
 # resident memory, measured: an OSD under load, a gateway under load, one of the others

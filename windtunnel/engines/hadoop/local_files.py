@@ -7,6 +7,7 @@ Hadoop's ViewFileSystem shows its folders below the root of the file system.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from windtunnel.cluster import Cluster
@@ -18,7 +19,7 @@ _FOLDER = "files"
 _TABLE = "windtunnel"
 _HDFS_BLOCK_BYTES = 128 << 20  # dfs.blocksize in hdfs-default.xml
 # A link of the root itself (linkMergeSlash) gives committers wrong paths in Hadoop 3.5.
-_TOPS = ("windtunnel", "tmp", "user")
+TOPS = ("windtunnel", "tmp", "user")
 
 
 class LocalFiles(StorageSystem):
@@ -26,6 +27,7 @@ class LocalFiles(StorageSystem):
 
     name: ClassVar[str] = "local"
     engines: ClassVar[frozenset[str] | None] = frozenset()
+    one_machine: ClassVar[bool] = True
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
@@ -44,19 +46,12 @@ class LocalFiles(StorageSystem):
 
     def settings(self) -> Mapping[str, str]:
         """The mount table, with a link for each top folder."""
-        link = f"fs.viewfs.mounttable.{_TABLE}.link"
-        links = {f"{link}./{top}": f"file://{self._folder}/{top}" for top in _TOPS}
-        block = int(self.cluster.storage.block_size or _HDFS_BLOCK_BYTES)
-        return {
-            "fs.defaultFS": f"viewfs://{_TABLE}/",
-            "fs.local.block.size": str(block),  # so that jobs have as many splits as on HDFS
-            **links,
-        }
+        return mount_table(self.cluster, self._folder)
 
     def begin(self, jvms: Jvms) -> None:
         """Create the folders and start the server."""
         self._jvms = jvms
-        for top in _TOPS:
+        for top in TOPS:
             (self._folder / top).mkdir(parents=True, exist_ok=True)
         self.running[self.server.name] = self.server.spawn(jvms)
 
@@ -84,3 +79,15 @@ class LocalFiles(StorageSystem):
     def copies(self, since: Mapping[str, float]) -> Copies | None:
         """None: there are no replicas that could be lost and restored."""
         return Copies(holders=1, wanting=0, serving=True)
+
+
+def mount_table(cluster: Cluster, folder: Path) -> dict[str, str]:
+    """The properties with which the file system of Hadoop has the folders ``TOPS`` of a folder."""
+    link = f"fs.viewfs.mounttable.{_TABLE}.link"
+    links = {f"{link}./{top}": f"file://{folder}/{top}" for top in TOPS}
+    block = int(cluster.storage.block_size or _HDFS_BLOCK_BYTES)
+    return {
+        "fs.defaultFS": f"viewfs://{_TABLE}/",
+        "fs.local.block.size": str(block),  # so that jobs have as many splits as on HDFS
+        **links,
+    }

@@ -72,7 +72,7 @@ class Confinement:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which :meth:`from_json` creates an equal object."""
-        shown = [[str(s.source), str(s.target), s.writable] for s in self.shown]
+        shown = [[str(s.source), str(s.target), s.writable, s.mapped] for s in self.shown]
         return {
             "account": asdict(self.account),
             "home": str(self.home),
@@ -84,7 +84,7 @@ class Confinement:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Confinement:
         """The object that :meth:`to_json` has written."""
-        shown = [Shown(Path(a), Path(b), writable) for a, b, writable in data["shown"]]
+        shown = [Shown(Path(a), Path(b), *modes) for a, b, *modes in data["shown"]]
         account, etc = Account(**data["account"]), data["etc"] and Path(data["etc"])
         return cls(account, Path(data["home"]), Path(data["tmp"]), shown, etc)
 

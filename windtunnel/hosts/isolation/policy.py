@@ -38,6 +38,7 @@ _SETTINGS = (
 class Isolation:
     """How a deployment is isolated from other accounts.
 
+    ``mount_point`` is the folder at which a process mounts files for all others, if one does.
     ``open_because`` is the reason why they can reach its ports, ``root_because`` the reason why
     its processes run as root; each is empty if that is not the case. ``remedy`` fixes the former.
     """
@@ -47,6 +48,7 @@ class Isolation:
     open_because: str = ""
     root_because: str = ""
     remedy: str = ""
+    mount_point: Path | None = None
 
     @property
     def closed(self) -> bool:
@@ -140,7 +142,12 @@ def refusal(found: Isolation, *, permit_open: bool, unguarded: Sequence[str] = (
 
 
 def confined(
-    base: Isolation, deployment: str, folder: Path, logs: Path, reads: Sequence[Path]
+    base: Isolation,
+    deployment: str,
+    folder: Path,
+    logs: Path,
+    reads: Sequence[Path],
+    mount_point: Path | None = None,
 ) -> Isolation:
     """The isolation of one deployment; if root starts it, with an account of its own.
 
@@ -154,7 +161,11 @@ def confined(
         Folder that the processes write logs to, linked as ``logs`` in the registration folder.
     reads:
         Folders of software, in addition to those of Python and of this package.
+    mount_point:
+        See :class:`Isolation`.
     """
+    if mount_point is not None:
+        base = replace(base, mount_point=mount_point)
     account = None if base.root_because or os.geteuid() != 0 else account_for(deployment)
     if account is None:
         return base
@@ -166,6 +177,9 @@ def confined(
     writable = [(scratch / "home", scratch / "home"), (logs, logs), (logs, folder / "logs")]
     shown += [Shown(source, target, writable=True) for source, target in writable]
     shown += [Shown(path, path) for path in dict.fromkeys((*_own_software(), *reads))]
+    if mount_point is not None:
+        mount_point.mkdir(parents=True, exist_ok=True)
+        shown.append(Shown(mount_point, mount_point, writable=True, mapped=False))
     etc = None if account.listed else _database(account, folder)
     confinement = Confinement(account, scratch / "home", scratch / "tmp", shown, etc)
     return replace(base, confinement=confinement)

@@ -24,11 +24,15 @@ _TRAVERSABLE, _READABLE = 0o001, 0o005
 
 @dataclass(frozen=True)
 class Shown:
-    """A folder or file that the processes see at ``target``."""
+    """A folder or file that the processes see at ``target``.
+
+    Without ``mapped``, it keeps its owners: a file system may not permit ID-mapped mounts.
+    """
 
     source: Path
     target: Path
     writable: bool = False
+    mapped: bool = True
 
 
 def show(entries: Iterable[Shown], tmp: Path, users: int) -> None:
@@ -72,6 +76,8 @@ def show(entries: Iterable[Shown], tmp: Path, users: int) -> None:
 def _copy(entry: Shown, users: int) -> int:
     """A detached, ID-mapped clone; entries that are only read may keep their owners."""
     copy = syscalls.clone_mount(entry.source, recursive=entry.writable)
+    if not entry.mapped:
+        return copy
     try:
         syscalls.set_mount(copy, users, writable=entry.writable, recursive=entry.writable)
     except OSError as error:

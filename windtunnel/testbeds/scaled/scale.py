@@ -143,6 +143,11 @@ class ScaledOptions(TestbedOptions):
         description="Work of a core of this machine, relative to a core of the described hosts. "
         "CPU quotas are divided by it.",
     )
+    cpu_s_per_gb: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="CPU time of the tasks per GB of data at full size, by phase, in seconds. The "
+        "report compares `core_speed` with it.",
+    )
 
     @model_validator(mode="before")
     @classmethod

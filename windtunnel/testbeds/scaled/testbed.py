@@ -11,7 +11,7 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.engines.faults import Part
-from windtunnel.engines.storage_systems import outside_of
+from windtunnel.engines.storage_systems import outside_of, storage_system
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.state import Lack, capabilities
 from windtunnel.hosts.leftovers import state_root
@@ -73,7 +73,9 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         cls, options: TestbedOptions, planned: Iterable[PlannedTreatment]
     ) -> ScaleRecord | None:
         """The scale with the similarity groups; errors as ``Testbed.study_record``."""
-        return model_record(_scale_of(options), planned)
+        assert isinstance(options, ScaledOptions)
+        made = model_record(options.scale, planned)
+        return made.model_copy(update={"cpu_s_per_gb": options.cpu_s_per_gb})
 
     @classmethod
     def as_run(cls, options: TestbedOptions, cluster: Cluster) -> tuple[Cluster, float]:
@@ -124,9 +126,11 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
             if lack.fatal
         ]
         impossible += impossible_with_hadoop(cluster)
-        if cluster.storage.kind == "local":
+        storage = storage_system(cluster.storage.kind)
+        if storage is not None and storage.one_machine:
             impossible.append(
-                "storage.kind: hosts with disks of their own share no local file system"
+                f"storage.kind: {storage.name} needs hosts that share the files of this machine; "
+                "the virtual hosts have their own"
             )
         if outside := outside_of(cluster):
             impossible.append(
