@@ -279,3 +279,20 @@ class StorageSystem(Running):
     def close(self) -> None:
         """Close the connections; the supervisor ends the processes."""
         return
+
+
+def not_single(cluster: Cluster, *roles: str) -> list[str]:
+    """A sentence for each of the roles that not exactly one host has."""
+    counts = {role: len(cluster.nodes_with(role)) for role in roles}
+    return [
+        f"exactly one host must have the role {role}, but {count} have it"
+        for role, count in counts.items()
+        if count != 1
+    ]
+
+
+def no_warm_starts(cluster: Cluster) -> list[str]:
+    """The reason why tasks cannot start warm, if the description requests it; see ``pool``."""
+    if cluster.software.task_start != "warm":
+        return []
+    return ["software.task_start: warm starts need storage of kind hdfs"]

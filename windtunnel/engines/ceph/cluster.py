@@ -37,7 +37,14 @@ from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop.file_server import FileServer
 from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
 from windtunnel.engines.running import tail
-from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
+from windtunnel.engines.storage_system import (
+    Ground,
+    Jvms,
+    State,
+    StorageSystem,
+    no_warm_starts,
+    not_single,
+)
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
 from windtunnel.results.metrics import numbers
@@ -56,8 +63,8 @@ class CephCluster(StorageSystem):
     """Monitors, a manager, OSDs, and the daemons of the service with which Hadoop uses them.
 
     ``needs`` are the packages of this machine, ``service`` is the role of the service's daemons,
-    ``client`` the client of Ceph with which the service or Hadoop uses the data, and ``data_pool``
-    the pool with the content of the files.
+    ``client`` the client of Ceph with which the service or Hadoop uses the data, ``single`` are the
+    roles that exactly one host has, and ``data_pool`` is the pool with the content of the files.
     """
 
     owner: ClassVar[str] = "ceph"
@@ -67,6 +74,7 @@ class CephCluster(StorageSystem):
     needs: ClassVar[programs.Needs]
     service: ClassVar[str]
     client: ClassVar[str]
+    single: ClassVar[tuple[str, ...]] = (MGR,)
     data_pool: ClassVar[str]
 
     def __init__(self, ground: Ground) -> None:
@@ -86,14 +94,9 @@ class CephCluster(StorageSystem):
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
         """The reasons why Ceph cannot store the data of a cluster."""
-        found, storage = [], cluster.storage
-        managers = len(cluster.nodes_with(MGR))
-        if managers != 1:
-            found.append(f"exactly one host must have the role {MGR}, but {managers} have it")
-        if storage.external:
+        found = [*not_single(cluster, *cls.single), *no_warm_starts(cluster)]
+        if cluster.storage.external:
             found.append(f"storage.external: not supported with {cls.name} yet")
-        if cluster.software.task_start == "warm":
-            found.append("software.task_start: warm starts need storage of kind hdfs")
         return found
 
     @classmethod

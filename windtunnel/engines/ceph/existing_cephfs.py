@@ -13,7 +13,7 @@ from windtunnel.engines.ceph.cluster import write_private
 from windtunnel.engines.ceph.site import only
 from windtunnel.engines.deployment import copies_text
 from windtunnel.engines.existing_storage import OWNER, ExistingStorage
-from windtunnel.engines.storage_system import Jvms
+from windtunnel.engines.storage_system import Jvms, no_warm_starts
 from windtunnel.errors import DeploymentError
 
 _MOUNT_LIMIT_S: Final = 30
@@ -33,8 +33,7 @@ class ExistingCephFs(ExistingStorage):
     def problems(cls, cluster: Cluster) -> list[str]:
         """The configuration and the keyring must be readable."""
         found, given = [], _given(cluster)
-        if cluster.software.task_start == "warm":
-            found.append("software.task_start: warm starts need storage of kind hdfs")
+        found += no_warm_starts(cluster)
         for key in ("conf", "keyring"):
             path = file_of(getattr(given, key))
             try:

@@ -15,7 +15,7 @@ from windtunnel.engines.ceph.cluster import write_private
 from windtunnel.engines.certificate import trust_store, trusting
 from windtunnel.engines.existing_storage import ExistingStorage
 from windtunnel.engines.hadoop.cds import ClientClasses
-from windtunnel.engines.storage_system import Jvms
+from windtunnel.engines.storage_system import Jvms, no_warm_starts
 from windtunnel.errors import DeploymentError, DescriptionError
 
 _KEYS: Final = ("aws_access_key_id", "aws_secret_access_key")
@@ -39,8 +39,7 @@ class ExistingS3(ExistingStorage):
                 "storage: the replicas of a bucket are those of its owner, and S3A reports 1: set "
                 "'replication' to 1, without 'erasure_code'"
             )
-        if cluster.software.task_start == "warm":
-            found.append("software.task_start: warm starts need storage of kind hdfs")
+        found += no_warm_starts(cluster)
         try:
             _keys(given)
             _trusted(given)

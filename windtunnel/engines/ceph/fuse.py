@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from windtunnel.cluster import Cluster
 from windtunnel.engines.ceph import mounted, programs
 from windtunnel.engines.ceph.cephfs import CephFs
-from windtunnel.engines.ceph.site import CLIENT, FUSE, plan_daemons
+from windtunnel.engines.ceph.site import CLIENT, FUSE, MGR, plan_daemons
 from windtunnel.engines.hadoop.cds import ClientClasses
 from windtunnel.engines.hadoop.local_files import TOPS, mount_table
 from windtunnel.engines.running import tail
@@ -35,21 +35,13 @@ class CephFuse(CephFs):
     engines: ClassVar[frozenset[str] | None] = frozenset()
     one_machine: ClassVar[bool] = True
     needs: ClassVar[programs.Needs] = programs.FUSE
+    single: ClassVar[tuple[str, ...]] = (MGR, FUSE)  # all hosts share the mount
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         self._mount = plan_daemons(ground.cluster, ground.placements, [FUSE])[0]
         self._point = ground.shared / _FOLDER
         self._folders: Process | None = None
-
-    @classmethod
-    def problems(cls, cluster: Cluster) -> list[str]:
-        """Also: more than one mount. All hosts share it."""
-        found = super().problems(cluster)
-        mounts = len(cluster.nodes_with(FUSE))
-        if mounts != 1:
-            found.append(f"exactly one host must have the role {FUSE}, but {mounts} have it")
-        return found
 
     @classmethod
     def check_machine(cls) -> None:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final
 from windtunnel.cluster import Cluster
 from windtunnel.engines.ceph import programs, s3a
 from windtunnel.engines.ceph.cluster import CephCluster, write_private
-from windtunnel.engines.ceph.site import RGW, Daemon
+from windtunnel.engines.ceph.site import MGR, RGW, Daemon
 from windtunnel.engines.certificate import Certificate, self_signed, trusting
 from windtunnel.engines.hadoop.cds import ClientClasses
 from windtunnel.engines.running import tail
@@ -50,6 +50,7 @@ class ObjectGateway(CephCluster):
     needs: ClassVar[programs.Needs] = programs.GATEWAY
     service: ClassVar[str] = RGW
     client: ClassVar[str] = f"{RGW}.a"
+    single: ClassVar[tuple[str, ...]] = (MGR, RGW)  # clients have one address
     data_pool: ClassVar[str] = "default.rgw.buckets.data"
 
     def __init__(self, ground: Ground) -> None:
@@ -62,15 +63,6 @@ class ObjectGateway(CephCluster):
         self._certificate: Certificate | None = None
         self._creation: Process | None = None
         self._bucket = False
-
-    @classmethod
-    def problems(cls, cluster: Cluster) -> list[str]:
-        """Also: more than one gateway. Clients have one address."""
-        found = super().problems(cluster)
-        gateways = len(cluster.nodes_with(RGW))
-        if gateways != 1:
-            found.append(f"exactly one host must have the role {RGW}, but {gateways} have it")
-        return found
 
     @classmethod
     def jars(cls, cluster: Cluster) -> Sequence[Path]:

@@ -24,7 +24,14 @@ from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.hbase.site import xml_of
 from windtunnel.engines.ozone.site import DATANODE, OM, SCM, plan_site
 from windtunnel.engines.ozone.status import Status
-from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
+from windtunnel.engines.storage_system import (
+    Ground,
+    Jvms,
+    State,
+    StorageSystem,
+    no_warm_starts,
+    not_single,
+)
 from windtunnel.hosts.base import Host, Process, ProcessSpec
 
 LOCK: Final = "ozone-2.2"
@@ -67,11 +74,8 @@ class Ozone(StorageSystem):
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
         """The reasons why Ozone cannot store the data of a cluster."""
-        found, storage = [], cluster.storage
-        for role in (SCM, OM):
-            count = len(cluster.nodes_with(role))
-            if count != 1:
-                found.append(f"exactly one host must have the role {role}, but {count} have it")
+        found = [*not_single(cluster, SCM, OM), *no_warm_starts(cluster)]
+        storage = cluster.storage
         if storage.external:
             found.append("storage.external: not supported with ozone yet")
         if storage.code is None and cluster.replication not in _REPLICAS:
@@ -82,8 +86,6 @@ class Ozone(StorageSystem):
             found.append(
                 f"storage.erasure_code: Ozone has {', '.join(_CODES)}, not {storage.code.name}"
             )
-        if cluster.software.task_start == "warm":
-            found.append("software.task_start: warm starts need storage of kind hdfs")
         return found
 
     @classmethod
