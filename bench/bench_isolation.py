@@ -25,8 +25,7 @@ ROWS = 640_000  # 64 MB
 class Unisolated(LocalTestbed):
     """The testbed without isolation."""
 
-    @property
-    def isolation(self) -> Isolation:
+    def isolation(self, cluster: Cluster) -> Isolation:
         """No isolation, neither of the network nor of the account."""
         return Isolation("the machine's", open_because="a bench", root_because="a bench")
 

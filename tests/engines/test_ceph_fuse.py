@@ -12,6 +12,7 @@ from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.ceph import fuse
 from windtunnel.engines.ceph.fuse import CephFuse
 from windtunnel.errors import DeploymentError, DescriptionError
+from windtunnel.study.faults.kill import KillHost
 
 CHANGES = {
     "storage.kind": "ceph-fuse",
@@ -59,7 +60,7 @@ def test_a_mount_that_cannot_be_written_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = waiting(tmp_path, code=1)
-    mounted(monkeypatch, f" {tmp_path}/shared/cephfs ")
+    mounted(monkeypatch, f" {tmp_path.resolve()}/shared/cephfs ")
     with pytest.raises(DeploymentError, match=r"cannot be written \(exit code 1\)"):
         found.storage.state()
 
@@ -91,3 +92,19 @@ def test_one_host_has_the_mount() -> None:
     assert "exactly one host must have the role ceph-fuse, but 4 have it" in problem
     with pytest.raises(DescriptionError, match="role 'ceph-fuse'"):
         apply_overrides(load_cluster("local-3-cephfs"), {"storage.kind": "ceph-fuse"})
+
+
+def test_a_state_folder_below_a_symbolic_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    found = waiting(tmp_path / "link")
+    mounted(monkeypatch, f" {tmp_path.resolve()}/disk/shared/cephfs ")
+    assert found.storage.state().serving
+
+
+def test_the_host_of_the_mount_cannot_be_killed() -> None:
+    (problem,) = KillHost(kind="kill-host", host="master").problems(CLUSTER)
+    assert "the ceph-fuse on master cannot be restarted" in problem
+    assert list(KillHost(kind="kill-host", host="worker-1").problems(CLUSTER)) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,18 +14,19 @@ import pytest
 from tests.support.hosts import host
 from tests.support.web_files import WebFiles
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
+from windtunnel.engines import existing_storage
 from windtunnel.engines.ceph import existing_s3, programs
 from windtunnel.engines.certificate import self_signed
-from windtunnel.engines.existing_storage import OWNER, ExistingStorage
+from windtunnel.engines.existing_storage import OWNER, ExistingStorage, this_process
 from windtunnel.engines.hadoop.layout import Placement
 from windtunnel.engines.storage_system import Ground
 from windtunnel.engines.storage_systems import outside_of, storage_of
 from windtunnel.errors import DeploymentError, DescriptionError, SetupError
 from windtunnel.hosts.identity import identity
 
+ENDED = [2**22 + 1, 5, "another boot"]
 KEYS = "[default]\naws_access_key_id = AK\naws_secret_access_key = planted-secret\n"
 CEPH_KEYS = "[client.admin]\n\tkey = all\n[client.bench]\n\tkey = own\n"
-OTHER = {"id": "1", "machine": "other", "process": [1, 2, "3"]}
 
 
 def described(**storage: Any) -> Cluster:
@@ -71,6 +71,12 @@ class Used:
         return SimpleNamespace(name=words[1], log=Path("log"), returncode=lambda: self.code)
 
 
+@pytest.fixture(autouse=True)
+def _settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other cluster starts at the same time."""
+    monkeypatch.setattr(existing_storage, "_SETTLE_S", 0.0)
+
+
 @pytest.fixture
 def web() -> Iterator[WebFiles]:
     made = WebFiles()
@@ -87,22 +93,18 @@ def used(tmp_path: Path, web: WebFiles) -> Used:
     return made
 
 
-def owner(process: object, machine: str | None = None) -> bytes:
-    found: Mapping[str, object] = {
-        "id": "1",
-        "machine": machine or socket.gethostname(),
-        "process": process,
-    }
-    return json.dumps(found).encode()
+def owner(process: object, **other: object) -> bytes:
+    """The file of a process of this machine, with other facts."""
+    return json.dumps({"id": "1", **this_process(), "process": process, **other}).encode()
 
 
 def test_an_empty_bucket_is_used_and_emptied(used: Used, web: WebFiles) -> None:
     state = used.storage.state()
     assert (state.serving, state.missing) == (True, [])
     assert list(web.files) == [f"/{OWNER}"]
-    web.files |= {"/windtunnel/trials/x/part-0": b"1", "/tmp/y": b"2"}
+    web.files |= {"/windtunnel/trials/x/part-0": b"1", "/tmp/y": b"2", "/sales/new.csv": b"3"}
     used.storage.remove_data()
-    assert web.files == {}
+    assert web.files == {"/sales/new.csv": b"3"}, "what others wrote meanwhile stays"
     used.storage.remove_data()  # again: nothing is left to do
 
 
@@ -115,13 +117,19 @@ def test_data_of_others_is_neither_used_nor_removed(used: Used, web: WebFiles) -
 
 
 @pytest.mark.parametrize(
-    ("process", "machine"),
-    [(identity(1), None), ([1, 2, "3"], "other"), (None, "other")],
+    ("process", "other"),
+    [
+        (identity(1), {}),
+        (ENDED, {"machine_id": "another"}),
+        (ENDED, {"processes": "pid:[1]"}),
+        (ENDED, {"user": 4321}),
+        (ENDED, {"machine": "other", "machine_id": ""}),
+    ],
 )
 def test_a_bucket_in_use_is_refused(
-    used: Used, web: WebFiles, process: object, machine: str | None
+    used: Used, web: WebFiles, process: object, other: Mapping[str, object]
 ) -> None:
-    web.files |= {f"/{OWNER}": owner(process, machine), "/windtunnel/x": b"1"}
+    web.files |= {f"/{OWNER}": owner(process, **other), "/windtunnel/x": b"1"}
     before = dict(web.files)
     with pytest.raises(DeploymentError, match=r"a cluster of .* uses it") as caught:
         used.storage.state()
@@ -130,7 +138,37 @@ def test_a_bucket_in_use_is_refused(
     assert web.files == before
 
 
-@pytest.mark.parametrize("process", [[2**22 + 1, 5, "another boot"], identity(os.getpid())])
+def test_a_machine_without_an_id_never_removes_what_is_left(
+    used: Used, web: WebFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(used.storage, "_me", {**used.storage._me, "machine_id": ""})
+    web.files[f"/{OWNER}"] = owner(ENDED, machine_id="")
+    with pytest.raises(DeploymentError, match="uses it"):
+        used.storage.state()
+
+
+def test_files_of_others_beside_what_is_left_are_refused(used: Used, web: WebFiles) -> None:
+    web.files |= {f"/{OWNER}": owner(ENDED), "/windtunnel/x": b"1", "/sales/x.csv": b"2"}
+    before = dict(web.files)
+    with pytest.raises(DeploymentError, match="not empty, but contains sales"):
+        used.storage.state()
+    assert web.files == before
+
+
+def test_a_cluster_that_starts_at_the_same_time_keeps_the_bucket(
+    used: Used, web: WebFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(_: float) -> None:
+        web.files[f"/{OWNER}"] = owner(identity(1))
+
+    monkeypatch.setattr(existing_storage, "time", SimpleNamespace(sleep=other))
+    with pytest.raises(DeploymentError, match="another cluster uses it"):
+        used.storage.state()
+    used.storage.remove_data()
+    assert web.files == {f"/{OWNER}": owner(identity(1))}
+
+
+@pytest.mark.parametrize("process", [ENDED, identity(os.getpid())])
 def test_what_an_ended_cluster_left_is_removed(used: Used, web: WebFiles, process: object) -> None:
     web.files |= {f"/{OWNER}": owner(process), "/windtunnel/x": b"1"}
     assert used.storage.state().serving
@@ -143,7 +181,7 @@ def test_data_written_during_the_removal_keeps_the_owner(
 ) -> None:
     used.storage.state()
     web.files["/windtunnel/x"] = b"1"
-    monkeypatch.setattr(used.storage, "_remove_all", lambda: None)
+    monkeypatch.setattr(used.storage, "_remove_folders", lambda: None)
     with pytest.raises(DeploymentError, match="windtunnel was written"):
         used.storage.remove_data()
     assert f"/{OWNER}" in web.files
@@ -264,6 +302,8 @@ def test_the_described_replicas_must_be_those_of_the_pool(tmp_path: Path, web: W
     made.storage.begin(made.jvms)
     with pytest.raises(DeploymentError, match=r"stores 3 replicas or cells .* has 2"):
         made.storage.state()
+    made.storage.remove_data()
+    assert web.files == {}
 
 
 def test_files_of_ceph_are_checked_before_the_start(tmp_path: Path) -> None:
@@ -299,6 +339,16 @@ def test_only_the_library_of_ceph_is_needed(
             {"kind": "existing-s3", "s3": {"endpoint": "h:9", "bucket": "abc", "keys_file": "k"}},
             "http://HOST:PORT",
         ),
+        *(
+            (
+                {
+                    "kind": "existing-s3",
+                    "s3": {"endpoint": endpoint, "bucket": "abc", "keys_file": "k"},
+                },
+                "http://HOST:PORT",
+            )
+            for endpoint in ("http://:planted@h", "https://h/#x", "https://h/path", "ftp://h")
+        ),
         (
             {
                 "kind": "existing-cephfs",
@@ -311,3 +361,21 @@ def test_only_the_library_of_ceph_is_needed(
 def test_incomplete_descriptions_are_refused(storage: dict[str, Any], complaint: str) -> None:
     with pytest.raises(DescriptionError, match=complaint):
         described(**storage)
+
+
+def test_an_endpoint_is_kept_without_its_path_and_with_a_scheme_in_lower_case() -> None:
+    given = {"bucket": "abc", "keys_file": "~nobody-of-this-name/keys"}
+    s3 = described(kind="existing-s3", s3={"endpoint": "HTTPS://h:9/", **given}).storage.s3
+    assert s3 is not None
+    assert (s3.endpoint, s3.host, s3.port) == ("https://h:9", "h", 9)
+    with pytest.raises(DescriptionError, match="cannot be read"):
+        existing_s3._keys(s3)
+
+
+@pytest.mark.parametrize("host_", ["s3..example", "no-such-host.invalid"])
+def test_a_host_without_an_address_is_named(host_: str) -> None:
+    given = {"endpoint": f"http://{host_}", "bucket": "abc", "keys_file": "k"}
+    s3 = described(kind="existing-s3", s3=given).storage.s3
+    assert s3 is not None
+    with pytest.raises(DescriptionError, match="no known address"):
+        existing_s3._reached(s3)

@@ -14,15 +14,15 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def _address(value: str) -> str:
-    """Refuse what is not the address of a server alone."""
-    parts = urlsplit(value)
+    """Refuse what is not the address of a server alone; returns ``SCHEME://HOST:PORT``."""
     try:
+        parts = urlsplit(value)
         good = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False
-    if not good or parts.path not in ("", "/") or parts.query or parts.username:
+    if not good or "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
         raise ValueError("an endpoint is http://HOST:PORT or https://HOST:PORT")
-    return value.rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _folder(value: str) -> str:
@@ -33,7 +33,10 @@ def _folder(value: str) -> str:
 
 def file_of(path: str) -> Path:
     """A file of this machine: relative to the current folder, ``~`` is the home folder."""
-    return Path(path).expanduser().absolute()
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError:  # ~NAME of an unknown account
+        return Path(path).absolute()
 
 
 class S3Endpoint(Part):
@@ -43,7 +46,7 @@ class S3Endpoint(Part):
         description="Address, such as `https://s3.example.org:9000`."
     )
     bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] = Field(
-        description="An empty bucket. A cluster removes its files at the end."
+        description="An empty bucket; a cluster removes its files there at the end."
     )
     keys_file: str = Field(
         description="File with the keys, in the format of the AWS CLI (`~/.aws/credentials`)."
@@ -58,11 +61,6 @@ class S3Endpoint(Part):
         None,
         description="PEM file of the certificates that are trusted; default: those of Java.",
     )
-
-    @property
-    def tls(self) -> bool:
-        """Whether the connections are encrypted."""
-        return self._parts.scheme == "https"
 
     @property
     def host(self) -> str:
@@ -88,7 +86,7 @@ class CephClient(Part):
     )
     keyring: str = Field(description="File with the key of this client.")
     folder: Annotated[str, AfterValidator(_folder)] = Field(
-        "/", description="An empty folder. A cluster removes its files at the end."
+        "/", description="An empty folder; a cluster removes its files there at the end."
     )
     file_system: str | None = Field(
         None, description="Name of the file system; default: the one that Ceph has as its default."

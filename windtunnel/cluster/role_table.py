@@ -84,6 +84,8 @@ class RoleEntry:
         The effect of its failure, for the user guide.
     aliases:
         Other accepted names, such as an older one.
+    mounts:
+        It mounts files for the processes of all hosts, so that its host cannot be killed.
     """
 
     name: str
@@ -101,6 +103,7 @@ class RoleEntry:
     returns: Return | None = None
     loss: str = ""
     aliases: tuple[str, ...] = ()
+    mounts: bool = False
 
     @property
     def within_phase(self) -> bool:

@@ -209,7 +209,7 @@ ROLES.add(
             returns="restart",
             loss="no file is opened or created until it or another one is active",
         ),
-        RoleEntry("ceph-fuse", main="ceph-fuse", step=3, storage=("ceph-fuse",)),
+        RoleEntry("ceph-fuse", main="ceph-fuse", step=3, storage=("ceph-fuse",), mounts=True),
         RoleEntry(
             "rgw",
             main="radosgw",

@@ -1,22 +1,27 @@
 """The common base of storage systems that Windtunnel did not start.
 
 A deployment uses a place of such a storage, a bucket or a folder, which must be empty. It writes a
-file with its id there first, and removes everything at its end. If it was killed, the next
+file with its id there first, and removes Hadoop's folders at its end. If it was killed, the next
 deployment on this machine that uses the place removes what is left.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import secrets
 import socket
+import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from windtunnel.engines.faults import Copies
 from windtunnel.engines.hadoop.file_server import FileServer
+from windtunnel.engines.hadoop.local_files import TOPS
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.running import tail
 from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
@@ -26,7 +31,10 @@ from windtunnel.hosts.identity import alive, identity
 
 OWNER: Final = "windtunnel-owner.json"
 _REMOVAL_LIMIT_S: Final = 600.0  # a removal of many objects is one request
+_SETTLE_S: Final = 2.0  # until a cluster that has started at the same time has written its file
 _NAMED: Final = 5
+_MACHINE_ID: Final = Path("/etc/machine-id")
+_PROCESSES: Final = Path("/proc/self/ns/pid")
 
 
 class ExistingStorage(StorageSystem):
@@ -43,12 +51,8 @@ class ExistingStorage(StorageSystem):
         self.folder = ground.shared / "storage"
         self._host = ground.placements[0].host
         self._files: WebHdfs | None = None
-        self._owned = False
-        self._me = {
-            "id": secrets.token_hex(4),
-            "machine": socket.gethostname(),
-            "process": identity(os.getpid()),
-        }
+        self._written = self._owned = False
+        self._me = {"id": secrets.token_hex(4), **this_process()}
 
     def begin(self, jvms: Jvms) -> None:
         """Write the keys of the clients, and start the file server; raises DeploymentError."""
@@ -104,14 +108,14 @@ class ExistingStorage(StorageSystem):
         self.running[name] = self.server.spawn(self._jvms)
 
     def remove_data(self) -> None:
-        """Remove everything from the place, the file with the owner last."""
-        if not self._owned:
+        """Remove Hadoop's folders and the file with the owner, if it is that of this deployment."""
+        if not self._written or self._owner() != self._me:
             return
-        self._remove_all()
-        if left := self._names():  # a job has written meanwhile: the next deployment removes it
-            raise DeploymentError(f"{', '.join(left)} was written while data was removed")
+        self._remove_folders()
+        if left := {*self._names()} & {*TOPS}:
+            raise DeploymentError(f"{', '.join(sorted(left))} was written while data was removed")
         self._web.delete(f"/{OWNER}")
-        self._owned = False
+        self._written = self._owned = False
 
     def close(self) -> None:
         """Close the connection to the server."""
@@ -131,8 +135,9 @@ class ExistingStorage(StorageSystem):
         found = [*self._web.folders(""), *(file.path for file in self._web.list_files(""))]
         return [path.strip("/") for path in found if path.strip("/") != OWNER]
 
-    def _remove_all(self) -> None:
-        for name in self._names():
+    def _remove_folders(self) -> None:
+        """Remove the folders that Hadoop creates; what others have written stays."""
+        for name in TOPS:
             self._web.delete(f"/{name}")
 
     def _own(self) -> None:
@@ -146,18 +151,22 @@ class ExistingStorage(StorageSystem):
             ) from error
 
     def _take(self) -> None:
-        owner, names = self._owner(), self._names()
-        if owner is None and names:
-            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-            raise DeploymentError(
-                f"it is not empty, but contains {', '.join(names[:_NAMED])}{more}",
-                remedy="use an empty bucket or folder: its content is removed at the end.",
-            )
+        owner = self._owner()
         if owner is not None:
             self._refuse_used(owner)
-            self._remove_all()
+        ours = set() if owner is None else {*TOPS}
+        if others := [name for name in self._names() if name not in ours]:
+            more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+            raise DeploymentError(
+                f"it is not empty, but contains {', '.join(others[:_NAMED])}{more}",
+                remedy="use an empty bucket or folder.",
+            )
+        if owner is not None:
+            self._remove_folders()
             self._web.delete(f"/{OWNER}")
+        self._written = True
         self._web.write(f"/{OWNER}", json.dumps(self._me).encode())
+        time.sleep(_SETTLE_S)
         if self._owner() != self._me:
             raise DeploymentError(
                 "another cluster uses it", remedy="wait until it ends, or use another place."
@@ -181,14 +190,35 @@ class ExistingStorage(StorageSystem):
 
     def _refuse_used(self, owner: Mapping[str, Any]) -> None:
         """Raise DeploymentError unless the owner is an ended deployment of this machine."""
-        here = owner.get("machine") == self._me["machine"]
         process = owner.get("process")
-        # an earlier deployment of this process may have failed to remove its data
-        if here and (process == self._me["process"] or not alive(process)):
-            return
-        where = "this machine" if here else f"the machine {owner.get('machine', '(unknown)')}"
-        raise DeploymentError(
-            f"a cluster of {where} uses it",
-            remedy="wait until it ends. If it has ended without removing its files, remove them "
-            f"and the file {OWNER} by hand.",
+        # whether a process has ended is known only where its number has the same meaning
+        known = bool(self._me["machine_id"]) and all(
+            owner.get(key) == self._me[key] for key in ("machine_id", "processes", "user")
         )
+        # an earlier deployment of this process may have failed to remove its data
+        if known and (process == self._me["process"] or not alive(process)):
+            return
+        raise DeploymentError(
+            f"a cluster of {owner.get('machine', 'an unknown machine')} uses it",
+            remedy="wait until it ends. If it has ended without removing its files, remove "
+            f"{', '.join(TOPS)} and the file {OWNER} by hand.",
+        )
+
+
+def this_process() -> dict[str, Any]:
+    """What identifies this process: its machine, its namespace of processes, its user, itself.
+
+    The id of the machine is a hash: programs should not publish it (machine-id(5)). It is empty if
+    the machine has none.
+    """
+    machine_id = processes = ""
+    with contextlib.suppress(OSError):
+        machine_id = hashlib.sha256(_MACHINE_ID.read_bytes().strip()).hexdigest()[:16]
+        processes = str(_PROCESSES.readlink())
+    return {
+        "machine": socket.gethostname(),
+        "machine_id": machine_id,
+        "processes": processes,
+        "user": os.geteuid(),
+        "process": identity(os.getpid()),
+    }

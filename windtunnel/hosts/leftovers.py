@@ -199,7 +199,7 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
                 done.append(f"removed the folder of {id_}")
                 if outside:
                     done.append(
-                        f"data of {id_} can be left in {outside}: the next cluster that uses it "
-                        "removes it"
+                        f"data of {id_} can be left in {outside}: the next cluster of this "
+                        "machine that uses it removes it"
                     )
     return done

@@ -184,6 +184,8 @@ class HadoopDeployment(HadoopCluster):
             self.id, [self.registration.scratch], folder / "supervisor.log", self.isolation
         )
         facts = {"supervisor": self.supervisor.pid, "network": self.isolation.network}
+        if mount_point is not None:
+            facts["mount_point"] = str(mount_point)
         self.registration.update(cluster=self.cluster.name, **facts)
 
     def start(self) -> None:
@@ -386,13 +388,15 @@ class HadoopDeployment(HadoopCluster):
             self.registration.forget()
 
     def _remove_data(self) -> None:
-        """Remove the data from a storage that stays; the next deployment removes what is left."""
-        if not hasattr(self, "storage"):
+        """Remove the data from a storage that stays, when no process can write to it any more."""
+        outside = outside_of(self.cluster)
+        if not outside or not hasattr(self, "daemons"):
             return
         try:
+            self.daemons.stop(list(self.daemons.running))
             self.storage.remove_data()
         except DeploymentError as error:
             self.notify(
-                f"data is left in {outside_of(self.cluster)} ({error.message}); the next cluster "
+                f"data is left in {outside} ({error.message}); the next cluster of this machine "
                 "that uses it removes it"
             )

@@ -34,6 +34,7 @@ from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 
 _START_LIMIT_S = 300.0
 _END_LIMIT_S = 30.0
+_REMOVAL_LIMIT_S = 900.0  # with data in a storage that stays
 _WATCH_S = 1.0
 ENDED = "ended.txt"
 KEEPER = "keeper.json"
@@ -159,7 +160,7 @@ def stop(entry: Registration) -> None:
     owner = psutil.Process(entry.facts()["owner"][0])
     owner.terminate()
     try:
-        owner.wait(_END_LIMIT_S)
+        owner.wait(_REMOVAL_LIMIT_S if entry.facts().get("outside") else _END_LIMIT_S)
     except psutil.TimeoutExpired:
         owner.kill()
 

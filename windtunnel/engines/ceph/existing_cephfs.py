@@ -107,10 +107,11 @@ class ExistingCephFs(ExistingStorage):
         return cephfs.client_facts()
 
     def _check_place(self) -> None:
-        (owner,) = [file for file in self._web.list_files("") if file.path == f"/{OWNER}"]
-        if owner.replication != self._copies:
+        found = [file for file in self._web.list_files("") if file.path == f"/{OWNER}"]
+        copies = found[0].replication if found else 0
+        if copies != self._copies:
             raise DeploymentError(
-                f"its pool stores {owner.replication} replicas or cells of a file, but the "
+                f"its pool stores {copies} replicas or cells of a file, but the "
                 f"description has {self._copies}",
                 remedy="set 'storage.replication' or 'storage.erasure_code' to that of the pool, "
                 "and the replication parameters of the workloads accordingly.",

@@ -160,19 +160,21 @@ def _reached(given: S3Endpoint) -> str:
     """The IP address of the endpoint, which accepts connections; raises DescriptionError."""
     try:
         found = socket.getaddrinfo(given.host, given.port, type=socket.SOCK_STREAM)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise DescriptionError(
-            f"the host {given.host} has no known address: {error.strerror}",
+            f"the host {given.host} has no known address: {error}",
             remedy="check 'endpoint', and the name resolution of this machine.",
         ) from error
-    family, kind, protocol, _, address = found[0]
-    with socket.socket(family, kind, protocol) as trial:
-        trial.settimeout(_LIMIT_S)
+    problems = []
+    for family, kind, protocol, _, address in found:
         try:
-            trial.connect(address)
+            with socket.socket(family, kind, protocol) as trial:
+                trial.settimeout(_LIMIT_S)
+                trial.connect(address)
+                return str(address[0])
         except OSError as error:
-            raise DescriptionError(
-                f"{given.endpoint} does not accept connections: {error.strerror or error}",
-                remedy="check 'endpoint' and that the server runs.",
-            ) from error
-    return str(address[0])
+            problems.append(error.strerror or str(error))
+    raise DescriptionError(
+        f"{given.endpoint} does not accept connections: {'; '.join(dict.fromkeys(problems))}",
+        remedy="check 'endpoint' and that the server runs.",
+    )

@@ -91,7 +91,8 @@ class CephFuse(CephFs):
             return missing
         if self._mount.name not in self.running:
             self._spawn_mount()
-        if f" {self._point} " not in _mounts_of(self.running[self._mount.name].pid):
+        # the table of mounts has no symbolic links
+        if f" {self._point.resolve()} " not in _mounts_of(self.running[self._mount.name].pid):
             return ["the mount"]
         if self._folders is None:
             self._folders = self._make_folders()
@@ -103,6 +104,10 @@ class CephFuse(CephFs):
                 tail=tail(self._folders.log),
             )
         return [] if code == 0 else ["the folders of the mount"]
+
+    def facts(self) -> dict[str, Any]:
+        """Those of Ceph: Hadoop has no client of its own."""
+        return self.ceph_facts()
 
     def replicas(self) -> int:
         """Replicas or cells of each file, as the monitors report them: a mount has none."""
@@ -116,7 +121,8 @@ class CephFuse(CephFs):
         host = self._mount.host
         client = ["-n", f"client.{CLIENT}", "-c", str(self.conf), "-k", str(self._client_keys)]
         words = ["ceph-fuse", "-f", *client, str(self._point)]
-        log = host.logs / f"{FUSE}.log"
+        # its account is that of this program, so that its log is where no other account can write
+        log = self.folder / f"{FUSE}.log"
         spec = ProcessSpec(self._mount.name, words, log, host.root, mounts=True)
         self.running[self._mount.name] = host.spawn(spec)
 

@@ -3,7 +3,8 @@
 The program enters, as the caller, the network of the supervisor (WHERE is ``network``, for
 ``windtunnel open``) or the client host (``client``, for ``exec``) and then executes the command.
 FACTS.json has ``supervisor`` (process id), ``network`` and ``place`` (null if the client host is
-this machine), as the deployment registered them.
+this machine), as the deployment registered them, and ``mount_point`` if a process of the deployment
+mounts files that only its own processes see.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ def enter(facts: Mapping[str, Any], where: str) -> None:
         syscalls.enter_namespace(namespaces / "user", syscalls.CLONE_NEWUSER)
     if facts["network"] != "the machine's":
         syscalls.enter_namespace(namespaces / "net", syscalls.CLONE_NEWNET)
+    if facts.get("mount_point") and where == "client":
+        here = Path.cwd()
+        syscalls.enter_namespace(namespaces / "mnt", syscalls.CLONE_NEWNS)
+        os.chdir(here)
 
 
 if __name__ == "__main__":

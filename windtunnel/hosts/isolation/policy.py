@@ -101,7 +101,7 @@ def isolation(folders: Sequence[Path] = (), outside: str = "") -> Isolation:
             "the machine's",
             open_because=f"its processes must reach {outside}",
             root_because=_root_because("", folders) if root else "",
-            remedy="Use a workload of MapReduce, or run as another user than root.",
+            remedy="Run as a user other than root.",
         )
     network: Network = "own" if root else "own, with a user namespace"
     problem = (
@@ -165,6 +165,7 @@ def confined(
         See :class:`Isolation`.
     """
     if mount_point is not None:
+        mount_point.mkdir(parents=True, exist_ok=True)
         base = replace(base, mount_point=mount_point)
     account = None if base.root_because or os.geteuid() != 0 else account_for(deployment)
     if account is None:
@@ -178,7 +179,6 @@ def confined(
     shown += [Shown(source, target, writable=True) for source, target in writable]
     shown += [Shown(path, path) for path in dict.fromkeys((*_own_software(), *reads))]
     if mount_point is not None:
-        mount_point.mkdir(parents=True, exist_ok=True)
         shown.append(Shown(mount_point, mount_point, writable=True, mapped=False))
     etc = None if account.listed else _database(account, folder)
     confinement = Confinement(account, scratch / "home", scratch / "tmp", shown, etc)

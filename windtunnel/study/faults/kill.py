@@ -116,6 +116,8 @@ class KillHost(Options):
             yield unknown_host(cluster, self.host)
         elif not any(ROLES[role].main for role in node.roles):
             yield f"no daemon runs on {self.host}"
+        elif mounts := [role for role in node.roles if ROLES[role].mounts]:
+            yield f"the {mounts[0]} on {self.host} cannot be restarted: all hosts use its mount"
 
     def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
         """Kill all daemons."""

@@ -181,9 +181,12 @@ class ScaledOptions(TestbedOptions):
         return 1 / self.scale.combine.slots
 
     def to_record(self) -> dict[str, Any]:
-        """The options without the kind and without parts that are not given."""
+        """The options that determine what is measured, without parts that are not given."""
         return self.model_dump(
-            mode="json", exclude={"kind"}, exclude_none=True, exclude_defaults=True
+            mode="json",
+            exclude={"kind", "cpu_s_per_gb"},
+            exclude_none=True,
+            exclude_defaults=True,
         )
 
     def words(self) -> str:

@@ -12,6 +12,7 @@ import psutil
 from windtunnel.cluster import Cluster
 from windtunnel.engines.faults import Part
 from windtunnel.engines.storage_systems import outside_of, storage_system
+from windtunnel.errors import DescriptionError
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.state import Lack, capabilities
 from windtunnel.hosts.leftovers import state_root
@@ -74,7 +75,15 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
     ) -> ScaleRecord | None:
         """The scale with the similarity groups; errors as ``Testbed.study_record``."""
         assert isinstance(options, ScaledOptions)
-        made = model_record(options.scale, planned)
+        treatments = list(planned)
+        phases = {phase.name for one in treatments for load in one.loads for phase in load.phases}
+        if unknown := [name for name in options.cpu_s_per_gb if name not in phases]:
+            raise DescriptionError(
+                f"no workload has the phase {unknown[0]}",
+                key="testbed.cpu_s_per_gb",
+                remedy=f"use the name of a phase: {', '.join(sorted(phases))}.",
+            )
+        made = model_record(options.scale, treatments)
         return made.model_copy(update={"cpu_s_per_gb": options.cpu_s_per_gb})
 
     @classmethod
