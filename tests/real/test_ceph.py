@@ -54,6 +54,9 @@ def ceph(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
     cluster = apply_overrides(load_cluster("local-3-cephfs"), CHANGES)
     with testbed.deploy(cluster) as running:
         running.files.make_folder("/bench")  # without clients that CephFS would wait for
+        assert isinstance(running.storage, CephFs)
+        name = {"fs_name": "windtunnel", "var": "session_timeout", "val": "30"}
+        running.storage.admin.run("fs set", **name)  # of clients that were killed; default: 60 s
         yield running
 
 
@@ -66,13 +69,14 @@ def test_nothing_is_left_after_the_program_was_killed_with_ceph_running(
     monkeypatch.setenv("WINDTUNNEL_STATE", str(state))
     (tmp_path / "study.yaml").write_text(FUSE_STUDY)
     running = cli.start("run", "study.yaml", "--results", "results")
-    trials = tmp_path / "results" / "trials"
-    wait_for(lambda: running.poll() is not None or list(trials.glob("*.json")), "a trial", 200)
-    assert any("ceph-fuse" in words for words in remains(state)), running.poll()
+    results = tmp_path / "results"
+    wait_for((results / "study.json").exists, "the results folder", 60)
+    wait_for(lambda: running.poll() is not None or read_results(results).trials, "a trial", 200)
+    (trial,) = read_results(results).trials
+    assert trial.verdict.valid, trial.verdict.reason
+    assert any("ceph-fuse" in words for words in remains(state))
     running.kill()
     running.communicate(timeout=30)
-    (trial,) = read_results(tmp_path / "results").trials
-    assert trial.verdict.valid, trial.verdict.reason
     assert trial.metrics["stored_per_byte"].value < 1.3, "one copy, and what the disks allocate"
 
     wait_for(lambda: remains(state) == [], "all daemons to end by themselves", 60)

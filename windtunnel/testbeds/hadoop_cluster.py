@@ -393,7 +393,7 @@ class HadoopDeployment(HadoopCluster):
         if not outside or not hasattr(self, "daemons"):
             return
         try:
-            self.daemons.end()
+            self.daemons.stop(list(self.daemons.running))
             self.storage.remove_data()
         except DeploymentError as error:
             self.notify(

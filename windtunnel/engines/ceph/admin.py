@@ -41,7 +41,8 @@ class Admin:
 
     def spawn(self) -> Process:
         """Start the program."""
-        argv = [PYTHON, "-I", str(_PROGRAM), str(self.host.root / _SOCKET), str(self._conf)]
+        # below its folder: the path of a Unix socket has at most 107 characters
+        argv = [PYTHON, "-I", str(_PROGRAM), _SOCKET, str(self._conf)]
         log = self.host.logs / f"{NAME}.log"
         self._process = self.host.spawn(ProcessSpec(self.name, argv, log, self.host.root))
         return self._process

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -185,17 +182,6 @@ class Daemons(Running):
         for process in ending:
             if process.wait(_END_S) is None:
                 raise DeploymentError(f"{process.name} did not end within {_END_S:.0f} s")
-
-    def end(self) -> None:
-        """End all daemons, those of CephFS with time to unmount: it waits for dead clients."""
-        ending = list(self.running.values())
-        for process in ending:
-            with contextlib.suppress(OSError):  # it has ended
-                os.kill(process.pid, signal.SIGTERM)
-        limit = time.monotonic() + _END_S
-        for process in ending:
-            process.wait(max(0.0, limit - time.monotonic()))
-        self.stop(list(self.running))
 
     def restart_all(self, names: Iterable[str]) -> dict[str, float]:
         """Kill and start daemons; returns the start time of each, in epoch seconds.
