@@ -321,7 +321,7 @@ def test_files_of_ceph_are_checked_before_the_start(tmp_path: Path) -> None:
 def test_only_the_library_of_ceph_is_needed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(programs.shutil, "which", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
     missing = programs.Needs((), ("libcephfs-java",), tmp_path / "absent.jar")
     with pytest.raises(SetupError, match=r"absent\.jar"):
         programs.check(missing, "existing-cephfs")

@@ -145,18 +145,17 @@ def run_inside(
     file.write_text(study)
     words = ["run", str(file), "--results", str(folder / "results")]
     argv = [sys.executable, "-P", "-m", "windtunnel", *words]
-    running = subprocess.Popen(
+    with subprocess.Popen(
         entering(deployment.registration.folder, "network", argv),
         env=os.environ | {"PYTHONPATH": python_path()},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    try:
-        yield running
-    finally:
-        running.kill()
-        running.wait()
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 def verified_inside(deployment: LocalDeployment, study: str, folder: Path) -> Trial:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import http.client
 import json
 import ssl
@@ -138,9 +139,9 @@ def _given_bucket(store: LocalDeployment, folder: Path) -> dict[str, Any]:
     certificate = folder / "ca.pem"
     certificate.write_text(gateway._certificate.certificate)
     address = store.hosts[0].address
-    fields = dict(
-        map(str.strip, line.split("=", 1)) for line in keys.read_text().splitlines() if "=" in line
-    )
+    profile = configparser.ConfigParser()
+    profile.read(keys)
+    fields = profile["windtunnel"]
     trust = ssl.create_default_context(cadata=certificate.read_text())
     connection = http.client.HTTPConnection(address, 7480)
     plain = store.hosts[0].open_socket()

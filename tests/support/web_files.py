@@ -45,20 +45,23 @@ class WebFiles:
         path = parts.path.removeprefix(_ROOT).rstrip("/")
         operation = parse_qs(parts.query)["op"][0]
         content = request.rfile.read(int(request.headers.get("Content-Length") or 0))
-        code, body = (500, self.refused.encode()) if self.refused else (200, b"")
-        if not self.refused:
-            found = getattr(self, f"_{operation.lower()}")(path, content)
-            code, body = (404, b"") if found is None else (200, found)
+        code, body = self._result(operation, path, content)
         request.send_response(code)
         request.send_header("Content-Length", str(len(body)))
         request.end_headers()
         request.wfile.write(body)
 
+    def _result(self, operation: str, path: str, content: bytes) -> tuple[int, bytes]:
+        if self.refused:
+            return 500, self.refused.encode()
+        found: bytes | None = getattr(self, f"_{operation.lower()}")(path, content)
+        return (404, b"") if found is None else (200, found)
+
     def _liststatus(self, path: str, _: bytes) -> bytes:
         below = [name[len(path) + 1 :] for name in self.files if name.startswith(f"{path}/")]
-        entries = {}
+        entries: dict[str, dict[str, str | int]] = {}
         for name in below:
-            first, _, rest = name.partition("/")
+            first, _slash, rest = name.partition("/")
             entries[first] = {
                 "pathSuffix": first,
                 "length": len(self.files.get(f"{path}/{first}", b"")),
@@ -75,7 +78,7 @@ class WebFiles:
         return b""
 
     def _delete(self, path: str, _: bytes) -> bytes:
-        gone = [name for name in self.files if name == path or name.startswith(f"{path}/")]
+        gone = [name for name in self.files if f"{name}/".startswith(f"{path}/")]
         for name in gone:
             del self.files[name]
         return json.dumps({"boolean": bool(gone)}).encode()

@@ -183,10 +183,12 @@ class HadoopDeployment(HadoopCluster):
         self.supervisor = SupervisorClient(
             self.id, [self.registration.scratch], folder / "supervisor.log", self.isolation
         )
-        facts = {"supervisor": self.supervisor.pid, "network": self.isolation.network}
-        if mount_point is not None:
-            facts["mount_point"] = str(mount_point)
-        self.registration.update(cluster=self.cluster.name, **facts)
+        self.registration.update(
+            cluster=self.cluster.name,
+            supervisor=self.supervisor.pid,
+            network=self.isolation.network,
+            mount_point=mount_point and str(mount_point),
+        )
 
     def start(self) -> None:
         """Place the hosts, start the daemons, wait until they are ready."""
