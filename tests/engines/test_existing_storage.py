@@ -93,6 +93,13 @@ def used(tmp_path: Path, web: WebFiles) -> Used:
     return made
 
 
+@pytest.fixture(autouse=True)
+def _with_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with an id: containers can have none."""
+    (tmp_path / "this-machine-id").write_text("0123\n")
+    monkeypatch.setattr(existing_storage, "_MACHINE_ID", tmp_path / "this-machine-id")
+
+
 def owner(process: object, **other: object) -> bytes:
     """The file of a process of this machine, with other facts."""
     return json.dumps({"id": "1", **this_process(), "process": process, **other}).encode()
@@ -145,6 +152,16 @@ def test_a_machine_without_an_id_never_removes_what_is_left(
     web.files[f"/{OWNER}"] = owner(ENDED, machine_id="")
     with pytest.raises(DeploymentError, match="uses it"):
         used.storage.state()
+
+
+@pytest.mark.parametrize("text", [None, "", "uninitialized\n"])
+def test_a_machine_can_have_no_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    if text is not None:
+        (tmp_path / "machine-id").write_text(text)
+    monkeypatch.setattr(existing_storage, "_MACHINE_ID", tmp_path / "machine-id")
+    assert this_process()["machine_id"] == ""
 
 
 def test_files_of_others_beside_what_is_left_are_refused(used: Used, web: WebFiles) -> None:

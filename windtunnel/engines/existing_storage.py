@@ -34,6 +34,7 @@ _REMOVAL_LIMIT_S: Final = 600.0  # a removal of many objects is one request
 _SETTLE_S: Final = 2.0  # until a cluster that has started at the same time has written its file
 _NAMED: Final = 5
 _MACHINE_ID: Final = Path("/etc/machine-id")
+_NO_ID: Final = (b"", b"uninitialized")
 _PROCESSES: Final = Path("/proc/self/ns/pid")
 
 
@@ -213,7 +214,9 @@ def this_process() -> dict[str, Any]:
     """
     machine_id = processes = ""
     with contextlib.suppress(OSError):
-        machine_id = hashlib.sha256(_MACHINE_ID.read_bytes().strip()).hexdigest()[:16]
+        text = _MACHINE_ID.read_bytes().strip()
+        if text not in _NO_ID:
+            machine_id = hashlib.sha256(text).hexdigest()[:16]
         processes = str(_PROCESSES.readlink())
     return {
         "machine": socket.gethostname(),
