@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -17,8 +18,15 @@ import pytest
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.isolation.policy import confined, isolation
+from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.local import LocalHost, SupervisorClient
-from windtunnel.hosts.supervisor import SCRATCH_MARKER, kill_marked, marks, remove_scratch
+from windtunnel.hosts.supervisor import (
+    SCRATCH_MARKER,
+    kill_marked,
+    marks,
+    python_path,
+    remove_scratch,
+)
 
 # A daemon with children that leave its session, one of them an orphan, as YARN's containers do.
 NEST = "(setsid sleep 600 &); setsid sh -c 'sleep 600 & wait' & echo started; wait"
@@ -241,6 +249,18 @@ def test_what_a_process_mounts_is_seen_by_later_ones_only_and_ends_with_them(
     account, *names = (logs / "later.log").read_text().split()
     assert names == ["account", "there"]
     assert isolated.confinement is None or int(account) == isolated.confinement.account.uid
+    facts = {"supervisor": client.pid, "network": isolated.network, "place": None}
+    entry = tmp_path / "deployment.json"
+    entry.write_text(json.dumps({**facts, "mount_point": str(point)}))
+    listing = entering(tmp_path, "client", ["ls", str(point)])
+    done = subprocess.run(
+        listing,
+        env=os.environ | {"PYTHONPATH": python_path()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == names, "a client of the user sees the mount"
     assert str(point) not in Path("/proc/self/mountinfo").read_text()
     assert list(point.iterdir()) == [], "the machine does not see the mount"
     if end == "close":

@@ -217,10 +217,6 @@ class CephCluster(StorageSystem):
 
     def facts(self) -> dict[str, Any]:
         """The version of Ceph, and its configuration without keys and addresses."""
-        return self.ceph_facts()
-
-    def ceph_facts(self) -> dict[str, Any]:
-        """As :meth:`facts`, without those of a client."""
         return {"ceph": programs.version(), "options": self._given()}
 
     def plays(self, name: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 from windtunnel.cluster import Cluster
 from windtunnel.engines.ceph import mounted, programs
 from windtunnel.engines.ceph.cephfs import CephFs
+from windtunnel.engines.ceph.cluster import CephCluster
 from windtunnel.engines.ceph.site import CLIENT, FUSE, MGR, plan_daemons
 from windtunnel.engines.hadoop.cds import ClientClasses
 from windtunnel.engines.hadoop.local_files import TOPS, mount_table
@@ -107,7 +108,7 @@ class CephFuse(CephFs):
 
     def facts(self) -> dict[str, Any]:
         """Those of Ceph: Hadoop has no client of its own."""
-        return self.ceph_facts()
+        return CephCluster.facts(self)
 
     def replicas(self) -> int:
         """Replicas or cells of each file, as the monitors report them: a mount has none."""
