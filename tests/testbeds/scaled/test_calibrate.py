@@ -195,14 +195,15 @@ PART = Shaped("CPU", "w", 1.0, "cores", (Spin("w", 1),), "CPU", "w")
         (0.97,),
         (0.85, 1.02),  # their middle is good: it was noise
         (0.85, 0.96, 0.97),
-        (0.5, 0.5, 0.5),
+        (0.85, 0.8, 0.96, 0.97, 0.98),
+        (0.5, 0.5, 0.5, 0.5, 0.5),
     ],
 )
 def test_what_is_near_the_limit_is_looked_at_again_for_longer(looks: tuple[float, ...]) -> None:
     bench = Looks(*looks)
     assert bench.measure("CPU", [PART]) == {PART: list(looks)}
     assert bench.looks == []
-    assert bench.longer == [1, LONGER, LONGER][: len(looks)]
+    assert bench.longer == [1, *[LONGER] * 4][: len(looks)]
 
 
 def test_what_is_unlimited_is_looked_at_once() -> None:
