@@ -371,6 +371,12 @@ CASES: dict[str, tuple[Files, Hardware, str, str]] = {
         "hdfs-high-availability",
         "dfs.ha.automatic-failover.enabled",
     ),
+    "failover of one name service": (
+        changed(hdfs={"dfs.nameservices": "a", "dfs.ha.automatic-failover.enabled.a": "true"}),
+        WORKER,
+        "hdfs-high-availability",
+        "dfs.ha.automatic-failover.enabled.a",
+    ),
     "name service": (
         changed(hdfs={"dfs.nameservices": "big", "dfs.ha.namenodes.big": "nn1,nn2"}),
         WORKER,

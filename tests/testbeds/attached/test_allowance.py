@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,16 @@ def test_a_study_within_its_limits_is_permitted() -> None:
     allow(ENTRY)
 
     assert check_allowed(Need("CID-1", "bench", 2 << 30, 10), DAY) == ENTRY
+
+
+@pytest.mark.parametrize(("queue", "other"), [("bench", "root.bench"), ("root.bench", "bench")])
+def test_a_queue_has_two_names(queue: str, other: str) -> None:
+    entry = replace(ENTRY, queue=queue)
+    allow(replace(ENTRY, queue=other))
+    allow(entry)
+
+    assert allowances() == [entry]
+    assert check_allowed(Need("CID-1", other, 1, 3), DAY) == entry
 
 
 @pytest.mark.parametrize(

@@ -295,15 +295,23 @@ def high_availability(evidence: Evidence) -> Iterator[Outcome]:
             bad = True
             text = f"the name service {service} lacks {', '.join(lacks)}"
             yield failed(text, f"set {', '.join(lacks)}", about=service)
-    failover = "dfs.ha.automatic-failover.enabled"
-    if conf.true(failover) and not conf.is_set("ha.zookeeper.quorum"):
-        bad = True
-        text = f"{failover} = true without ha.zookeeper.quorum: no NameNode becomes active"
-        yield failed(text, "set ha.zookeeper.quorum", about=failover, place=conf.place(failover))
+    failover, quorum = "dfs.ha.automatic-failover.enabled", "ha.zookeeper.quorum"
+    for service in conf.items("dfs.nameservices") or [""]:
+        name = _of_service(conf, failover, service)
+        if conf.true(name) and not conf.is_set(_of_service(conf, quorum, service)):
+            bad = True
+            text = f"{name} = true without {quorum}: no NameNode becomes active"
+            yield failed(text, f"set {quorum}", about=name, place=conf.place(name))
     if not conf.items("dfs.nameservices") and not bad:
         yield not_applicable("no name service is set")
     elif not bad:
         yield passed("name services are complete")
+
+
+def _of_service(conf: Configuration, name: str, service: str) -> str:
+    """The property of one name service if it is set, else that of all (HDFS HA documentation)."""
+    own = f"{name}.{service}"
+    return own if service and conf.is_set(own) else name
 
 
 def addresses(evidence: Evidence) -> Iterator[Outcome]:

@@ -18,6 +18,7 @@ import platformdirs
 from windtunnel import durable
 from windtunnel.cluster import format_bytes
 from windtunnel.errors import NotAllowedError, ResultsError
+from windtunnel.inspection.queues import without_root
 
 VARIABLE = "WINDTUNNEL_ALLOWED"
 
@@ -77,7 +78,7 @@ def allowances() -> list[Allowance]:
 def allow(new: Allowance) -> None:
     """Add an entry, or replace the entry of the same cluster and queue."""
     file = allow_file()
-    others = [a for a in allowances() if (a.cluster, a.queue) != (new.cluster, new.queue)]
+    others = [a for a in allowances() if a.cluster != new.cluster or not _same(a.queue, new.queue)]
     with durable.storage_errors(
         f"the allow list {file} cannot be written",
         remedy=f"set {VARIABLE} to a file that you may write.",
@@ -105,7 +106,7 @@ def check_allowed(need: Need, today: datetime.date | None = None) -> Allowance:
         If there is none, with everything that exceeds it and the command that would permit it.
     """
     mine = [one for one in allowances() if one.cluster == need.cluster]
-    entry = next((one for one in mine if one.queue == need.queue), None)
+    entry = next((one for one in mine if _same(one.queue, need.queue)), None)
     if entry is None:
         reason = f"the allow list has no entry for the cluster {need.cluster}"
         if mine:
@@ -125,6 +126,10 @@ def check_allowed(need: Need, today: datetime.date | None = None) -> Allowance:
 def this_day() -> datetime.date:
     """The present day in the time zone of this machine."""
     return datetime.datetime.now().astimezone().date()
+
+
+def _same(queue: str, other: str) -> bool:
+    return without_root(queue) == without_root(other)
 
 
 def _beyond(need: Need, entry: Allowance, today: datetime.date) -> Iterator[str]:
