@@ -14,7 +14,7 @@ from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.plan import HostPlan
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
-from windtunnel.testbeds.scaled.scale_model import scaled, unknown_values, unshaped
+from windtunnel.testbeds.scaled.scale_model import WORKER_BYTES, scaled, unknown_values, unshaped
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.tasks import TASK_MIB, tasks_of
 
@@ -169,11 +169,16 @@ def test_an_application_master_fits_next_to_a_small_task() -> None:
         "settings.yarn.nodemanager.resource.memory-mb": 1536,
         "settings.yarn.app.mapreduce.am.resource.mb": 512,
     }
-    model = scaled(apply_overrides(known(), sizes), Scale(rate=1 / 2, data=1 / 2)).settings
+    cluster, scale = apply_overrides(known(), sizes), Scale(rate=1 / 2, data=1 / 2)
+    model = scaled(cluster, scale).settings
 
     assert model["mapreduce.map.memory.mb"] == 512
     assert model["yarn.app.mapreduce.am.resource.mb"] == 496
     assert model["yarn.nodemanager.resource.memory-mb"] == 512 + 496
+    whole = host(cluster, "worker-1", FULL_SIZE).memory_bytes or 0
+    cache = whole - WORKER_BYTES - (1536 << 20)
+    held = WORKER_BYTES + (1008 << 20)
+    assert host(cluster, "worker-1", scale).memory_bytes == held + cache // 2
 
 
 def test_heaps_follow_their_containers() -> None:

@@ -17,7 +17,6 @@ from windtunnel.testbeds.scaled.combine import combined
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.tasks import (
     MIB,
-    container_factor,
     model_block,
     model_settings,
     tasks_of,
@@ -155,12 +154,13 @@ def memory_bytes(cluster: Cluster, node: Node, scale: Scale) -> int | None:
     full = node.guest.memory if node.guest else cluster.hosts[node.class_name].memory
     if full is None or not CARRIERS & {*node.roles}:
         return None
-    tasks = tasks_of(cluster)
-    containers = tasks.nodemanager_mib * MIB if "nodemanager" in node.roles else 0
-    own = daemon_bytes(node.roles)
-    cache = max(0.0, float(full - containers - own))
-    waiting = waiting_bytes(cluster, scale) if containers else 0
-    return round(own + containers * container_factor(tasks, scale) + waiting + cache * scale.data)
+    own, containers = daemon_bytes(node.roles), 0
+    cache = float(full - own)
+    if "nodemanager" in node.roles:
+        cache -= tasks_of(cluster).nodemanager_mib * MIB
+        held = model_settings(cluster, scale)["yarn.nodemanager.resource.memory-mb"]
+        containers = int(held) * MIB + waiting_bytes(cluster, scale)
+    return round(own + containers + max(0.0, cache) * scale.data)
 
 
 def waiting_bytes(cluster: Cluster, scale: Scale) -> int:
