@@ -61,7 +61,7 @@ class Recorded:
             self.started.append("formatted")
             return self.code
 
-        return SimpleNamespace(name=spec.name, log=spec.log, wait=wait)
+        return SimpleNamespace(name=spec.name, log=spec.log, wait=wait, returncode=lambda: None)
 
 
 def daemons(hosts: Recorded, folder: Path) -> Daemons:
@@ -72,6 +72,7 @@ def daemons(hosts: Recorded, folder: Path) -> Daemons:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDTUNNEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("psutil.cpu_count", lambda: 8)
 
 
 def test_the_second_deployment_does_not_format(tmp_path: Path) -> None:
@@ -97,6 +98,45 @@ def test_nobody_starts_long_before_the_one_that_it_asks(tmp_path: Path) -> None:
     assert sorted(order[4:]) == [
         f"{role}@worker-{number}" for role in ("datanode", "nodemanager") for number in (1, 2)
     ], "the history server waits for the NameNode"
+
+
+def test_on_two_cores_workers_start_when_their_masters_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psutil.cpu_count", lambda: 2)
+    hosts = Recorded(tmp_path, code=0)
+    started = daemons(hosts, tmp_path)
+    seen: list[list[str]] = []
+    answering: set[str] = set()
+
+    class Answers:
+        """The masters answer one after the other, and count all workers that were started."""
+
+        def answers(self, role: str) -> bool:
+            return role in answering
+
+        def live_datanodes(self) -> tuple[int, bool]:
+            return sum("datanode" in name for name in hosts.started), "namenode" not in answering
+
+        def active_nodemanagers(self) -> int:
+            return sum("nodemanager" in name for name in hosts.started)
+
+        def history_answers(self) -> bool:
+            return "historyserver@master" in hosts.started
+
+    def poll(seconds: float) -> None:
+        seen.append(hosts.started[4:])
+        answering.add("resourcemanager" if answering else "namenode")
+
+    monkeypatch.setattr(started, "masters", Answers())
+    monkeypatch.setattr("time.sleep", poll)
+    monkeypatch.setattr("windtunnel.engines.hadoop.daemons.keep_key", lambda host: None)
+    started.start()
+    started.wait_ready(60)
+
+    stored = ["datanode@worker-1", "datanode@worker-2", "historyserver@master"]
+    assert seen == [[], stored]
+    assert hosts.started[4:] == [*stored, "nodemanager@worker-1", "nodemanager@worker-2"]
 
 
 def test_without_a_file_system_nothing_more_is_started(tmp_path: Path) -> None:

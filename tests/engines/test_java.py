@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -136,3 +137,12 @@ def test_the_bundled_runtime_suits_hadoop_3_5() -> None:
 )
 def test_feature_release_of_a_version(text: str, major: int) -> None:
     assert java.major_of(text) == major
+
+
+def test_an_archive_stays_at_its_address() -> None:
+    options = java.archive_options(Path("/jars/classes.jsa"))
+
+    assert options[-1] == "-XX:SharedArchiveFile=/jars/classes.jsa"
+    assert java.archive_options(None) == ()
+    command = [str(java.find_java(17).binary), *options[:-1], "-version"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import psutil
+
 from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.engines.hadoop.heap import HISTOGRAM
 from windtunnel.engines.hadoop.key_pair import keep_key, use_key
@@ -29,6 +31,9 @@ HEAP_MB = {
 }
 # roles that start together; the last ones need a serving file system
 _FIRST, _WORKERS, _LAST = ROLES.steps(HADOOP)
+_FEW_CORES = 2
+_MASTER_OF = {"datanode": "namenode", "nodemanager": "resourcemanager"}
+_POLL_S = 0.1
 _WEBAPPS = ("hdfs", "datanode", "journal", "secondary", "static")
 LOG4J = """\
 log4j.rootLogger={level},console
@@ -67,6 +72,7 @@ class Daemons(Running):
         self.hosts_file = hosts_file
         self.shared = shared
         self.out: set[str] = set()
+        self._later: list[str] = []
         self.masters = Masters(lambda: self.layout)
         self.java_homes: dict[str, Path] = {}
 
@@ -100,7 +106,9 @@ class Daemons(Running):
         No daemon starts long before the daemon that it connects to: a NodeManager makes ten
         attempts in ten seconds to reach the ResourceManager, then sleeps for 30 s
         (``yarn.resourcemanager.connect.retry-interval.ms``). :meth:`wait_ready` starts the
-        history server: started here, it would sleep for ten seconds.
+        history server: started here, it would sleep for ten seconds. On few cores, it also
+        starts the workers, when their masters answer: the masters would start more slowly next to
+        them, and the workers would wait.
 
         Raises
         ------
@@ -110,7 +118,9 @@ class Daemons(Running):
         self.storage.begin(self)
         self.spawn_all(*(role for role in _FIRST if not ROLES[role].storage))
         self.storage.start(self)
-        self.spawn_all(*_WORKERS)
+        if (psutil.cpu_count() or 1) <= _FEW_CORES:
+            self._later = [role for role in _WORKERS if role in _MASTER_OF]
+        self.spawn_all(*(role for role in _WORKERS if role not in self._later))
 
     def spawn_all(self, *roles: str) -> None:
         """Start some roles on their hosts."""
@@ -227,7 +237,7 @@ class Daemons(Running):
             if missing and missing != before:
                 notify(", ".join(missing))
             if missing:
-                time.sleep(0.2)
+                time.sleep(_POLL_S)
         for placement in self.layout.placements:
             if "resourcemanager" in placement.roles:
                 keep_key(placement.host)
@@ -236,6 +246,7 @@ class Daemons(Running):
         placed = [p for p in self.layout.placements if p.host.name not in self.out]
         roles = [role for placement in placed for role in placement.roles]
         missing = [name for name, since in fresh.items() if not self.masters.serves(name, since)]
+        self._start_workers()
         stored = self.storage.state()
         if stored.serving:
             self._start_last()
@@ -246,6 +257,11 @@ class Daemons(Running):
         if "historyserver" in roles and not self.masters.history_answers():
             missing.append("the history server")
         return missing
+
+    def _start_workers(self) -> None:
+        for role in [role for role in self._later if self.masters.answers(_MASTER_OF[role])]:
+            self._later.remove(role)
+            self.spawn_all(role)
 
     def _start_last(self) -> None:
         for placement in self.layout.placements:

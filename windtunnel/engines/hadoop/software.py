@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.engines.hadoop.loopback import Binding
+from windtunnel.engines.java import archive_options
 
 # Hadoop accesses the first two packages by reflection (Hadoop 3.5.0 on Java 17 and 25),
 # loopback.jar the third. All JVMs and the class archive use the same options: from Java 25 on,
@@ -74,9 +75,9 @@ class Software:
     @property
     def options(self) -> tuple[str, ...]:
         """Options of every JVM of daemons, clients and containers; none needs quoting."""
-        archive, security = self.class_archive, self.security
+        security = self.security
         return (
-            *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
+            *archive_options(self.class_archive),
             *([f"-Djava.security.properties={security}"] if security else []),
             *OPENS,
             *self.more_options,

@@ -107,6 +107,12 @@ class Masters(WebPages):
         running = found.get("app") if isinstance(found, dict) else None
         return max(one["progress"] for one in running) / 100 if running else None
 
+    def answers(self, role: str) -> bool:
+        """Whether a master answers: a NameNode (also in safe mode), or the ResourceManager."""
+        if role == "namenode":
+            return bool(self.namenode_states())
+        return "clusterInfo" in self._json(role, "/ws/v1/cluster/info")
+
     def history_answers(self) -> bool:
         """Whether the history server answers."""
         return "historyInfo" in self._json("historyserver", "/ws/v1/history/info")

@@ -18,6 +18,7 @@ from typing import ClassVar
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.cds import class_list, make_archive
 from windtunnel.engines.hadoop.client import numbered, watch, why
+from windtunnel.engines.java import archive_options
 from windtunnel.engines.json_lines import Step, steps_in
 from windtunnel.engines.releases import Line
 from windtunnel.engines.spark.sizes import Sizes, sizes_of
@@ -182,7 +183,7 @@ class Spark(Engine):
         software = self.hadoop.daemons.layout.software
         security = software.security
         options = [f"-Djdk.net.hosts.file={self.hadoop.hosts_file}"]
-        options += [f"-XX:SharedArchiveFile={self._archive}"] if self._archive else []
+        options += archive_options(self._archive)
         options += [f"-Djava.security.properties={security}"] if security else []
         return options + list(software.more_options)
 

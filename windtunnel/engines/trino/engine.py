@@ -27,6 +27,7 @@ from windtunnel.engines.engine import Engine, java_of
 from windtunnel.engines.hadoop.cds import class_list, make_archive
 from windtunnel.engines.hadoop.client import numbered, watch, why
 from windtunnel.engines.hadoop.providers import ensure_properties
+from windtunnel.engines.java import archive_options
 from windtunnel.engines.releases import Line
 from windtunnel.engines.running import tail
 from windtunnel.engines.trino import query
@@ -235,9 +236,10 @@ class Trino(Engine):
     def _command(self, role: str, host: Host, folder: Path) -> list[str]:
         layout = self.hadoop.daemons.layout
         heap_mb = COORDINATOR_MB if role == COORDINATOR else worker_mb(layout)
-        options = [f"-Djdk.net.hosts.file={self.hadoop.hosts_file}"]
-        if self._archive:
-            options.append(f"-XX:SharedArchiveFile={self._archive}")
+        options = [
+            f"-Djdk.net.hosts.file={self.hadoop.hosts_file}",
+            *archive_options(self._archive),
+        ]
         if self._security:
             options.append(f"-Djava.security.properties={self._security}")
         return [
