@@ -75,14 +75,31 @@ def test_version_1_has_a_group_in_each_tree_and_enters_the_root_of_blkio(tmp_pat
     group.set_memory(1 << 20)
     group.drop_caches()
 
-    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_period_us") == "50000"
-    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_quota_us") == "12500"
-    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_burst_us") == "12500"
+    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_period_us") == "100000"
+    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_quota_us") == "25000"
+    assert text(tmp_path / "cpu/wt-1/w1/cpu.cfs_burst_us") == "25000"
     assert text(tmp_path / "memory/wt-1/w1/memory.limit_in_bytes") == "1048576"
     assert text(tmp_path / "memory/wt-1/w1/memory.force_empty") == "0"
     assert text(tmp_path / "cpuset/wt-1/w1/cpuset.cpus") == "0-1", "inherited: else nobody enters"
     assert tmp_path / "blkio/cgroup.procs" in group.entrances()
     assert not (tmp_path / "blkio/wt-1").exists()
+
+
+@pytest.mark.parametrize(
+    ("cores", "quota", "period"),
+    [
+        (2.0, 100_000, 50_000),
+        (0.5, 25_000, 50_000),
+        (0.125, 25_000, 200_000),
+        (0.01, 4000, 400_000),
+    ],
+)
+def test_a_small_quota_has_a_long_period(
+    tmp_path: Path, cores: float, quota: int, period: int
+) -> None:
+    group = make_groups(unified(tmp_path), ["wt-1"], Ledger(tmp_path))["wt-1"]
+    group.set_cpu(cores)
+    assert text(tmp_path / "v2/wt-1/cpu.max") == f"{quota} {period}"
 
 
 def test_counters_of_both_versions_have_the_same_units(tmp_path: Path) -> None:

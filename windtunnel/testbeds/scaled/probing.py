@@ -17,12 +17,14 @@ from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric import probe as program
 from windtunnel.hosts.fabric.fabric import Fabric
+from windtunnel.hosts.fabric.groups import period_us
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.local import LocalProcess
 from windtunnel.results.calibration import WITHIN
 from windtunnel.testbeds.scaled.shaped import PAGE_BYTES, Blocks, Flow, Probe, Shaped, Spin, Stage
 
 FLOW_S, DISK_S, SPIN_S = 1.5, 2.0, 1.5
+SPIN_PERIODS = 30  # unused time of one period can be used later: an error of 3 %
 LONGER = 3  # factor of the time of repeated measurements, which reduces the effect of pauses
 AGAIN = 4  # maximum number of repetitions; two of five values can be wrong by other work
 MOST_BYTES = 256 << 20  # maximum of the first probe, for fast disks
@@ -120,7 +122,7 @@ class Bench:
 
     def _start(self, probe: Probe, rate: float | None, at: float, longer: float) -> LocalProcess:
         if isinstance(probe, Spin):
-            seconds = UNLIMITED_S if rate is None else SPIN_S * longer
+            seconds = UNLIMITED_S if rate is None else spin_s(rate, longer)
             return self._spawn(probe.end, "spin", seconds, probe.processes, at)
         if isinstance(probe, Flow):
             port, seconds = next(self._ports), UNLIMITED_S if rate is None else FLOW_S * longer
@@ -185,6 +187,11 @@ def probe_bytes(rate_bytes_s: float | None, longer: float = 1) -> int:
         return UNLIMITED_BYTES
     most = min(rate_bytes_s * DISK_S, MOST_BYTES) * longer
     return max(_LEAST_BYTES, int(most))
+
+
+def spin_s(cores: float, longer: float = 1) -> float:
+    """The time for which a probe uses CPU under a quota: at least 30 of its periods."""
+    return max(SPIN_S * longer, SPIN_PERIODS * period_us(cores) / 1e6)
 
 
 def together(outcomes: Sequence[Outcome]) -> float:
