@@ -21,8 +21,18 @@ OPENS = tuple(
 # Windtunnel's own classes for Hadoop's JVMs, built from the sources in ``java``.
 OWN_JAR = Path(__file__).with_name("windtunnel-hadoop.jar")
 
-# C1 only and the serial collector: suitable for daemons and clients, which mostly wait.
-JVM_OPTIONS = ("-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+# C1 only and the serial collector: suitable for daemons and clients, which mostly wait. Methods are
+# compiled after three times as many calls, reflection and injection generate no classes for the few
+# calls of a start: most such code runs once (docs/decisions/0094).
+JVM_OPTIONS = (
+    "-Xss512k",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:CompileThresholdScaling=3",
+    "-XX:-UsePerfData",
+    "-Dsun.reflect.inflationThreshold=1000",
+    "-Dguice_bytecode_gen_option=DISABLED",
+)
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from pathlib import Path
 
 from windtunnel.hosts.fabric.ledger import Ledger
 
-# Each time that a quota stops a group, its caches become cold. A group that works for only 3 ms at a
-# time needs a third more CPU time for the same work, one that works for 25 ms needs 6 % more
-# (docs/decisions/0093). The kernel's default of 100 ms is longer than most periods here: a daemon
-# that is stopped stalls for less time.
+# Whenever a quota stops a group, its caches become cold: a group that works for 3 ms at a time
+# needs a third more CPU time for the same work, one that works for 25 ms needs 5 % more
+# (docs/decisions/0093). Longer periods would stop daemons for longer.
 _WORKS_US = 25_000
 _PERIOD_LEAST_US, _PERIOD_MOST_US = 50_000, 400_000
 _LEAST_QUOTA_US = 1000  # the kernel's own limit
