@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.real.conftest import by_hand
+from tests.real.conftest import by_hand, commands_of, wait_for
 from windtunnel.cluster import load_text, validate
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import TrialInvalidError
@@ -83,7 +83,15 @@ def small_jobs(deployment: LocalDeployment, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def verified(deployment: LocalDeployment, done: Sorted) -> Verdict:
-    """The verdict on the present files: TeraValidate reads them again."""
+    """The verdict on the present files: TeraValidate reads them again.
+
+    An application master removes ``_temporary`` of its output folder a second time, five seconds
+    after its job. It must not be that of the next job.
+    """
+    wait_for(
+        lambda: not any("MRAppMaster" in words for words in commands_of(deployment)),
+        "the end of the application master",
+    )
     deployment.files.delete(f"{done.execution.folder}/report")
     done.execution.deadline_s = time.monotonic() + 300
     parameters: dict[str, Any] = {**PARAMETERS, "time_validation": False}
