@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 from tests.support.models import known
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.cluster.hosts import SMT_GAIN
+from windtunnel.engines.hadoop.pool import JVM_BYTES
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.plan import HostPlan
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale
-from windtunnel.testbeds.scaled.scale_model import WORKER_BYTES, scaled, unknown_values, unshaped
+from windtunnel.testbeds.scaled.scale_model import (
+    WORKER_BYTES,
+    scaled,
+    unknown_values,
+    unshaped,
+    waiting_bytes,
+)
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.tasks import TASK_MIB, tasks_of
 
@@ -179,6 +186,21 @@ def test_an_application_master_fits_next_to_a_small_task() -> None:
     cache = whole - WORKER_BYTES - (1536 << 20)
     held = WORKER_BYTES + (1008 << 20)
     assert host(cluster, "worker-1", scale).memory_bytes == held + cache // 2
+
+
+@pytest.mark.parametrize(("nodemanager_mib", "waiting"), [(1536, 3), (1024, 4)])
+def test_only_jvms_without_a_container_need_more_memory(nodemanager_mib: int, waiting: int) -> None:
+    """Five JVMs: one slot; the application master has memory of its own, or takes the slot."""
+    sizes = {
+        "software.task_start": "warm",
+        "software.warm_jvms": 4,
+        "settings.yarn.scheduler.minimum-allocation-mb": 512,
+        "settings.yarn.nodemanager.resource.memory-mb": nodemanager_mib,
+        "settings.yarn.app.mapreduce.am.resource.mb": 512,
+    }
+    cluster = apply_overrides(known(), sizes)
+
+    assert waiting_bytes(cluster, Scale(rate=1 / 2, data=1 / 2)) == waiting * JVM_BYTES
 
 
 def test_heaps_follow_their_containers() -> None:

@@ -31,7 +31,7 @@ HEAP_MB = {
 }
 # roles that start together; the last ones need a serving file system
 _FIRST, _WORKERS, _LAST = ROLES.steps(HADOOP)
-_FEW_CORES = 2
+_FEW_CORES = 2  # up to so many, workers start after their masters (docs/decisions/0094)
 _MASTER_OF = {"datanode": "namenode", "nodemanager": "resourcemanager"}
 _POLL_S = 0.1
 _WEBAPPS = ("hdfs", "datanode", "journal", "secondary", "static")
@@ -119,8 +119,9 @@ class Daemons(Running):
         self.spawn_all(*(role for role in _FIRST if not ROLES[role].storage))
         self.storage.start(self)
         if (psutil.cpu_count() or 1) <= _FEW_CORES:
-            self._later = [role for role in _WORKERS if role in _MASTER_OF]
-        self.spawn_all(*(role for role in _WORKERS if role not in self._later))
+            self._later = list(_WORKERS)
+        else:
+            self.spawn_all(*_WORKERS)
 
     def spawn_all(self, *roles: str) -> None:
         """Start some roles on their hosts."""

@@ -139,7 +139,9 @@ class Group:
         with contextlib.suppress(OSError):  # kernels before 5.14 have none
             self._write("cpu", burst, 0)  # it may not exceed the quota
         if "cpu" in self._trees.v1:
-            self._write("cpu", "cpu.cfs_quota_us", -1)  # one may not exceed that of the parent
+            self._write(
+                "cpu", "cpu.cfs_quota_us", -1
+            )  # with a new period, the old quota can exceed the parent's
             self._write("cpu", "cpu.cfs_period_us", period)
             self._write("cpu", "cpu.cfs_quota_us", -1 if quota is None else quota)
         else:

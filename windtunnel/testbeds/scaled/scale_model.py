@@ -171,7 +171,12 @@ def waiting_bytes(cluster: Cluster, scale: Scale) -> int:
     settings = {name: str(value) for name, value in model_settings(cluster, scale).items()}
     workers = len(cluster.nodes_with("nodemanager"))
     sizes = pool_sizes(settings, workers, software.hadoop, software.warm_jvms)
-    return max(0, sum(sizes.values()) - tasks_of(cluster).slots) * JVM_BYTES
+    slots = tasks_of(cluster).slots
+    beside = int(settings["yarn.nodemanager.resource.memory-mb"])
+    beside -= slots * int(settings["mapreduce.map.memory.mb"])
+    # an application master with memory of its own runs in addition to the tasks of all slots
+    running = slots + (beside >= int(settings["yarn.app.mapreduce.am.resource.mb"]))
+    return max(0, sum(sizes.values()) - running) * JVM_BYTES
 
 
 def _host(cluster: Cluster, name: str, scale: Scale) -> HostClass:
