@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import hashlib
 import os
 import shutil
@@ -13,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -95,9 +93,6 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     server.shutdown()
     server.server_close()
     thread.join()
-    with warnings.catch_warnings():  # jgo leaves refused responses open until they are collected
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 @pytest.fixture

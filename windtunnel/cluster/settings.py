@@ -197,6 +197,7 @@ def _longer(name: str, known: Mapping[str, object]) -> str | None:
     return found[0] if found else None
 
 
+@cache
 def _line(version: str | None) -> str:
     """The line whose dictionary applies to a version; the newest for versions without one."""
     lines = _lines()

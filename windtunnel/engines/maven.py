@@ -11,10 +11,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from jgo.maven import MavenContext, PythonResolver
+import requests
+from jgo.maven import Artifact, MavenContext, PythonResolver
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from windtunnel import durable
 from windtunnel.engines.digest import sha256_of
@@ -27,6 +30,10 @@ TIMEOUT_S = 30
 """Longest wait for data from the repository before an attempt fails."""
 PAUSES_S = (1.0, 3.0, 8.0)
 """Waits before the second, third and fourth attempt to fetch a jar."""
+
+_BUSY = Retry(3, connect=0, read=0, status_forcelist=[429], backoff_factor=1, raise_on_status=False)
+"""Three more requests, after the time that the repository names, if it limits their rate."""
+_CHUNK_BYTES = 256 << 10
 
 REPOSITORY_VARIABLE = "WINDTUNNEL_MAVEN_REPO"
 
@@ -57,6 +64,44 @@ def download(jars: Sequence[LockedJar], part: Path, progress: Progress) -> None:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+class _Resolver(PythonResolver):
+    """jgo's resolver, with one session per thread: its connections serve all jars.
+
+    jgo opens two connections for each jar, the second one for a checksum that the lock file has in
+    a stronger form. The handshakes of TLS took most of the CPU time of a download.
+    """
+
+    def __init__(self, count: Callable[[str, int], AbstractContextManager[Callable[[int], None]]]):
+        super().__init__()
+        self._count = count
+        self._threads = threading.local()
+
+    def _session(self) -> requests.Session:
+        if not hasattr(self._threads, "session"):
+            self._threads.session = requests.Session()
+            for scheme in ("http://", "https://"):
+                self._threads.session.mount(scheme, HTTPAdapter(max_retries=_BUSY))
+        found: requests.Session = self._threads.session
+        return found
+
+    def download(self, artifact: Artifact) -> Path:
+        (repository,) = artifact.context.remote_repos.values()
+        url = f"{repository}/{artifact.component.path_prefix.as_posix()}/{artifact.filename}"
+        target = artifact.cached_path
+        assert target is not None
+        timeout_s = artifact.context.timeout
+        with self._session().get(url, stream=True, timeout=timeout_s) as response:
+            if response.status_code != requests.codes.ok:
+                raise RuntimeError(f"HTTP status {response.status_code}")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            size = int(response.headers.get("content-length", 0))
+            with self._count(artifact.filename, size) as received, target.open("wb") as file:
+                for chunk in response.iter_content(_CHUNK_BYTES):
+                    file.write(chunk)
+                    received(len(chunk))
+        return target
+
+
 class _Fetcher:
     """Fetches single jars; all threads of a download use one instance."""
 
@@ -66,7 +111,7 @@ class _Fetcher:
         self.stop = threading.Event()
         mirror = os.environ.get(REPOSITORY_VARIABLE, "").strip().rstrip("/")
         self.context = MavenContext(
-            resolver=PythonResolver(progress_callback=self._count),
+            resolver=_Resolver(self._count),
             repo_cache=part / "staging",
             remote_repos={"mirror": mirror} if mirror else None,
             timeout=TIMEOUT_S,

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.description import Setting
@@ -91,11 +92,18 @@ def number(cluster: Cluster, name: str, otherwise: float) -> float:
 
     Sizes can have Hadoop's binary prefixes: 256m are 256 MiB.
     """
-    for text in (cluster.settings.get(name), default_of(name, cluster.software.hadoop)):
-        match = _NUMBER.fullmatch(str(text).strip().lower())
-        if match is not None:
-            return float(match[1]) * 1024.0 ** (" kmgtpe".index(match[2] or " "))
-    return otherwise
+    found = _parsed(str(cluster.settings.get(name)))
+    if found is None:
+        found = _parsed(str(default_of(name, cluster.software.hadoop)))
+    return otherwise if found is None else found
+
+
+@lru_cache(1024)
+def _parsed(text: str) -> float | None:
+    match = _NUMBER.fullmatch(text.strip().lower())
+    if match is None:
+        return None
+    return float(match[1]) * 1024.0 ** (" kmgtpe".index(match[2] or " "))
 
 
 def small_blocks(model: Cluster) -> str:
