@@ -132,6 +132,21 @@ def test_the_jars_of_spark_come_before_those_of_hadoop(spark: Spark, client: Cli
     assert client.specs[0].env["SPARK_LOCAL_IP"] == "127.1.2.1"
 
 
+def test_options_of_jvms_are_added_to_those_that_they_need_here(
+    spark: Spark, client: Client
+) -> None:
+    given = {f"spark.{who}.extraJavaOptions": f"-Dof={who}" for who in ("driver", "executor")}
+    spark.hadoop.cluster.settings.update(given)
+    spark.run("scan", SparkJob(STEPS), time.monotonic() + 5)
+    argv, settings = client.specs[0].argv, job_of(client)["settings"]
+    archive, light = "-XX:SharedArchiveFile=/jars/classes.jsa", "-XX:TieredStopAtLevel=1"
+    assert {archive, "-Dof=driver"} <= {*argv}
+    assert light not in argv
+    of_executor = settings["spark.executor.extraJavaOptions"].split()
+    assert {archive, "-Dof=executor"} <= {*of_executor}
+    assert {archive, light} <= {*settings["spark.yarn.am.extraJavaOptions"].split()}
+
+
 def test_without_yarn_the_driver_does_all_the_work(spark: Spark, client: Client) -> None:
     spark.run("scan", SparkJob(STEPS, yarn=False, executors=1, cores=2), time.monotonic() + 5)
     settings = job_of(client)["settings"]

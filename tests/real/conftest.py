@@ -40,6 +40,7 @@ LIGHT_TASKS = {
     "settings.mapreduce.map.speculative": "false",
     "settings.mapreduce.reduce.speculative": "false",
 }
+LIGHT_SPARK = {f"settings.spark.{who}.extraJavaOptions": LIGHT for who in ("driver", "executor")}
 FEW_RECORDS = f"{LIGHT} -Dwindtunnel.pool.records=2000"
 """Options of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
 LIMIT_S = 600
@@ -126,7 +127,7 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalTestb
 @pytest.fixture(scope="session")
 def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
     """Two workers, shared by the tests that do not break it."""
-    changes = {"hosts.worker.count": 2, **LIGHT_TASKS}
+    changes = {"hosts.worker.count": 2, **LIGHT_TASKS, **LIGHT_SPARK}
     cluster = apply_overrides(load_cluster("local-3"), changes)
     yield _shared.enter_context(testbed.deploy(cluster))
     _shared.close()

@@ -8,6 +8,7 @@ settings are uploaded.
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ _OPTIONS = tuple(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _
 _DRIVER_OPTIONS = (*_OPTIONS, "-Dio.netty.tryReflectionSetAccessible=true", "-XX:-UsePerfData")
 # for JVMs that plan and wait: with the quick compiler only, they start sooner
 _LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_JAVA_OF = "spark.{}.extraJavaOptions"  # of driver, executor and yarn.am
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,7 @@ class Spark(Engine):
             str(software.java),
             f"-Xmx{sizes.driver_mb if job.yarn else sizes.local_mb}m",
             *_DRIVER_OPTIONS,
-            *(_LIGHT if job.yarn else ()),
-            *self._jvm_options(),
+            *self._jvm_options("driver", _LIGHT if job.yarn else ()),
             *(binding.options if binding else ()),
             "-cp",
             ":".join([*jars, *([str(binding.jar)] if binding else [])]),
@@ -178,18 +179,21 @@ class Spark(Engine):
         more = self.hadoop.daemons.layout.software.more_jars
         return ":".join([*(f"{lib}/*" for lib in self._libs()), *map(str, more)])
 
-    def _jvm_options(self) -> list[str]:
-        """Options of all its JVMs: host names, class archive, trimmed Java, storage system."""
+    def _jvm_options(self, who: str, otherwise: Sequence[str] = ()) -> list[str]:
+        """Options of a JVM: host names, class archive, trimmed Java, storage system.
+
+        Those of the description for this JVM follow, or ``otherwise`` if there are none.
+        """
         software = self.hadoop.daemons.layout.software
         security = software.security
         options = [f"-Djdk.net.hosts.file={self.hadoop.hosts_file}"]
         options += archive_options(self._archive)
         options += [f"-Djava.security.properties={security}"] if security else []
-        return options + list(software.more_options)
+        given = shlex.split(self.settings.get(_JAVA_OF.format(who), ""))
+        return [*options, *software.more_options, *(given or otherwise)]
 
     def _settings(self, name: str, job: SparkJob, sizes: Sizes) -> dict[str, str]:
         client = self.hadoop.client
-        options = " ".join(self._jvm_options())
         settings = {
             "spark.app.name": f"windtunnel-{name}",
             "spark.driver.host": client.address,
@@ -209,8 +213,6 @@ class Spark(Engine):
                 "spark.yarn.populateHadoopClasspath": "true",
                 "spark.yarn.am.memory": f"{sizes.master_mb}m",
                 "spark.yarn.am.memoryOverhead": f"{sizes.master_overhead_mb}m",
-                "spark.yarn.am.extraJavaOptions": " ".join([options, *_LIGHT]),
-                "spark.executor.extraJavaOptions": options,
                 # for the class archive, class paths begin with the jars (the driver's setting
                 # applies to the application master)
                 "spark.driver.extraClassPath": self._jars(),
@@ -224,4 +226,10 @@ class Spark(Engine):
             }
         else:
             settings["spark.master"] = f"local[{sizes.executors * sizes.cores}]"
-        return {**settings, **job.settings, **self.settings}
+        options = {}
+        if job.yarn:
+            options = {
+                _JAVA_OF.format(who): shlex.join(self._jvm_options(who, otherwise))
+                for who, otherwise in (("executor", ()), ("yarn.am", _LIGHT))
+            }
+        return {**settings, **job.settings, **self.settings, **options}
