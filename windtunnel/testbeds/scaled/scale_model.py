@@ -7,6 +7,7 @@ hosts. Both use the same host names.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, TypeVar
 
 from windtunnel.cluster import Cluster, HostClass, Network, Node
@@ -119,10 +120,11 @@ def scaled(cluster: Cluster, scale: Scale) -> Cluster:
     """
     cluster = combined(cluster, scale.combine)
     block = model_block(tasks_of(cluster).block_bytes, scale)
+    limit_of = MemoryLimits(cluster, scale)
     return cluster.model_copy(
         update={
             "name": f"{cluster.name} at {scale}",
-            "hosts": {name: _host(cluster, name, scale) for name in cluster.hosts},
+            "hosts": {name: _host(cluster, name, scale, limit_of) for name in cluster.hosts},
             "settings": model_settings(cluster, scale),
             "storage": cluster.storage.model_copy(update={"block_size": block}),
             "network": cluster.network and _network(cluster.network, scale.rate),
@@ -145,22 +147,40 @@ def daemon_bytes(roles: tuple[Role, ...]) -> int:
     )
 
 
-def memory_bytes(cluster: Cluster, node: Node, scale: Scale) -> int | None:
-    """Memory limit of a node in the model; None if it is unknown or not limited.
+class MemoryLimits:
+    """The memory limits of the nodes of a model.
 
     The slots of ``cluster`` are those of the model. The limit is the memory of the JVMs plus the
-    page cache of the full size times ``data``.
+    page cache of the full size times ``data``. Nodes of the same kind are computed once.
     """
-    full = node.guest.memory if node.guest else cluster.hosts[node.class_name].memory
-    if full is None or not CARRIERS & {*node.roles}:
-        return None
-    own, containers = daemon_bytes(node.roles), 0
-    cache = float(full - own)
-    if "nodemanager" in node.roles:
-        cache -= tasks_of(cluster).nodemanager_mib * MIB
-        held = model_settings(cluster, scale)["yarn.nodemanager.resource.memory-mb"]
-        containers = int(held) * MIB + waiting_bytes(cluster, scale)
-    return round(own + containers + max(0.0, cache) * scale.data)
+
+    def __init__(self, cluster: Cluster, scale: Scale) -> None:
+        self._cluster, self._scale = cluster, scale
+        self._known: dict[tuple[object, ...], int | None] = {}
+
+    def __call__(self, node: Node) -> int | None:
+        """The limit of a node in bytes; None if it is unknown or not limited."""
+        key = (node.class_name, node.roles, node.guest and node.guest.name)
+        if key not in self._known:
+            self._known[key] = self._limit(node)
+        return self._known[key]
+
+    @cached_property
+    def _containers(self) -> tuple[int, int]:
+        """Memory of the containers on a worker: at full size, and in the model with its JVMs."""
+        full = tasks_of(self._cluster).nodemanager_mib
+        held = model_settings(self._cluster, self._scale)["yarn.nodemanager.resource.memory-mb"]
+        return full * MIB, int(held) * MIB + waiting_bytes(self._cluster, self._scale)
+
+    def _limit(self, node: Node) -> int | None:
+        host = self._cluster.hosts[node.class_name]
+        full = node.guest.memory if node.guest else host.memory
+        if full is None or not CARRIERS & {*node.roles}:
+            return None
+        own = daemon_bytes(node.roles)
+        containers = self._containers if "nodemanager" in node.roles else (0, 0)
+        cache = float(full - own - containers[0])
+        return round(own + containers[1] + max(0.0, cache) * self._scale.data)
 
 
 def waiting_bytes(cluster: Cluster, scale: Scale) -> int:
@@ -179,7 +199,7 @@ def waiting_bytes(cluster: Cluster, scale: Scale) -> int:
     return max(0, sum(sizes.values()) - running) * JVM_BYTES
 
 
-def _host(cluster: Cluster, name: str, scale: Scale) -> HostClass:
+def _host(cluster: Cluster, name: str, scale: Scale, limit_of: MemoryLimits) -> HostClass:
     host, rate = cluster.hosts[name], scale.rate
     update: dict[str, Any] = {}
     if host.disks:
@@ -192,7 +212,7 @@ def _host(cluster: Cluster, name: str, scale: Scale) -> HostClass:
     if host.nics:
         update["nics"] = tuple(_times(nic, rate, "rate", "measured_rate") for nic in host.nics)
     nodes = [node for node in cluster.nodes() if node.class_name == name]
-    limits = [memory_bytes(cluster, node, scale) for node in nodes if node.host == nodes[0].host]
+    limits = [limit_of(node) for node in nodes if node.host == nodes[0].host]
     if host.vms:
         by_guest = dict(zip((n.guest for n in nodes), limits, strict=False))
         update["vms"] = tuple(

@@ -18,7 +18,7 @@ from windtunnel.hosts.fabric.plan import (
 )
 from windtunnel.testbeds.scaled.combine import combined
 from windtunnel.testbeds.scaled.scale import Scale
-from windtunnel.testbeds.scaled.scale_model import carries, disk_bytes, memory_bytes, unknown_values
+from windtunnel.testbeds.scaled.scale_model import MemoryLimits, carries, disk_bytes, unknown_values
 
 ONE_RACK = "rack-1"
 _MTU = 1500
@@ -60,7 +60,7 @@ def fabric_plan(cluster: Cluster, scale: Scale) -> FabricPlan:
 
 def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:
     nodes = list(cluster.nodes())
-    limit_of = _MemoryLimits(cluster, scale)
+    limit_of = MemoryLimits(cluster, scale)
     for name, host in cluster.hosts.items():
         loaded = carries(cluster, name)
         for index in range(host.count):
@@ -81,20 +81,6 @@ def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:
                 latency_s=((cluster.network and cluster.network.latency) or 0.0) * scale.time,
                 guests=tuple(_guests(host, own, limits, disks, scale)) if host.vms else (),
             )
-
-
-class _MemoryLimits:
-    """The memory limit of each node; equal nodes are computed once."""
-
-    def __init__(self, cluster: Cluster, scale: Scale) -> None:
-        self._cluster, self._scale = cluster, scale
-        self._known: dict[tuple[object, ...], int | None] = {}
-
-    def __call__(self, node: Node) -> int | None:
-        key = (node.class_name, node.roles, node.guest and node.guest.name)
-        if key not in self._known:
-            self._known[key] = memory_bytes(self._cluster, node, self._scale)
-        return self._known[key]
 
 
 def _guests(
