@@ -43,7 +43,7 @@ lint: $(STAMPS)/dev
 
 # the tests without real daemons: seconds instead of minutes
 unit: $(STAMPS)/dev
-	$(BIN)/python -m pytest -n logical --dist loadfile --ignore=tests/real
+	$(BIN)/python -m pytest -n logical --dist loadfile --in-memory --ignore=tests/real
 
 fit: $(STAMPS)/package
 	$(BIN)/windtunnel fit published:cisco-2014 published:vmware-2011 --from-scratch \

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 # before the first import of numpy: threads of a test compete with the other process (as in the CLI)
@@ -24,6 +27,32 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 # a busy machine is no failure
 settings.register_profile("windtunnel", deadline=None)
 settings.load_profile("windtunnel")
+
+
+MEMORY = Path("/dev/shm")
+LEAST_FREE_BYTES = 3 << 30
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--in-memory`` for tests that flush many small files to a disk."""
+    text = "temporary folders in memory, if this machine has a file system there"
+    parser.addoption("--in-memory", action="store_true", help=text)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the temporary folder before pytest does; processes of xdist get a part of it."""
+    if config.option.in_memory and not config.option.basetemp and _memory_is_usable():
+        config.option.basetemp = tempfile.mkdtemp(prefix="windtunnel-tests-", dir=MEMORY)
+        config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
+
+
+def _memory_is_usable() -> bool:
+    """Whether there is room, and tests can execute the programs that they write."""
+    if sys.platform != "linux" or not os.access(MEMORY, os.W_OK):
+        return False
+    found = os.statvfs(MEMORY)
+    return not found.f_flag & os.ST_NOEXEC and found.f_bavail * found.f_frsize > LEAST_FREE_BYTES
 
 
 @pytest.fixture
