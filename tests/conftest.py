@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -23,6 +24,8 @@ if ROOT not in sys.path:
 os.environ["PYTHONPATH"] = os.pathsep.join(
     dict.fromkeys([ROOT, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
 )
+
+gc.set_threshold(50_000, 20, 20)  # as in the CLI: most objects of tests live as long as the process
 
 # a busy machine is no failure
 settings.register_profile("windtunnel", deadline=None)

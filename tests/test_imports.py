@@ -54,10 +54,13 @@ ANALYSIS_LAYERS = (
 )
 
 
+parsed = cache(ast.parse)
+
+
 def imported_modules(source: str, module: str, is_package: bool) -> list[tuple[int, str]]:
     """Line and full name of everything that ``module`` imports, relative names resolved."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -248,7 +251,7 @@ def test_nobody_outside_its_folder_names_the_testbed_of_scale_models() -> None:
         ]
         problems += [
             f"{module}:{node.lineno} names it"
-            for node in ast.walk(ast.parse(source))
+            for node in ast.walk(parsed(source))
             if isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and re.search(r"\bscaled\b", node.value)

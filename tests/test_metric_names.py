@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,15 @@ PASSED_ON = {
 """Modules that make a Metric of a name or unit that they were given, and which."""
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
+@cache
+def sources() -> list[tuple[str, ast.Module]]:
     """Every module of the package with its syntax tree."""
+    found = []
     for file in sorted(PACKAGE.rglob("*.py")):
         parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
         name = ".".join(parts).removesuffix(".__init__")
-        yield name, ast.parse(file.read_text(encoding="utf-8"))
+        found.append((name, ast.parse(file.read_text(encoding="utf-8"))))
+    return found
 
 
 def test_numbers_are_written_through_their_description_alone() -> None:

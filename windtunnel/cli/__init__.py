@@ -13,6 +13,8 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
+from functools import cache
 
 import typer
 
@@ -101,7 +103,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Execute a command line and return the exit code."""
     try:
-        code = app(args=arguments, standalone_mode=False, prog_name="windtunnel")
+        code = _command()(args=arguments, standalone_mode=False, prog_name="windtunnel")
         return code if isinstance(code, int) else 0
     except WindtunnelError as error:
         print(error.render(), file=sys.stderr)
@@ -124,6 +126,12 @@ def run(arguments: list[str]) -> int:
             return _unexpected(error)
         print(known.render(), file=sys.stderr)
         return known.exit_code
+
+
+@cache
+def _command() -> Callable[..., object]:
+    """The parser of all commands, which is made of their signatures."""
+    return typer.main.get_command(app)
 
 
 def _storage(error: BaseException) -> WindtunnelError | None:

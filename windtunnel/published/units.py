@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone, tzinfo
+from functools import cache
 
 from windtunnel.cluster.quantity import (
     QuantityError,
@@ -96,6 +97,7 @@ def _with_unit(text: str) -> Metric:
     )
 
 
+@cache
 def _accepts(parse: Callable[[object], float], unit: str) -> bool:
     try:
         parse(f"1 {_PLAIN.get(unit, unit)}")
