@@ -44,6 +44,7 @@ NEW_CLUSTER = 1.5
 OFFSET = 0.5
 OFFSET_BOUND = 2.5
 STEP = 1e-5
+RELATIVE_STEP = float(np.sqrt(np.finfo(float).eps))  # that of scipy's differences
 
 
 @dataclass(frozen=True)
@@ -157,14 +158,15 @@ class Batch:
             self._groups.append((places, phases.columns(kind, [rows[place] for place in places])))
 
     def times(self, log: Vector) -> phases.Times:
-        """The times of all rows, in their order."""
-        elapsed, cpu, starting = np.zeros((3, self._size))
-        resources = np.zeros((len(phases.RESOURCES), self._size))
+        """The times of all rows, in their order; of several variants as in :func:`phases.times`."""
+        shape = (*log.shape[:-1], self._size)
+        elapsed, cpu, starting = np.zeros((3, *shape))
+        resources = np.zeros((len(phases.RESOURCES), *shape))
         for places, columns in self._groups:
             found = phases.times(columns, log)
-            elapsed[places], cpu[places] = found.elapsed_s, found.cpu_s
-            resources[:, places] = found.resources_s
-            starting[places] = found.task_start_s
+            elapsed[..., places], cpu[..., places] = found.elapsed_s, found.cpu_s
+            resources[..., places] = found.resources_s
+            starting[..., places] = found.task_start_s
         return phases.Times(elapsed, cpu, resources, starting)
 
     def slopes(self, log: Vector) -> Matrix:
@@ -203,18 +205,27 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
     count = len(start)
 
     def residuals(values: Vector) -> Vector:
-        found = batch.times(values[:count])
-        shift = belongs @ values[count:]
+        found = batch.times(values[..., :count])
+        shift = values[..., count:] @ belongs.T
         ahead = np.log(found.elapsed_s) + shift - measured
         ahead = np.where(late, np.minimum(ahead, 0.0), ahead) / ELAPSED_SPREAD
-        apart = (np.log(np.maximum(found.cpu_s, 1e-9)) + shift - cpu)[known] / CPU_SPREAD
-        return np.concatenate([_robust(np.concatenate([ahead, apart])), (values - mean) / spread])
+        apart = (np.log(np.maximum(found.cpu_s, 1e-9)) + shift - cpu)[..., known] / CPU_SPREAD
+        data = _robust(np.concatenate([ahead, apart], axis=-1))
+        return np.concatenate([data, (values - mean) / spread], axis=-1)
+
+    def jacobian(values: Vector) -> Matrix:
+        """Forward differences within the bounds; all values are moved in one call."""
+        steps = RELATIVE_STEP * np.maximum(1.0, np.abs(values))
+        steps = np.where(values + steps > limits[1], -steps, steps)
+        moved = residuals(np.vstack([values, values + np.diag(steps)]))
+        slopes: Matrix = (moved[1:] - moved[0]).T / steps
+        return slopes
 
     mean = np.concatenate([prior.log, np.zeros(len(labels))])
     spread = np.concatenate([prior.spread, np.full(len(labels), OFFSET)])
     limits = [np.pad(one, (0, len(labels)), constant_values=end) for one, end in _limits()]
     first = np.concatenate([start, np.zeros(len(labels))])
-    best = least_squares(residuals, first, bounds=limits, x_scale=0.1, max_nfev=200)
+    best = least_squares(residuals, first, jacobian, limits, x_scale=0.1, max_nfev=200)
     gone = measured - np.log(batch.times(best.x[:count]).elapsed_s) - belongs @ best.x[count:]
     gone = np.where(late, np.maximum(gone, 0.0), gone)
     silent = late & (gone <= 0.0)  # these jobs say only that they take longer
