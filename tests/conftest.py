@@ -32,6 +32,18 @@ settings.register_profile("windtunnel", deadline=None)
 settings.load_profile("windtunnel")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def charts() -> Iterator[None]:
+    """Reports that a test makes in its own process start no process for their charts."""
+    from tests.support.drawing import DrawerHere
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("windtunnel.report.chart_process", "windtunnel.report.html"):
+            if name in sys.modules:
+                patch.setattr(sys.modules[name], "Drawer", DrawerHere)
+        yield
+
+
 MEMORY = Path("/dev/shm")
 LEAST_FREE_BYTES = 3 << 30
 
