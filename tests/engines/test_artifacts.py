@@ -42,6 +42,7 @@ class Repository(ThreadingHTTPServer):
         self.asked: list[str] = []
         self.stall_after: dict[str, int] = {}
         self.failures: dict[str, int] = {}
+        self.failure = 503
         self.released = threading.Event()
 
     @property
@@ -64,7 +65,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.server.files.get(self.path.removeprefix("/maven/"))
         if self.server.failures.get(name, 0) > 0:
             self.server.failures[name] -= 1
-            self.send_error(503)
+            self.send_response(self.server.failure)
+            self.send_header("Content-Length", "0")
+            self.send_header("Retry-After", "0")
+            self.end_headers()
         elif body is None:
             self.send_error(404)
         else:
@@ -315,6 +319,18 @@ def test_a_repository_that_stumbles_is_asked_again(
     lock = publish(repository, tmp_path)
     repository.failures["a-1.0.jar"] = 2
     artifacts.ensure(lock, "toy")
+    assert repository.jars_asked().count("a-1.0.jar") == 3
+
+
+def test_a_repository_that_limits_the_rate_of_requests_gets_another_one(
+    repository: Repository, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = publish(repository, tmp_path)
+    repository.failures["a-1.0.jar"], repository.failure = 2, 429
+    monkeypatch.setattr(maven, "PAUSES_S", ())
+
+    artifacts.ensure(lock, "toy")
+
     assert repository.jars_asked().count("a-1.0.jar") == 3
 
 
