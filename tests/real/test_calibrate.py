@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import Cli, wait_for
+from tests.real.conftest import Cli
 from tests.support.calibrated import PLAN
-from windtunnel.hosts.fabric.ledger import LEDGER
 from windtunnel.hosts.fabric.lifetime import standing
 from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
-from windtunnel.hosts.leftovers import clean, registered
 from windtunnel.results.calibration import CalibrationResource
 from windtunnel.testbeds.scaled.probing import Bench
 from windtunnel.testbeds.scaled.shaped import batches, instrumented, parts_of
@@ -80,20 +76,3 @@ def test_uplinks_guests_and_controllers_are_got_as_set(state: Path) -> None:
     judged([CalibrationResource.of(p.kind, p.name, p.set, p.unit, got) for p, got in found.items()])
     (free,) = (got for part, got in found.items() if part.kind == "guests of one host")
     assert free[0] > 3 * 25 * MB, "guests of one host talk without its wire"
-
-
-def test_a_killed_calibration_leaves_nothing(cli: Cli, state: Path) -> None:
-    before = machine_state()
-    running = cli.start("calibrate", "scaled")
-    assert running.stdout is not None
-    for line in running.stdout:
-        if line.startswith("network"):
-            break
-    os.kill(running.pid, signal.SIGKILL)
-    running.wait()
-    running.stdout.close()
-    (mine,) = (entry for entry in registered() if entry.facts().get("cluster") == "calibration")
-    wait_for(lambda: not (mine.folder / LEDGER).exists(), "the undoing", 60)
-    wait_for(lambda: mine.id not in str(differences(before, machine_state())), "its end", 30)
-    clean()
-    assert not mine.folder.exists()

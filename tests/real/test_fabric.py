@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
-import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -22,17 +19,14 @@ import pytest
 from pyroute2 import NetNS
 
 from tests.real.conftest import wait_for
-from tests.support.fabrics import MB, six_workers, standing
+from tests.support.fabrics import MB, lasting, six_workers, standing
 from windtunnel.engines.sockets import connect
-from windtunnel.errors import DeploymentError, NotRealisableError
+from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric import probe
-from windtunnel.hosts.fabric.disks import Disks
 from windtunnel.hosts.fabric.fabric import Fabric
-from windtunnel.hosts.fabric.ledger import LEDGER
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, GuestPlan, HostPlan, RackPlan
-from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
-from windtunnel.hosts.leftovers import clean
+from windtunnel.hosts.fabric.state import capabilities, machine_state
 from windtunnel.hosts.local import LocalProcess
 from windtunnel.testbeds.scaled.live_limits import shape, unlimited
 
@@ -42,7 +36,6 @@ pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"this machine lacks {', '.join(MISSING)}"),
 ]
 
-DEPLOYMENT = re.compile(r"wt-[0-9a-f]{8}")
 MBIT = 1e6 / 8
 WITHIN = 0.10
 NAMES = (f"probe-{number}" for number in itertools.count())
@@ -85,21 +78,6 @@ def fabric(
         yield built
     print("\nwhat                        set      got unit    got/set", *TABLE, sep="\n")
     assert lasting(before, names[0]) == []
-
-
-def lasting(before: Mapping[str, list[str]], ours: str) -> list[str]:
-    """Differences that last and name this deployment, or none.
-
-    Other programs, other deployments too, may come and go meanwhile.
-    """
-    found = ["unknown"]
-    for _ in range(20):
-        every = differences(before, machine_state())
-        found = [line for line in every if set(DEPLOYMENT.findall(line)) <= {ours}]
-        if not found:
-            break
-        time.sleep(0.5)
-    return found
 
 
 def start(fabric: Fabric, host: str, *words: object) -> LocalProcess:
@@ -291,52 +269,6 @@ def test_the_program_reaches_its_hosts(fabric: Fabric) -> None:
             time.sleep(0.1)
             peer.sendall(bytes(1000))
         assert result(server)["rate"] > 0
-
-
-def test_a_failure_while_building_leaves_nothing(
-    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now, names = machine_state(), list[str]()
-
-    def refuse(self: Disks, disk: object) -> None:
-        raise OSError("this disk cannot be limited")
-
-    monkeypatch.setattr(Disks, "_limit", refuse)
-    with (
-        pytest.raises(DeploymentError, match="cannot be limited"),
-        standing(six_workers(), tmp_path, names.append),
-    ):
-        pytest.fail("it must not stand")
-    assert lasting(now, names[0]) == []
-
-
-@pytest.mark.parametrize("supervised", [True, False], ids=["supervisor", "clean"])
-@pytest.mark.parametrize("moment_s", [0.05, 0.3, 0.6, 0.9, 1.2, None])
-def test_kill_at_any_moment(
-    state: Path, tmp_path: Path, moment_s: float | None, supervised: bool
-) -> None:
-    """``kill -9`` of the builder, with its supervisor or without; then all is as it was."""
-    now = machine_state()
-    command = [sys.executable, "-m", "tests.support.fabrics", str(tmp_path / "logs")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as builder:
-        assert builder.stdout is not None
-        name = builder.stdout.readline().strip()
-        if moment_s is None:
-            assert builder.stdout.readline() == "standing\n"
-            assert len(differences(now, machine_state())) > 100
-        else:
-            time.sleep(moment_s * random.uniform(0.7, 1.3))
-        for victim in [] if supervised else psutil.Process(builder.pid).children():
-            victim.kill()
-        builder.kill()
-    if supervised:
-        ledger = state / "deployments" / name / LEDGER
-        wait_for(lambda: not ledger.exists(), "the supervisor's undoing", 60)
-        assert lasting(now, name) == []
-    assert f"removed the folder of {name}" in clean()
-    assert lasting(now, name) == []
 
 
 def test_limits_are_the_same_after_they_were_lifted(state: Path, tmp_path: Path) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan, RackPlan
+from windtunnel.hosts.fabric.state import differences, machine_state
 from windtunnel.hosts.isolation.policy import confined, isolation
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
 
 MB = 1_000_000
+_DEPLOYMENT = re.compile(r"wt-[0-9a-f]{8}")
+_OF_LOOPS = ("loops", "bdi", "blkio rules")
 
 
 def six_workers() -> FabricPlan:
@@ -54,6 +59,27 @@ def standing(
         supervisor.close()
         fabric.close()
         registration.forget()
+
+
+def lasting(before: Mapping[str, list[str]], ours: str) -> list[str]:
+    """Differences that last and are of this deployment, or none.
+
+    Everything of a deployment has its name, except loop devices that have lost their file. Other
+    programs and deployments may come and go meanwhile, but no others with loop devices.
+    """
+    found = ["unknown"]
+    for _ in range(20):
+        every = differences(before, machine_state())
+        named = {line: set(_DEPLOYMENT.findall(line)) for line in every}
+        found = [
+            line
+            for line, names in named.items()
+            if names == {ours} or (not names and line.startswith(_OF_LOOPS))
+        ]
+        if not found:
+            break
+        time.sleep(0.5)
+    return found
 
 
 if __name__ == "__main__":  # a program to be killed: says its id, builds, says so, waits
