@@ -28,9 +28,11 @@ setup: $(STAMPS)/package
 demo: setup
 	$(BIN)/windtunnel demo
 
-# two clusters at a time: where one waits for its daemons, the other works; what measures the
-# machine comes afterwards, with nothing beside it. One process runs all tests of the shared cluster.
-test: lint unit
+# Types are checked by one process, while the first tests run. Then two clusters at a time: where one
+# waits for its daemons, the other works; what measures the machine comes afterwards, with nothing
+# beside it. One process runs all tests of the shared cluster.
+test: $(STAMPS)/dev
+	$(MAKE) --no-print-directory -j 2 lint unit
 	$(BIN)/python -m windtunnel.engines.fetch
 	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder --durations=15 -m "not alone" tests/real
 	$(BIN)/python -m pytest --durations=15 -m alone tests/real

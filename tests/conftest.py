@@ -54,6 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--in-memory", action="store_true", help=text)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors: a sixth of the time, a test waits for something."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the temporary folder before pytest does; processes of xdist get a part of it."""
