@@ -32,13 +32,15 @@ T = TypeVar("T")
 LIGHT = "-XX:TieredStopAtLevel=1"
 """An option of JVMs: the second compiler takes a third of the CPU time of such short jobs."""
 MASTER_OPTIONS = f"-Xmx1024m {LIGHT}"
-LIGHT_SETTINGS = {
+LIGHT_TASKS = {
     "settings.mapreduce.map.java.opts": LIGHT,
     "settings.mapreduce.reduce.java.opts": LIGHT,
     "settings.yarn.app.mapreduce.am.command-opts": MASTER_OPTIONS,
     # on busy processors, YARN starts some tasks twice: the number of attempts is not determined
     "settings.mapreduce.map.speculative": "false",
     "settings.mapreduce.reduce.speculative": "false",
+}
+LIGHT_DAEMONS = {
     # two threads of idle daemons wake up every 5 and 10 ms: 3 % of a core in each cluster
     "settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": "50",
     "settings.dfs.namenode.block.deletion.unlock.interval.ms": "200",
@@ -132,7 +134,7 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalTestb
 @pytest.fixture(scope="session")
 def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
     """Two workers, shared by the tests that do not break it."""
-    changes = {"hosts.worker.count": 2, **LIGHT_SETTINGS, **LIGHT_SPARK}
+    changes = {"hosts.worker.count": 2, **LIGHT_TASKS, **LIGHT_DAEMONS, **LIGHT_SPARK}
     cluster = apply_overrides(load_cluster("local-3"), changes)
     yield _shared.enter_context(testbed.deploy(cluster))
     _shared.close()

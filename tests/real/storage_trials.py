@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.real.conftest import LIGHT_SETTINGS, LIMIT_S, by_hand
+from tests.real.conftest import LIGHT_TASKS, LIMIT_S, by_hand
 from windtunnel.cluster import load_text, validate
 from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.supervisor import python_path
@@ -55,7 +55,7 @@ def fault_study(
     few = {
         "settings.mapreduce.job.ubertask.enable": True,
         "settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 100,
-        **LIGHT_SETTINGS,
+        **LIGHT_TASKS,
     }
     (phase,) = workload
     kill = {"kind": "kill-daemon", "phase": phase, "watch": "0 s", **fault}
@@ -128,7 +128,7 @@ def small_study(storage: Mapping[str, Any], roles: Sequence[str], rounds: int = 
                 "hosts.worker.roles": [*(["osd"] if "osd" in roles else []), "nodemanager"],
                 **{f"storage.{name}": value for name, value in storage.items()},
                 "settings.mapreduce.job.ubertask.enable": True,
-                **LIGHT_SETTINGS,
+                **LIGHT_TASKS,
             },
             "workloads": count_of("2 MB", storage["replication"]),
             "protocol": {"rounds": rounds, "extra_rounds": 0, "trial_time_limit": "5 min"},

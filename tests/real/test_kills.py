@@ -15,7 +15,7 @@ import pytest
 
 from tests.real.conftest import (
     FEW_RECORDS,
-    LIGHT_SETTINGS,
+    LIGHT_TASKS,
     LIMIT_S,
     PI_STUDY,
     TINY_STUDY,
@@ -141,7 +141,7 @@ def test_the_runner_while_jvms_wait_and_the_study_is_resumed(
 
 
 def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) -> None:
-    light = [word for item in LIGHT_SETTINGS.items() for word in ("--set", "=".join(item))]
+    light = [word for item in LIGHT_TASKS.items() for word in ("--set", "=".join(item))]
     up = cli("up", "local-1", *light)
     assert up.returncode == 0, up.stdout + up.stderr
     try:

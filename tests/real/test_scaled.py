@@ -17,7 +17,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.real.conftest import FEW_RECORDS, LIGHT_SETTINGS, Intruder, by_hand, remains, wait_for
+from tests.real.conftest import (
+    FEW_RECORDS,
+    LIGHT_DAEMONS,
+    LIGHT_TASKS,
+    Intruder,
+    by_hand,
+    remains,
+    wait_for,
+)
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.hosts.fabric.state import capabilities, differences, machine_state
 from windtunnel.probes.sampler import Sampler
@@ -45,7 +53,8 @@ def cluster() -> Cluster:
     changes = {
         "software.task_start": "warm",
         "software.warm_jvms": 1,
-        **LIGHT_SETTINGS,
+        **LIGHT_TASKS,
+        **LIGHT_DAEMONS,
         "settings.mapreduce.map.java.opts": FEW_RECORDS,
         "settings.mapreduce.reduce.java.opts": FEW_RECORDS,
     }

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.real.conftest import FEW_RECORDS, LIGHT_SETTINGS, remains, wait_for
+from tests.real.conftest import FEW_RECORDS, LIGHT_DAEMONS, LIGHT_TASKS, remains, wait_for
 from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
 from windtunnel.engines.hadoop.pool import Pool
 from windtunnel.engines.hadoop.pool_metrics import (
@@ -38,7 +38,8 @@ CHANGES = {
     "settings.yarn.nodemanager.resource.memory-mb": 3072,
     "settings.mapreduce.map.memory.mb": 1536,
     "settings.mapreduce.reduce.memory.mb": 1536,
-    **LIGHT_SETTINGS,
+    **LIGHT_TASKS,
+    **LIGHT_DAEMONS,
     "settings.mapreduce.map.java.opts": FEW_RECORDS,
     "settings.mapreduce.reduce.java.opts": FEW_RECORDS,
 }
