@@ -43,7 +43,7 @@ lint: $(STAMPS)/dev
 	$(BIN)/codespell
 	$(BIN)/mypy --strict windtunnel bench examples/plugin/windtunnel_small_files tests
 
-# the tests without real daemons: seconds instead of minutes
+# the tests without real daemons
 unit: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n logical --dist loadfile --in-memory --ignore=tests/real
 
