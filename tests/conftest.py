@@ -15,6 +15,7 @@ from pathlib import Path
 # before the first import of numpy: threads of a test compete with the other process (as in the CLI)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import psutil
 import pytest
 from hypothesis import settings
 
@@ -45,6 +46,7 @@ def charts() -> Iterator[None]:
 
 
 MEMORY = Path("/dev/shm")
+PREFIX = "windtunnel-tests-"
 LEAST_FREE_BYTES = 3 << 30
 
 
@@ -63,8 +65,16 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the temporary folder before pytest does; processes of xdist get a part of it."""
     if config.option.in_memory and not config.option.basetemp and _memory_is_usable():
-        config.option.basetemp = tempfile.mkdtemp(prefix="windtunnel-tests-", dir=MEMORY)
+        _remove_stale_folders()
+        config.option.basetemp = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=MEMORY)
         config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
+
+
+def _remove_stale_folders() -> None:
+    """Folders of killed runs would keep their memory until the machine restarts."""
+    for folder in MEMORY.glob(f"{PREFIX}*"):
+        if not psutil.pid_exists(int(folder.name.removeprefix(PREFIX).partition("-")[0])):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _memory_is_usable() -> bool:

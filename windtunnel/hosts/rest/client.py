@@ -321,7 +321,7 @@ def _trust(access: Access) -> ssl.SSLContext:
 
 @cache
 def _system_trust() -> ssl.SSLContext:
-    """The certificates of this machine, which take 50 ms to read."""
+    """The certificates of this machine, read once."""
     return ssl.create_default_context()
 
 
