@@ -1,8 +1,8 @@
 """Disks of virtual hosts: an image, a loop device with direct I/O, a file system, a mount.
 
 A rule of the kernel's block throttling on the loop device sets the rate. The page cache could
-absorb writes faster: the device's dirty pages are limited to about one second of writes
-(``strict_limit`` and ``max_bytes`` of its backing device).
+absorb writes faster: the device's dirty pages are limited to about one second of writes, and at
+least 8 MiB (``strict_limit`` and ``max_bytes`` of its backing device; docs/decisions/0096).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from windtunnel.hosts.fabric.plan import DiskPlan, HostPlan
 # numbers far from those that losetup assigns (it starts at 0), to avoid conflicts
 _FIRST_LOOP, _LOOPS = 10_000, 50_000
 _DIRTY_S = 1.0  # the page cache may hold writes of this time for a disk
-_LEAST_DIRTY_BYTES = 2 << 20
+_LEAST_DIRTY_BYTES = 8 << 20  # with less, the kernel's large writes leave the disk idle in between
 _COPY_BYTES = 4 << 20
 _CONTROLLER_SPARE = 1.03  # space for the outer file system itself, as a factor and in bytes
 _CONTROLLER_SPARE_BYTES = 96 << 20
