@@ -9,6 +9,7 @@ from windtunnel.analysis.evidence import SEVERITIES, Evidence, ReportWarning
 from windtunnel.analysis.rules import (
     attempts,
     conduct,
+    cpu_time,
     journal,
     models,
     outliers,
@@ -54,6 +55,7 @@ RULES: Registry[Rule] = Registry(
         "speculation": attempts.speculation,
         "core_speed": models.core_speed,
         "stolen_cpu": conduct.stolen_cpu,
+        "cpu_time": cpu_time.cpu_time,
         "settings_changed": conduct.settings_changed,
         "drift": conduct.drift,
         "flagged": conduct.flagged,
