@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import windtunnel.analysis  # noqa: F401: registers the metrics of energy
+import windtunnel.analysis  # registers the metrics of energy
 import windtunnel.analysis.subjects.observed_metrics
 import windtunnel.probes.sampler
 import windtunnel.workloads  # noqa: F401
