@@ -46,7 +46,7 @@ def served(trial: Trial) -> Trial:
         _phase("load", trial.started_at, 20.0, load),
         _phase("run", trial.started_at + 22, float(SECONDS), metrics),
     ]
-    faults = [_fault(phases[1])] if level == "killed" else []
+    faults = [daemon_killed(phases[1])] if level == "killed" else []
     return trial.model_copy(
         update={
             "workload": "keyvalue",
@@ -69,7 +69,8 @@ def _phase(name: str, at: float, elapsed: float, metrics: dict[str, Metric]) -> 
     )
 
 
-def _fault(phase: Phase) -> FaultRecord:
+def daemon_killed(phase: Phase) -> FaultRecord:
+    """A daemon killed in a phase, to its end."""
     return FaultRecord(
         kind="kill-daemon",
         target="the regionserver on worker-2",
