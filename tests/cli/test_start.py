@@ -34,6 +34,7 @@ HEAVY = {
 LIGHT = [
     "--help",
     "version",
+    "--version",
     "status",
     "catalogue list",
     "catalogue show study demo",

@@ -70,7 +70,7 @@ class Stage:
         return self.process
 
     def run(self, deadline_s: float = 60) -> tuple[str, float, str]:
-        job = JobClient(DaemonClients(self, self), self)  # type: ignore[arg-type]
+        job = JobClient(DaemonClients(self, self, self.check_alive), self)  # type: ignore[arg-type]
         argv = ["org.apache.hadoop.examples.terasort.TeraSort", "/in", "/out"]
         settings = {"mapreduce.job.reduces": "2", "a": "b"}
         return job.run("terasort", argv, settings, time.monotonic() + deadline_s)
@@ -91,7 +91,7 @@ def test_a_job_is_run_with_its_settings_and_its_id_is_found(tmp_path: Path) -> N
 
 def test_what_the_client_said_last_is_kept(tmp_path: Path) -> None:
     stage = Stage(tmp_path, LOG + "Estimated value of Pi is 3.14\n")
-    job = JobClient(DaemonClients(stage, stage), stage)  # type: ignore[arg-type]
+    job = JobClient(DaemonClients(stage, stage, stage.check_alive), stage)  # type: ignore[arg-type]
     _, _, output = job.run("pi", ["Main"], {}, time.monotonic() + 60)
 
     assert output.endswith("Estimated value of Pi is 3.14")

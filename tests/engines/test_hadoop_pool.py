@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -145,6 +147,72 @@ def test_starts_before_the_kill_of_a_keeper_still_count(pool: Pool) -> None:
     assert pool.starts() == Starts(5, 2)
     status.write_text("warm 1\nstock 0\n")
     assert pool.starts() == Starts(6, 2)
+
+
+def orders(pool: Pool) -> dict[str, str]:
+    """The present order of each host that has one."""
+    files = pool.layout.placements[0].host.root.parent.glob("*/pool/order")
+    return {file.parents[1].name: file.read_text() for file in files}
+
+
+def answer_as_full(pool: Pool) -> Callable[[], None]:
+    """What the keepers of all hosts with an order write when the JVMs wait."""
+
+    def answer() -> None:
+        for name, order in orders(pool).items():
+            (serial,) = re.findall(r"serial (\d+)", order)
+            host = next(p.host for p in pool.layout.placements if p.host.name == name)
+            (host.root / "pool" / "status").write_text(f"serial {serial}\nfilled true\n")
+
+    return answer
+
+
+def test_hosts_that_a_fault_has_killed_or_cut_off_are_not_filled(pool: Pool) -> None:
+    pool.start()
+    pool.release(["pool@worker-1"])
+    pool.cut_off.add("worker-2")
+    pool.fill(20, answer_as_full(pool))
+    assert orders(pool).keys() == {"worker-3"}
+    pool.cut_off.clear()
+    pool.restart("pool@worker-1")
+    pool.fill(20, answer_as_full(pool))
+    assert orders(pool).keys() == {"worker-1", "worker-2", "worker-3"}
+
+
+def test_a_keeper_that_starts_again_obeys_no_earlier_order(pool: Pool) -> None:
+    """It would start JVMs within the timed phase."""
+    pool.start()
+    pool.fill(20, answer_as_full(pool))
+    pool.restart("pool@worker-1")
+    assert "worker-1" not in orders(pool)
+
+
+def test_hosts_out_of_service_do_not_count_for_the_reduces(pool: Pool) -> None:
+    pool.layout.settings |= {
+        "mapreduce.job.reduces": "6",
+        "yarn.nodemanager.resource.memory-mb": "8192",
+    }
+    pool.start()
+    found = []
+    for out in (set(), {"worker-2", "worker-3"}):
+        pool.daemons.out = out
+        pool.fill(20, answer_as_full(pool))
+        numbers = re.findall(r"kind \d+ (\d+)", orders(pool)["worker-1"])
+        found.append(sum(map(int, numbers)))
+    assert found[1] == found[0] + 4, "all six reduce tasks run here, and not two"
+
+
+def test_jvms_that_warmed_up_with_other_settings_are_replaced(pool: Pool) -> None:
+    """The keeper keeps a JVM only if its command is the same."""
+    pool.daemons.client_conf.mkdir(parents=True, exist_ok=True)
+    site = pool.daemons.client_conf / "mapred-site.xml"
+    pool.start()
+    found = []
+    for text in ("<configuration/>", "<configuration/>", "<configuration>\n</configuration>"):
+        site.write_text(text)
+        pool.fill(20, answer_as_full(pool))
+        found.append(re.findall("^command (.*)", orders(pool)["worker-1"], re.MULTILINE))
+    assert found[0] == found[1] != found[2]
 
 
 def launch(script: Path, answer: str | None) -> subprocess.CompletedProcess[str]:

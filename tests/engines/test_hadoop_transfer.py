@@ -65,7 +65,7 @@ def transfers(host: Host) -> Transfer:
     daemons: Any = SimpleNamespace(
         layout=layout, hosts_file=Path("/h"), client_conf=Path("/c"), check_alive=lambda: None
     )
-    return Transfer(DaemonClients(daemons, host), host, [host.logs / "namenode.log"])  # type: ignore[arg-type]
+    return Transfer(DaemonClients(daemons, host, lambda: None), host, [host.logs / "namenode.log"])  # type: ignore[arg-type]
 
 
 def deadline_s() -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 
 from tests.real.conftest import FEW_RECORDS, LIGHT_DAEMONS, LIGHT_TASKS, remains, wait_for
 from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
+from windtunnel.engines.hadoop import pool
 from windtunnel.engines.hadoop.pool import Pool
 from windtunnel.engines.hadoop.pool_metrics import (
     POOL_FILL,
@@ -23,7 +25,9 @@ from windtunnel.engines.hadoop.pool_metrics import (
     STOCK_STARTS,
     WARM_STARTS,
 )
+from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.engines.hadoop.start_up import START_SHARE, TASK_START
+from windtunnel.engines.java import bundled_home
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import make_plan
@@ -75,6 +79,40 @@ def running_tasks(deployment: LocalDeployment) -> list[psutil.Process]:
                 if "/container_" in child.cwd() and "task" in child.cmdline():
                     found.append(child)
     return found
+
+
+@pytest.mark.parametrize("which", ["of Hadoop's daemons", "newest"])
+def test_a_waiting_jvm_becomes_a_container(
+    warm: LocalDeployment, tmp_path: Path, which: str
+) -> None:
+    """The private fields that this needs have other names in newer releases of Java."""
+    home = bundled_home() if which == "newest" else warm.software.java.parents[1]
+    script, output = tmp_path / "java", tmp_path / "stdout"
+    script.write_text("read -r line\n")
+    version = "org.apache.hadoop.util.VersionInfo"
+    with output.open("a") as file:
+        launch = subprocess.Popen(
+            ["/bin/sh", script, "-Da=b", "-cp", "/absent.jar", version],
+            stdin=subprocess.PIPE,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env={"PWD": str(tmp_path)},
+        )
+    jars = ":".join([*warm.software.jars, str(OWN_JAR)])
+    command = [home / "bin" / "java", *pool.OPENS, "-cp", jars, "io.windtunnel.pool.WarmStart"]
+    try:
+        done = subprocess.run(
+            [*command, "master", tmp_path, tmp_path / "tmp"],
+            input=f"{launch.pid}\n",
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        launch.communicate(timeout=20)
+    assert (done.returncode, done.stdout) == (0, "windtunnel: warm\n"), done.stderr
+    assert output.read_text().startswith("Hadoop 3.")
 
 
 def test_terasort_runs_in_waiting_jvms_and_is_verified(

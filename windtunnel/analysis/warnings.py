@@ -17,6 +17,7 @@ from windtunnel.analysis.rules import (
     power,
     published,
     spread,
+    stock_starts,
     unreadable,
 )
 from windtunnel.analysis.rules.failed import rule_failed
@@ -56,6 +57,7 @@ RULES: Registry[Rule] = Registry(
         "core_speed": models.core_speed,
         "stolen_cpu": conduct.stolen_cpu,
         "cpu_time": cpu_time.cpu_time,
+        "stock_starts": stock_starts.stock_starts,
         "settings_changed": conduct.settings_changed,
         "drift": conduct.drift,
         "flagged": conduct.flagged,

@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import cache
+from typing import Annotated
 
 import typer
 
@@ -87,6 +88,24 @@ for module in (
     about,
 ):
     module.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        about.version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options that need no command."""
 
 
 def main() -> None:

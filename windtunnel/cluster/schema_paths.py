@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import types
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -65,7 +66,7 @@ def suggest(word: str, known: Iterable[str], noun: str = "key") -> str:
     """A remedy for an unknown name: the nearest name if there is one, and all known names."""
     names = list(known)
     near = nearest(word, names)
-    several = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    several = re.sub("[^aeiou]y$", lambda end: f"{end[0][0]}ie", noun) + "s"
     listed = f"known {several}: {', '.join(names)}" if names else f"no {noun} is allowed here"
     return f"did you mean '{near}'? {listed}" if near else listed
 

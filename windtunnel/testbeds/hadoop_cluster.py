@@ -230,7 +230,7 @@ class HadoopDeployment(HadoopCluster):
         host = self.hosts[0]
         logs = ContainerLogs(lambda: [p.container_logs for p in self.layout.placements])
         self.history = History(history, self.files, host, check_alive=self.check_alive, logs=logs)
-        clients = DaemonClients(self.daemons, self.client)
+        clients = DaemonClients(self.daemons, self.client, self.check_alive)
         self.jobs = JobClient(clients, self.client)
         self.transfers = Transfer(clients, self.client, self._namenode_logs())
         binding = self.layout.binding(self.hosts[0].address)
@@ -365,7 +365,7 @@ class HadoopDeployment(HadoopCluster):
         if self.pool is not None:
             with self.unshaped():
                 began = time.monotonic()
-                self.pool.fill(_FILL_LIMIT_S)
+                self.pool.fill(_FILL_LIMIT_S, self.check_alive)
                 took_s = time.monotonic() - began
                 self._filled = {POOL_FILL: took_s, POOL_MEMORY: self.pool.memory_bytes()}
             self._starts = self.pool.starts()

@@ -38,7 +38,20 @@ def model(tmp_path: Path) -> Any:
     for folder in disks.values():
         folder.mkdir()
     virtual = {host.name: SimpleNamespace(disks=disks) for host in shaped.hosts}
-    return SimpleNamespace(shaped=shaped, fabric=Recorder(), virtual=virtual, testbed="scaled")
+    return SimpleNamespace(shaped=shaped, fabric=Recorder(), virtual=virtual, testbed="scaled", pool=None)
+
+
+@pytest.mark.parametrize(
+    ("link", "behind"), [("worker-2", {"worker-2"}), ("rack-1", {"client", "worker-1"})]
+)
+def test_no_jvm_is_started_behind_a_cut_link(model: Any, link: str, behind: set[str]) -> None:
+    model.pool = SimpleNamespace(cut_off=set())
+    undo = ScaledFaults(model).cut(link)
+    assert model.fabric.calls == [("cut", link)]
+    assert behind <= model.pool.cut_off
+    undo()
+    assert model.fabric.calls[-1] == ("mend", link)
+    assert not model.pool.cut_off
 
 
 def test_a_limping_disk_has_a_share_of_the_rates_that_it_has_now(model: Any) -> None:

@@ -81,6 +81,17 @@ def test_blocks_that_are_smaller_than_a_cell_are_refused(lacks: list[Lack], tmp_
     assert problem.startswith("storage.erasure_code: the blocks of the model are smaller than")
 
 
+def test_tasks_outside_the_quotas_are_refused(testbed: ScaledTestbed) -> None:
+    uber = {"settings.mapreduce.job.ubertask.enable": True}
+    warm = {"software.task_start": "warm"}
+    base = load_cluster("model-3")
+
+    (problem,) = testbed.check(apply_overrides(base, {**uber, **warm})).impossible
+    assert problem.startswith("settings.mapreduce.job.ubertask.enable: ")
+    for changes in (uber, warm):
+        assert testbed.check(apply_overrides(base, changes)).impossible == []
+
+
 def test_a_model_near_the_walls_of_the_machine_is_named(
     testbed: ScaledTestbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -159,17 +159,18 @@ class DaemonClients:
 
     env: Mapping[str, str] = MappingProxyType({})
 
-    def __init__(self, daemons: Daemons, host: Host) -> None:
+    def __init__(self, daemons: Daemons, host: Host, check_alive: Callable[[], None]) -> None:
         self._daemons = daemons
         self._host = host
+        self._check_alive = check_alive
 
     def command(self, main: str, args: Sequence[str]) -> list[str]:
         """Command line of a client."""
         return client_command(self._daemons, self._host, main, args)
 
     def check_alive(self) -> None:
-        """Raise DeploymentError if a daemon has died."""
-        self._daemons.check_alive()
+        """Raise DeploymentError if a daemon or a keeper of waiting JVMs has died."""
+        self._check_alive()
 
 
 class JobClient:

@@ -9,10 +9,11 @@ container and ends with its exit code. :meth:`Pool.fill` starts the missing JVMs
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ _TASK, _MASTER = (
     "org.apache.hadoop.mapreduce.v2.app.MRAppMaster",
 )
 # What the change of the environment, folder and class path of a running JVM needs.
-_OPENS = tuple(
+OPENS = tuple(
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.io", "java.lang", "java.util", "sun.nio.fs", "jdk.internal.loader")
 )
@@ -137,6 +138,8 @@ class Pool(Running):
         self._jar = daemons.shared / OWN_JAR.name
         self._serial = 0
         self._earlier = Starts()  # of keepers that a fault has killed
+        self.cut_off: set[str] = set()
+        """Hosts whose link a fault has cut: their JVMs could not reach the file system."""
         self._memory_bytes = psutil.virtual_memory().available
 
     @property
@@ -181,6 +184,8 @@ class Pool(Running):
             left.unlink(missing_ok=True)
         self._earlier += self.status(host).starts
         (folder / "status").unlink(missing_ok=True)
+        # no JVM starts within a timed phase: the next :meth:`fill` writes a new order
+        (folder / "order").unlink(missing_ok=True)
         argv = [str(self.layout.software.java), f"-Xmx{_HEAP_MB}m", "-XX:+UseSerialGC"]
         argv += ["-XX:TieredStopAtLevel=1", "-Xss512k", "-XX:-UsePerfData", "-cp", str(self._jar)]
         argv += [_KEEPER, str(folder)]
@@ -188,8 +193,11 @@ class Pool(Running):
         self.running[name] = host.spawn(spec)
         host.write_text(folder / "keeper", f"{self.running[name].pid}\n")
 
-    def fill(self, timeout_s: float) -> None:
+    def fill(self, timeout_s: float, check_alive: Callable[[], None] | None = None) -> None:
         """Start JVMs until those of one wave of tasks and an application master wait on each host.
+
+        A host that a fault has killed or cut off is left as it is. ``check_alive`` raises
+        DeploymentError if a daemon that the JVMs need has died.
 
         Raises
         ------
@@ -198,15 +206,16 @@ class Pool(Running):
         """
         deadline = time.monotonic() + timeout_s
         self._serial += 1
-        for placement in self._workers():
+        reached = [p for p in self._workers() if self._is_reached(p.host)]
+        for placement in reached:
             host = placement.host
             order = [f"serial {self._serial}"]
             if host.name not in self.daemons.out:
                 order += self._order(placement)
             # the keeper ignores an order without its end, which is being written
             host.write_text(self._folder(host) / "order", "\n".join([*order, "end"]) + "\n")
-        while missing := [p.host for p in self._workers() if not self._is_full(p.host)]:
-            self.check_alive()
+        while missing := [p.host for p in reached if not self._is_full(p.host)]:
+            (check_alive or self.check_alive)()
             if time.monotonic() > deadline:
                 names = ", ".join(host.name for host in missing)
                 raise DeploymentError(
@@ -253,6 +262,9 @@ class Pool(Running):
             )
         return status.filled
 
+    def _is_reached(self, host: Host) -> bool:
+        return host.name not in self.cut_off and f"{ROLE}@{host.name}" in self.running
+
     def _workers(self) -> list[Placement]:
         return [p for p in self.layout.placements if "nodemanager" in p.roles]
 
@@ -263,7 +275,7 @@ class Pool(Running):
         """The lines of an order; kinds with the same options are one."""
         settings = self.layout.properties(placement.host)
         version = self.layout.software.version
-        workers = len(self._workers())
+        workers = sum(p.host.name not in self.daemons.out for p in self._workers())
         wanted = pool_sizes(settings, workers, version, self._jvms)
         sizes = fitted(wanted, workers, self._memory_bytes)
         kinds: dict[tuple[str, ...], int] = {}
@@ -292,7 +304,9 @@ class Pool(Running):
             # a session of its own: the NodeManager sends signals to the process group
             *("setsid", str(software.java)),
             *(option for option in options if not option.startswith(_SET_LATER)),
-            *_OPENS,
+            *OPENS,
+            # JVMs that have warmed up with other settings are replaced
+            f"-Dwindtunnel.pool.settings={self._settings_hash()}",
             # relative: it becomes the folder of the container
             *("-Djava.io.tmpdir=./tmp", f"-Dlog4j.configuration=file:{folder}/log4j.properties"),
             *("-cp", ":".join(jars), _WARM_START),
@@ -300,6 +314,12 @@ class Pool(Running):
             *(str(self.daemons.client_conf), str(folder / "tmp")),
             *(str(file) for file in host.quota_files),
         ]
+
+
+    def _settings_hash(self) -> str:
+        """A hash of the settings with which a JVM warms up, those of the clients."""
+        files = sorted(self.daemons.client_conf.glob("*-site.xml"))
+        return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def pool_sizes(

@@ -106,6 +106,8 @@ class Injection(threading.Thread):
 
     def _inject(self) -> None:
         before = self._replicas_before() if self.affects_replicas else None
+        if self._too_late.is_set():  # the phase ended while the NameNode answered
+            return
         self.record.at = time.time()
         undo = self._injected()
         if self._fault.moves_data:  # it counts from the time at which the storage has accepted it

@@ -43,7 +43,22 @@ class ScaledFaults(HadoopFaults):
     def cut(self, name: str) -> Undo:
         """Cut the link of a host or of a rack."""
         self._model.fabric.cut(name)
-        return lambda: self._model.fabric.mend(name)
+        pool, hosts = self._model.pool, self._behind(name)
+        if pool:
+            pool.cut_off |= hosts
+
+        def undo() -> None:
+            self._model.fabric.mend(name)
+            if pool:
+                pool.cut_off -= hosts
+
+        return undo
+
+    def _behind(self, name: str) -> set[str]:
+        """The hosts and guests behind the link of a host, a guest or a rack."""
+        machines = [one for one in self._model.shaped.hosts if name in (one.name, one.rack)]
+        guests = {guest.name for machine in machines for guest in machine.guests}
+        return {name, *(machine.name for machine in machines), *guests}
 
     def slow_disk(self, host: str, disk: int, share: float) -> Undo:
         """Reduce the rates of one disk, counted from 1, to a fraction."""

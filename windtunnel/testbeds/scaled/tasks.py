@@ -116,6 +116,18 @@ def small_blocks(model: Cluster) -> str:
     )
 
 
+def uber_tasks(cluster: Cluster) -> str:
+    """Why tasks would run without the CPU quota of their host; empty if none do."""
+    uber = str(cluster.settings.get("mapreduce.job.ubertask.enable", "false")).lower()
+    if cluster.software.task_start == "stock" or uber != "true":
+        return ""
+    return (
+        "settings.mapreduce.job.ubertask.enable: with 'software.task_start: warm', the CPU quota of "
+        "a host does not limit application masters, and with this setting they run the tasks of "
+        "small jobs: set it to false, or use 'task_start: stock'"
+    )
+
+
 def tasks_of(cluster: Cluster) -> Tasks:
     """The sizes of a description, with Hadoop's defaults for missing settings."""
     shuffle = number(cluster, "mapreduce.reduce.shuffle.input.buffer.percent", 0.70)

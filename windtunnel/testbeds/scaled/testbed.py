@@ -41,7 +41,7 @@ from windtunnel.testbeds.scaled.saturation import judge
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale, ScaledOptions
 from windtunnel.testbeds.scaled.scale_model import scaled, unknown_values, unshaped
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
-from windtunnel.testbeds.scaled.tasks import small_blocks
+from windtunnel.testbeds.scaled.tasks import small_blocks, uber_tasks
 from windtunnel.testbeds.scaled.validation import validation_studies
 
 _UNSHAPED_RUN = "'testbed: local' runs the same cluster without limits and without root"
@@ -150,6 +150,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
             f"{path} is unknown, but a model requires it: add it to the description"
             for path in unknown_values(cluster)
         ]
+        impossible += filter(None, [uber_tasks(cluster)])
         if not impossible and cluster.storage.code:
             impossible += filter(None, [small_blocks(scaled(cluster, self.scale))])
         unrealised = unshaped(cluster)

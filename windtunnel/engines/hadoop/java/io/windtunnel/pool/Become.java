@@ -31,6 +31,17 @@ final class Become {
 
   private Become() {}
 
+  /**
+   * Throws an exception if this Java has not the fields that {@link #launch} changes.
+   *
+   * <p>They are private, and their names differ between releases of Java.
+   */
+  static void check() throws Exception {
+    environment();
+    changeFolder(Path.of("").toAbsolutePath());
+    classPath(ClassLoader.getSystemClassLoader());
+  }
+
   /** Removes what the warm-up has left in Hadoop's static fields. */
   static void forget() throws Exception {
     FileSystem.closeAll();
@@ -73,13 +84,17 @@ final class Become {
     return ((Function) C.getFunction(name)).invokeInt(arguments);
   }
 
+  /** The environment that {@link System#getenv} reads. */
   @SuppressWarnings("unchecked")
-  private static void setEnvironment(Launch launch) throws Exception {
+  private static Map<String, String> environment() throws Exception {
     Class<?> type = Class.forName("java.lang.ProcessEnvironment");
     Object view = field(type, "theUnmodifiableEnvironment").get(null);
-    Field inner = Class.forName("java.util.Collections$UnmodifiableMap").getDeclaredField("m");
-    inner.setAccessible(true);
-    Map<String, String> environment = (Map<String, String>) inner.get(view);
+    Class<?> wrapper = Class.forName("java.util.Collections$UnmodifiableMap");
+    return (Map<String, String>) field(wrapper, "m").get(view);
+  }
+
+  private static void setEnvironment(Launch launch) throws Exception {
+    Map<String, String> environment = environment();
     for (String name : new ArrayList<>(environment.keySet())) {
       environment.remove(name);
     }
@@ -93,7 +108,7 @@ final class Become {
       throw new IOException("no folder " + folder);
     }
     System.setProperty("user.dir", folder.toString());
-    Object files = field(File.class, "fs").get(null);
+    Object files = field(File.class, "FS", "fs").get(null); // fs: before Java 21
     field(files.getClass(), "userDir").set(files, folder.toString());
     Object paths = FileSystems.getDefault();
     Field before = field(paths.getClass().getSuperclass(), "defaultDirectory");
@@ -104,9 +119,7 @@ final class Become {
     Set<String> known = new HashSet<>();
     Collections.addAll(known, System.getProperty("java.class.path").split(File.pathSeparator));
     ClassLoader loader = ClassLoader.getSystemClassLoader();
-    Method append = loader.getClass()
-        .getDeclaredMethod("appendToClassPathForInstrumentation", String.class);
-    append.setAccessible(true);
+    Method append = classPath(loader);
     for (String entry : wanted.split(File.pathSeparator)) {
       for (String path : expanded(entry)) {
         if (known.add(path)) {
@@ -114,6 +127,14 @@ final class Become {
         }
       }
     }
+  }
+
+  /** The method of a class loader that appends to its class path. */
+  private static Method classPath(ClassLoader loader) throws NoSuchMethodException {
+    Method append = loader.getClass()
+        .getDeclaredMethod("appendToClassPathForInstrumentation", String.class);
+    append.setAccessible(true);
+    return append;
   }
 
   private static List<String> expanded(String entry) {
@@ -141,9 +162,14 @@ final class Become {
     }
   }
 
-  private static Field field(Class<?> type, String name) throws NoSuchFieldException {
-    Field field = type.getDeclaredField(name);
-    field.setAccessible(true);
-    return field;
+  /** The first field of these names that a class has. */
+  private static Field field(Class<?> type, String... names) throws NoSuchFieldException {
+    for (Field field : type.getDeclaredFields()) {
+      if (List.of(names).contains(field.getName())) {
+        field.setAccessible(true);
+        return field;
+      }
+    }
+    throw new NoSuchFieldException(type.getName() + " has no field " + String.join(" or ", names));
   }
 }

@@ -20,6 +20,7 @@ public final class WarmStart {
   private WarmStart() {}
 
   public static void main(String[] args) throws Throwable {
+    Become.check();
     Path own = Path.of(args[2], Long.toString(ProcessHandle.current().pid()));
     WarmUp.run(args[0], Path.of(args[1]), own);
     Become.forget();

@@ -1,0 +1,42 @@
+"""The warning on containers that started a new JVM in trials with warm starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.analysis.test_warnings import results, said
+from windtunnel.analysis.analyse import analyse
+from windtunnel.results.folder import Results
+from windtunnel.results.record import Metric
+
+
+def with_starts(found: Results, warm: float, stock: list[float]) -> Results:
+    """The study whose trials had these numbers of stock starts in their first phase."""
+    changed = []
+    for trial, cold in zip(found.trials, stock, strict=True):
+        counted = {
+            "warm_starts": Metric(value=warm, unit="count"),
+            "stock_starts": Metric(value=cold, unit="count"),
+        }
+        first, *others = trial.phases
+        metrics = {**first.metrics, **counted}
+        phases = [first.model_copy(update={"metrics": metrics}), *others]
+        changed.append(trial.model_copy(update={"phases": phases}))
+    return Results(found.path, found.study, changed)
+
+
+def test_trials_with_stock_starts_are_named(tmp_path: Path) -> None:
+    found = results(tmp_path)
+    cold = [0.0] * len(found.trials)
+    text, advice = said(with_starts(found, 41, [2.0, *cold[1:]]), "stock-starts")
+
+    assert f"{found.trials[0].id} (" in text
+    assert text.endswith(": 2 of 43 containers)")
+    assert "software.warm_jvms" in advice
+
+
+def test_all_warm_or_all_stock_is_as_requested(tmp_path: Path) -> None:
+    found = results(tmp_path)
+    for warm, stock in ((43, 0.0), (0, 43.0)):
+        seen = with_starts(found, warm, [stock] * len(found.trials))
+        assert not [w for w in analyse(seen).warnings if w.id == "stock-starts"]
