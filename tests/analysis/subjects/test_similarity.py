@@ -1,11 +1,18 @@
-"""The measured start-up of tasks, in words."""
+"""The measured start-up of tasks, in words and in the similarity of a model."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from windtunnel.analysis.subjects.similarity import measured_start_up
+import pytest
+
+from windtunnel.analysis.subjects.similarity import (
+    START_UP,
+    measured_start_up,
+    with_measured_start_up,
+)
+from windtunnel.results.record import ScaleRecord, SimilarityGroup
 
 STUDY: Any = SimpleNamespace(baseline={"nic": "10 Gb/s"})
 
@@ -46,3 +53,54 @@ def test_only_valid_trials_of_the_baseline_count() -> None:
         trial(phase("terasort")),
     ]
     assert list(measured_start_up(STUDY, trials)) == []
+
+
+def scaled_study(full: float, estimated: float) -> Any:
+    """A study whose model has the group of the start-up and another one."""
+    groups = [
+        SimilarityGroup(
+            name=START_UP, workload="terasort", full=full, model=estimated, state="match"
+        ),
+        SimilarityGroup(name="waves of maps", workload="terasort", full=6, model=6, state="match"),
+    ]
+    scale = ScaleRecord(rate=0.01, data=0.001, groups=groups)
+    treatments = [SimpleNamespace(id="base", levels={"nic": "10 Gb/s"})]
+    return SimpleNamespace(baseline={"nic": "10 Gb/s"}, treatments=treatments, scale=scale)
+
+
+def timed(name: str, elapsed_s: float, share: float, *, beside: bool = False) -> Any:
+    found = phase(name, start_share=share)
+    return SimpleNamespace(**vars(found), elapsed_s=elapsed_s, beside=beside)
+
+
+@pytest.mark.parametrize(
+    ("full", "share", "state", "says"),
+    [
+        (0.20, 0.18, "match", ""),
+        (0.20, 0.05, "near", "as 5 % of the time of the tasks, less than at full size: "),
+        (0.00, 0.50, "broken", "as 50 % of the time of the tasks, more than at full size: "),
+    ],
+)
+def test_the_measured_start_up_takes_the_place_of_the_estimate(
+    full: float, share: float, state: str, says: str
+) -> None:
+    trials = [
+        trial(timed("teragen", 20, 0.9), timed("terasort", 200, one)) for one in (share, share, 0.6)
+    ]
+    trials.append(trial(timed("terasort", 900, 0.7), valid=False))
+    trials[0].phases = (*trials[0].phases, timed("reference", 999, 0.8, beside=True))
+    for one in trials:
+        one.treatment.id = "base"
+    scale = with_measured_start_up(scaled_study(full, 0.19), trials)
+
+    assert scale is not None
+    measured, other = scale.groups
+    assert (measured.full, measured.model, measured.state) == (full, share, state)
+    assert says in measured.says
+    assert (other.model, other.state) == (6, "match")
+
+
+def test_without_trials_the_estimate_of_the_start_up_stays() -> None:
+    study = scaled_study(0.2, 0.19)
+    assert with_measured_start_up(study, []) == study.scale
+    assert with_measured_start_up(SimpleNamespace(scale=None), []) is None

@@ -38,7 +38,9 @@ def model(tmp_path: Path) -> Any:
     for folder in disks.values():
         folder.mkdir()
     virtual = {host.name: SimpleNamespace(disks=disks) for host in shaped.hosts}
-    return SimpleNamespace(shaped=shaped, fabric=Recorder(), virtual=virtual, testbed="scaled", pool=None)
+    return SimpleNamespace(
+        shaped=shaped, fabric=Recorder(), virtual=virtual, testbed="scaled", pool=None
+    )
 
 
 @pytest.mark.parametrize(

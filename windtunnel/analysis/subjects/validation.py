@@ -17,8 +17,14 @@ from windtunnel.analysis.effects.effects import Effect, effects
 from windtunnel.analysis.effects.pairing import match
 from windtunnel.analysis.observations import ELAPSED, TOTAL, observe
 from windtunnel.analysis.statistics.summary import Contrast, contrast
+from windtunnel.analysis.subjects.similarity import (
+    LIMITS,
+    START_UP,
+    state_against,
+    with_measured_start_up,
+)
 from windtunnel.results.folder import Results
-from windtunnel.results.record import SimilarityGroup, SimilarityState, StudyRecord
+from windtunnel.results.record import SimilarityGroup, StudyRecord
 
 Verdict = Literal[
     "within the limit",
@@ -29,7 +35,6 @@ Verdict = Literal[
     "same direction",
     "other direction",
 ]
-LIMITS: dict[SimilarityState, float] = {"match": 0.10, "near": 0.30}
 RULE = (
     "The permitted error of a model's ratio depends on the similarity groups that are relevant for "
     "factor and phase. It is 10 % if all match, and 30 % if the worst is near. If one is broken or "
@@ -37,13 +42,12 @@ RULE = (
     "limit' if this holds for the whole interval of the error, and 'likely' if it holds only for "
     "the estimate."
 )
-_START_UP = "start-up, fraction of task time"
 _FIXED_CPU = "fixed CPU time of tasks, fraction of their CPU time"
 _DAEMONS = "CPU of daemons, fraction of their hosts"
 # The rest of these fractions is what must agree, as in the similarity report.
-_REST = (_START_UP, _FIXED_CPU, _DAEMONS)
+_REST = (START_UP, _FIXED_CPU, _DAEMONS)
 _ALWAYS = (
-    _START_UP,
+    START_UP,
     _FIXED_CPU,
     "waves of maps",
     "slots in use, mean over all waves of maps",
@@ -102,15 +106,21 @@ def predictions(reference: Results, models: Mapping[str, Results]) -> list[Predi
     """Compare each model with the reference, by model, factor, level, workload and phase."""
     base = samples(observe(reference.trials))
     truth = {_place(e): e for e in _elapsed(reference.study, base)}
+    full = _as_measured(reference)
     found = []
     for name, results in models.items():
-        table = samples(observe(results.trials))
+        table, study = samples(observe(results.trials)), _as_measured(results)
         for effect in _elapsed(results.study, table):
             known = truth.get(_place(effect))
             if known is not None:
                 logs = (_logs(results.study, table, effect), _logs(reference.study, base, known))
-                found.append(_prediction(name, reference.study, results.study, known, effect, logs))
+                found.append(_prediction(name, full, study, known, effect, logs))
     return found
+
+
+def _as_measured(results: Results) -> StudyRecord:
+    scale = with_measured_start_up(results.study, results.trials)
+    return results.study.model_copy(update={"scale": scale})
 
 
 def bearing(
@@ -139,12 +149,10 @@ def _groups(study: StudyRecord) -> Sequence[SimilarityGroup]:
 def _against(base: SimilarityGroup | None, group: SimilarityGroup) -> SimilarityGroup:
     """The group with the value of the reference at ``full``, and its state against that value."""
     full, model = None if base is None else base.model, group.model
-    state: SimilarityState = "unknown"
-    if full is not None and model is not None:
-        pair = (1 - full, 1 - model) if group.name in _REST else (full, model)
-        off = abs(pair[1] / pair[0] - 1) if pair[0] else float(pair[1] != 0)
-        limits = (name for name, limit in LIMITS.items() if off <= limit + 1e-9)
-        state = next(limits, "broken")
+    if group.name in _REST and full is not None and model is not None:
+        state = state_against(1 - full, 1 - model)
+    else:
+        state = state_against(full, model)
     return group.model_copy(update={"full": full, "state": state, "says": ""})
 
 

@@ -315,7 +315,6 @@ class Pool(Running):
             *(str(file) for file in host.quota_files),
         ]
 
-
     def _settings_hash(self) -> str:
         """A hash of the settings with which a JVM warms up, those of the clients."""
         files = sorted(self.daemons.client_conf.glob("*-site.xml"))

@@ -10,13 +10,14 @@ from windtunnel.analysis.subjects.similarity import (
     measured_start_up,
     place,
     value_words,
+    with_measured_start_up,
 )
 from windtunnel.report.sections.base import Column, Section, Table
 
 
 def section(analysis: Analysis) -> Section | None:
     """The groups at full size and in the model; None for a study at full size."""
-    scale = analysis.study.scale
+    scale = with_measured_start_up(analysis.study, analysis.results.trials)
     if scale is None:
         return None
     rows = [
@@ -47,7 +48,9 @@ def section(analysis: Analysis) -> Section | None:
                 rows,
                 strong=frozenset(broken),
                 hint="Match: within 10 % of the full size; near: within 30 %; broken: more than "
-                "that. Other treatments are listed if their state differs from the baseline's.",
+                "that. Other treatments are listed if their state differs from the baseline's. The "
+                "start-up in the model is measured, if trials have it; the other values follow "
+                "from the description.",
             )
         ],
         group="trust",

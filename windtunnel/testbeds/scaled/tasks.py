@@ -122,9 +122,9 @@ def uber_tasks(cluster: Cluster) -> str:
     if cluster.software.task_start == "stock" or uber != "true":
         return ""
     return (
-        "settings.mapreduce.job.ubertask.enable: with 'software.task_start: warm', the CPU quota of "
-        "a host does not limit application masters, and with this setting they run the tasks of "
-        "small jobs: set it to false, or use 'task_start: stock'"
+        "settings.mapreduce.job.ubertask.enable: with 'software.task_start: warm', the CPU quota "
+        "of a host does not limit application masters, and with this setting they run the tasks "
+        "of small jobs: set it to false, or use 'task_start: stock'"
     )
 
 
