@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
+from windtunnel.hosts.fabric.groups import Trees
 from windtunnel.hosts.fabric.state import Lack
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed
 from windtunnel.testbeds.scaled import testbed as module
@@ -90,6 +91,18 @@ def test_tasks_outside_the_quotas_are_refused(testbed: ScaledTestbed) -> None:
     assert problem.startswith("settings.mapreduce.job.ubertask.enable: ")
     for changes in (uber, warm):
         assert testbed.check(apply_overrides(base, changes)).impossible == []
+
+
+def test_limits_that_one_version_of_control_groups_lacks_are_named(
+    testbed: ScaledTestbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = load_cluster("model-3")
+    warm = apply_overrides(base, {"software.task_start": "warm"})
+    first, second = Trees({"cpu": Path("/c")}), Trees({}, Path("/c"), frozenset({"cpu"}))
+    for cluster, trees, notes in ((warm, second, 1), (warm, first, 0), (base, second, 0)):
+        monkeypatch.setattr(module, "find_trees", lambda found=trees: found)
+        found = testbed.check(cluster).unrealised
+        assert sum("version 2 of control groups" in note for note in found) == notes
 
 
 def test_a_model_near_the_walls_of_the_machine_is_named(

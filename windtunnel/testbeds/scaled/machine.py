@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from windtunnel.cluster import Cluster
+from windtunnel.hosts.fabric.groups import Trees
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.scale_model import CLIENT_BYTES, MASTERS_BYTES
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
@@ -50,6 +51,16 @@ def _written_per_s(folder: Path) -> float:
         file.flush()
         os.fsync(file.fileno())
         return _PROBE_BYTES / (time.monotonic() - began)
+
+
+def unlimited_starters(cluster: Cluster, trees: Trees) -> str:
+    """The limits that version 2 of control groups lacks with warm starts; empty if none."""
+    if cluster.software.task_start == "stock" or "cpu" in trees.v1:
+        return ""
+    return (
+        "software.task_start: with version 2 of control groups, memory and disks are not limited "
+        "for NodeManagers, which send map output, and for application masters"
+    )
 
 
 def memory_needed(cluster: Cluster, scale: Scale) -> int:

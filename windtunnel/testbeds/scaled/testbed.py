@@ -13,6 +13,7 @@ from windtunnel.cluster import Cluster
 from windtunnel.engines.faults import Part
 from windtunnel.engines.storage_systems import outside_of, storage_system
 from windtunnel.errors import DescriptionError
+from windtunnel.hosts.fabric.groups import find_trees
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.hosts.fabric.state import Lack, capabilities
 from windtunnel.hosts.leftovers import state_root
@@ -34,7 +35,7 @@ from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, impossible_with_ha
 from windtunnel.testbeds.scaled import calibrate
 from windtunnel.testbeds.scaled.calibration_store import distinct, keep, ready
 from windtunnel.testbeds.scaled.deployment import ScaledDeployment
-from windtunnel.testbeds.scaled.machine import too_busy, too_large
+from windtunnel.testbeds.scaled.machine import too_busy, too_large, unlimited_starters
 from windtunnel.testbeds.scaled.model_record import model_record, proposal
 from windtunnel.testbeds.scaled.reconfigure import LiveDeployment, covers
 from windtunnel.testbeds.scaled.saturation import judge
@@ -158,6 +159,7 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
             free, cores = psutil.virtual_memory().available, psutil.cpu_count() or 1
             limits = (too_large(cluster, self.scale, free), too_busy(cluster, self.scale, cores))
             unrealised += filter(None, limits)
+            unrealised += filter(None, [unlimited_starters(cluster, find_trees())])
             unrealised += self.pool_notes(cluster, scaled(cluster, self.scale).settings)
         latency = cluster.network.latency if cluster.network else None
         for lack in lacks:
