@@ -179,7 +179,7 @@ def fields(schema: Schema, notes: Mapping[str, str] | None = None) -> str:
 
 def section(name: str, schema: Schema, notes: Mapping[str, str] | None = None) -> str:
     """Heading, docstring and fields of one type."""
-    about = plain(str(schema.get("description", "")))
+    about = re.sub(r"\bNone\b", "`null`", plain(str(schema.get("description", ""))))
     return f"### {name}\n\n{about}\n\n{fields(schema, notes)}".replace("\n\n\n\n", "\n\n")
 
 

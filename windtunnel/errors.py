@@ -201,7 +201,7 @@ class InterruptedStudyError(StudyStoppedError):
 
 
 class TrialInvalidError(WindtunnelError):
-    """An invalid trial. The runner catches the error and records the reason; it is never fatal."""
+    """A trial that fails a check: it is recorded as invalid, with the reason."""
 
     exit_code = 1
     title = "trial invalid"

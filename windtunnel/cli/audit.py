@@ -56,7 +56,7 @@ def audit(
     targets: Targets = None,
     hadoop: Annotated[
         str | None,
-        typer.Option(metavar="VERSION", help="Version of Hadoop; default: that of its jars."),
+        typer.Option(metavar="VERSION", help="Version of Hadoop; default: that of the jars of its running JVMs."),
     ] = None,
     cluster: Annotated[
         str | None,
@@ -160,7 +160,7 @@ def audit(
     full: Annotated[bool, typer.Option("--full", help="Print every FAIL with its reason.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Check tuning and security of hosts and of a Hadoop configuration. Nothing is changed.
+    """Check tuning and security of hosts and of a Hadoop configuration. No host is changed.
 
     A check passes, fails, is unknown (it could not be read) or is not applicable. Every FAIL has
     the command or the property that corrects it.

@@ -101,7 +101,8 @@ def inspect_(
         list[str] | None,
         typer.Option(
             metavar="URL",
-            help="Web address of a ResourceManager; repeatable; default: as above.",
+            help="Web address of a ResourceManager; repeatable; "
+            "default: those of the configuration.",
             show_default=False,
         ),
     ] = None,
@@ -110,7 +111,7 @@ def inspect_(
         typer.Option(
             "--history-server",
             metavar="URL",
-            help="Web address of the history server; default: as above.",
+            help="Web address of the history server; default: that of the configuration.",
             show_default=False,
         ),
     ] = None,

@@ -70,8 +70,8 @@ def up(
         str,
         typer.Option(
             metavar="FRACTION",
-            help="Scale models only: size of memory and blocks relative to full size, "
-            "such as 1/1000.",
+            help="Scale models only: size of data, blocks, buffers and page caches relative to full "
+            "size, such as 1/1000.",
         ),
     ] = "1",
     open_: Open = False,

@@ -29,7 +29,7 @@ def review(
     source: Annotated[str, typer.Argument(help="published:NAME, or a results folder.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Check the arithmetic and the method of a study; each point has both numbers."""
+    """Check the arithmetic and the method of a study; print the stated and the computed numbers."""
     from windtunnel.published.review import open_case
     from windtunnel.published.review import review as review_case
 

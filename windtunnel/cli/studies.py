@@ -278,7 +278,7 @@ def report(
     ] = False,
     full: Annotated[
         bool,
-        typer.Option("--full", help="Print the full report; default: the answer in one screen."),
+        typer.Option("--full", help="Print the full report; default: a summary of at most 40 lines."),
     ] = False,
     interval: Annotated[
         str,
