@@ -56,7 +56,10 @@ def audit(
     targets: Targets = None,
     hadoop: Annotated[
         str | None,
-        typer.Option(metavar="VERSION", help="Version of Hadoop; default: that of the jars of its running JVMs."),
+        typer.Option(
+            metavar="VERSION",
+            help="Version of Hadoop; default: that of the jars of its running JVMs.",
+        ),
     ] = None,
     cluster: Annotated[
         str | None,

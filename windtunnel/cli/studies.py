@@ -278,7 +278,9 @@ def report(
     ] = False,
     full: Annotated[
         bool,
-        typer.Option("--full", help="Print the full report; default: a summary of at most 40 lines."),
+        typer.Option(
+            "--full", help="Print the full report instead of a summary of at most 40 lines."
+        ),
     ] = False,
     interval: Annotated[
         str,
