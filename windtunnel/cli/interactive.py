@@ -70,7 +70,7 @@ def up(
         str,
         typer.Option(
             metavar="FRACTION",
-            help="Scale models only: size of data, blocks, buffers and page caches relative to full "
+            help="Scale models only: size of data, blocks, buffers and caches relative to full "
             "size, such as 1/1000.",
         ),
     ] = "1",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.breaking import WHOLE, BreakingTestbed
+from tests.support.breaking import WHOLE, BreakingTestbed, MockFaults
 from tests.support.mock import (
     Diary,
     MockDeployment,
@@ -212,6 +213,21 @@ def test_a_phase_that_ends_before_the_fault_makes_the_trial_invalid(tmp_path: Pa
         in trial.verdict.reason
     )
     assert trial.outcome is None
+    assert trial.faults[0].at is None
+    assert here.events == []
+
+
+def test_a_phase_that_ends_while_the_storage_answers_gets_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(faults: MockFaults) -> Copies:
+        time.sleep(0.6)  # the job takes 0.1 s
+        return WHOLE
+
+    monkeypatch.setattr(MockFaults, "copies", late)
+    here = breaking()
+    trial = only(tmp_path, KILL, here)
+    assert "the job of terasort, which ended earlier" in trial.verdict.reason
     assert trial.faults[0].at is None
     assert here.events == []
 
