@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 from pydantic import BaseModel, TypeAdapter  # noqa: E402
 
 import windtunnel.cli as command_line  # noqa: E402
+from tools.doc_commands import commands  # noqa: E402
 from tools.doc_messages import messages  # noqa: E402
 from tools.doc_metrics import metric_table, metrics  # noqa: E402
 from tools.doc_notes import COLUMNS, NOTES  # noqa: E402
@@ -419,6 +420,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "trial json": trial_json,
     "parquet columns": parquet,
     "metrics": metrics,
+    "commands": commands,
     "exit codes": exit_codes,
     "audit checks": audit_checks,
     "invalid trial": invalid_trial,
