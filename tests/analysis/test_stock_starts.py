@@ -35,8 +35,14 @@ def test_trials_with_stock_starts_are_named(tmp_path: Path) -> None:
     assert "software.warm_jvms" in advice
 
 
-def test_all_warm_or_all_stock_is_as_requested(tmp_path: Path) -> None:
+def test_trials_without_any_warm_start_are_named_too(tmp_path: Path) -> None:
     found = results(tmp_path)
-    for warm, stock in ((43, 0.0), (0, 43.0)):
-        seen = with_starts(found, warm, [stock] * len(found.trials))
+    text, _ = said(with_starts(found, 0, [43.0] * len(found.trials)), "stock-starts")
+    assert f"{found.trials[0].id} (" in text
+    assert ": 43 of 43 containers), " in text
+
+
+def test_warm_starts_and_trials_without_a_pool_are_as_requested(tmp_path: Path) -> None:
+    found = results(tmp_path)
+    for seen in (found, with_starts(found, 43, [0.0] * len(found.trials))):
         assert not [w for w in analyse(seen).warnings if w.id == "stock-starts"]

@@ -125,6 +125,7 @@ def pool(tmp_path: Path) -> Pool:
         placement.host = LocalHost(name, "127.0.0.1", root, logs, supervisor)
     storage = Hdfs(Ground(load_cluster("local-3"), layout.placements, tmp_path, own_networks=False))
     made = Pool(Daemons(layout, storage, tmp_path / "names", tmp_path))
+    made._memory_bytes = 64 << 30
     made.prepare()
     return made
 
@@ -170,13 +171,22 @@ def answer_as_full(pool: Pool) -> Callable[[], None]:
 def test_hosts_that_a_fault_has_killed_or_cut_off_are_not_filled(pool: Pool) -> None:
     pool.start()
     pool.release(["pool@worker-1"])
-    pool.cut_off.add("worker-2")
+    pool.cuts["worker-2"] = {"worker-2"}
     pool.fill(20, answer_as_full(pool))
     assert orders(pool).keys() == {"worker-3"}
-    pool.cut_off.clear()
+    pool.cuts.clear()
     pool.restart("pool@worker-1")
     pool.fill(20, answer_as_full(pool))
     assert orders(pool).keys() == {"worker-1", "worker-2", "worker-3"}
+
+
+def test_only_hosts_on_the_side_of_the_masters_are_filled(pool: Pool) -> None:
+    masters = pool.layout.placements[0].host.name
+    pool.start()
+    pool.cuts["r1"] = {masters, "worker-1"}
+    pool.cuts["worker-3"] = {"worker-3"}
+    pool.fill(20, answer_as_full(pool))
+    assert orders(pool).keys() == {"worker-1"}
 
 
 def test_a_keeper_that_starts_again_obeys_no_earlier_order(pool: Pool) -> None:

@@ -7,7 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from windtunnel.analysis.cost.energy import ENERGY
-from windtunnel.analysis.subjects.similarity import consequences, counts
+from windtunnel.analysis.subjects.similarity import (
+    consequences,
+    counts,
+    with_measured_start_up,
+)
 from windtunnel.bundle.described import Described
 from windtunnel.cluster import load_text, validate
 from windtunnel.errors import WindtunnelError
@@ -174,10 +178,11 @@ def _deviations(one: Described) -> Iterator[str]:
     invalid = [t for t in one.results.trials if not t.verdict.valid]
     for trial in invalid:
         yield f"- invalid trial {trial.id}: {trial.verdict.reason}"
-    if study.scale is not None:
-        yield f"- scale model, rate {study.scale.rate:g}, data {study.scale.data:g}: "
-        yield f"  {counts(study.scale)}"
-        for line in dict.fromkeys(consequences(study.scale)):
+    scale = with_measured_start_up(study, one.results.trials)
+    if scale is not None:
+        yield f"- scale model, rate {scale.rate:g}, data {scale.data:g}: "
+        yield f"  {counts(scale)}"
+        for line in dict.fromkeys(consequences(scale)):
             yield f"  - {line}"
     for warning in one.analysis.warnings:
         yield f"- {warning.severity}: {warning.text}"

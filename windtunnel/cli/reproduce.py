@@ -285,7 +285,7 @@ def _conclude(
 
 def _study(name: str, folder: Path, failed: Sequence[str]) -> Study:
     """The data for the report of a study: claims, review, runs and their similarity."""
-    from windtunnel.analysis.subjects.similarity import consequences
+    from windtunnel.analysis.subjects.similarity import consequences, with_measured_start_up
     from windtunnel.published import PREFIX
     from windtunnel.published.reproduce import reproduce as reproduced
     from windtunnel.published.review import open_case, review
@@ -305,8 +305,8 @@ def _study(name: str, folder: Path, failed: Sequence[str]) -> Study:
     similarity = [
         f"{run}: {line}"
         for run, one in found.measured.items()
-        if one.study.scale is not None
-        for line in dict.fromkeys(consequences(one.study.scale))
+        if (scale := with_measured_start_up(one.study, one.results.trials)) is not None
+        for line in dict.fromkeys(consequences(scale))
     ]
     said = headline(case.analysis)
     return Study(

@@ -12,6 +12,7 @@ from typing import Any
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.subjects.claims import Evidence, Row, measured_ratio, verdict
 from windtunnel.analysis.subjects.features import FeatureRow
+from windtunnel.analysis.subjects.similarity import with_measured_start_up
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.errors import ResultsError
 from windtunnel.published.claims import Claim, Claims, study_claims
@@ -145,8 +146,8 @@ def _differences(analysis: Analysis) -> Iterator[str]:
     study = analysis.study
     options = {k: v for k, v in study.testbed_options.items() if k != "kind"}
     yield f"testbed {study.testbed}" + (f" {options}" if options else "")
-    if study.scale is not None:
-        states = [group.state for group in study.scale.groups if group.treatment is None]
+    if (scale := with_measured_start_up(study, analysis.results.trials)) is not None:
+        states = [group.state for group in scale.groups if group.treatment is None]
         yield (
             f"scale model: {states.count('match')} of {len(states)} similarity groups match, "
             f"{states.count('near')} near, {states.count('broken')} broken"

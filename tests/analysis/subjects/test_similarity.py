@@ -14,7 +14,12 @@ from windtunnel.analysis.subjects.similarity import (
 )
 from windtunnel.results.record import ScaleRecord, SimilarityGroup
 
-STUDY: Any = SimpleNamespace(baseline={"nic": "10 Gb/s"})
+STUDY: Any = SimpleNamespace(
+    baseline={"nic": "10 Gb/s"},
+    treatments=[
+        SimpleNamespace(id=level, levels={"nic": level}) for level in ("1 Gb/s", "10 Gb/s")
+    ],
+)
 
 
 def phase(name: str, **metrics: float) -> Any:
@@ -27,7 +32,8 @@ def trial(*phases: Any, level: str = "10 Gb/s", valid: bool = True) -> Any:
         workload="terasort",
         phases=phases,
         verdict=SimpleNamespace(valid=valid),
-        treatment=SimpleNamespace(levels={"nic": level}),
+        warmup=False,
+        treatment=SimpleNamespace(id=level, levels={"nic": level}),
     )
 
 
@@ -55,17 +61,14 @@ def test_only_valid_trials_of_the_baseline_count() -> None:
     assert list(measured_start_up(STUDY, trials)) == []
 
 
-def scaled_study(full: float, estimated: float) -> Any:
+def scaled_study(full: float | None) -> Any:
     """A study whose model has the group of the start-up and another one."""
     groups = [
-        SimilarityGroup(
-            name=START_UP, workload="terasort", full=full, model=estimated, state="match"
-        ),
+        SimilarityGroup(name=START_UP, workload="terasort", full=full, model=0.19, state="match"),
         SimilarityGroup(name="waves of maps", workload="terasort", full=6, model=6, state="match"),
     ]
     scale = ScaleRecord(rate=0.01, data=0.001, groups=groups)
-    treatments = [SimpleNamespace(id="base", levels={"nic": "10 Gb/s"})]
-    return SimpleNamespace(baseline={"nic": "10 Gb/s"}, treatments=treatments, scale=scale)
+    return SimpleNamespace(**vars(STUDY), scale=scale)
 
 
 def timed(name: str, elapsed_s: float, share: float, *, beside: bool = False) -> Any:
@@ -77,30 +80,42 @@ def timed(name: str, elapsed_s: float, share: float, *, beside: bool = False) ->
     ("full", "share", "state", "says"),
     [
         (0.20, 0.18, "match", ""),
-        (0.20, 0.05, "near", "as 5 % of the time of the tasks, less than at full size: "),
-        (0.00, 0.50, "broken", "as 50 % of the time of the tasks, more than at full size: "),
+        (0.20, 0.05, "near", "as 5 % of the time of the tasks; at full size"),
+        (0.00, 0.50, "broken", "as 50 % of the time of the tasks; at full size"),
+        (None, 0.50, "unknown", ""),
     ],
 )
 def test_the_measured_start_up_takes_the_place_of_the_estimate(
-    full: float, share: float, state: str, says: str
+    full: float | None, share: float, state: str, says: str
 ) -> None:
     trials = [
         trial(timed("teragen", 20, 0.9), timed("terasort", 200, one)) for one in (share, share, 0.6)
     ]
     trials.append(trial(timed("terasort", 900, 0.7), valid=False))
+    trials.append(trial(timed("terasort", 900, 0.7)))
+    trials[-1].warmup = True
     trials[0].phases = (*trials[0].phases, timed("reference", 999, 0.8, beside=True))
-    for one in trials:
-        one.treatment.id = "base"
-    scale = with_measured_start_up(scaled_study(full, 0.19), trials)
+    scale = with_measured_start_up(scaled_study(full), trials)
 
     assert scale is not None
     measured, other = scale.groups
     assert (measured.full, measured.model, measured.state) == (full, share, state)
-    assert says in measured.says
+    assert says in measured.says and bool(says) == bool(measured.says)
     assert (other.model, other.state) == (6, "match")
 
 
+def test_a_treatment_with_another_state_has_a_group_of_its_own() -> None:
+    for slow, rows in ((0.5, [None, "1 Gb/s"]), (0.16, [None])):
+        trials = [
+            trial(timed("terasort", 200, 0.18)),
+            trial(timed("terasort", 200, slow), level="1 Gb/s"),
+        ]
+        scale = with_measured_start_up(scaled_study(0.2), trials)
+        assert scale is not None
+        assert [g.treatment for g in scale.groups if g.name == START_UP] == rows
+
+
 def test_without_trials_the_estimate_of_the_start_up_stays() -> None:
-    study = scaled_study(0.2, 0.19)
+    study = scaled_study(0.2)
     assert with_measured_start_up(study, []) == study.scale
-    assert with_measured_start_up(SimpleNamespace(scale=None), []) is None
+    assert with_measured_start_up(SimpleNamespace(scale=None), []) is None  # type: ignore[arg-type]

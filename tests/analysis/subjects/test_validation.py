@@ -9,7 +9,7 @@ import pytest
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.subjects.validation import Prediction, judge, permitted_error, predictions
 from windtunnel.results.folder import Results, read_results
-from windtunnel.results.record import ScaleRecord, SimilarityGroup
+from windtunnel.results.record import Metric, ScaleRecord, SimilarityGroup
 
 START_UP = "start-up, fraction of task time"
 
@@ -67,3 +67,21 @@ def test_invalid_trials_do_not_count(tmp_path: Path) -> None:
 
 def test_without_groups_the_permitted_error_is_unknown() -> None:
     assert permitted_error([]) is None
+
+
+def measuring(found: Results, share: float) -> Results:
+    """The results with this measured start-up in each phase."""
+    start = {"start_share": Metric(value=share, unit="share")}
+    trials = []
+    for trial in found.trials:
+        phases = [p.model_copy(update={"metrics": {**p.metrics, **start}}) for p in trial.phases]
+        trials.append(trial.model_copy(update={"phases": phases}))
+    return Results(found.path, found.study, trials)
+
+
+def test_the_measured_start_up_counts_if_both_sides_have_it(tmp_path: Path) -> None:
+    reference = measuring(results(tmp_path / "reference", seed=1), 0.1)
+    model = results(tmp_path / "model", seed=2)
+    for other, within in ((measuring(model, 0.6), None), (model, 0.10)):
+        rows = predictions(reference, {"model": other})
+        assert {row.within for row in rows if row.phase == "terasort"} == {within}

@@ -43,17 +43,21 @@ def model(tmp_path: Path) -> Any:
     )
 
 
-@pytest.mark.parametrize(
-    ("link", "behind"), [("worker-2", {"worker-2"}), ("rack-1", {"client", "worker-1"})]
-)
-def test_no_jvm_is_started_behind_a_cut_link(model: Any, link: str, behind: set[str]) -> None:
-    model.pool = SimpleNamespace(cut_off=set())
-    undo = ScaledFaults(model).cut(link)
-    assert model.fabric.calls == [("cut", link)]
-    assert behind <= model.pool.cut_off
-    undo()
-    assert model.fabric.calls[-1] == ("mend", link)
-    assert not model.pool.cut_off
+def test_the_pool_knows_the_hosts_behind_each_cut_link(model: Any) -> None:
+    second = ("worker-2", "worker-3")
+    hosts = [replace(h, rack="r2") if h.name in second else h for h in model.shaped.hosts]
+    model.shaped = replace(model.shaped, hosts=tuple(hosts))
+    model.pool = SimpleNamespace(cuts={})
+    faults = ScaledFaults(model)
+    undo_rack, undo_host = faults.cut("r2"), faults.cut("worker-2")
+    assert model.fabric.calls == [("cut", "r2"), ("cut", "worker-2")]
+    assert model.pool.cuts["r2"] - {"r2"} == {*second}
+    assert model.pool.cuts["worker-2"] == {"worker-2"}
+    undo_host()
+    assert model.fabric.calls[-1] == ("mend", "worker-2")
+    assert model.pool.cuts.keys() == {"r2"}, "the rack is still cut off"
+    undo_rack()
+    assert not model.pool.cuts
 
 
 def test_a_limping_disk_has_a_share_of_the_rates_that_it_has_now(model: Any) -> None:

@@ -10,23 +10,27 @@ from windtunnel.results.record import Trial
 
 
 def stock_starts(evidence: Evidence) -> Iterator[ReportWarning]:
-    """Rule 8: with warm starts, all containers start warm. Trials with a fault are exempt."""
+    """Rule 8: with warm starts, all containers start warm. Trials with a fault are exempt.
+
+    Only trials with warm starts have the metric.
+    """
     names = [
         f"{trial.id} ({evidence.place(trial.treatment.id, trial.workload)}: "
         f"{stock:.0f} of {stock + warm:.0f} containers)"
         for trial in evidence.counted
         if not trial.faults
         for warm, stock in [(_total(trial, "warm_starts"), _total(trial, "stock_starts"))]
-        if warm and stock
+        if stock
     ]
     if evidence.measured and names:
         yield ReportWarning(
             id="stock-starts",
             rule=8,
             severity="caution",
-            text=f"some containers started a new JVM although others started warm: {listed(names)}",
-            advice="such tasks take longer, and the job may wait for them. Increase "
-            "software.warm_jvms, as far as the memory of the machine permits.",
+            text=f"containers started a new JVM in trials with warm starts: {listed(names)}",
+            advice="such tasks take longer, and the job may wait for them. The logs pool.log of "
+            "the hosts have the reasons. 'none left': increase software.warm_jvms. 'no JVM of its "
+            "kind': the job sets options of its JVMs that the settings of the study lack.",
         )
 
 

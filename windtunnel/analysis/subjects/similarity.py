@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from windtunnel.analysis.formatting import plural
+from windtunnel.analysis.observations import counts as counts_in
 from windtunnel.cluster import format_rate
 from windtunnel.results.record import (
     Phase,
@@ -66,57 +67,81 @@ def state_against(full: float | None, model: float | None) -> SimilarityState:
 
 
 def with_measured_start_up(study: StudyRecord, trials: Sequence[Trial]) -> ScaleRecord | None:
-    """The scale of a study, whose group :data:`START_UP` has what valid trials measured.
+    """The scale of a study, whose groups :data:`START_UP` have what its trials measured.
 
-    It is the median of the longest phase of the workload. Without such trials, the estimate stays.
+    Without such trials, the estimate stays.
     """
-    if study.scale is None:
-        return None
-    baseline = next((t.id for t in study.treatments if t.levels == study.baseline), None)
-    groups = []
-    for group in study.scale.groups:
-        wanted = (group.workload, group.treatment or baseline)
-        measured = _start_up(
-            trial for trial in trials if (trial.workload, trial.treatment.id) == wanted
-        )
-        if group.name == START_UP and measured is not None and group.full is not None:
-            groups.append(_measured(group, group.full, measured))
-        else:
-            groups.append(group)
-    return study.scale.model_copy(update={"groups": groups})
+    return study.scale and with_start_up(study.scale, start_up_shares(study, trials))
 
 
-def _start_up(trials: Iterable[Trial]) -> float | None:
-    """The median fraction of the phase that takes longest; None if no valid trial has it."""
-    phases: dict[str, list[Phase]] = {}
+Place = tuple[str, str | None]
+"""A workload, and a treatment or, for the baseline, None."""
+
+
+def start_up_shares(study: StudyRecord, trials: Iterable[Trial]) -> dict[Place, float]:
+    """Start-up as a fraction of the time of the tasks: the median of the longest phase."""
+    phases: dict[Place, dict[str, list[Phase]]] = {}
+    base = baseline_id(study)
     for trial in trials:
-        for phase in trial.phases if trial.verdict.valid else ():
+        for phase in trial.phases if counts_in(trial) else ():
             if START_SHARE in phase.metrics and not phase.beside:
-                phases.setdefault(phase.name, []).append(phase)
-    if not phases:
-        return None
-    longest = max(phases.values(), key=lambda rows: statistics.median(p.elapsed_s for p in rows))
-    return statistics.median(phase.metrics[START_SHARE].value for phase in longest)
+                treatment = None if trial.treatment.id == base else trial.treatment.id
+                found = phases.setdefault((trial.workload, treatment), {})
+                found.setdefault(phase.name, []).append(phase)
+    shares = {}
+    for place, rows in phases.items():
+        longest = max(rows.values(), key=lambda row: statistics.median(p.elapsed_s for p in row))
+        shares[place] = statistics.median(phase.metrics[START_SHARE].value for phase in longest)
+    return shares
 
 
-def _measured(group: SimilarityGroup, full: float, model: float) -> SimilarityGroup:
-    state = state_against(1 - full, 1 - model)
-    more = "more than at full size: differences are too small"
-    less = "less than at full size: differences are too large"
-    says = (
-        f"start-up was measured as {model * 100:.0f} % of the time of the tasks, "
-        f"{more if model > full else less}"
-    )
-    return group.model_copy(
-        update={"model": model, "state": state, "says": "" if state == "match" else says}
-    )
+def with_start_up(scale: ScaleRecord, shares: Mapping[Place, float]) -> ScaleRecord:
+    """The scale with these values in the groups :data:`START_UP`.
+
+    A treatment has a group of its own if its state differs from the baseline's.
+    """
+    listed = {(g.workload, g.treatment): g for g in scale.groups if g.name == START_UP}
+    groups = []
+    for group in scale.groups:
+        workload = group.workload or ""
+        if group.name != START_UP or (workload, group.treatment) not in shares:
+            groups.append(group)
+        elif group.treatment is None:
+            measured = _measured(group, shares[workload, None])
+            groups.append(measured)
+            for (name, treatment), share in shares.items():
+                if name == workload and treatment is not None:
+                    own = _measured(listed.get((name, treatment), group), share)
+                    if own.state != measured.state:
+                        groups.append(own.model_copy(update={"treatment": treatment}))
+    return scale.model_copy(update={"groups": groups})
+
+
+def _measured(group: SimilarityGroup, model: float) -> SimilarityGroup:
+    full = group.full
+    state = state_against(None if full is None else 1 - full, 1 - model)
+    says = ""
+    if full is not None and state != "match":
+        small = "small" if model > full else "large"
+        says = (
+            f"start-up was measured as {model * 100:.0f} % of the time of the tasks; at full size "
+            f"it is estimated as {full * 100:.0f} %: differences are too {small}"
+        )
+    return group.model_copy(update={"model": model, "state": state, "says": says})
+
+
+def baseline_id(study: StudyRecord) -> str | None:
+    """The treatment at the baseline of all factors; the first treatment if there is none."""
+    found = [t.id for t in study.treatments if t.levels == study.baseline]
+    return next(iter([*found, *(t.id for t in study.treatments)]), None)
 
 
 def measured_start_up(study: StudyRecord, trials: Sequence[Trial]) -> Iterator[str]:
     """The start-up of tasks in each phase at the baseline, as the valid trials measured it."""
     found: dict[tuple[str, str], list[Phase]] = {}
+    base = baseline_id(study)
     for trial in trials:
-        if trial.verdict.valid and trial.treatment.levels == study.baseline:
+        if counts_in(trial) and trial.treatment.id == base:
             for phase in trial.phases:
                 if START_SHARE in phase.metrics:
                     found.setdefault((trial.workload, phase.name), []).append(phase)

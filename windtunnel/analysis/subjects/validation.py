@@ -20,8 +20,9 @@ from windtunnel.analysis.statistics.summary import Contrast, contrast
 from windtunnel.analysis.subjects.similarity import (
     LIMITS,
     START_UP,
+    start_up_shares,
     state_against,
-    with_measured_start_up,
+    with_start_up,
 )
 from windtunnel.results.folder import Results
 from windtunnel.results.record import SimilarityGroup, StudyRecord
@@ -106,10 +107,10 @@ def predictions(reference: Results, models: Mapping[str, Results]) -> list[Predi
     """Compare each model with the reference, by model, factor, level, workload and phase."""
     base = samples(observe(reference.trials))
     truth = {_place(e): e for e in _elapsed(reference.study, base)}
-    full = _as_measured(reference)
     found = []
     for name, results in models.items():
-        table, study = samples(observe(results.trials)), _as_measured(results)
+        table = samples(observe(results.trials))
+        full, study = _as_measured(reference, results), _as_measured(results, reference)
         for effect in _elapsed(results.study, table):
             known = truth.get(_place(effect))
             if known is not None:
@@ -118,9 +119,15 @@ def predictions(reference: Results, models: Mapping[str, Results]) -> list[Predi
     return found
 
 
-def _as_measured(results: Results) -> StudyRecord:
-    scale = with_measured_start_up(results.study, results.trials)
-    return results.study.model_copy(update={"scale": scale})
+def _as_measured(results: Results, other: Results) -> StudyRecord:
+    """The study with the measured start-up of the workloads that ``other`` has measured, too."""
+    study = results.study
+    if study.scale is None:
+        return study
+    both = {name for name, _ in start_up_shares(other.study, other.trials)}
+    shares = start_up_shares(study, results.trials)
+    known = {place: share for place, share in shares.items() if place[0] in both}
+    return study.model_copy(update={"scale": with_start_up(study.scale, known)})
 
 
 def bearing(

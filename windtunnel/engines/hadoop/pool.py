@@ -138,8 +138,8 @@ class Pool(Running):
         self._jar = daemons.shared / OWN_JAR.name
         self._serial = 0
         self._earlier = Starts()  # of keepers that a fault has killed
-        self.cut_off: set[str] = set()
-        """Hosts whose link a fault has cut: their JVMs could not reach the file system."""
+        self.cuts: dict[str, set[str]] = {}
+        """The hosts behind each link that a fault has cut, by the name of the link."""
         self._memory_bytes = psutil.virtual_memory().available
 
     @property
@@ -263,7 +263,10 @@ class Pool(Running):
         return status.filled
 
     def _is_reached(self, host: Host) -> bool:
-        return host.name not in self.cut_off and f"{ROLE}@{host.name}" in self.running
+        """Whether JVMs of a host can start and reach the masters of the file system."""
+        masters = self.layout.placements[0].host.name
+        apart = any((host.name in behind) != (masters in behind) for behind in self.cuts.values())
+        return not apart and f"{ROLE}@{host.name}" in self.running
 
     def _workers(self) -> list[Placement]:
         return [p for p in self.layout.placements if "nodemanager" in p.roles]
@@ -275,7 +278,10 @@ class Pool(Running):
         """The lines of an order; kinds with the same options are one."""
         settings = self.layout.properties(placement.host)
         version = self.layout.software.version
-        workers = sum(p.host.name not in self.daemons.out for p in self._workers())
+        workers = sum(
+            p.host.name not in self.daemons.out and self._is_reached(p.host)
+            for p in self._workers()
+        )
         wanted = pool_sizes(settings, workers, version, self._jvms)
         sizes = fitted(wanted, workers, self._memory_bytes)
         kinds: dict[tuple[str, ...], int] = {}

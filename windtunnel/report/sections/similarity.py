@@ -49,8 +49,8 @@ def section(analysis: Analysis) -> Section | None:
                 strong=frozenset(broken),
                 hint="Match: within 10 % of the full size; near: within 30 %; broken: more than "
                 "that. Other treatments are listed if their state differs from the baseline's. The "
-                "start-up in the model is measured, if trials have it; the other values follow "
-                "from the description.",
+                "start-up in the model is measured, if trials have it; at full size it is an "
+                "estimate for a map task.",
             )
         ],
         group="trust",

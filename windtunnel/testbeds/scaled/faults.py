@@ -43,14 +43,14 @@ class ScaledFaults(HadoopFaults):
     def cut(self, name: str) -> Undo:
         """Cut the link of a host or of a rack."""
         self._model.fabric.cut(name)
-        pool, hosts = self._model.pool, self._behind(name)
+        pool = self._model.pool
         if pool:
-            pool.cut_off |= hosts
+            pool.cuts[name] = self._behind(name)
 
         def undo() -> None:
             self._model.fabric.mend(name)
             if pool:
-                pool.cut_off -= hosts
+                pool.cuts.pop(name, None)
 
         return undo
 

@@ -59,7 +59,8 @@ def unlimited_starters(cluster: Cluster, trees: Trees) -> str:
         return ""
     return (
         "software.task_start: with version 2 of control groups, memory and disks are not limited "
-        "for NodeManagers, which send map output, and for application masters"
+        "for NodeManagers, which send map output, and for application masters, nor is the memory "
+        "that JVMs took while they waited"
     )
 
 
