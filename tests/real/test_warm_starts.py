@@ -99,10 +99,10 @@ def test_a_waiting_jvm_becomes_a_container(
             env={"PWD": str(tmp_path)},
         )
     jars = ":".join([*warm.software.jars, str(OWN_JAR)])
-    command = [home / "bin" / "java", *pool.OPENS, "-cp", jars, "io.windtunnel.pool.WarmStart"]
+    command = [str(home / "bin" / "java"), *pool.OPENS, "-cp", jars]
     try:
         done = subprocess.run(
-            [*command, "master", tmp_path, tmp_path / "tmp"],
+            [*command, "io.windtunnel.pool.WarmStart", "master", tmp_path, tmp_path / "tmp"],
             input=f"{launch.pid}\n",
             capture_output=True,
             text=True,
