@@ -17,7 +17,7 @@ from pathlib import Path
 
 from windtunnel.cluster.settings import default_of
 
-TARGET = Path(__file__).parents[1] / "windtunnel/catalogue/audit/code_properties.txt"
+TARGET = Path(__file__).parents[1] / "windtunnel/catalogue/hadoop_properties/in_code.txt"
 CLASSES = re.compile(
     r"org/apache/hadoop/.*(Keys|KeysPublic|Config|Configuration|Handler)[\w$]*\.class"
 )

@@ -66,6 +66,10 @@ def test_unknown_names_are_warned_of_with_the_nearest_known():
     ]
 
 
+def test_names_that_only_the_code_of_hadoop_has_are_known() -> None:
+    assert unknown_settings({"yarn.app.mapreduce.am.job.reduce.rampup.limit": 1.0}, "3.5") == []
+
+
 FEDERATION: dict[str, str | int | float | bool] = {
     "dfs.nameservices": "ns1, ns2",
     "dfs.internal.nameservices": "ns1",

@@ -18,13 +18,6 @@ def _text(name: str) -> str:
 
 
 @cache
-def in_code() -> frozenset[str]:
-    """Properties that Hadoop's code reads and no default file lists."""
-    lines = _text("code_properties.txt").splitlines()
-    return frozenset(line for line in lines if line and not line.startswith("#"))
-
-
-@cache
 def _yaml(name: str) -> dict[str, Any]:
     return load_text(_text(name), f"catalogue/audit/{name}").data
 

@@ -1,7 +1,8 @@
 """Facts about Hadoop's properties: their site file, their default, the daemons that read them.
 
 The dictionaries in ``catalogue/hadoop_properties`` come from the default files in
-Hadoop's jars (``tools/refresh_hadoop_properties.py``), one per line of Hadoop.
+Hadoop's jars (``tools/refresh_hadoop_properties.py``), one per line of Hadoop. ``in_code.txt`` has
+the properties that only the code names (``tools/refresh_code_properties.py``).
 """
 
 from __future__ import annotations
@@ -152,9 +153,22 @@ def unknown_settings(
         for name in settings
         if not engine_of(name)
         and not any(
-            one in known or _FREE.fullmatch(one) for one in (name, base_name(name, suffixes))
+            one in known or _only_in_code(one) or _FREE.fullmatch(one)
+            for one in (name, base_name(name, suffixes))
         )
     ]
+
+
+def _only_in_code(name: str) -> bool:
+    return name in in_code() and name not in deprecated()
+
+
+@cache
+def in_code() -> frozenset[str]:
+    """Properties that the code of Hadoop 3.5 reads and no default file lists."""
+    file = resources.files("windtunnel.catalogue") / "hadoop_properties" / "in_code.txt"
+    lines = file.read_text("utf-8").splitlines()
+    return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
 @cache

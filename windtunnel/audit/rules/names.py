@@ -6,7 +6,7 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterator
 
-from windtunnel.audit.catalogue import in_code, removed
+from windtunnel.audit.catalogue import removed
 from windtunnel.audit.configuration import KNOWN_LINES, Property, redacted
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
@@ -14,6 +14,7 @@ from windtunnel.cluster.settings import (
     base_name,
     default_of,
     deprecated,
+    in_code,
     site_of,
     suffixes_of,
     unknown_settings,
