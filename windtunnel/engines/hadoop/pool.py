@@ -193,11 +193,11 @@ class Pool(Running):
         self.running[name] = host.spawn(spec)
         host.write_text(folder / "keeper", f"{self.running[name].pid}\n")
 
-    def fill(self, timeout_s: float, check_alive: Callable[[], None] | None = None) -> None:
+    def fill(self, timeout_s: float, check_alive: Callable[[], None]) -> None:
         """Start JVMs until those of one wave of tasks and an application master wait on each host.
 
         A host that a fault has killed or cut off is left as it is. ``check_alive`` raises
-        DeploymentError if a daemon that the JVMs need has died.
+        DeploymentError if a keeper, or a daemon that the JVMs need, has died.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class Pool(Running):
             # the keeper ignores an order without its end, which is being written
             host.write_text(self._folder(host) / "order", "\n".join([*order, "end"]) + "\n")
         while missing := [p.host for p in reached if not self._is_full(p.host)]:
-            (check_alive or self.check_alive)()
+            check_alive()
             if time.monotonic() > deadline:
                 names = ", ".join(host.name for host in missing)
                 raise DeploymentError(
