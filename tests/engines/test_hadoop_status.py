@@ -118,6 +118,15 @@ def test_a_nodemanager_serves_when_it_was_heard_after_its_start(
     assert found.serves("nodemanager@w1", 10.0) is serves
 
 
+def test_a_nodemanager_that_ignores_a_disk_says_so() -> None:
+    full = "1/2 local-dirs usable space is below configured utilization percentage"
+    reports = {"w1": "", "w2": f"{full}/no more usable space [ /d1 : used space above 99.5% ]"}
+    nodes = [{"nodeHostName": host, "healthReport": text} for host, text in reports.items()]
+    nodes += [{"nodeHostName": "w3", "healthReport": "Healthy"}, {"nodeHostName": "w4"}]
+    found = masters(lambda _: httpx.Response(200, json={"nodes": {"node": nodes}}))
+    assert found.hosts_with_unused_disks() == ["w2"]
+
+
 def test_progress_is_that_of_the_application_that_runs() -> None:
     apps = {"apps": {"app": [{"id": "application_1", "progress": 42.5}]}}
     assert masters(lambda _: httpx.Response(200, json=apps)).application_progress(1.0) == 0.425

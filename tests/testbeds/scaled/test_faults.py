@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from windtunnel.cluster import load_cluster
-from windtunnel.errors import NotRealisableError
+from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.hosts.fabric.plan import GuestPlan
 from windtunnel.testbeds.scaled.faults import BALLAST, ScaledFaults, fill
 from windtunnel.testbeds.scaled.scale import Scale
@@ -165,3 +166,45 @@ def test_daemons_start_without_quotas_after_a_trial(
     assert order == ["free, cpu_only=True", "restore", "limit"], (
         "copies travel at the model's rates"
     )
+
+
+@pytest.fixture
+def restorable(model: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A model whose NodeManager on worker-1 ignores a disk for as many polls as ``polls`` has."""
+    polls: list[str] = []
+
+    def unused() -> list[str]:
+        return [polls.pop()] if polls else []
+
+    model.polls, model.unshaped = polls, lambda cpu_only: nullcontext()
+    model.daemons = SimpleNamespace(masters=SimpleNamespace(hosts_with_unused_disks=unused))
+    model.check_alive = lambda: None
+    name = "windtunnel.testbeds.hadoop_faults.HadoopFaults.restore"
+    monkeypatch.setattr(name, lambda self, copies: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    return model
+
+
+def test_the_next_trial_has_the_disk_that_was_full(restorable: Any) -> None:
+    faults, polls = ScaledFaults(restorable), restorable.polls
+    polls += ["worker-1"] * 3
+    faults.restore(copies=False)
+    assert len(polls) == 3, "no disk was full: nobody waits"
+    faults.fill_disk("worker-1", 1, 0.0)()
+    faults.restore(copies=False)
+    assert not polls
+    polls += ["worker-1"]
+    faults.restore(copies=False)
+    assert polls, "waited once for each fault"
+
+
+def test_a_disk_that_stays_unused_ends_the_cluster(
+    restorable: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("windtunnel.testbeds.scaled.faults._DISKS_LIMIT_S", -1.0)
+    restorable.polls.append("worker-1")
+    faults = ScaledFaults(restorable)
+    faults.fill_disk("worker-1", 1, 0.0)()
+    with pytest.raises(DeploymentError, match="on worker-1 does not use all of its disks") as found:
+        faults.restore(copies=False)
+    assert "disk-health-checker.interval-ms" in found.value.remedy

@@ -77,7 +77,7 @@ def test_the_proposal_has_the_least_expected_error() -> None:
 
     assert found.slots <= 4 and found.scale.combine.slots >= 2
     assert found.trial_s <= 601
-    assert 0 < total(found.errors) < 0.2
+    assert 0 < total(found.errors) < 0.25
     for name in ("spills per map", "disk : network"):
         assert groups[name] == "match", name
     assert groups["slots per core"] == "broken"  # reported: it was 8 on 8 threads

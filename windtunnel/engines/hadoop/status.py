@@ -97,6 +97,14 @@ class Masters(WebPages):
         nodes = self._json("resourcemanager", "/ws/v1/cluster/nodes").get("nodes")
         return list(nodes.get("node", [])) if isinstance(nodes, dict) else []
 
+    def hosts_with_unused_disks(self) -> list[str]:
+        """Hosts whose NodeManager does not use all of its disks, by the health that it reports.
+
+        Reports about folders contain "local-dirs" or "log-dirs" (``LocalDirsHandlerService``).
+        """
+        reports = ((n["nodeHostName"], n.get("healthReport", "")) for n in self.yarn_nodes())
+        return [host for host, report in reports if "-dirs " in report]
+
     def application_progress(self, since: float) -> float | None:
         """Completed fraction of an application that began after ``since`` (epoch seconds).
 

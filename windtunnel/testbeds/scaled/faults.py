@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from windtunnel.engines.faults import Undo
-from windtunnel.errors import NotRealisableError
+from windtunnel.errors import DeploymentError, NotRealisableError
 from windtunnel.hosts.fabric.fabric import Fabric
 from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan
 from windtunnel.hosts.fabric.virtual import VirtualHost
@@ -20,6 +21,8 @@ from windtunnel.testbeds.hadoop_faults import HadoopFaults, RunningCluster
 BALLAST = "windtunnel-ballast"
 _LARGEST_PIECE = 64 << 20
 _SMALLEST_PIECE = 64 << 10
+_DISKS_LIMIT_S = 300.0  # NodeManagers check their disks every two minutes by default
+_STEP_S = 1.0
 
 
 class RunningModel(RunningCluster, Protocol):
@@ -39,6 +42,7 @@ class ScaledFaults(HadoopFaults):
     def __init__(self, deployment: RunningModel) -> None:
         super().__init__(deployment)
         self._model = deployment
+        self._disk_was_full = False
 
     def cut(self, name: str) -> Undo:
         """Cut the link of a host or of a rack."""
@@ -94,6 +98,7 @@ class ScaledFaults(HadoopFaults):
         """Fill one disk with a file that allocates space without writing data."""
         _, plan = self._disk(host, disk)
         ballast = self._model.virtual[self._node(host)].disks[plan.name] / BALLAST
+        self._disk_was_full = True
         fill(ballast, share)
         return lambda: ballast.unlink(missing_ok=True)
 
@@ -101,6 +106,23 @@ class ScaledFaults(HadoopFaults):
         """Restore the cluster; daemons start without CPU quotas, because no trial measures it."""
         with self._model.unshaped(cpu_only=True):
             super().restore(copies=copies)
+            if self._disk_was_full:
+                self._wait_for_disks()
+        self._disk_was_full = False
+
+    def _wait_for_disks(self) -> None:
+        """Wait until NodeManagers use the disk again: the next trial has the same disks."""
+        limit = time.monotonic() + _DISKS_LIMIT_S
+        while hosts := self._model.daemons.masters.hosts_with_unused_disks():
+            if time.monotonic() > limit:
+                raise DeploymentError(
+                    f"the NodeManager on {', '.join(hosts)} does not use all of its disks "
+                    f"{_DISKS_LIMIT_S:.0f} s after they were emptied",
+                    remedy="reduce yarn.nodemanager.disk-health-checker.interval-ms, the time "
+                    "between two checks of the disks.",
+                )
+            self._model.check_alive()
+            time.sleep(_STEP_S)
 
     def _set_disk(self, host: str, plan: DiskPlan) -> None:
         """Change the rates of a disk, also for the time after the limits were lifted."""
