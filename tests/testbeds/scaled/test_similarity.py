@@ -13,7 +13,7 @@ from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Combine, Scale
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
-from windtunnel.testbeds.scaled.similarity import similarity, state_of
+from windtunnel.testbeds.scaled.similarity import similarity
 
 TB = 1e12
 
@@ -24,25 +24,6 @@ def groups(
     load = Load("terasort", data, data * scale.data)
     found = similarity(cluster or known(), scale, [load])
     return {group.name: group for group in found}
-
-
-@pytest.mark.parametrize(
-    ("full", "model", "state"),
-    [
-        (1.0, 1.0, "match"),
-        (1.0, 1.1, "match"),
-        (1.0, 0.9, "match"),
-        (1.0, 1.11, "near"),
-        (1.0, 0.7, "near"),
-        (1.0, 1.31, "broken"),
-        (0.0, 0.0, "match"),
-        (0.0, 0.1, "broken"),
-        (None, 1.0, "unknown"),
-        (1.0, None, "unknown"),
-    ],
-)
-def test_states(full: float | None, model: float | None, state: str) -> None:
-    assert state_of(full, model) == state
 
 
 def test_the_full_size_is_similar_to_itself() -> None:

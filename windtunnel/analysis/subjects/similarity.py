@@ -12,15 +12,14 @@ from windtunnel.results.record import (
     Phase,
     ScaleRecord,
     SimilarityGroup,
-    SimilarityState,
     StudyRecord,
     Trial,
 )
+from windtunnel.results.similarity import state_of
 
 START_SHARE = "start_share"
 START_UP = "start-up, fraction of task time"
 """The group that trials measure. The rest of the fraction, the work, is what must agree."""
-LIMITS: dict[SimilarityState, float] = {"match": 0.10, "near": 0.30}
 MODEL_TIMES = (
     "absolute times are those of the model and not of the full size; bottlenecks, directions and "
     "ratios are valid for the full size as far as the groups match"
@@ -55,15 +54,6 @@ def counts(scale: ScaleRecord) -> str:
     words = {"match": "match", "near": "near", "broken": "broken", "unknown": "unknown"}
     found = [f"{states.count(state)} {word}" for state, word in words.items() if state in states]
     return f"{plural(len(states), 'group')}: " + ", ".join(found)
-
-
-def state_against(full: float | None, model: float | None) -> SimilarityState:
-    """The state of a group by its values at full size and in the model."""
-    if full is None or model is None:
-        return "unknown"
-    off = abs(model / full - 1) if full else float(model != 0)
-    states = (name for name, limit in LIMITS.items() if off <= limit + 1e-9)
-    return next(states, "broken")
 
 
 def with_measured_start_up(study: StudyRecord, trials: Sequence[Trial]) -> ScaleRecord | None:
@@ -119,7 +109,7 @@ def with_start_up(scale: ScaleRecord, shares: Mapping[Place, float]) -> ScaleRec
 
 def _measured(group: SimilarityGroup, model: float) -> SimilarityGroup:
     full = group.full
-    state = state_against(None if full is None else 1 - full, 1 - model)
+    state = state_of(None if full is None else 1 - full, 1 - model)
     says = ""
     if full is not None and state != "match":
         small = "small" if model > full else "large"

@@ -17,15 +17,10 @@ from windtunnel.analysis.effects.effects import Effect, effects
 from windtunnel.analysis.effects.pairing import match
 from windtunnel.analysis.observations import ELAPSED, TOTAL, observe
 from windtunnel.analysis.statistics.summary import Contrast, contrast
-from windtunnel.analysis.subjects.similarity import (
-    LIMITS,
-    START_UP,
-    start_up_shares,
-    state_against,
-    with_start_up,
-)
+from windtunnel.analysis.subjects.similarity import START_UP, start_up_shares, with_start_up
 from windtunnel.results.folder import Results
 from windtunnel.results.record import SimilarityGroup, StudyRecord
+from windtunnel.results.similarity import LIMITS, state_of
 
 Verdict = Literal[
     "within the limit",
@@ -157,9 +152,9 @@ def _against(base: SimilarityGroup | None, group: SimilarityGroup) -> Similarity
     """The group with the value of the reference at ``full``, and its state against that value."""
     full, model = None if base is None else base.model, group.model
     if group.name in _REST and full is not None and model is not None:
-        state = state_against(1 - full, 1 - model)
+        state = state_of(1 - full, 1 - model)
     else:
-        state = state_against(full, model)
+        state = state_of(full, model)
     return group.model_copy(update={"full": full, "state": state, "says": ""})
 
 

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from windtunnel.cluster import Cluster
 from windtunnel.results.record import SimilarityGroup, SimilarityState
+from windtunnel.results.similarity import state_of
 from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.sizes import CPU_S_PER_BYTE, Size, sizes, wave_s
 from windtunnel.testbeds.scaled.tasks import MIB, Tasks, number
-
-MATCH, NEAR = 0.10, 0.30
 
 
 def similarity(cluster: Cluster, scale: Scale, loads: Sequence[Load]) -> list[SimilarityGroup]:
@@ -38,17 +37,6 @@ def similarity(cluster: Cluster, scale: Scale, loads: Sequence[Load]) -> list[Si
         if load.data_bytes and load.tasks:
             found.append(_fixed_cpu(load, full, model))
     return found
-
-
-def state_of(full: float | None, model: float | None) -> SimilarityState:
-    """``match`` within 10 % of the full size, ``near`` within 30 %, else ``broken``."""
-    if full is None or model is None:
-        return "unknown"
-    if full == 0:
-        return "match" if model == 0 else "broken"
-    off = abs(model / full - 1)
-    # the margin covers rounding errors of the ratio
-    return "match" if off <= MATCH + 1e-9 else "near" if off <= NEAR + 1e-9 else "broken"
 
 
 def _group(
