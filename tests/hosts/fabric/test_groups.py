@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from windtunnel.hosts.fabric.groups import Trees, find_trees, make_groups
+from windtunnel.hosts.fabric.groups import Group, Trees, find_trees, make_groups
 from windtunnel.hosts.fabric.ledger import Ledger, read
 
 V2 = frozenset({"cpu", "cpuset", "memory", "io"})
@@ -100,6 +101,28 @@ def test_a_small_quota_has_a_long_period(
     group = make_groups(unified(tmp_path), ["wt-1"], Ledger(tmp_path))["wt-1"]
     group.set_cpu(cores)
     assert text(tmp_path / "v2/wt-1/cpu.max") == f"{quota} {period}"
+
+
+@pytest.mark.parametrize(("start", "wait_s"), [(0.75, 0.025), (0.25, 0.075)])
+def test_periods_start_at_a_time_that_groups_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: float, wait_s: float
+) -> None:
+    group = make_groups(unified(tmp_path), ["wt-1"], Ledger(tmp_path))["wt-1"]
+    slept: list[float] = []
+    written: list[object] = []
+
+    def write(self: Group, controller: str, name: str, value: object) -> None:
+        if name == "cpu.max":
+            written.append(value)
+
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.05)
+    monkeypatch.setattr(time, "sleep", slept.append)
+    monkeypatch.setattr(Group, "_write", write)
+    group.set_cpu(0.25, start)
+    assert slept == pytest.approx([wait_s], abs=1e-6)
+    assert written == ["1000 1000", "25000 100000"], "a short period starts, then the long ones"
+    group.set_cpu(None, start)
+    assert len(slept) == 1, "without a quota there are no periods"
 
 
 def test_counters_of_both_versions_have_the_same_units(tmp_path: Path) -> None:

@@ -150,14 +150,19 @@ class Fabric:
         self._disks.set_controller_rate(host, rate_bytes_s)
 
     def set_cpu(self, host: str, cores: float | None) -> None:
-        """Set the CPU quota of a host; guests keep theirs, limited to it."""
+        """Set the CPU quota of a host; guests keep theirs, limited to it.
+
+        The periods of the hosts start one after the other, so that as few as possible work at the
+        same time (docs/decisions/0098). The call takes up to one period.
+        """
         plan = self._host(host)
         quotas = {guest.name: _least(guest.cpu_cores, cores) for guest in plan.guests}
         group = self._groups[host]
         group.set_cpu(None)  # version 1 always refuses a guest's quota above its host's
         for name, quota in quotas.items():
             self._groups[name].set_cpu(quota)
-        group.set_cpu(cores)
+        limited = [one.name for one in self.plan.hosts if one.cpu_cores is not None]
+        group.set_cpu(cores, limited.index(host) / len(limited) if host in limited else None)
 
     def set_guest_cpu(self, guest: str, cores: float | None) -> None:
         """Set the CPU quota of a guest; :meth:`set_cpu` of its host restores the planned quota."""

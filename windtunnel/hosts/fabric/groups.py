@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,27 +128,47 @@ class Group:
         for file in files:
             os.chown(file, user, group)
 
-    def set_cpu(self, cores: float | None) -> None:
+    def set_cpu(self, cores: float | None, start: float | None = None) -> None:
         """Limit CPU time to this number of cores. Raises OSError.
 
         The unused time of a period, up to one full quota, may be used later: otherwise a group
         would lose time whenever the machine pauses for a moment (steal time).
+
+        Parameters
+        ----------
+        start:
+            When the periods start, as a fraction of a period after a time that is the same for all
+            groups with this quota; the call then takes up to one period. None: as the kernel does.
         """
         period = period_us(cores)
         quota = None if cores is None else max(int(cores * period), _LEAST_QUOTA_US)
         burst = "cpu.cfs_burst_us" if "cpu" in self._trees.v1 else "cpu.max.burst"
         with contextlib.suppress(OSError):  # kernels before 5.14 have none
             self._write("cpu", burst, 0)  # it may not exceed the quota
-        if "cpu" in self._trees.v1:
-            self._write(
-                "cpu", "cpu.cfs_quota_us", -1
-            )  # with a new period, the old quota can exceed the parent's
-            self._write("cpu", "cpu.cfs_period_us", period)
-            self._write("cpu", "cpu.cfs_quota_us", -1 if quota is None else quota)
-        else:
-            self._write("cpu", "cpu.max", f"{'max' if quota is None else quota} {period}")
+        if quota is not None and start is not None:
+            self._start_periods(period / 1e6, start)
+        self._set_quota(quota, period)
         with contextlib.suppress(OSError):
             self._write("cpu", burst, quota or 0)
+
+    def _start_periods(self, period_s: float, start: float) -> None:
+        """Wait until a period should start, and start one.
+
+        The kernel continues the periods of a group when its quota changes. Therefore the shortest
+        period is set for a moment: one of these ends now. This has no effect on a group whose
+        quota was in force less than a period ago.
+        """
+        time.sleep((start * period_s - time.monotonic()) % period_s)
+        self._set_quota(_LEAST_QUOTA_US, _LEAST_QUOTA_US)
+
+    def _set_quota(self, quota_us: int | None, period_us: int) -> None:
+        if "cpu" not in self._trees.v1:
+            self._write("cpu", "cpu.max", f"{'max' if quota_us is None else quota_us} {period_us}")
+            return
+        # with a new period, the old quota can exceed the parent's
+        self._write("cpu", "cpu.cfs_quota_us", -1)
+        self._write("cpu", "cpu.cfs_period_us", period_us)
+        self._write("cpu", "cpu.cfs_quota_us", -1 if quota_us is None else quota_us)
 
     def set_cpuset(self, cpus: Iterable[int]) -> None:
         """Bind to these CPUs; without any, to all CPUs of the parent. Raises OSError."""

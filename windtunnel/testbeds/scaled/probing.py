@@ -34,6 +34,7 @@ _WARMUP_S = 0.3
 _LEAST_BYTES, _LEAST_OPERATIONS = 2 << 20, 8
 _BLOCKS_AT_LEAST = 16
 _START_S, _START_EACH_S = 0.3, 0.06  # time to start all probes of a batch, on two cores
+_QUOTAS_S = 1.0  # time to set the quotas of all hosts: up to two periods, which start in turn
 _PATIENCE_S = 90.0
 _FIRST_PORT = 7000
 _UNIT = {"1/s": PAGE_BYTES}  # bytes of a probe per unit; 1 for other units
@@ -107,10 +108,11 @@ class Bench:
             os.sync()  # the kernel slows down all writers while it flushes other data
         if stage == "read cold":
             self._cool(probes, rates, longer)
-        at = time.monotonic() + _START_S + _START_EACH_S * len(probes)
+        quotas_s = _QUOTAS_S if stage == "CPU" else 0.0
+        at = time.monotonic() + _START_S + _START_EACH_S * len(probes) + quotas_s
         runs = {probe: self._start(probe, rates.get(probe), at, longer) for probe in probes}
         if stage == "CPU":
-            time.sleep(max(0.0, at - time.monotonic() - _START_S / 2))
+            time.sleep(max(0.0, at - time.monotonic() - _START_S / 2 - quotas_s))
             self._limit_cpus()
         try:
             outcomes = {probe: _outcome(process) for probe, process in runs.items()}
