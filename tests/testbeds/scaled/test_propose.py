@@ -77,7 +77,8 @@ def test_the_proposal_has_the_least_expected_error() -> None:
 
     assert found.slots <= 4 and found.scale.combine.slots >= 2
     assert found.trial_s <= 601
-    assert 0 < total(found.errors) < 0.25
+    of_the_scale = {name: error for name, error in found.errors.items() if name != "other"}
+    assert 0 < total(of_the_scale) < 0.178
     for name in ("spills per map", "disk : network"):
         assert groups[name] == "match", name
     assert groups["slots per core"] == "broken"  # reported: it was 8 on 8 threads

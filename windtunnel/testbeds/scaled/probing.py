@@ -34,7 +34,6 @@ _WARMUP_S = 0.3
 _LEAST_BYTES, _LEAST_OPERATIONS = 2 << 20, 8
 _BLOCKS_AT_LEAST = 16
 _START_S, _START_EACH_S = 0.3, 0.06  # time to start all probes of a batch, on two cores
-_QUOTAS_S = 1.0  # time to set the quotas of all hosts: up to two periods, which start in turn
 _PATIENCE_S = 90.0
 _FIRST_PORT = 7000
 _UNIT = {"1/s": PAGE_BYTES}  # bytes of a probe per unit; 1 for other units
@@ -108,7 +107,7 @@ class Bench:
             os.sync()  # the kernel slows down all writers while it flushes other data
         if stage == "read cold":
             self._cool(probes, rates, longer)
-        quotas_s = _QUOTAS_S if stage == "CPU" else 0.0
+        quotas_s = self._quotas_s() if stage == "CPU" else 0.0
         at = time.monotonic() + _START_S + _START_EACH_S * len(probes) + quotas_s
         runs = {probe: self._start(probe, rates.get(probe), at, longer) for probe in probes}
         if stage == "CPU":
@@ -171,6 +170,14 @@ class Bench:
         host, name = self._fabric.hosts[end], next(self._names)
         argv = [sys.executable, "-I", str(program.__file__), *map(str, words)]
         return host.spawn(ProcessSpec(name, argv, host.logs / f"{name}.log", host.root))
+
+    def _quotas_s(self) -> float:
+        """Time to set all quotas: up to two periods for hosts with the same one, one after another.
+
+        The first of them waits for its period, the others for theirs, which start in turn.
+        """
+        kinds = itertools.groupby(host.cpu_cores for host in self.plan.hosts)
+        return sum(2 * period_us(cores) / 1e6 for cores, _ in kinds if cores is not None)
 
     def _limit_cpus(self) -> None:
         for host in self.plan.hosts:
