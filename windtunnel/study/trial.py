@@ -153,7 +153,7 @@ def _run(
         with deployment.unshaped():
             workload.prepare(deployment, execution)
         for phase in workload.phases():
-            _prepare_phase(deployment, execution)
+            _prepare_phase(deployment, execution, injector)
             if plan.protocol.cache == "drop" and not phase.endswith(WARM):
                 _drop_caches(deployment)
             around.on_phase(phase)
@@ -201,10 +201,16 @@ def _unfinished(workload: Workload[Any], name: str, started_at: float) -> Phase 
     )
 
 
-def _prepare_phase(deployment: Deployment, execution: Execution) -> None:
+def _prepare_phase(deployment: Deployment, execution: Execution, injector: Injector) -> None:
     """Prepare a phase; the time that this takes does not count towards the limit of the trial."""
-    began = time.monotonic()
-    deployment.before_phase()
+    began, faulty = time.monotonic(), injector.in_force
+    try:
+        deployment.before_phase()
+    except DeploymentError:
+        # A fault that lasts can prevent the preparation, such as the start of waiting JVMs without
+        # a NameNode. Its effect on the phase is what the trial measures.
+        if not faulty:
+            raise
     execution.deadline_s += time.monotonic() - began
 
 

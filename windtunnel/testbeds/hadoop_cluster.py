@@ -362,12 +362,16 @@ class HadoopDeployment(HadoopCluster):
 
     def before_phase(self) -> None:
         """Fill the pool of warm JVMs, if the cluster has one, without the limits of the hosts."""
-        if self.pool is not None:
+        if self.pool is None:
+            return
+        self._filled = {}
+        try:
             with self.unshaped():
                 began = time.monotonic()
                 self.pool.fill(_FILL_LIMIT_S, self.check_alive)
                 took_s = time.monotonic() - began
                 self._filled = {POOL_FILL: took_s, POOL_MEMORY: self.pool.memory_bytes()}
+        finally:
             self._starts = self.pool.starts()
 
     def phase_metrics(self) -> Mapping[str, Metric]:

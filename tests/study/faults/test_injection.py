@@ -92,6 +92,29 @@ def test_a_fault_strikes_in_its_phase_and_lasts_to_the_end(tmp_path: Path) -> No
     assert "the NIC of worker-1 slowed to 10 %" in fault.text
 
 
+@pytest.mark.parametrize(
+    ("lasts", "outcome"), [("", "job failed"), (", lasts: 20 ms", None)], ids=["lasts", "is over"]
+)
+def test_a_phase_that_a_fault_keeps_from_being_prepared_runs_nevertheless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lasts: str, outcome: str | None
+) -> None:
+    """Waiting JVMs cannot start without a NameNode; a stock start fails like the job."""
+
+    def prepare(deployment: MockDeployment) -> None:
+        if here.events:
+            raise DeploymentError("a warm JVM on worker-1 has failed")
+
+    monkeypatch.setattr(MockDeployment, "before_phase", prepare)
+    here: BreakingTestbed = breaking(faults={(1, "teravalidate"): job_fails})
+    here.sleep_s = 0.3
+    trial = only(
+        tmp_path, f"kind: slow-nic, host: worker-1, to: 10 %, phase: terasort{lasts}", here
+    )
+
+    assert trial.outcome == outcome
+    assert ("a warm JVM on worker-1 has failed" in trial.verdict.reason) == (outcome is None)
+
+
 def test_a_fault_is_undone_when_its_time_is_over_and_the_job_runs_on(tmp_path: Path) -> None:
     seen: list[Any] = []
     here: BreakingTestbed = breaking(faults={(1, "terasort"): lambda *_: seen.extend(here.events)})

@@ -123,6 +123,21 @@ def test_warm_starts_are_proposed_where_memory_allows_them() -> None:
     assert "    software.task_start: warm" in lines(found)
 
 
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"settings.mapreduce.job.ubertask.enable": True},
+        {"storage.ha": True},
+    ],
+    ids=["uber jobs", "two NameNodes"],
+)
+def test_warm_starts_are_not_proposed_where_they_are_refused(refused: dict[str, object]) -> None:
+    large = replace(HERE, memory_bytes=256 * GIB)
+    found = propose([apply_overrides(known(), refused)], [SORT], 10, large, 3 * 3600)
+
+    assert not found.settings
+
+
 def test_memory_bounds_the_data() -> None:
     found = proposed(replace(HERE, memory_bytes=12 * GIB))
 

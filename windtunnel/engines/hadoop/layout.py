@@ -89,7 +89,8 @@ class Placement:
     path without white space (YARN's launch script cannot quote it). ``data_folders`` are
     folders on disks of its own; without them, folders below the host's root replace
     ``disks`` disks. ``memory_mb`` and ``vcores`` are what its NodeManager offers; None means
-    a fraction of the machine.
+    a fraction of the machine. ``processors`` is the number that a JVM inside the CPU quota of the
+    host sees; None if it has no quota.
     """
 
     host: Host
@@ -99,6 +100,7 @@ class Placement:
     data_folders: Sequence[Path] = ()
     memory_mb: int | None = None
     vcores: int | None = None
+    processors: int | None = None
 
 
 @dataclass

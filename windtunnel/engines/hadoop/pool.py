@@ -40,6 +40,14 @@ OPENS = tuple(
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.io", "java.lang", "java.util", "sun.nio.fs", "jdk.internal.loader")
 )
+# What a NodeManager writes in place of <ADD_OPENS> from Java 17 on (ContainerLaunch of Hadoop 3.4).
+_ADDED_OPENS = (
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-exports=java.base/sun.net.dns=ALL-UNNAMED",
+    "--add-exports=java.base/sun.net.util=ALL-UNNAMED",
+)
+_CLASS_PATH = ("-cp", "-classpath", "--class-path")
+_BY_ALL_RESOURCES = "DominantResourceCalculator"
 # Properties that a running JVM takes from the launch (Launch.java).
 _SET_LATER = tuple(
     f"-D{name}"
@@ -286,21 +294,20 @@ class Pool(Running):
         sizes = fitted(wanted, workers, self._memory_bytes)
         kinds: dict[tuple[str, ...], int] = {}
         for kind, count in sizes.items():
-            options = launch_options(
-                kind, settings, placement.host.name, self.layout.software.version
-            )
+            options = launch_options(kind, settings, placement.host.name, version)
             main = _MASTER if kind == "master" else _TASK
             kinds[*options, main] = kinds.get((*options, main), 0) + count
         lines: list[str] = []
         for number, (key, count) in enumerate(kinds.items(), start=1):
             lines.append(f"kind {number} {count}")
             lines += [f"key {word}" for word in key if not word.startswith(_SET_LATER)]
-            lines += [f"command {word}" for word in self._command(placement.host, key)]
+            lines += [f"command {word}" for word in self._command(placement, key)]
         return lines
 
-    def _command(self, host: Host, key: Sequence[str]) -> list[str]:
+    def _command(self, placement: Placement, key: Sequence[str]) -> list[str]:
         """The command of a waiting JVM; a task's ends with the files of its host's CPU quota."""
         *options, main = key
+        host, processors = placement.host, placement.processors
         software, folder = self.layout.software, self._folder(host)
         jars = list(software.jars)
         if binding := self.layout.binding(host.name):
@@ -309,6 +316,9 @@ class Pool(Running):
         return [
             # a session of its own: the NodeManager sends signals to the process group
             *("setsid", str(software.java)),
+            # It starts outside the quota. The collector and the numbers of threads that it chooses
+            # are those of a JVM that starts in the quota; options of the user come later and win.
+            *([f"-XX:ActiveProcessorCount={processors}"] if processors else []),
             *(option for option in options if not option.startswith(_SET_LATER)),
             *OPENS,
             # JVMs that have warmed up with other settings are replaced
@@ -341,8 +351,17 @@ def pool_sizes(
         text = settings.get(name, default_of(name, version) or "")
         return int(text) if text.isdigit() and int(text) > 0 else otherwise
 
-    memory = number("yarn.nodemanager.resource.memory-mb", 8192)
-    maps = max(1, memory // number("mapreduce.map.memory.mb", 1024))
+    def at_once(kind: str) -> int:
+        """The containers of a kind that run on a host at once."""
+        memory = number("yarn.nodemanager.resource.memory-mb", 8192)
+        most = memory // number(f"mapreduce.{kind}.memory.mb", 1024)
+        calculator = settings.get("yarn.scheduler.capacity.resource-calculator", "")
+        if calculator.endswith(_BY_ALL_RESOURCES):
+            vcores = number("yarn.nodemanager.resource.cpu-vcores", 8)
+            most = min(most, vcores // number(f"mapreduce.{kind}.cpu.vcores", 1))
+        return max(1, most)
+
+    maps = at_once("map")
     reduces = 1 - (-number("mapreduce.job.reduces", 1) // max(workers, 1))
     if settings.get("mapreduce.job.reduces") == "0":
         reduces = 0
@@ -350,18 +369,21 @@ def pool_sizes(
         reduces = min(reduces, max(1, jvms // 2))
         maps = jvms - reduces
     else:
-        reduces = min(reduces, max(1, memory // number("mapreduce.reduce.memory.mb", 1024)))
+        reduces = min(reduces, at_once("reduce"))
     return {"map": maps, "reduce": reduces, "master": 1}
 
 
 def fitted(sizes: Mapping[str, int], workers: int, memory_bytes: int) -> dict[str, int]:
     """The sizes that fit: the JVMs of all hosts use at most 3/4 of the available memory.
 
-    If they need more, fewer JVMs for map tasks wait.
+    If they need more, fewer JVMs for map tasks wait, then fewer for reduce tasks.
     """
     room = int(MEMORY_AT_MOST * memory_bytes / max(workers, 1) / JVM_BYTES)
-    others = sum(sizes.values()) - sizes["map"]
-    return {**sizes, "map": min(sizes["map"], max(0, room - others))}
+    found = {}
+    for kind in ("master", "reduce", "map"):
+        found[kind] = min(sizes[kind], max(0, room))
+        room -= found[kind]
+    return {kind: found[kind] for kind in sizes}
 
 
 def pool_note(
@@ -391,16 +413,18 @@ def launch_options(
 ) -> tuple[str, ...]:
     """The options of the JVM that a NodeManager starts for a kind of container, without ``-cp``.
 
-    As in MapReduceChildJVM, JobConf.getTaskJavaOpts and YARNRunner of Hadoop 3.
+    As in MapReduceChildJVM, JobConf.getTaskJavaOpts and YARNRunner of Hadoop 3, with Java 17 or
+    newer.
     """
 
     def setting(name: str) -> str:
         return settings.get(name, default_of(name, version) or "")
 
+    added = _ADDED_OPENS if setting("mapreduce.jvm.add-opens-as-default") == "true" else ()
     if kind == "master":
         given = f"{setting('yarn.app.mapreduce.am.admin-command-opts')} "
         given += setting("yarn.app.mapreduce.am.command-opts")
-        return _words(given, host)
+        return (*added, *_words(given, host))
     own = settings.get(f"mapreduce.{kind}.java.opts") or setting("mapred.child.java.opts")
     if "-Xmx" not in own:
         ratio = float(setting("mapreduce.job.heap.memory-mb.ratio") or 0.8)
@@ -408,7 +432,7 @@ def launch_options(
         size = int(memory) if memory.isdigit() and int(memory) > 0 else 1024
         own = f"{own} -Xmx{int(-(-size * ratio // 1))}m"
     admin = setting(f"mapreduce.admin.{kind}.child.java.opts")
-    return _words(f"{admin} {own}", host)
+    return (*added, *_words(f"{admin} {own}", host))
 
 
 def _words(text: str, host: str) -> tuple[str, ...]:
@@ -416,7 +440,7 @@ def _words(text: str, host: str) -> tuple[str, ...]:
     words = shlex.split(text.replace("$NM_HOST", host))
     found, skip = [], False
     for word in words:
-        if not skip and word != "-cp":
+        if not skip and word not in _CLASS_PATH:
             found.append(word)
-        skip = word == "-cp"
+        skip = word in _CLASS_PATH
     return tuple(found)

@@ -240,6 +240,11 @@ class Injector:
         made = any(injection.record.at is not None for injection in self.injections)
         return made and not any(injection.problem for injection in self.injections)
 
+    @property
+    def in_force(self) -> bool:
+        """Whether a fault was injected and is not undone yet."""
+        return any(one.at is not None and one.undone_at is None for one in self.records)
+
     def phase_begins(self, phase: str) -> None:
         """Start the injections of a phase."""
         for injection in self._of(phase):

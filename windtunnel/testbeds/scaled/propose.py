@@ -18,6 +18,7 @@ import psutil
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.engines.hadoop.pool import JVM_BYTES
 from windtunnel.engines.hadoop.pool import MEMORY_AT_MOST as WARM_MEMORY_AT_MOST
+from windtunnel.engines.storage_systems import storage_system
 from windtunnel.errors import NotRealisableError
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
@@ -41,7 +42,7 @@ from windtunnel.testbeds.scaled.sizes import (
     model_size,
     sizes,
 )
-from windtunnel.testbeds.scaled.tasks import MIB, number, tasks_of
+from windtunnel.testbeds.scaled.tasks import MIB, number, tasks_of, uber_tasks
 
 MEMORY_AT_MOST = 0.85  # of the memory that is available
 DISK_AT_MOST = 0.50  # of the free disk
@@ -173,7 +174,16 @@ def _starts(base: Cluster, machine: Machine, loads: Sequence[Load]) -> list[Clus
     if each < 1:
         return [base]
     bounded = apply_overrides(base, dict(zip(_WARM, ("warm", each), strict=True)))
-    return [bounded] if warm else [base, bounded]
+    if warm:
+        return [bounded]
+    return [base] if _refusals(bounded) - _refusals(base) else [base, bounded]
+
+
+def _refusals(cluster: Cluster) -> set[str]:
+    """Reasons why the testbed refuses a description, among them all that concern warm starts."""
+    storage = storage_system(cluster.storage.kind)
+    found = storage.problems(cluster) if storage else []
+    return {*found, *filter(None, [uber_tasks(cluster)])}
 
 
 def _warm_settings(cluster: Cluster) -> dict[str, Any]:

@@ -232,7 +232,7 @@ public final class Keeper {
     }
   }
 
-  private synchronized Process take(Launch launch) throws IOException {
+  private synchronized Process take(Launch launch) {
     List<String> key = launch.key();
     Process found = null;
     String reason = "no JVM of its kind";
@@ -250,7 +250,12 @@ public final class Keeper {
       stock++;
       say("stock start: " + reason + ": " + String.join(" ", key));
     }
-    writeStatus();
+    try {
+      writeStatus();
+    } catch (IOException error) {
+      // the next status contains this start; the JVM was taken and must get its launch
+      say("status: " + error);
+    }
     return found;
   }
 

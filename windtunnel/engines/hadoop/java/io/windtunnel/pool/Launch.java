@@ -15,6 +15,12 @@ final class Launch {
   private static final List<String> SET_LATER =
       List.of("-Djava.io.tmpdir=", "-Dlog4j.", "-Dyarn.app.", "-Dhadoop.root.", "-Dhadoop.metrics.");
 
+  /** Options that have their value in the next word. */
+  private static final List<String> WITH_VALUE =
+      List.of(
+          "--add-exports", "--add-modules", "--add-opens", "--add-reads", "--limit-modules",
+          "--module-path", "-p", "--patch-module", "--upgrade-module-path");
+
   final long pid;
   final List<String> options = new ArrayList<>();
   final List<String> arguments = new ArrayList<>();
@@ -49,6 +55,9 @@ final class Launch {
         classPath = i + 1 < words.size() ? words.get(++i) : "";
       } else if (word.startsWith("-")) {
         options.add(word);
+        if (WITH_VALUE.contains(word) && i + 1 < words.size()) {
+          options.add(words.get(++i));
+        }
       } else {
         mainClass = word;
         arguments.addAll(words.subList(i + 1, words.size()));
