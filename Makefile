@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE_ALL := $(BIN)/python -m compileall -q -j 0 $(VENV)/lib windtunnel >/dev/null || true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit fit bench lock clean
+.PHONY: help setup demo test classes lint unit fit bench lock clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -28,14 +28,19 @@ setup: $(STAMPS)/package
 demo: setup
 	$(BIN)/windtunnel demo
 
-# Types are checked by one process, while the first tests run. Then two clusters at a time: where one
-# waits for its daemons, the other works; what measures the machine comes afterwards, with nothing
-# beside it. One process runs all tests of the shared cluster.
+# Types are checked by one process and Hadoop is fetched, while the first tests run. Then two clusters
+# at a time: where one waits for its daemons, the other works; what measures the machine comes
+# afterwards, with nothing beside it. One process runs all tests of the shared cluster.
 test: $(STAMPS)/dev
-	$(MAKE) --no-print-directory -j 2 lint unit
-	$(BIN)/python -m windtunnel.engines.fetch
+	$(MAKE) --no-print-directory -j 3 lint unit classes
 	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder --durations=15 -m "not alone" tests/real
 	$(BIN)/python -m pytest --durations=15 -m alone tests/real
+
+# Fetches both lines of Hadoop and makes their class archives: downloads wait for the network. A
+# machine without a Java runtime for the older line skips its tests.
+classes: $(STAMPS)/package
+	@$(BIN)/windtunnel setup
+	@-$(BIN)/windtunnel setup --hadoop 3.4
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

@@ -29,8 +29,12 @@ from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 T = TypeVar("T")
 
-LIGHT = "-XX:TieredStopAtLevel=1"
-"""An option of JVMs: the second compiler takes a third of the CPU time of such short jobs."""
+LIGHT = (
+    "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=3 -XX:+UseSerialGC -XX:-UsePerfData "
+    "-Dsun.reflect.inflationThreshold=1000"
+)
+"""Options of JVMs: the second compiler takes a third of the CPU time of such short jobs; the others
+are those of the daemons (docs/decisions/0094)."""
 MASTER_OPTIONS = f"-Xmx1024m {LIGHT}"
 LIGHT_TASKS = {
     "settings.mapreduce.map.java.opts": LIGHT,
@@ -40,11 +44,11 @@ LIGHT_TASKS = {
     "settings.mapreduce.map.speculative": "false",
     "settings.mapreduce.reduce.speculative": "false",
 }
-LIGHT_DAEMONS = {
-    # two threads of idle daemons wake up every 5 and 10 ms: 3 % of a core in each cluster
-    "settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": "50",
-    "settings.dfs.namenode.block.deletion.unlock.interval.ms": "200",
+# two threads of idle daemons wake up every 5 and 10 ms: 3 % of a core in each cluster
+LIGHT_YARN = {
+    "settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": "50"
 }
+LIGHT_DAEMONS = {**LIGHT_YARN, "settings.dfs.namenode.block.deletion.unlock.interval.ms": "200"}
 LIGHT_SPARK = {f"settings.spark.{who}.extraJavaOptions": LIGHT for who in ("driver", "executor")}
 FEW_RECORDS = f"{LIGHT} -Dwindtunnel.pool.records=2000"
 """Options of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
@@ -59,6 +63,8 @@ set:  # as few processes and waits as real jobs can do with
   settings.mapreduce.map.java.opts: {LIGHT}
   settings.mapreduce.reduce.java.opts: {LIGHT}
   settings.yarn.app.mapreduce.am.command-opts: {MASTER_OPTIONS}
+  settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms: 50
+  settings.dfs.namenode.block.deletion.unlock.interval.ms: 200
 workloads:
   terasort: {{rows: 20000, maps: 1, input_replication: 1, output_replication: 1}}
 protocol: {{rounds: %d, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}}

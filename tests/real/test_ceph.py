@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.ceph_contract import runner
-from tests.real.conftest import Cli, remains, wait_for
+from tests.real.conftest import LIGHT_YARN, Cli, remains, wait_for
 from tests.real.storage_trials import (
     fault_study,
     file_is_read_as_written,
@@ -28,7 +28,14 @@ from windtunnel.hosts.leftovers import registered
 from windtunnel.results.folder import read_results
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
-CHANGES = {"hosts.worker.count": 2, "storage.replication": 2, "storage.block_size": "16 MiB"}
+CHANGES = {
+    "hosts.worker.count": 2,
+    "hosts.worker.roles": ["osd"],
+    "hosts.worker.extra_roles": {0: ["nodemanager"]},
+    "storage.replication": 2,
+    "storage.block_size": "16 MiB",
+    **LIGHT_YARN,
+}
 STUDY = fault_study(
     "local-3-cephfs",
     CHANGES,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.conftest import by_hand, wait_for
+from tests.real.conftest import LIGHT_YARN, by_hand, wait_for
 from tests.real.storage_trials import (
     count_of,
     fault_study,
@@ -31,9 +31,12 @@ from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 CHANGES = {
     "hosts.worker.count": 2,
+    "hosts.worker.roles": ["osd"],
+    "hosts.worker.extra_roles": {0: ["nodemanager"]},
     "storage.replication": 2,
     "storage.block_size": "16 MiB",
     "storage.tls": True,
+    **LIGHT_YARN,
 }
 STUDY = fault_study(
     "local-3-s3a",

@@ -18,6 +18,8 @@ set:  # as few processes and waits as real jobs can do with
   settings.mapreduce.map.java.opts: {LIGHT}
   settings.mapreduce.reduce.java.opts: {LIGHT}
   settings.yarn.app.mapreduce.am.command-opts: {MASTER_OPTIONS}
+  settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms: 50
+  settings.dfs.namenode.block.deletion.unlock.interval.ms: 200
 workloads:
   wordcount: {{size: 20 MB, replication: 2}}
 factors:

@@ -8,12 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import by_hand, wait_for
+from tests.real.conftest import LIGHT_DAEMONS, by_hand, wait_for
 from tests.real.storage_trials import count_of, fault_study, killed_trial, survived
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
-CHANGES = {"hosts.worker.count": 2, "storage.replication": 2}
+CHANGES = {
+    "hosts.worker.count": 2,
+    "hosts.worker.roles": ["datanode"],
+    "hosts.worker.extra_roles": {0: ["nodemanager"]},
+    "storage.replication": 2,
+    **LIGHT_DAEMONS,
+}
 STUDY = fault_study(
     "local-3-ha",
     CHANGES,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import wait_for
+from tests.real.conftest import LIGHT_YARN, wait_for
 from tests.real.storage_trials import (
     count_of,
     fault_study,
@@ -22,6 +22,7 @@ from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 CHANGES = {
     "hosts.worker.roles": ["ozone-datanode"],
     "hosts.worker.extra_roles": {0: ["nodemanager"]},
+    **LIGHT_YARN,
 }
 STUDY = fault_study(
     "local-3-ozone",

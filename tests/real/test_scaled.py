@@ -215,26 +215,39 @@ def test_another_account_reaches_nothing(model: ScaledDeployment, other: Intrude
 RUNNER = """\
 import sys, time
 from pathlib import Path
-from windtunnel.cluster import load_cluster
+from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.testbeds.scaled.testbed import ScaledTestbed
-with ScaledTestbed(Path(sys.argv[1]), lambda text: None).deploy(load_cluster("model-3")) as it:
-    print(it.registration.folder, flush=True)
+cluster = apply_overrides(load_cluster("model-3"), eval(sys.argv[2]))
+with ScaledTestbed(Path(sys.argv[1]), lambda text: None).deploy(cluster) as it:
+    it.before_phase()
+    print(it.registration.folder, *it.pool.waiting(), flush=True)
     time.sleep(600)
 """
+ONE_WORKER = {
+    "hosts.worker.count": 1,
+    "storage.replication": 1,
+    "software.task_start": "warm",
+    "software.warm_jvms": 2,
+    "settings.mapreduce.map.java.opts": FEW_RECORDS,
+    "settings.mapreduce.reduce.java.opts": FEW_RECORDS,
+    **LIGHT_DAEMONS,
+}
 
 
 def test_after_a_kill_of_the_runner_the_machine_is_as_it_was(state: Path, tmp_path: Path) -> None:
+    """SIGKILL with a full pool of waiting JVMs: neither processes nor changes remain."""
     before = machine_state()
-    runner = subprocess.Popen(
-        [sys.executable, "-c", RUNNER, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", RUNNER, str(tmp_path), repr(ONE_WORKER)]
+    runner = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert runner.stdout is not None
-    folder = Path(runner.stdout.readline().strip())
+    name, *jvms = runner.stdout.readline().split()
+    folder = Path(name)
+    assert len(jvms) == 3, "two tasks and an application master"
     records = [
         json.loads(line) for line in (folder / "ledger.jsonl").read_text().split("\n") if line
     ]
     loops = {str(record["index"]) for record in records if record["kind"] == "loop"}
-    assert len(loops) == 7
+    assert len(loops) == 3
     os.kill(runner.pid, signal.SIGKILL)
     runner.communicate()  # closes the pipe as well
 
@@ -248,3 +261,4 @@ def test_after_a_kill_of_the_runner_the_machine_is_as_it_was(state: Path, tmp_pa
 
     wait_for(lambda: not ours() and not (folder / "ledger.jsonl").exists(), "the undoing", 60)
     wait_for(lambda: not any(folder.name in line for line in remains(state)), "the end", 30)
+    assert not [pid for pid in jvms if Path(f"/proc/{pid}").exists()]

@@ -38,7 +38,7 @@ _SERVERS = {
     "nodemanager": ("worker", "org.apache.hadoop.yarn.server.nodemanager.NodeManager", 8044),
     "historyserver": ("master", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 19890),
 }
-_LIGHT = "-XX:TieredStopAtLevel=1"
+_LIGHT = "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=3 -XX:-UsePerfData"
 _JVM = (
     f"-Xmx256m -Xss512k -XX:+UseSerialGC {_LIGHT} "
     "--add-opens=java.base/java.lang=ALL-UNNAMED --add-opens=java.base/java.util=ALL-UNNAMED"

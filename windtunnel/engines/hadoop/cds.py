@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
+import filelock
+
 from windtunnel.engines.hadoop.software import OPENS, Software
 
 _DUMP_LIMIT_S = 300
@@ -109,6 +111,21 @@ def make_archive(
         return target
     if refused.is_file():
         return None
+    with filelock.FileLock(target.with_suffix(".lock")):  # a process that waits finds the archive
+        if target.is_file() or refused.is_file():
+            return target if target.is_file() else None
+        return _dump(target, java, libs, classes, options, more_jars)
+
+
+def _dump(
+    target: Path,
+    java: Path,
+    libs: Sequence[Path],
+    classes: bytes,
+    options: Sequence[str],
+    more_jars: Sequence[Path],
+) -> Path | None:
+    refused = target.with_suffix(".refused")
     new = target.with_suffix(f".new-{os.getpid()}")
     listed = target.with_suffix(f".list-{os.getpid()}")
     try:
