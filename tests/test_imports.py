@@ -39,6 +39,7 @@ ALLOWED_BESIDE = {("__main__", "cli")}
 # the folders of the analysis have an order of their own, and so have the modules beside them
 ANALYSIS_LAYERS = (
     {
+        "core_speed",
         "formatting",
         "observations",
         "parquet_files",

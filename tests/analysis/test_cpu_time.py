@@ -10,7 +10,7 @@ from tests.analysis.test_warnings import results, said
 from tests.support.served import daemon_killed
 from windtunnel.analysis.analyse import analyse
 from windtunnel.results.folder import Results
-from windtunnel.results.record import Metric, Trial
+from windtunnel.results.record import Metric, ScaleRecord, Trial
 
 
 def with_cpu_times(found: Results, used_s: list[float], cell: str) -> Results:
@@ -39,6 +39,13 @@ def test_a_trial_on_slower_or_faster_processors_is_named(
 
     assert f"{first.id} (" in text
     assert text.endswith(f": {change})")
+
+
+def test_models_that_follow_the_speed_of_the_cores_are_exempt(tmp_path: Path) -> None:
+    found = results(tmp_path)
+    slow = with_cpu_times(found, [164.0], found.trials[0].treatment.id)
+    slow.study.scale = ScaleRecord(rate=0.1, data=0.1, core_probe_ms=0.6)
+    assert not [w for w in analyse(slow).warnings if w.id == "cpu-time"]
 
 
 def test_a_reference_phase_is_not_part_of_the_work(tmp_path: Path) -> None:

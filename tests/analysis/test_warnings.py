@@ -408,6 +408,20 @@ def test_a_core_speed_of_another_machine_is_named(
     assert f"set 'core_speed: {right}'" in advice
 
 
+def test_the_warning_has_the_core_probe_of_the_trials(tmp_path: Path) -> None:
+    found = with_core_speed(results(tmp_path), 1.75, 106.0)
+    for trial in found.trials:
+        trial.phases[0].metrics["core_probe"] = Metric(value=0.6, unit="ms")
+    _, advice = said(found, "core-speed")
+    assert "set 'core_speed: 0.943' and 'core_probe_ms: 0.6' in 'testbed'" in advice
+
+    # quotas that follow the probe were 20 % larger than planned: the work is that of 88.3 s
+    assert found.study.scale is not None
+    found.study.scale.core_probe_ms = 0.5
+    _, advice = said(found, "core-speed")
+    assert "set 'core_speed: 1.13' in 'testbed'" in advice
+
+
 def test_a_right_core_speed_has_no_warning(tmp_path: Path) -> None:
     found = with_core_speed(results(tmp_path), 1.75, 60.0)
     assert not [w for w in analyse(found).warnings if w.id == "core-speed"]

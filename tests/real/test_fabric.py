@@ -221,7 +221,12 @@ def test_a_quota_holds_a_host_back(fabric: Fabric) -> None:
     now = fabric.hosts["c"].counters()
     assert now.throttled_s > earlier.throttled_s
     assert now.cpu_s - earlier.cpu_s > 2.5 * cores * 0.8
+    for factor in (0.5, 1.6):  # in force at once, for guests as well
+        fabric.scale_cpu(factor)
+        got = spin(fabric, "c", wanted=cores * factor)
+        compare(f"CPU quota times {factor}", cores * factor, got, "cores", 1)
     fabric.set_cpu("c", None)
+    fabric.scale_cpu(1.0)
 
 
 def test_the_memory_limit_bounds_the_page_cache(fabric: Fabric) -> None:

@@ -287,7 +287,9 @@ class ScaleRecord(Record):
     data, both as fractions of the full size. ``smt_gain`` is the work of a core with several
     threads, relative to one, from which CPU quotas follow; None in older records, whose quotas
     count each hardware thread as a core. ``core_speed`` is the work of a core of the machine,
-    relative to one of ``cluster``; None if they were taken as equal. ``cpu_s_per_gb`` is the CPU
+    relative to one of ``cluster``; None if they were taken as equal. ``core_probe_ms`` is the CPU
+    time of the core probe for which it is valid; None if the quotas did not follow the probe.
+    ``cpu_s_per_gb`` is the CPU
     time of the tasks per GB at full size, by phase. Times of trials are those of the model.
     """
 
@@ -295,6 +297,7 @@ class ScaleRecord(Record):
     data: float
     smt_gain: float | None = None
     core_speed: float | None = None
+    core_probe_ms: float | None = None
     cpu_s_per_gb: dict[str, float] = Field(default_factory=dict)
     groups: list[SimilarityGroup] = Field(default_factory=list)
 

@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis.bottleneck.physical_limits import Capacity, capacity, limits_by_treatment
+from windtunnel.analysis.bottleneck.physical_limits import (
+    Capacity,
+    at_core_speed,
+    capacity,
+    limits_by_treatment,
+)
 from windtunnel.analysis.bottleneck.usage import usages
 from windtunnel.cluster import load_cluster
 from windtunnel.results.folder import Results, read_results
-from windtunnel.results.record import Metric, Trial
+from windtunnel.results.record import Metric, ScaleRecord, Trial
 
 READ, WRITTEN, SHUFFLED = 60e6, 30e6, 12e6
 PARTS: dict[str, Any] = {
@@ -51,6 +56,24 @@ def test_additional_replicas_and_the_shuffle_cross_the_network(tmp_path: Path) -
     found = used(tmp_path, WORKERS)
     assert found["disk write"] == pytest.approx(2 * WRITTEN)
     assert found["network"] == pytest.approx(WRITTEN + SHUFFLED * 2 / 3)
+
+
+def test_quotas_that_follow_the_core_probe_are_limits_of_their_phase(tmp_path: Path) -> None:
+    found = read_results(study_folder(tmp_path / "results", Plan(trials=2)))
+    found.study.scale = ScaleRecord(rate=0.1, data=0.1, core_probe_ms=0.5)
+    trial = trial_of(found)
+    trial.phases[0].metrics["cpu_time"] = Metric(value=30.0, unit="s")
+    trial.phases[0].metrics["core_probe"] = Metric(value=0.6, unit="ms")
+    limit = capacity({"hosts": WORKERS, "storage": {}})
+
+    (cpu,) = (
+        one
+        for one in usages([trial], {trial.treatment.id: limit}, found.study)
+        if one.resource == "CPU"
+    )
+    assert cpu.used == pytest.approx(2.5), "three cores of the trial are 2.5 of the planned speed"
+    assert limit.cores == 12
+    assert at_core_speed(limit, found.study, trial.phases[0]).cores == pytest.approx(14.4)
 
 
 def test_an_erasure_code_writes_parity_and_spreads_all_cells(tmp_path: Path) -> None:

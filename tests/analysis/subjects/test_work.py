@@ -8,22 +8,53 @@ from typing import Any
 
 import pytest
 
-from windtunnel.analysis.subjects.work import work
+from windtunnel.analysis.core_speed import core_factor
+from windtunnel.analysis.subjects.work import baseline_probe_ms, baseline_work, work
 
 
-def trial(cpu_s: float, data: float, treatment: str = "a", valid: bool = True) -> Any:
+def trial(
+    cpu_s: float,
+    data: float,
+    treatment: str = "a",
+    valid: bool = True,
+    probe_ms: float | None = None,
+) -> Any:
     metric = SimpleNamespace
+    counted = {"cpu_time": metric(value=cpu_s)}
+    if probe_ms is not None:
+        counted["core_probe"] = metric(value=probe_ms)
     return SimpleNamespace(
         verdict=SimpleNamespace(valid=valid),
         workload="terasort",
         treatment=SimpleNamespace(id=treatment),
         metrics={"data_bytes": metric(value=data)},
-        phases=[SimpleNamespace(name="terasort", metrics={"cpu_time": metric(value=cpu_s)})],
+        phases=[SimpleNamespace(name="terasort", metrics=counted)],
     )
 
 
-def results(trials: Sequence[Any]) -> Any:
-    return SimpleNamespace(trials=trials)
+def results(trials: Sequence[Any], planned_ms: float | None = None) -> Any:
+    scale = SimpleNamespace(core_probe_ms=planned_ms)
+    levels = {"one": "a"}
+    treatments = [SimpleNamespace(id="a", levels=levels), SimpleNamespace(id="slow", levels={})]
+    study = SimpleNamespace(scale=scale, treatments=treatments, baseline=levels)
+    return SimpleNamespace(trials=trials, study=study)
+
+
+def test_cpu_times_are_those_of_the_planned_speed_if_quotas_follow_the_probe() -> None:
+    slower = trial(60, 1e9, probe_ms=0.75)
+    assert baseline_work(results([slower], planned_ms=0.5), "terasort") == [pytest.approx(40)]
+    assert baseline_work(results([slower]), "terasort") == [pytest.approx(60)]
+    assert core_factor(results([]).study, trial(60, 1e9).phases[0]) == 1.0
+
+
+def test_the_probe_is_that_of_the_baseline() -> None:
+    trials = [
+        trial(60, 1e9, probe_ms=0.75),
+        trial(60, 1e9, probe_ms=0.85, valid=False),
+        trial(60, 1e9, "slow", probe_ms=0.95),
+        trial(60, 1e9),
+    ]
+    assert baseline_probe_ms(results(trials), "terasort") == [0.75]
 
 
 def test_the_medians_are_per_byte_of_each_side() -> None:

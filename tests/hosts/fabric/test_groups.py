@@ -103,6 +103,37 @@ def test_a_small_quota_has_a_long_period(
     assert text(tmp_path / "v2/wt-1/cpu.max") == f"{quota} {period}"
 
 
+def test_a_quota_in_force_is_scaled_within_its_periods(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "old").mkdir()
+    new = make_groups(unified(tmp_path / "new"), ["wt-1"], Ledger(tmp_path / "new"))["wt-1"]
+    old = make_groups(legacy(tmp_path / "old"), ["wt-1"], Ledger(tmp_path / "old"))["wt-1"]
+    for factor, quota, burst in (
+        (0.5, 12_500, 12_500),
+        (1.2, 30_000, 12_500),
+        (1.0, 25_000, 25_000),
+    ):
+        for group in (new, old):
+            if factor == 0.5:
+                group.set_cpu(0.25)
+            group.scale_cpu(factor)
+        assert text(tmp_path / "new/v2/wt-1/cpu.max") == f"{quota} 100000"
+        assert text(tmp_path / "new/v2/wt-1/cpu.max.burst") == f"{burst}"
+        assert text(tmp_path / "old/cpu/wt-1/cpu.cfs_quota_us") == f"{quota}"
+        assert text(tmp_path / "old/cpu/wt-1/cpu.cfs_burst_us") == f"{burst}"
+
+
+def test_without_a_quota_there_is_nothing_to_scale(tmp_path: Path) -> None:
+    group = make_groups(unified(tmp_path), ["wt-1"], Ledger(tmp_path))["wt-1"]
+    group.set_cpu(0.25)
+    group.set_cpu(None)
+    before = text(tmp_path / "v2/wt-1/cpu.max")
+    group.scale_cpu(0.5)
+    assert text(tmp_path / "v2/wt-1/cpu.max") == before
+    group.set_cpu(0.25, factor=0.5)
+    assert text(tmp_path / "v2/wt-1/cpu.max") == "12500 100000"
+
+
 @pytest.mark.parametrize(("start", "wait_s"), [(0.75, 0.025), (0.25, 0.075)])
 def test_periods_start_at_a_time_that_groups_share(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: float, wait_s: float

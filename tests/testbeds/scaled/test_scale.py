@@ -59,6 +59,14 @@ def test_the_speed_of_a_core_is_named_and_must_be_positive() -> None:
         ScaledOptions.model_validate({"rate": 0.5, "data": 0.5, "core_speed": 0})
 
 
+def test_the_core_probe_belongs_to_the_scale() -> None:
+    options = ScaledOptions.model_validate({"rate": 0.5, "data": 0.5, "core_probe_ms": 0.6})
+    assert str(options.scale) == "{rate: 1/2, data: 1/2, core_probe_ms: 0.6}"
+    assert options.words() == "rate 1/2, data 1/2 at a core probe of 0.6 ms"
+    assert options.to_record()["core_probe_ms"] == 0.6
+    assert "core_probe_ms" not in ScaledOptions.model_validate({"rate": 1, "data": 1}).to_record()
+
+
 def test_an_unknown_key_is_refused() -> None:
     with pytest.raises(ValidationError):
         Scale.model_validate({"rate": 0.1, "data": 0.1, "speed": 2})

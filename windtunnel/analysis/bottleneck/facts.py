@@ -10,6 +10,7 @@ from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.bottleneck.physical_limits import (
     SHARED_HOST,
     Capacity,
+    at_core_speed,
     limits_by_treatment,
     shares_machine,
 )
@@ -89,6 +90,7 @@ def facts(analysis: Analysis) -> dict[Key, list[Facts]]:
             continue
         for phase in trial.phases:
             place, limit = (trial.id, phase.name), limits[trial.treatment.id]
+            limit = at_core_speed(limit, analysis.results.study, phase)
             row = _facts(
                 _loads(analysis, trial, phase, uses.get(place, []), limit),
                 _own_cpu(phase, limit),

@@ -35,6 +35,7 @@ SCALE_FACTS = (
     "work of a core with several threads",
     "combined parts",
     "work of a core of the machine",
+    "core probe that the CPU quotas follow",
 )
 HDFS_DEFAULT = "3"
 """Hadoop's default of dfs.replication (hdfs-default.xml)."""
@@ -274,6 +275,7 @@ def _scale_facts(side: Side) -> tuple[str, ...]:
         "that of its threads" if gain is None else f"{gain:g}",  # see ScaleRecord
         parts or "none",
         f"{study.scale.core_speed or 1.0:g}",
+        "none" if (probe := study.scale.core_probe_ms) is None else f"{probe:g} ms",
     )
 
 

@@ -19,8 +19,12 @@ AT_LEAST = 0.25
 def cpu_time(evidence: Evidence) -> Iterator[ReportWarning]:
     """Rule 8: the same work takes the same CPU time in all trials of a cell.
 
-    Trials with a fault are exempt: they repeat work.
+    Trials with a fault are exempt: they repeat work. So are models whose CPU quotas follow the
+    speed of the cores: they do the same work with another CPU time.
     """
+    scale = evidence.results.study.scale
+    if scale is not None and scale.core_probe_ms is not None:
+        return
     cells: dict[tuple[str, str], list[Observation]] = defaultdict(list)
     for seen in observe(trial for trial in evidence.counted if not trial.faults):
         if (seen.phase, seen.metric) == (TOTAL, "cpu_time"):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from windtunnel.analysis.evidence import Evidence, ReportWarning
-from windtunnel.analysis.subjects.work import baseline_work
+from windtunnel.analysis.subjects.work import baseline_probe_ms, baseline_work
 
 _TOLERANCE = 0.1  # of a similarity group that matches
 
@@ -26,6 +26,9 @@ def core_speed(evidence: Evidence) -> Iterator[ReportWarning]:
         if abs(speed / assumed - 1) <= _TOLERANCE:
             continue
         change = abs(speed / assumed - 1) * 100
+        setting, probes = f"'core_speed: {speed:.3g}'", baseline_probe_ms(evidence.results, phase)
+        if scale.core_probe_ms is None and probes:
+            setting += f" and 'core_probe_ms: {median(probes):.3g}'"
         yield ReportWarning(
             id="core-speed",
             severity="caution",
@@ -33,6 +36,6 @@ def core_speed(evidence: Evidence) -> Iterator[ReportWarning]:
             f"the tasks of the phase {phase} had {own:.0f} s of CPU time per GB in the model, and "
             f"{full:.0f} s at full size. Relative to its disks and NICs, the CPUs of the model do "
             f"{change:.0f} % {'more' if speed > assumed else 'less'} work than at full size",
-            advice=f"set 'core_speed: {speed:.3g}' in 'testbed', and run the study again with "
-            "another results folder.",
+            advice=f"set {setting} in 'testbed', and run the study again with another results "
+            "folder.",
         )

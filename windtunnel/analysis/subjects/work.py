@@ -1,4 +1,8 @@
-"""CPU work of tasks for each byte of data: models that do the same work as the reference agree."""
+"""CPU work of tasks for each byte of data: models that do the same work as the reference agree.
+
+If the CPU quotas of a model follow the core probe, CPU times are converted to the speed of the
+cores for which its quotas are planned.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from windtunnel.analysis.core_speed import core_factor
 from windtunnel.results.folder import Results
 
 _GB = 1e9
@@ -56,6 +61,19 @@ def baseline_work(results: Results, phase: str) -> list[float]:
     return [value for key, values in found if key[1] == phase and key[2] in ids for value in values]
 
 
+def baseline_probe_ms(results: Results, phase: str) -> list[float]:
+    """Mean CPU time of the core probe in a phase, in ms, of each valid trial at the baseline."""
+    study = results.study
+    ids = {one.id for one in study.treatments if one.levels == study.baseline}
+    return [
+        probe.value
+        for trial in results.trials
+        if trial.verdict.valid and trial.treatment.id in ids
+        for own in trial.phases
+        if own.name == phase and (probe := own.metrics.get("core_probe")) is not None
+    ]
+
+
 def _values(results: Results) -> Iterator[tuple[tuple[str, str, str], list[float]]]:
     """CPU seconds per GB by workload, phase and treatment."""
     made: dict[tuple[str, str, str], list[float]] = {}
@@ -67,5 +85,6 @@ def _values(results: Results) -> Iterator[tuple[tuple[str, str, str], list[float
             cpu = phase.metrics.get("cpu_time")
             if cpu is not None:
                 key = (trial.workload, phase.name, trial.treatment.id)
-                made.setdefault(key, []).append(cpu.value / data.value * _GB)
+                work_s = cpu.value / core_factor(results.study, phase)
+                made.setdefault(key, []).append(work_s / data.value * _GB)
     yield from made.items()

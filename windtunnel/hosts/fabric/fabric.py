@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,8 @@ class Fabric:
         self._trees = find_trees()
         self._groups: dict[str, Group] = {}
         self._starts: dict[str, Group] = {}
+        self._cpu_factor = 1.0
+        self._cpu_lock = threading.Lock()  # the speed of the cores is followed in a thread
         scratch = registration.scratch
         self._namespaces = registration.folder / "namespaces"
         self._network = Network(supervisor.network, self._namespaces, self._ledger)
@@ -158,15 +161,31 @@ class Fabric:
         plan = self._host(host)
         quotas = {guest.name: _least(guest.cpu_cores, cores) for guest in plan.guests}
         group = self._groups[host]
-        group.set_cpu(None)  # version 1 always refuses a guest's quota above its host's
-        for name, quota in quotas.items():
-            self._groups[name].set_cpu(quota)
         limited = [one.name for one in self.plan.hosts if one.cpu_cores is not None]
-        group.set_cpu(cores, limited.index(host) / len(limited) if host in limited else None)
+        start = limited.index(host) / len(limited) if host in limited else None
+        with self._cpu_lock:
+            group.set_cpu(None)  # version 1 always refuses a guest's quota above its host's
+            for name, quota in quotas.items():
+                self._groups[name].set_cpu(quota, factor=self._cpu_factor)
+            group.set_cpu(cores, start, self._cpu_factor)
 
     def set_guest_cpu(self, guest: str, cores: float | None) -> None:
         """Set the CPU quota of a guest; :meth:`set_cpu` of its host restores the planned quota."""
-        self._groups[guest].set_cpu(cores)
+        with self._cpu_lock:
+            self._groups[guest].set_cpu(cores, factor=self._cpu_factor)
+
+    def scale_cpu(self, factor: float) -> None:
+        """Multiply all CPU quotas by a factor, those in force and those that are set later.
+
+        Raises OSError.
+        """
+        with self._cpu_lock:
+            grows, self._cpu_factor = factor > self._cpu_factor, factor
+            # a guest's quota may never exceed its host's
+            hosts = [host.name for host in self.plan.hosts]
+            guests = [guest.name for host in self.plan.hosts for guest in host.guests]
+            for name in [*hosts, *guests] if grows else [*guests, *hosts]:
+                self._groups[name].scale_cpu(factor)
 
     def set_memory(self, name: str, limit_bytes: int | None) -> None:
         """Set the memory limit of a host or a guest, for processes and page cache together."""

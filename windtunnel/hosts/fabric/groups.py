@@ -81,6 +81,8 @@ class Group:
     def __init__(self, trees: Trees, name: str) -> None:
         self.name = name
         self._trees = trees
+        # cores, period and present quota, both in microseconds
+        self._limit: tuple[float, int, int] | None = None
 
     def folders(self) -> list[Path]:
         """Its folders, one per tree."""
@@ -128,8 +130,8 @@ class Group:
         for file in files:
             os.chown(file, user, group)
 
-    def set_cpu(self, cores: float | None, start: float | None = None) -> None:
-        """Limit CPU time to this number of cores. Raises OSError.
+    def set_cpu(self, cores: float | None, start: float | None = None, factor: float = 1.0) -> None:
+        """Limit CPU time to this number of cores, times ``factor``. Raises OSError.
 
         The unused time of a period, up to one full quota, may be used later: otherwise a group
         would lose time whenever the machine pauses for a moment (steal time).
@@ -141,7 +143,7 @@ class Group:
             groups with this quota; the call then takes up to one period. None: as the kernel does.
         """
         period = period_us(cores)
-        quota = None if cores is None else max(int(cores * period), _LEAST_QUOTA_US)
+        quota = None if cores is None else _quota_us(cores, period, factor)
         burst = "cpu.cfs_burst_us" if "cpu" in self._trees.v1 else "cpu.max.burst"
         with contextlib.suppress(OSError):  # kernels before 5.14 have none
             self._write("cpu", burst, 0)  # it may not exceed the quota
@@ -150,6 +152,26 @@ class Group:
         self._set_quota(quota, period)
         with contextlib.suppress(OSError):
             self._write("cpu", burst, quota or 0)
+        self._limit = None if cores is None or quota is None else (cores, period, quota)
+
+    def scale_cpu(self, factor: float) -> None:
+        """Multiply the limit that :meth:`set_cpu` has set; its periods continue. Raises OSError.
+
+        The kernel gives the group a whole new quota within the present period.
+        """
+        if self._limit is None:
+            return
+        cores, period, before = self._limit
+        quota = _quota_us(cores, period, factor)
+        first = "cpu" in self._trees.v1
+        if quota < before:  # the time that may be saved cannot exceed the quota
+            with contextlib.suppress(OSError):
+                self._write("cpu", "cpu.cfs_burst_us" if first else "cpu.max.burst", quota)
+        if first:
+            self._write("cpu", "cpu.cfs_quota_us", quota)
+        else:
+            self._write("cpu", "cpu.max", f"{quota} {period}")
+        self._limit = cores, period, quota
 
     def _start_periods(self, period_s: float, start: float) -> None:
         """Wait until a period should start, and start one.
@@ -242,6 +264,10 @@ class Group:
     def _stat(self, controller: str, file: str) -> dict[str, int]:
         lines = (self._folder(controller) / file).read_text().splitlines()
         return {key: int(value) for key, value in (line.split() for line in lines)}
+
+
+def _quota_us(cores: float, period: int, factor: float) -> int:
+    return max(int(cores * factor * period), _LEAST_QUOTA_US)
 
 
 def make_groups(trees: Trees, names: Iterable[str], ledger: Ledger) -> dict[str, Group]:

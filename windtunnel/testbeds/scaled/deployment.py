@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,9 +28,11 @@ from windtunnel.hosts.fabric.virtual import VirtualHost
 from windtunnel.hosts.isolation.confine import Place
 from windtunnel.hosts.isolation.policy import Isolation
 from windtunnel.probes.virtual import VirtualHosts
+from windtunnel.results.metrics import numbers
 from windtunnel.testbeds.base import Notify
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.hadoop_software import Installed
+from windtunnel.testbeds.scaled.core_probe import CORE_PROBE, CoreSpeed
 from windtunnel.testbeds.scaled.faults import ScaledFaults
 from windtunnel.testbeds.scaled.live_limits import shape, unlimited
 from windtunnel.testbeds.scaled.scale import Scale
@@ -38,6 +41,7 @@ from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.topology import racks, script
 
 if TYPE_CHECKING:
+    from windtunnel.results.record import Metric
     from windtunnel.results.sample import Source
 
 
@@ -52,7 +56,7 @@ class ScaledDeployment(HadoopDeployment):
     testbed: ClassVar[str] = "scaled"
     own_networks: ClassVar[bool] = True
     # the supervisor also removes the fabric when the last process has ended
-    parts: ClassVar[tuple[str, ...]] = (*HadoopDeployment.parts, "fabric")
+    parts: ClassVar[tuple[str, ...]] = ("cores", *HadoopDeployment.parts, "fabric")
 
     def __init__(
         self,
@@ -81,6 +85,7 @@ class ScaledDeployment(HadoopDeployment):
         """The virtual hosts, or their guests, in the order of the description."""
         self.fabric = Fabric(self.registration, self.supervisor, self.logs)
         self.virtual = self.fabric.build(self.shaped)
+        self.cores = CoreSpeed(self.scale.core_probe_ms, self.fabric.scale_cpu)
         # daemons start without limits
         shape(self.fabric, self.shaped, unlimited(self.shaped))
         return self.placements(self.model, self.shaped)
@@ -108,6 +113,19 @@ class ScaledDeployment(HadoopDeployment):
             os.sync()  # at the rates of the model, the flush would slow down the next phase
         shape(self.fabric, lifted, self.shaped)
 
+    def before_phase(self) -> None:
+        """As for all clusters of Hadoop; then the speed of the cores is measured."""
+        try:
+            super().before_phase()
+        finally:  # with some faults, the phase runs although its preparation has failed
+            self.cores.begin()
+
+    def phase_metrics(self) -> Mapping[str, Metric]:
+        """Those of all clusters of Hadoop, and the mean of the core probe."""
+        took_ms = self.cores.end()
+        found = {} if took_ms is None else numbers({CORE_PROBE: took_ms})
+        return {**super().phase_metrics(), **found}
+
     def placements(self, model: Cluster, plan: FabricPlan) -> list[Placement]:
         """Roles and disks of the nodes of a description, on the existing hosts."""
         disks = disks_by_node(plan)
@@ -117,9 +135,16 @@ class ScaledDeployment(HadoopDeployment):
             roles = [role for role in node.roles if role in MAIN_CLASS]
             containers = self.registration.folder / "logs" / node.name / "containers"
             folders = [host.disks[name] for name in disks[node.name]]
-            placed.append(
-                Placement(host, roles, containers, max(len(folders), 1), data_folders=folders)
+            cores = quota_cores(plan, node.name)
+            placement = Placement(
+                host,
+                roles,
+                containers,
+                max(len(folders), 1),
+                data_folders=folders,
+                processors=None if cores is None else math.ceil(cores),
             )
+            placed.append(placement)
         return placed
 
     def plan(self, placements: Sequence[Placement]) -> Layout:
@@ -181,16 +206,22 @@ class ScaledDeployment(HadoopDeployment):
 
     def sources(self) -> Sequence[Source]:
         """The counters of each virtual host, for the sampler."""
-        return [VirtualHosts(list(self.virtual.values()), self._cores)]
+        hosts = list(self.virtual.values())
+        return [VirtualHosts(hosts, self._cores_in_force)]
 
-    def _cores(self, name: str) -> float | None:
-        """The current CPU quota of a host or guest; that of a guest is at most that of its host."""
-        for host in self.shaped.hosts:
-            own = {guest.name: guest.cpu_cores for guest in host.guests} | {host.name: None}
-            if name in own:
-                known = [c for c in (own[name], host.cpu_cores) if c is not None]
-                return min(known) if known else None
-        return None
+    def _cores_in_force(self, name: str) -> float | None:
+        cores = quota_cores(self.shaped, name)
+        return None if cores is None else cores * self.cores.factor
+
+
+def quota_cores(plan: FabricPlan, name: str) -> float | None:
+    """The CPU quota of a host or guest in cores; that of a guest is at most that of its host."""
+    for host in plan.hosts:
+        own = {guest.name: guest.cpu_cores for guest in host.guests} | {host.name: None}
+        if name in own:
+            known = [c for c in (own[name], host.cpu_cores) if c is not None]
+            return min(known) if known else None
+    return None
 
 
 def disks_by_node(plan: FabricPlan) -> Mapping[str, Sequence[str]]:

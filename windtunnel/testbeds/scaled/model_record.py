@@ -36,7 +36,12 @@ def model_record(scale: Scale, planned: Iterable[PlannedTreatment]) -> ScaleReco
 def _record(scale: Scale, groups: list[SimilarityGroup]) -> ScaleRecord:
     speed = None if scale.core_speed == 1.0 else scale.core_speed
     return ScaleRecord(
-        rate=scale.rate, data=scale.data, smt_gain=SMT_GAIN, core_speed=speed, groups=groups
+        rate=scale.rate,
+        data=scale.data,
+        smt_gain=SMT_GAIN,
+        core_speed=speed,
+        core_probe_ms=scale.core_probe_ms,
+        groups=groups,
     )
 
 

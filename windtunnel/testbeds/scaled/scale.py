@@ -102,7 +102,8 @@ class Scale(Part):
     """``rate`` scales the speed of disks, network and CPU, ``data`` the amounts of data.
 
     ``combine`` has the parts that the model combines to fewer. ``core_speed`` is the work of a core
-    of this machine, relative to a core of the described hosts.
+    of this machine, relative to a core of the described hosts, while the core probe takes
+    ``core_probe_ms``; None: CPU quotas do not follow the probe.
     """
 
     rate: Share = Field(description="Rate of disks, NICs, uplinks and CPUs relative to full size.")
@@ -111,6 +112,7 @@ class Scale(Part):
     )
     combine: Combine = Combine()
     core_speed: float = 1.0
+    core_probe_ms: float | None = None
 
     @property
     def time(self) -> float:
@@ -121,6 +123,8 @@ class Scale(Part):
         more = "" if self.combine == Combine() else f", combine: {self.combine}"
         if self.core_speed != 1.0:
             more += f", core_speed: {self.core_speed:g}"
+        if self.core_probe_ms is not None:
+            more += f", core_probe_ms: {self.core_probe_ms:g}"
         return f"{{rate: {format_share(self.rate)}, data: {format_share(self.data)}{more}}}"
 
 
@@ -142,6 +146,13 @@ class ScaledOptions(TestbedOptions):
         gt=0,
         description="Work of a core of this machine, relative to a core of the described hosts. "
         "CPU quotas are divided by it.",
+    )
+    core_probe_ms: float | None = Field(
+        None,
+        gt=0,
+        description="CPU time of the core probe, in milliseconds, for which `core_speed` is valid. "
+        "With it, CPU quotas follow the probe, so that hosts do the same work while the cores of "
+        "this machine change their speed. The metric `core_probe` of a trial has the value.",
     )
     cpu_s_per_gb: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict,
@@ -168,6 +179,7 @@ class ScaledOptions(TestbedOptions):
             data=self.data,
             combine=self.combine or Combine(),
             core_speed=self.core_speed,
+            core_probe_ms=self.core_probe_ms,
         )
 
     @property
@@ -194,6 +206,8 @@ class ScaledOptions(TestbedOptions):
         more = "" if self.scale.combine == Combine() else f", combine {self.scale.combine}"
         if self.core_speed != 1.0:
             more += f", core speed {self.core_speed:g}"
+        if self.core_probe_ms is not None:
+            more += f" at a core probe of {self.core_probe_ms:g} ms"
         return f"rate {format_share(self.rate)}, data {format_share(self.data)}{more}"
 
 

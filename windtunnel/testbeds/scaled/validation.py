@@ -33,6 +33,7 @@ def validation_studies(reference: Scale) -> list[ValidationStudy]:
                 data=reference.data * float(data),
                 combine=combine,
                 core_speed=reference.core_speed,
+                core_probe_ms=reference.core_probe_ms,
             ),
         )
         for name, (rate, data) in scales.items()
