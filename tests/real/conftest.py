@@ -29,12 +29,8 @@ from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
 T = TypeVar("T")
 
-LIGHT = (
-    "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=3 -XX:+UseSerialGC -XX:-UsePerfData "
-    "-Dsun.reflect.inflationThreshold=1000"
-)
-"""Options of JVMs: the second compiler takes a third of the CPU time of such short jobs; the others
-are those of the daemons (docs/decisions/0094)."""
+LIGHT = "-XX:TieredStopAtLevel=1"
+"""An option of JVMs: the second compiler takes a third of the CPU time of such short jobs."""
 MASTER_OPTIONS = f"-Xmx1024m {LIGHT}"
 LIGHT_TASKS = {
     "settings.mapreduce.map.java.opts": LIGHT,

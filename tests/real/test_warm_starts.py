@@ -28,7 +28,6 @@ from windtunnel.engines.hadoop.pool_metrics import (
 from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.engines.hadoop.start_up import START_SHARE, TASK_START
 from windtunnel.engines.java import bundled_home
-from windtunnel.errors import TrialInvalidError
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import make_plan
@@ -170,22 +169,6 @@ def test_a_task_that_ends_or_hangs_is_repeated_and_the_job_succeeds(
     log = next(host.logs / "nodemanager.log" for host in warm.hosts if host.name == "worker")
     # 128 + SIGKILL, as of a killed stock JVM
     assert re.search(r"Exit code from container \w+ is : 137", log.read_text())
-
-
-def test_a_task_above_its_memory_limit_is_ended(warm: LocalDeployment) -> None:
-    """The heap of the options stays that of the waiting JVMs; the container is smaller."""
-    warm.before_phase()
-    small = {
-        "mapreduce.map.memory.mb": "256",
-        "mapreduce.job.heap.memory-mb.ratio": "4.8",
-        "mapreduce.map.maxattempts": "1",
-    }
-    with pytest.raises(TrialInvalidError, match="pi failed"):
-        warm.run_job("pi", [PI, "1", "2000000000"], small, deadline_s=time.monotonic() + 240)
-    assert warm.phase_metrics()[WARM_STARTS.name].value == 2, "a master and a map"
-    log = next(host.logs / "nodemanager.log" for host in warm.hosts if host.name == "worker")
-    assert "beyond the 'PHYSICAL' memory limit" in log.read_text()
-    wait_for(lambda: not running_tasks(warm), "the end of the task", 60)
 
 
 def test_the_pool_survives_a_killed_nodemanager_and_replaces_a_killed_jvm(
