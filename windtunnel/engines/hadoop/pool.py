@@ -424,7 +424,7 @@ def launch_options(
     if kind == "master":
         given = f"{setting('yarn.app.mapreduce.am.admin-command-opts')} "
         given += setting("yarn.app.mapreduce.am.command-opts")
-        return (*added, *_words(given, host))
+        return (*_words(given, host), *added)
     own = settings.get(f"mapreduce.{kind}.java.opts") or setting("mapred.child.java.opts")
     if "-Xmx" not in own:
         ratio = float(setting("mapreduce.job.heap.memory-mb.ratio") or 0.8)
@@ -432,7 +432,7 @@ def launch_options(
         size = int(memory) if memory.isdigit() and int(memory) > 0 else 1024
         own = f"{own} -Xmx{int(-(-size * ratio // 1))}m"
     admin = setting(f"mapreduce.admin.{kind}.child.java.opts")
-    return (*added, *_words(f"{admin} {own}", host))
+    return (*_words(f"{admin} {own}", host), *added)
 
 
 def _words(text: str, host: str) -> tuple[str, ...]:
