@@ -185,12 +185,12 @@ def test_a_warm_cache_is_not_hashed_again(
 ) -> None:
     lock = publish(repository, tmp_path)
     artifacts.ensure(lock, "toy")
-    asked = repository.jars_asked()
+    fetched = repository.jars_asked()
     hashed: list[Path] = []
     monkeypatch.setattr(artifacts, "sha256_of", hashed.append)
     artifacts.ensure(lock, "toy")
     assert not hashed
-    assert repository.jars_asked() == asked
+    assert repository.jars_asked() == fetched
 
 
 def test_a_killed_download_never_looks_whole_and_the_next_one_resumes(

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.real.conftest import LIGHT_TASKS, LIMIT_S, by_hand
+from tests.real.conftest import LIGHT_TASKS, LIGHT_YARN, LIMIT_S, by_hand
 from windtunnel.cluster import load_text, validate
 from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.supervisor import python_path
@@ -25,6 +25,15 @@ from windtunnel.study.trial import Conditions, run_trial
 from windtunnel.testbeds.local import LocalDeployment
 
 CONTENT = bytes(range(256)) * 100_000
+TWO_OSDS = {
+    "hosts.worker.count": 2,
+    "hosts.worker.roles": ["osd"],
+    "hosts.worker.extra_roles": {0: ["nodemanager"]},
+    "storage.replication": 2,
+    "storage.block_size": "16 MiB",
+    **LIGHT_YARN,
+}
+"""Changes of a cluster with Ceph: each of two workers has a copy, one of them runs tasks."""
 
 
 def sort_of(rows: int, copies: int) -> dict[str, Any]:

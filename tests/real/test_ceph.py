@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.real.ceph_contract import runner
-from tests.real.conftest import LIGHT_YARN, Cli, remains, wait_for
+from tests.real.conftest import Cli, remains, wait_for
 from tests.real.storage_trials import (
+    TWO_OSDS,
     fault_study,
     file_is_read_as_written,
     fully_replicated,
@@ -28,17 +29,9 @@ from windtunnel.hosts.leftovers import registered
 from windtunnel.results.folder import read_results
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
-CHANGES = {
-    "hosts.worker.count": 2,
-    "hosts.worker.roles": ["osd"],
-    "hosts.worker.extra_roles": {0: ["nodemanager"]},
-    "storage.replication": 2,
-    "storage.block_size": "16 MiB",
-    **LIGHT_YARN,
-}
 STUDY = fault_study(
     "local-3-cephfs",
-    CHANGES,
+    TWO_OSDS,
     workload=sort_of(500_000, 2),
     fault={"role": "osd", "host": "worker-2", "after": "500 ms"},
 )
@@ -58,7 +51,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def ceph(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
     """Two OSDs on two workers, which hold a copy each."""
-    cluster = apply_overrides(load_cluster("local-3-cephfs"), CHANGES)
+    cluster = apply_overrides(load_cluster("local-3-cephfs"), TWO_OSDS)
     with testbed.deploy(cluster) as running:
         running.files.make_folder("/bench")  # without clients that CephFS would wait for
         assert isinstance(running.storage, CephFs)

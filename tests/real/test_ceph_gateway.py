@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.real.conftest import LIGHT_YARN, by_hand, wait_for
+from tests.real.conftest import by_hand, wait_for
 from tests.real.storage_trials import (
+    TWO_OSDS,
     count_of,
     fault_study,
     file_is_read_as_written,
@@ -29,15 +30,7 @@ from windtunnel.engines.ceph.gateway import ObjectGateway, signed
 from windtunnel.engines.existing_storage import OWNER, this_process
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
 
-CHANGES = {
-    "hosts.worker.count": 2,
-    "hosts.worker.roles": ["osd"],
-    "hosts.worker.extra_roles": {0: ["nodemanager"]},
-    "storage.replication": 2,
-    "storage.block_size": "16 MiB",
-    "storage.tls": True,
-    **LIGHT_YARN,
-}
+CHANGES = {**TWO_OSDS, "storage.tls": True}
 STUDY = fault_study(
     "local-3-s3a",
     CHANGES,

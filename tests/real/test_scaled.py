@@ -208,16 +208,23 @@ def test_a_command_of_the_user_runs_inside_the_client_host(model: ScaledDeployme
     assert model.files.folders("/by-hand") == ["/by-hand/here"]
 
 
+def test_the_speed_of_the_cores_is_measured_during_phases(model: ScaledDeployment) -> None:
+    model.before_phase()
+    wait_for(lambda: len(model.cores._found) >= 3, "three probes", 30)
+    assert model.phase_metrics()["core_probe"].value > 0
+    assert "core_probe" not in model.phase_metrics(), "nothing is measured after the phase"
+
+
 def test_another_account_reaches_nothing(model: ScaledDeployment, other: Intruder) -> None:
     assert other.reached(model) == []
 
 
 RUNNER = """\
-import sys, time
+import json, sys, time
 from pathlib import Path
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.testbeds.scaled.testbed import ScaledTestbed
-cluster = apply_overrides(load_cluster("model-3"), eval(sys.argv[2]))
+cluster = apply_overrides(load_cluster("model-3"), json.loads(sys.argv[2]))
 with ScaledTestbed(Path(sys.argv[1]), lambda text: None).deploy(cluster) as it:
     it.before_phase()
     print(it.registration.folder, *it.pool.waiting(), flush=True)
@@ -237,7 +244,7 @@ ONE_WORKER = {
 def test_after_a_kill_of_the_runner_the_machine_is_as_it_was(state: Path, tmp_path: Path) -> None:
     """SIGKILL with a full pool of waiting JVMs: neither processes nor changes remain."""
     before = machine_state()
-    command = [sys.executable, "-c", RUNNER, str(tmp_path), repr(ONE_WORKER)]
+    command = [sys.executable, "-c", RUNNER, str(tmp_path), json.dumps(ONE_WORKER)]
     runner = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert runner.stdout is not None
     name, *jvms = runner.stdout.readline().split()

@@ -147,7 +147,7 @@ def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "
     table = samples(observations, predicted_errors(results.trials))
     found_cells = cells(table, interval)
     found_effects = effects(results.study, table)
-    used = usages(results.trials, limits_by_treatment(results), results.study)
+    used = usages(results.trials, limits_by_treatment(results))
     return Analysis(
         study=results.study,
         findings=findings(found_effects, reference_phases(results.trials)),

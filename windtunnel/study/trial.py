@@ -105,6 +105,7 @@ def run_trial(
     for run in outcome.runs.values():
         sampler.rows += run.samples
     draft.ended(outcome)
+    draft.flags += execution.notes
     others, remarks = deployment.surroundings()
     try:
         sampler.add(deployment.recorded(draft.started_at, draft.finished_at))
@@ -153,7 +154,7 @@ def _run(
         with deployment.unshaped():
             workload.prepare(deployment, execution)
         for phase in workload.phases():
-            _prepare_phase(deployment, execution, injector)
+            _prepare_phase(phase, deployment, execution, injector)
             if plan.protocol.cache == "drop" and not phase.endswith(WARM):
                 _drop_caches(deployment)
             around.on_phase(phase)
@@ -201,16 +202,19 @@ def _unfinished(workload: Workload[Any], name: str, started_at: float) -> Phase 
     )
 
 
-def _prepare_phase(deployment: Deployment, execution: Execution, injector: Injector) -> None:
+def _prepare_phase(
+    phase: str, deployment: Deployment, execution: Execution, injector: Injector
+) -> None:
     """Prepare a phase; the time that this takes does not count towards the limit of the trial."""
     began, faulty = time.monotonic(), injector.in_force
     try:
         deployment.before_phase()
-    except DeploymentError:
+    except DeploymentError as error:
         # A fault that lasts can prevent the preparation, such as the start of waiting JVMs without
         # a NameNode. Its effect on the phase is what the trial measures.
         if not faulty:
             raise
+        execution.notes.append(f"{phase} was not prepared, with a fault in force: {error.message}")
     execution.deadline_s += time.monotonic() - began
 
 

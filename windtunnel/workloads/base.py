@@ -61,6 +61,7 @@ class Execution:
     ``folder`` is a folder of its own on the cluster's file system; ``shared`` one for
     inputs that later trials of the study use again. ``deadline_s`` is monotonic time. ``study``
     holds values of earlier trials that later trials of the study need, on any deployment.
+    ``notes`` are remarks for the record of the trial.
     """
 
     folder: str
@@ -68,6 +69,7 @@ class Execution:
     deadline_s: float
     runs: dict[str, JobRun] = field(default_factory=dict)
     study: dict[Hashable, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

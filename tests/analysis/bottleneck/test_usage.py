@@ -10,14 +10,13 @@ import pytest
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.bottleneck.physical_limits import (
     Capacity,
-    at_core_speed,
     capacity,
     limits_by_treatment,
 )
 from windtunnel.analysis.bottleneck.usage import usages
 from windtunnel.cluster import load_cluster
 from windtunnel.results.folder import Results, read_results
-from windtunnel.results.record import Metric, ScaleRecord, Trial
+from windtunnel.results.record import Metric, Trial
 
 READ, WRITTEN, SHUFFLED = 60e6, 30e6, 12e6
 PARTS: dict[str, Any] = {
@@ -58,22 +57,17 @@ def test_additional_replicas_and_the_shuffle_cross_the_network(tmp_path: Path) -
     assert found["network"] == pytest.approx(WRITTEN + SHUFFLED * 2 / 3)
 
 
-def test_quotas_that_follow_the_core_probe_are_limits_of_their_phase(tmp_path: Path) -> None:
-    found = read_results(study_folder(tmp_path / "results", Plan(trials=2)))
-    found.study.scale = ScaleRecord(rate=0.1, data=0.1, core_probe_ms=0.5)
-    trial = trial_of(found)
+def test_quotas_that_followed_the_cores_are_the_limit_of_their_phase(tmp_path: Path) -> None:
+    trial = trial_of(read_results(study_folder(tmp_path / "results", Plan(trials=2))))
     trial.phases[0].metrics["cpu_time"] = Metric(value=30.0, unit="s")
-    trial.phases[0].metrics["core_probe"] = Metric(value=0.6, unit="ms")
-    limit = capacity({"hosts": WORKERS, "storage": {}})
+    limits = {trial.treatment.id: capacity({"hosts": WORKERS, "storage": {}})}
 
-    (cpu,) = (
-        one
-        for one in usages([trial], {trial.treatment.id: limit}, found.study)
-        if one.resource == "CPU"
-    )
-    assert cpu.used == pytest.approx(2.5), "three cores of the trial are 2.5 of the planned speed"
-    assert limit.cores == 12
-    assert at_core_speed(limit, found.study, trial.phases[0]).cores == pytest.approx(14.4)
+    def share() -> float | None:
+        return next(one.share for one in usages([trial], limits) if one.resource == "CPU")
+
+    assert share() == pytest.approx(3 / 12)
+    trial.phases[0].metrics["quota_factor"] = Metric(value=1.25, unit="ratio")
+    assert share() == pytest.approx(3 / 15)
 
 
 def test_an_erasure_code_writes_parity_and_spreads_all_cells(tmp_path: Path) -> None:

@@ -112,7 +112,10 @@ def test_a_phase_that_a_fault_keeps_from_being_prepared_runs_nevertheless(
     )
 
     assert trial.outcome == outcome
-    assert ("a warm JVM on worker-1 has failed" in trial.verdict.reason) == (outcome is None)
+    failed = "a warm JVM on worker-1 has failed"
+    assert (failed in trial.verdict.reason) == (outcome is None)
+    noted = f"teravalidate was not prepared, with a fault in force: {failed}"
+    assert (noted in trial.flags) == (outcome is not None)
 
 
 def test_a_fault_is_undone_when_its_time_is_over_and_the_job_runs_on(tmp_path: Path) -> None:

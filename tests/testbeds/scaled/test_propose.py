@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.models import known
-from windtunnel.cluster import apply_overrides
+from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.testbeds.base import Load, PhaseLoad
@@ -126,14 +126,19 @@ def test_warm_starts_are_proposed_where_memory_allows_them() -> None:
 @pytest.mark.parametrize(
     "refused",
     [
-        {"settings.mapreduce.job.ubertask.enable": True},
-        {"storage.ha": True},
+        apply_overrides(known(), {"settings.mapreduce.job.ubertask.enable": True}),
+        apply_overrides(known(), {"storage.ha": True}),
+        known(
+            ("namenode", "mon, mgr, mds"),
+            ("datanode", "osd"),
+            ("storage: {", "storage: {kind: cephfs, "),
+        ),
     ],
-    ids=["uber jobs", "two NameNodes"],
+    ids=["uber jobs", "two NameNodes", "another storage"],
 )
-def test_warm_starts_are_not_proposed_where_they_are_refused(refused: dict[str, object]) -> None:
+def test_warm_starts_are_not_proposed_where_they_are_refused(refused: Cluster) -> None:
     large = replace(HERE, memory_bytes=256 * GIB)
-    found = propose([apply_overrides(known(), refused)], [SORT], 10, large, 3 * 3600)
+    found = propose([refused], [SORT], 10, large, 3 * 3600)
 
     assert not found.settings
 

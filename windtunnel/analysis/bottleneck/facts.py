@@ -10,13 +10,13 @@ from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.bottleneck.physical_limits import (
     SHARED_HOST,
     Capacity,
-    at_core_speed,
     limits_by_treatment,
     shares_machine,
 )
 from windtunnel.analysis.bottleneck.tails import MAP, REDUCE, Idle, Tail, idles, tails
 from windtunnel.analysis.bottleneck.usage import usages
 from windtunnel.analysis.bottleneck.utilisation import DATA_PATH, HostUse, host_uses
+from windtunnel.analysis.core_speed import quota_factor
 from windtunnel.analysis.observations import counts
 from windtunnel.results.record import Phase, Trial
 
@@ -90,7 +90,6 @@ def facts(analysis: Analysis) -> dict[Key, list[Facts]]:
             continue
         for phase in trial.phases:
             place, limit = (trial.id, phase.name), limits[trial.treatment.id]
-            limit = at_core_speed(limit, analysis.results.study, phase)
             row = _facts(
                 _loads(analysis, trial, phase, uses.get(place, []), limit),
                 _own_cpu(phase, limit),
@@ -181,7 +180,7 @@ def _own_cpu(phase: Phase, limit: Capacity) -> float | None:
     counted = phase.metrics.get("cpu_time")
     if counted is None or not limit.cores or phase.elapsed_s <= 0:
         return None
-    return counted.value / phase.elapsed_s / limit.cores
+    return counted.value / phase.elapsed_s / limit.cores / quota_factor(phase)
 
 
 def _facts(

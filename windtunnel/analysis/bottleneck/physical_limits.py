@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from windtunnel.analysis.core_speed import core_factor
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster.erasure_code import ErasureCode
@@ -20,7 +19,7 @@ from windtunnel.cluster.quantity import QuantityError, parse_bytes, parse_rate
 from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.errors import ResultsError
 from windtunnel.results.folder import Results
-from windtunnel.results.record import Phase, StudyRecord
+from windtunnel.results.record import StudyRecord
 
 SHARED_HOST = "this-machine"
 """The name in host samples of the machine that all hosts share."""
@@ -154,13 +153,6 @@ def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
             limits[name] = _or_else(host, worker) if host.worker else host
         found[treatment.id] = limits
     return found
-
-
-def at_core_speed(limits: Capacity, study: StudyRecord, phase: Phase) -> Capacity:
-    """The limits of a phase: CPU quotas that follow the core probe were larger on slower cores."""
-    if limits.cores is None:
-        return limits
-    return replace(limits, cores=limits.cores * core_factor(study, phase))
 
 
 _Limits = TypeVar("_Limits", Capacity, HostLimits)

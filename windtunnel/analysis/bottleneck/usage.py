@@ -12,9 +12,9 @@ from statistics import fmean
 from typing import Literal
 
 from windtunnel.analysis.bottleneck.physical_limits import Capacity
-from windtunnel.analysis.core_speed import core_factor
+from windtunnel.analysis.core_speed import quota_factor
 from windtunnel.analysis.observations import counts
-from windtunnel.results.record import Phase, StudyRecord, Trial
+from windtunnel.results.record import Phase, Trial
 
 IDLE_BELOW = 0.30
 """A resource below this fraction of its limit is "not the bottleneck" (rule 6)."""
@@ -52,20 +52,18 @@ class Usage:
         return "not the bottleneck" if self.share < IDLE_BELOW else "possible bottleneck"
 
 
-def usages(
-    trials: Iterable[Trial], limits: Mapping[str, Capacity], study: StudyRecord | None = None
-) -> list[Usage]:
+def usages(trials: Iterable[Trial], limits: Mapping[str, Capacity]) -> list[Usage]:
     """Use of every resource that has counters, by workload, treatment and phase.
 
-    ``limits`` are those of each treatment, by its id. With the ``study``, the CPU time is that of
-    the planned speed of the cores.
+    ``limits`` are those of each treatment, by its id. If the CPU quotas of a scale model followed
+    the speed of the cores, the CPU time is divided by their factor, and so is that of the limit.
     """
     seen: dict[tuple[str, str, str, str], list[float]] = {}
     for trial in trials:
         if not counts(trial) or trial.kind == "predicted":
             continue  # a prediction states what binds; it counts nothing
         for phase in trial.phases:
-            factor = core_factor(study, phase) if study else 1.0
+            factor = quota_factor(phase)
             for resource, used in _used(trial, phase, limits[trial.treatment.id]):
                 key = (trial.workload, trial.treatment.id, phase.name, resource)
                 seen.setdefault(key, []).append(used / factor if resource == "CPU" else used)

@@ -144,14 +144,11 @@ class Group:
         """
         period = period_us(cores)
         quota = None if cores is None else _quota_us(cores, period, factor)
-        burst = "cpu.cfs_burst_us" if "cpu" in self._trees.v1 else "cpu.max.burst"
-        with contextlib.suppress(OSError):  # kernels before 5.14 have none
-            self._write("cpu", burst, 0)  # it may not exceed the quota
+        self._set_burst(0)  # it may not exceed the quota
         if quota is not None and start is not None:
             self._start_periods(period / 1e6, start)
         self._set_quota(quota, period)
-        with contextlib.suppress(OSError):
-            self._write("cpu", burst, quota or 0)
+        self._set_burst(quota or 0)
         self._limit = None if cores is None or quota is None else (cores, period, quota)
 
     def scale_cpu(self, factor: float) -> None:
@@ -163,11 +160,9 @@ class Group:
             return
         cores, period, before = self._limit
         quota = _quota_us(cores, period, factor)
-        first = "cpu" in self._trees.v1
-        if quota < before:  # the time that may be saved cannot exceed the quota
-            with contextlib.suppress(OSError):
-                self._write("cpu", "cpu.cfs_burst_us" if first else "cpu.max.burst", quota)
-        if first:
+        if quota < before:
+            self._set_burst(quota)
+        if "cpu" in self._trees.v1:
             self._write("cpu", "cpu.cfs_quota_us", quota)
         else:
             self._write("cpu", "cpu.max", f"{quota} {period}")
@@ -182,6 +177,11 @@ class Group:
         """
         time.sleep((start * period_s - time.monotonic()) % period_s)
         self._set_quota(_LEAST_QUOTA_US, _LEAST_QUOTA_US)
+
+    def _set_burst(self, burst_us: int) -> None:
+        with contextlib.suppress(OSError):  # kernels before 5.14 have none
+            name = "cpu.cfs_burst_us" if "cpu" in self._trees.v1 else "cpu.max.burst"
+            self._write("cpu", name, burst_us)
 
     def _set_quota(self, quota_us: int | None, period_us: int) -> None:
         if "cpu" not in self._trees.v1:

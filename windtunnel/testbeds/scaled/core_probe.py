@@ -9,16 +9,13 @@ the same work per second on faster and on slower cores (docs/decisions/0099).
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from statistics import fmean
 
 import numpy as np
 
-from windtunnel.errors import DeploymentError
 from windtunnel.results.metrics import MetricInfo, register
 
 CORE_PROBE = MetricInfo(
@@ -27,7 +24,13 @@ CORE_PROBE = MetricInfo(
     "CPU time of the core probe, a fixed amount of work, mean over the phase (scale models)",
     "the core probe",
 )
-register(CORE_PROBE)
+QUOTA_FACTOR = MetricInfo(
+    "quota_factor",
+    "ratio",
+    "CPU quotas that follow the core probe, relative to the planned ones, mean over the phase",
+    "the quotas that were set",
+)
+register(CORE_PROBE, QUOTA_FACTOR)
 
 _STEP_S = 0.25  # the probe uses less than 1 % of a core
 _WINDOW = 40  # probes whose mean counts: those of ten seconds
@@ -36,8 +39,6 @@ _LEAST_CHANGE = 0.05
 _LEAST_FACTOR, _MOST_FACTOR = 0.5, 2.0
 _ADDITIONS = 700
 _VALUES, _READS = 1 << 19, 20_000  # 4 MB of memory
-
-_log = logging.getLogger(__name__)
 
 
 class CoreProbe:
@@ -67,6 +68,8 @@ class CoreSpeed:
         CPU time of the probe at which the planned quotas are right; None: the quotas do not follow.
     scale_cpu:
         Multiplies all CPU quotas by a factor. It may raise OSError.
+    notify:
+        Called once with a text if the quotas cannot be changed.
     measure_ms:
         The probe.
     """
@@ -75,14 +78,16 @@ class CoreSpeed:
         self,
         reference_ms: float | None,
         scale_cpu: Callable[[float], None],
+        notify: Callable[[str], None],
         measure_ms: Callable[[], float] | None = None,
     ) -> None:
         self.factor = 1.0
         """The present factor of the quotas."""
-        self._reference_ms, self._scale_cpu = reference_ms, scale_cpu
+        self._reference_ms, self._scale_cpu, self._notify = reference_ms, scale_cpu, notify
+        self._notified = False
         self._measure_ms = measure_ms or CoreProbe().measure_ms
         self._found: list[float] = []
-        self._recent: deque[float] = deque(maxlen=_WINDOW)
+        self._factors: list[float] = []  # in force while each of them was measured
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -90,16 +95,19 @@ class CoreSpeed:
         """Start to measure, before a phase; the factor is that of the end of the phase before."""
         self.close()
         self._stop.clear()
-        self._found = []
-        self._recent.clear()
+        self._found, self._factors = [], []
         self._thread = threading.Thread(target=self._run, name="core probe", daemon=True)
         self._thread.start()
 
-    def end(self) -> float | None:
-        """Stop after the phase; returns the mean CPU time of the probe in ms, None without any."""
+    def end(self) -> dict[MetricInfo, float]:
+        """Stop after the phase; returns the means of its probes and factors, if it has any."""
         self.close()
-        found, self._found = self._found, []
-        return fmean(found) if found else None
+        found, factors = self._found, self._factors
+        self._found, self._factors = [], []
+        if not found:
+            return {}
+        followed = {} if self._reference_ms is None else {QUOTA_FACTOR: fmean(factors)}
+        return {CORE_PROBE: fmean(found), **followed}
 
     def close(self) -> None:
         """Stop measuring."""
@@ -114,19 +122,19 @@ class CoreSpeed:
 
     def step(self) -> None:
         """Measure once, and change the quotas if the mean of ten seconds requires it."""
-        took_ms = self._measure_ms()
-        self._found.append(took_ms)
-        self._recent.append(took_ms)
-        if self._reference_ms is None or len(self._recent) < _WINDOW:
+        self._factors.append(self.factor)
+        self._found.append(self._measure_ms())
+        if self._reference_ms is None or len(self._found) % _WINDOW:
             return
-        wanted = fmean(self._recent) / self._reference_ms
+        wanted = fmean(self._found[-_WINDOW:]) / self._reference_ms
         wanted = min(max(wanted, _LEAST_FACTOR), _MOST_FACTOR)
-        self._recent.clear()
         if abs(wanted / self.factor - 1) < _LEAST_CHANGE:
             return
         try:
             self._scale_cpu(wanted)
-        except (OSError, DeploymentError) as error:  # such as a host that a fault has ended
-            _log.warning("the CPU quotas do not follow the speed of the cores: %s", error)
+        except OSError as error:
+            if not self._notified:
+                self._notify(f"the CPU quotas do not follow the speed of the cores: {error}")
+            self._notified = True
             return
         self.factor = wanted

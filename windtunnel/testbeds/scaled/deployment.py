@@ -32,7 +32,7 @@ from windtunnel.results.metrics import numbers
 from windtunnel.testbeds.base import Notify
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.hadoop_software import Installed
-from windtunnel.testbeds.scaled.core_probe import CORE_PROBE, CoreSpeed
+from windtunnel.testbeds.scaled.core_probe import CoreSpeed
 from windtunnel.testbeds.scaled.faults import ScaledFaults
 from windtunnel.testbeds.scaled.live_limits import shape, unlimited
 from windtunnel.testbeds.scaled.scale import Scale
@@ -85,7 +85,7 @@ class ScaledDeployment(HadoopDeployment):
         """The virtual hosts, or their guests, in the order of the description."""
         self.fabric = Fabric(self.registration, self.supervisor, self.logs)
         self.virtual = self.fabric.build(self.shaped)
-        self.cores = CoreSpeed(self.scale.core_probe_ms, self.fabric.scale_cpu)
+        self.cores = CoreSpeed(self.scale.core_probe_ms, self.fabric.scale_cpu, self.notify)
         # daemons start without limits
         shape(self.fabric, self.shaped, unlimited(self.shaped))
         return self.placements(self.model, self.shaped)
@@ -121,14 +121,12 @@ class ScaledDeployment(HadoopDeployment):
             self.cores.begin()
 
     def phase_metrics(self) -> Mapping[str, Metric]:
-        """Those of all clusters of Hadoop, and the mean of the core probe."""
-        took_ms = self.cores.end()
-        found = {} if took_ms is None else numbers({CORE_PROBE: took_ms})
-        return {**super().phase_metrics(), **found}
+        """Those of all clusters of Hadoop, and those of the core probe."""
+        return {**super().phase_metrics(), **numbers(self.cores.end())}
 
     def placements(self, model: Cluster, plan: FabricPlan) -> list[Placement]:
         """Roles and disks of the nodes of a description, on the existing hosts."""
-        disks = disks_by_node(plan)
+        disks, cpus = disks_by_node(plan), psutil.cpu_count() or 1
         placed = []
         for node in model.nodes():
             host = self.virtual[node.name]
@@ -142,7 +140,7 @@ class ScaledDeployment(HadoopDeployment):
                 containers,
                 max(len(folders), 1),
                 data_folders=folders,
-                processors=None if cores is None else math.ceil(cores),
+                processors=None if cores is None else min(math.ceil(cores), cpus),
             )
             placed.append(placement)
         return placed
