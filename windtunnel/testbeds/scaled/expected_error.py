@@ -18,7 +18,7 @@ from windtunnel.testbeds.scaled.similarity import (
 from windtunnel.testbeds.scaled.sizes import Size
 
 # TeraSort at 1 Gb/s with maps in one wave was 52 % slower, relative to 10 Gb/s, than published
-# (docs/scale.md): no reduce task can copy while the only wave runs.
+# (docs/scale-results.md): no reduce task can copy while the only wave runs.
 ONE_WAVE = 0.5
 # In simulations, ratios of models with one slot per host were 10 to 25 % off, with four slots 3 to
 # 4 % (field notes).
@@ -27,7 +27,8 @@ ONE_SLOT = 0.15
 # worker, and 187 s with five (one trial each; at full size 96 tasks, 1.04 times the mean).
 UNEQUAL_REDUCES = 0.7
 # The error of a model without these differences: ratios of TeraGen in a model, which its NICs limit
-# as at full size, are 4 and 20 % off the published ones (docs/scale.md); their root mean square.
+# as at full size, are 4 and 20 % off the published ones (docs/scale-results.md). This is their root
+# mean square.
 LEAST = 0.15
 
 
