@@ -13,7 +13,7 @@ import pytest
 from windtunnel.engines.hadoop.client import DaemonClients
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.hadoop.transfer import Transfer
-from windtunnel.errors import TrialInvalidError
+from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import ProcessSpec
 
 SOFTWARE = Software(Path("/java/bin/java"), "17.0.1", Path("/lib"), Path("/clib"), "3.5.0")
@@ -38,6 +38,12 @@ class Host:
         self.code = code
         self.causes = ""
         self.commands: list[list[str]] = []
+        self.folders: list[str] = []
+
+    def make_folder(self, path: str) -> None:
+        if path == "/refused":
+            raise DeploymentError("Name node is in safe mode")
+        self.folders.append(path)
 
     def spawn(self, spec: ProcessSpec) -> Any:
         self.commands.append(list(spec.argv))
@@ -65,7 +71,8 @@ def transfers(host: Host) -> Transfer:
     daemons: Any = SimpleNamespace(
         layout=layout, hosts_file=Path("/h"), client_conf=Path("/c"), check_alive=lambda: None
     )
-    return Transfer(DaemonClients(daemons, host, lambda: None), host, [host.logs / "namenode.log"])  # type: ignore[arg-type]
+    clients = DaemonClients(daemons, host, lambda: None)  # type: ignore[arg-type]
+    return Transfer(clients, host, host.make_folder, [host.logs / "namenode.log"])  # type: ignore[arg-type]
 
 
 def deadline_s() -> float:
@@ -86,6 +93,7 @@ def test_put_lasts_from_the_first_create_to_the_last_close(host: Host, tmp_path:
     assert found.notes == []
     assert found.phase.metrics["transferred"].value == 500
     assert "-Ddfs.replication=2" in host.commands[-1]
+    assert host.folders == ["/t/data"] and len(host.commands) == 1
 
 
 def test_get_lasts_from_the_first_open_to_the_end_of_the_client(host: Host, tmp_path: Path) -> None:
@@ -113,3 +121,9 @@ def test_a_client_that_fails_is_an_invalid_trial(tmp_path: Path) -> None:
     (tmp_path / "namenode.log").touch()
     with pytest.raises(TrialInvalidError, match="No space left"):
         transfers(Host(tmp_path, code=1)).put([], "/t", 1, 1, deadline_s())
+
+
+def test_a_folder_that_is_refused_is_an_invalid_trial(host: Host) -> None:
+    with pytest.raises(TrialInvalidError, match="put failed: Name node is in safe mode"):
+        transfers(host).put([], "/refused", 1, 1, deadline_s())
+    assert host.commands == []

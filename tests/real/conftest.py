@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +21,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support import intruder
 from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.client import user_process
 from windtunnel.engines.java import find_java
 from windtunnel.errors import SetupError
@@ -45,7 +46,15 @@ LIGHT_YARN = {
     "settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": "50"
 }
 LIGHT_DAEMONS = {**LIGHT_YARN, "settings.dfs.namenode.block.deletion.unlock.interval.ms": "200"}
-LIGHT_SPARK = {f"settings.spark.{who}.extraJavaOptions": LIGHT for who in ("driver", "executor")}
+LIGHT_SPARK = {
+    f"settings.spark.{who}.extraJavaOptions": f"{LIGHT} -XX:+UseSerialGC"
+    for who in ("driver", "executor")
+}
+# small block caches: little data exceeds them
+SMALL_CACHES = {
+    "settings.hfile.block.cache.memory.size": "8m",
+    "settings.kudu.block_cache_capacity_mb": "8",
+}
 FEW_RECORDS = f"{LIGHT} -Dwindtunnel.pool.records=2000"
 """Options of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
 LIMIT_S = 600
@@ -137,7 +146,7 @@ def testbed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalTestb
 def deployment(testbed: LocalTestbed) -> Iterator[LocalDeployment]:
     """Two workers, shared by the tests that do not break it."""
     changes = {"hosts.worker.count": 2, **LIGHT_TASKS, **LIGHT_DAEMONS, **LIGHT_SPARK}
-    cluster = apply_overrides(load_cluster("local-3"), changes)
+    cluster = apply_overrides(load_cluster("local-3"), changes | SMALL_CACHES)
     yield _shared.enter_context(testbed.deploy(cluster))
     _shared.close()
 
@@ -199,7 +208,7 @@ def wait_for(condition: Callable[[], T | None], what: str, limit_s: float = 300)
     deadline = time.monotonic() + limit_s
     while not (found := condition()):
         assert time.monotonic() < deadline, f"waited {limit_s} s for {what}"
-        time.sleep(0.1)
+        time.sleep(0.2)
     return found
 
 
@@ -254,6 +263,34 @@ def commands_of(deployment: HadoopDeployment) -> list[str]:
         with suppress(psutil.Error):
             found.append(" ".join(process.cmdline()))
     return found
+
+
+@contextmanager
+def jobs_in_one_jvm(deployment: HadoopDeployment) -> Iterator[None]:
+    """Jobs with at most one reduce task run in the JVM of their application master."""
+    plain = deployment.run_job
+
+    def run_job(
+        phase: str, argv: Sequence[str], settings: Mapping[str, str], *, deadline_s: float
+    ) -> JobRun:
+        uber = {**settings, "mapreduce.job.ubertask.enable": "true"}
+        return plain(phase, argv, uber, deadline_s=deadline_s)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deployment, "run_job", run_job)
+        yield
+
+
+def write_file(
+    deployment: HadoopDeployment, path: str, content: bytes, replication: int = 1
+) -> None:
+    """Write or replace a small file of HDFS without the JVM of a client."""
+    files = deployment.files
+    how = {"op": "CREATE", "overwrite": "true", "replication": str(replication)}
+    answer = files._request("PUT", path, **how)
+    assert answer is not None and answer.is_redirect
+    done = files._http.put(files._resolve(answer.headers["location"]), content=content)
+    assert done.is_success, done.text
 
 
 def by_hand(deployment: HadoopDeployment, *words: str) -> str:

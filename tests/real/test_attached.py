@@ -98,13 +98,17 @@ class Attached:
 
     def left(self) -> list[str]:
         """What is on the cluster of the user: files, and unfinished applications."""
-        files = by_hand(self.deployment, "hdfs", "dfs", "-ls", "-R", f"/user/{USER}")
+        files, home = self.deployment.files, f"/user/{USER}"
+        stored = [*files.folders(home), *(file.path for file in files.list_files(home))]
+        return [*stored, *(app["id"] for app in self.unfinished() if app["user"] == USER)]
+
+    def unfinished(self) -> list[dict[str, Any]]:
+        """The applications of all users that have not finished."""
         running = self.deployment.daemons.masters._json(
             "resourcemanager",
-            "/ws/v1/cluster/apps?states=NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING&user=" + USER,
+            "/ws/v1/cluster/apps?states=NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING",
         )
-        apps = (running.get("apps") or {}).get("app", [])
-        return [*files.splitlines(), *(app["id"] for app in apps)]
+        return list((running.get("apps") or {}).get("app", []))
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +120,13 @@ def attached(
     shutil.copytree(deployment.daemons.client_conf, folder / "conf")
     shutil.copy(deployment.hosts_file, folder / "hosts")
     history = "/tmp/hadoop-yarn/staging/history"
-    by_hand(deployment, "hdfs", "dfs", "-mkdir", "-p", f"/user/{USER}", history)
-    by_hand(deployment, "hdfs", "dfs", "-chown", USER, f"/user/{USER}")
-    by_hand(deployment, "hdfs", "dfs", "-chmod", "1777", "/tmp")
+    files = deployment.files
+    for made in (f"/user/{USER}", history):
+        files.make_folder(made)
+    files._request("PUT", f"/user/{USER}", op="SETOWNER", owner=USER)
     above = [history, *(str(p) for p in Path(history).parents if len(p.parts) > 2)]
-    by_hand(deployment, "hdfs", "dfs", "-chmod", "755", *above)
+    for place, mode in {"/tmp": "1777", **dict.fromkeys(above, "755")}.items():
+        files._request("PUT", place, op="SETPERMISSION", permission=mode)
     yield Attached(deployment, folder)
 
 
@@ -137,7 +143,7 @@ def test_nothing_starts_without_an_entry_in_the_allow_list(attached: Attached) -
     assert allowed.returncode == 0, allowed.stderr
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def prometheus(attached: Attached) -> Iterator[str]:
     """The options for a Prometheus server with a node exporter on each host; else none."""
     if prometheus_server.missing():
@@ -340,7 +346,7 @@ def test_other_tenants_come_first_and_a_killed_runner_leaves_nothing(attached: A
         wait_for(lambda: "abort rule" in log.read_text(), "the abort rule", 120)
         text = log.read_text()
         assert "the study ended its own job: other tenants have waited for" in text, text
-        _end_tenant(attached)  # on a slow machine its job would outlast every limit
+        _end_tenant(attached)
         # the tenant's tasks may have ended the second attempt, too, before it submitted its job
         wait_for(lambda: _maps(clients) >= 2 or runner.poll() is not None, "the next attempt", 180)
         if runner.poll() is not None:
@@ -386,15 +392,13 @@ def _tenant(attached: Attached) -> subprocess.Popen[bytes]:
     """A job of another user that needs more containers than are free."""
     from windtunnel.engines.hadoop.client import user_process
 
-    words = ["hadoop", "jar", "examples", "pi", "16", "20000000"]
+    words = ["hadoop", "jar", "examples", "pi", "16", "1000"]
     argv, env = user_process(attached.deployment.registration, words)
     return subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _end_tenant(attached: Attached) -> None:
     """End the jobs of the other user, as an administrator would."""
-    listed = by_hand(attached.deployment, "yarn", "application", "-list")
-    for line in listed.splitlines():
-        columns = [column.strip() for column in line.split("\t")]
-        if columns[0].startswith("application_") and columns[3] != USER:
-            by_hand(attached.deployment, "yarn", "application", "-kill", columns[0])
+    for app in attached.unfinished():
+        if app["user"] != USER:
+            by_hand(attached.deployment, "yarn", "application", "-kill", app["id"])

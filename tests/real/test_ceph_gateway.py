@@ -34,7 +34,7 @@ CHANGES = {**TWO_OSDS, "storage.tls": True}
 STUDY = fault_study(
     "local-3-s3a",
     CHANGES,
-    workload=count_of("20 MB", 2),
+    workload=count_of("10 MB", 2),
     fault={"role": "rgw", "after": "500 ms", "lasts": "3 s"},
 )
 

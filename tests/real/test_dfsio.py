@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from tests.real.conftest import write_file
 from tests.support.dfsio import flipped
 from windtunnel.cluster import Located, validate
 from windtunnel.engines.deployment import JobRun
@@ -30,9 +30,7 @@ class Quick:
         return self.deployment.run_job(phase, argv, {**settings, **UBER}, **more)
 
 
-def test_its_phases_are_verified_and_what_is_wrong_is_caught(
-    deployment: LocalDeployment, tmp_path: Path
-) -> None:
+def test_its_phases_are_verified_and_what_is_wrong_is_caught(deployment: LocalDeployment) -> None:
     wanted = {"files": 2, "file_size": "1500 kB", "replication": 2, "buffer": "1000003 B"}
     workload = Dfsio(validate(DfsioParameters, Located(wanted | {"append": True})))
     quick: Any = Quick(deployment)
@@ -49,13 +47,11 @@ def test_its_phases_are_verified_and_what_is_wrong_is_caught(
     assert metrics["mean_task_rate"].value >= metrics["throughput_per_task"].value * (1 - 1e-6)
 
     folder = "/windtunnel/dfsio/dfsio/io_data"
-    spoilt = tmp_path / "test_io_1"
-    spoilt.write_bytes(flipped(deployment.files.read(f"{folder}/test_io_1", 1 << 30), 2_000_000))
+    spoilt = flipped(deployment.files.read(f"{folder}/test_io_1", 1 << 30), 2_000_000)
     deployment.files.delete(f"{folder}/test_io_1")
-    deadline_s = execution.deadline_s
     reason = workload.verify(quick, execution).reason
     assert "expected 2 files of 3000000 bytes with replication 2, got 1 files" in reason
-    deployment.put([spoilt], folder, replication=2, deadline_s=deadline_s)
+    write_file(deployment, f"{folder}/test_io_1", spoilt, 2)
     deployment.files.delete("/windtunnel/dfsio/checksum")
     reason = workload.verify(quick, execution).reason
     assert reason.startswith("checksum of all that was read back: expected ")

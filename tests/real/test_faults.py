@@ -21,7 +21,7 @@ set:  # as few processes and waits as real jobs can do with
   settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms: 50
   settings.dfs.namenode.block.deletion.unlock.interval.ms: 200
 workloads:
-  wordcount: {{size: 20 MB, replication: 2}}
+  wordcount: {{size: 10 MB, replication: 2}}
 factors:
   fault:
     none: {{}}

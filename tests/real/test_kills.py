@@ -142,7 +142,7 @@ def test_the_runner_while_jvms_wait_and_the_study_is_resumed(
 
 def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) -> None:
     light = [word for item in LIGHT_TASKS.items() for word in ("--set", "=".join(item))]
-    up = cli("up", "local-1", *light)
+    up = cli("up", "local-1", *light, "--set", "settings.mapreduce.job.ubertask.enable=true")
     assert up.returncode == 0, up.stdout + up.stderr
     try:
         assert "windtunnel exec" in up.stdout

@@ -16,7 +16,7 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from tests.real.conftest import Intruder, by_hand, remains, wait_for
+from tests.real.conftest import Intruder, by_hand, remains, wait_for, write_file
 from tests.support import sockets
 from windtunnel.audit.audit import Subject
 from windtunnel.audit.audit import run as run_audit
@@ -111,11 +111,9 @@ def test_files_over_webhdfs(deployment: LocalDeployment) -> None:
 
 
 def test_a_host_out_of_service_gives_its_blocks_to_the_others(
-    deployment: LocalDeployment, tmp_path: Path
+    deployment: LocalDeployment,
 ) -> None:
-    (tmp_path / "file").write_bytes(bytes(5_000_000))
-    put = ["-Ddfs.replication=1", "-put", str(tmp_path / "file"), "/tmp/moves"]
-    by_hand(deployment, "hdfs", "dfs", *put)
+    write_file(deployment, "/tmp/moves", bytes(5_000_000))
     ((holder,),) = deployment.files.replicas("/tmp/moves")
     (other,) = {"worker-1", "worker-2"} - {holder}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from tests.real.conftest import jobs_in_one_jvm
 from windtunnel.study.plan import make_workload
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
@@ -15,7 +16,7 @@ PARTS = {
         "phase": "put",
         "weight": 2,
         "start": "1 s",
-        "parameters": {"size": "20 MB", "replication": 2},
+        "parameters": {"size": "4 MB", "replication": 2},
     },
 }
 
@@ -24,8 +25,9 @@ def test_parts_run_alone_and_together_and_are_verified(deployment: LocalDeployme
     mix = make_workload("mix", {"parts": PARTS})
     given = Execution("/mix/trial", "/mix/shared", time.monotonic() + 240)
     mix.prepare(deployment, given)
-    for phase in mix.phases():
-        given.runs[phase] = mix.run_phase(phase, deployment, given)
+    with jobs_in_one_jvm(deployment):
+        for phase in mix.phases():
+            given.runs[phase] = mix.run_phase(phase, deployment, given)
     verdict = mix.verify(deployment, given)
     mix.clean(deployment, given)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.real.conftest import Intruder, by_hand
+from tests.real.conftest import LIGHT, Intruder, write_file
 from tests.support import sockets
 from windtunnel.cluster import Located, validate
 from windtunnel.engines.hive.engine import MAIN as HIVE
+from windtunnel.engines.trino import engine as trino_engine
 from windtunnel.engines.trino.engine import MAIN_CLASS, Trino
 from windtunnel.engines.trino.site import WORKER
 from windtunnel.testbeds.local import LocalDeployment
@@ -82,8 +82,12 @@ def data(deployment: LocalDeployment) -> DataSet:
 
 
 def test_every_column_is_read_as_it_was_made_and_no_server_is_left(
-    deployment: LocalDeployment, data: DataSet, other: Intruder
+    deployment: LocalDeployment,
+    data: DataSet,
+    other: Intruder,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(trino_engine._COLLECTOR, WORKER, ("-XX:+UseG1GC", LIGHT))
     both = Both(SCAN.parameters)
     done = Execution("/windtunnel/trials/trino", SHARED, time.monotonic() + 300)
     both.prepare(deployment, done)
@@ -129,17 +133,14 @@ def test_hive_answers_the_same_and_leaves_nothing(
 
 
 def test_files_have_the_checksums_that_spark_told_until_a_byte_is_flipped(
-    deployment: LocalDeployment, data: DataSet, tmp_path: Path
+    deployment: LocalDeployment, data: DataSet
 ) -> None:
     """What a trial by Trino compares: HDFS itself tells it, without an application."""
     assert check_files("files", data.listed, deployment.files.checksums(data.path)).passed
     name = next(f["path"] for f in data.listed if f["path"].startswith("collection=data-02/"))
-    local = tmp_path / "file.orc"
-    by_hand(deployment, "hdfs", "dfs", "-get", f"{data.path}/{name}", str(local))
-    spoilt = bytearray(local.read_bytes())
+    spoilt = bytearray(deployment.files.read(f"{data.path}/{name}", 1 << 30))
     spoilt[len(spoilt) // 2] ^= 0x01
-    local.write_bytes(spoilt)
-    by_hand(deployment, "hdfs", "dfs", "-put", "-f", str(local), f"{data.path}/{name}")
+    write_file(deployment, f"{data.path}/{name}", bytes(spoilt), 2)
     found = check_files("files", data.listed, deployment.files.checksums(data.path))
     assert not found.passed and found.expected.startswith(f"{name}: bytes")
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.real.conftest import Intruder, by_hand
+from tests.real.conftest import Intruder, write_file
 from windtunnel.cluster import Located, validate
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.record import Verdict
@@ -103,22 +102,18 @@ def test_a_conversion_that_loses_records_is_refused(
 
 
 def test_a_flipped_byte_that_no_query_reads_is_found(
-    deployment: LocalDeployment, data: DataSet, tmp_path: Path
+    deployment: LocalDeployment, data: DataSet
 ) -> None:
     name = next(file["path"] for file in data.listed if file["path"].startswith("collection="))
-    local = tmp_path / "file.parquet"
-    by_hand(deployment, "hdfs", "dfs", "-get", f"{data.path}/{name}", str(local))
-    whole = local.read_bytes()
+    whole = deployment.files.read(f"{data.path}/{name}", 1 << 30)
     spoilt = bytearray(whole)
     spoilt[len(spoilt) // 2] ^= 0x01  # within the long texts, which take nine tenths of the file
-    local.write_bytes(spoilt)
-    by_hand(deployment, "hdfs", "dfs", "-put", "-f", str(local), f"{data.path}/{name}")
+    write_file(deployment, f"{data.path}/{name}", bytes(spoilt), 2)
     verdict, _ = run(report(), deployment, "flipped")
     assert not verdict.valid
     assert verdict.reason.startswith(f"files in HDFS: expected {name}: bytes")
     assert "answer of" not in verdict.reason
-    local.write_bytes(whole)
-    by_hand(deployment, "hdfs", "dfs", "-put", "-f", str(local), f"{data.path}/{name}")
+    write_file(deployment, f"{data.path}/{name}", whole, 2)
 
 
 def test_a_partition_that_is_pruned_is_not_read_and_one_that_is_missing_is_found(
@@ -130,7 +125,7 @@ def test_a_partition_that_is_pruned_is_not_read_and_one_that_is_missing_is_found
     metrics = done.runs["report"].phase.metrics
     assert metrics["partitions_pruned"].value == 0.5
     assert metrics["records_read"].value == RECORDS / 2
-    by_hand(deployment, "hdfs", "dfs", "-rm", "-r", "-skipTrash", f"{data.path}/collection=data-02")
+    deployment.files.delete(f"{data.path}/collection=data-02")
     verdict, done = run(report(), deployment, "missing")
     assert not verdict.valid
     assert "answer of n_jets (report): expected collection data-02" in verdict.reason

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.real.conftest import by_hand, commands_of, wait_for
+from tests.real.conftest import by_hand, commands_of, jobs_in_one_jvm, wait_for, write_file
 from windtunnel.cluster import load_text, validate
-from windtunnel.engines.deployment import Deployment, JobRun
+from windtunnel.engines.deployment import Deployment
 from windtunnel.errors import TrialInvalidError
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Trial, Verdict
@@ -57,29 +56,16 @@ def done(deployment: LocalDeployment, tmp_path_factory: pytest.TempPathFactory) 
     def copy(phase: str, running: Deployment, execution: Execution) -> None:
         if phase == "teravalidate":
             by_hand(deployment, "hdfs", "dfs", "-cp", execution.folder, "/copy")
-            by_hand(deployment, "hdfs", "dfs", "-get", f"/copy/{FIRST}", str(folder / "part"))
             copies.append(Execution("/copy", execution.shared, 0.0, dict(execution.runs)))
 
     located = load_text(STUDY, "study.yaml")
     plan = make_plan(validate(StudyFile, located), located)
-    with open_journal(folder / "results", study_record(plan)) as journal:
+    journaled = open_journal(folder / "results", study_record(plan))
+    with journaled as journal, jobs_in_one_jvm(deployment):
         conditions = Conditions(after_phase=copy)
         trial = run_trial(plan, plan.round_slots(1)[0], 1, deployment, journal, conditions)[0]
-    return Sorted(trial, folder / "results", copies[0], (folder / "part").read_bytes())
-
-
-@pytest.fixture
-def small_jobs(deployment: LocalDeployment, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs run in the JVM of their application master."""
-    plain = deployment.run_job
-
-    def run_job(
-        phase: str, argv: Sequence[str], settings: Mapping[str, str], *, deadline_s: float
-    ) -> JobRun:
-        uber = {**settings, "mapreduce.job.ubertask.enable": "true"}
-        return plain(phase, argv, uber, deadline_s=deadline_s)
-
-    monkeypatch.setattr(deployment, "run_job", run_job)
+    part = deployment.files.read(f"/copy/{FIRST}", 1 << 30)
+    return Sorted(trial, folder / "results", copies[0], part)
 
 
 def verified(deployment: LocalDeployment, done: Sorted) -> Verdict:
@@ -96,14 +82,12 @@ def verified(deployment: LocalDeployment, done: Sorted) -> Verdict:
     done.execution.deadline_s = time.monotonic() + 300
     parameters: dict[str, Any] = {**PARAMETERS, "time_validation": False}
     workload = TeraSort(TeraSortParameters.model_validate(parameters))
-    return workload.verify(deployment, done.execution)
+    with jobs_in_one_jvm(deployment):
+        return workload.verify(deployment, done.execution)
 
 
-def write_part(deployment: LocalDeployment, done: Sorted, folder: Path, data: bytes) -> None:
-    (folder / "part").write_bytes(data)
-    remote = f"{done.execution.folder}/{FIRST}"
-    one = ("-D", "dfs.replication=1")
-    by_hand(deployment, "hdfs", "dfs", *one, "-put", "-f", str(folder / "part"), remote)
+def write_part(deployment: LocalDeployment, done: Sorted, data: bytes) -> None:
+    write_file(deployment, f"{done.execution.folder}/{FIRST}", data)
 
 
 def test_a_trial_is_verified_and_recorded(done: Sorted) -> None:
@@ -133,35 +117,28 @@ def test_a_trial_is_verified_and_recorded(done: Sorted) -> None:
     assert trial.metrics["sampler_cpu_share"].value < 0.05
 
 
-@pytest.mark.usefixtures("small_jobs")
-def test_a_removed_row_makes_the_trial_invalid(
-    deployment: LocalDeployment, done: Sorted, tmp_path: Path
-) -> None:
-    write_part(deployment, done, tmp_path, done.part[:-100])
+def test_a_removed_row_makes_the_trial_invalid(deployment: LocalDeployment, done: Sorted) -> None:
+    write_part(deployment, done, done.part[:-100])
     verdict = verified(deployment, done)
     assert not verdict.valid
     assert "checksum of the output" in verdict.reason
     assert f"rows of teravalidate: expected {ROWS}, got {ROWS - 1}" in verdict.reason
 
 
-@pytest.mark.usefixtures("small_jobs")
-def test_swapped_rows_make_the_trial_invalid(
-    deployment: LocalDeployment, done: Sorted, tmp_path: Path
-) -> None:
+def test_swapped_rows_make_the_trial_invalid(deployment: LocalDeployment, done: Sorted) -> None:
     """The checksum does not depend on the order; only the lines of the report show it."""
     data = done.part
-    write_part(deployment, done, tmp_path, data[-100:] + data[100:-100] + data[:100])
+    write_part(deployment, done, data[-100:] + data[100:-100] + data[:100])
     verdict = verified(deployment, done)
     assert not verdict.valid
     assert "order (TeraValidate's report)" in verdict.reason
     assert "checksum" not in verdict.reason
 
 
-@pytest.mark.usefixtures("small_jobs")
 def test_a_flipped_byte_in_a_block_file_makes_the_trial_invalid(
-    deployment: LocalDeployment, done: Sorted, tmp_path: Path
+    deployment: LocalDeployment, done: Sorted
 ) -> None:
-    write_part(deployment, done, tmp_path, done.part)
+    write_part(deployment, done, done.part)
     folder = deployment.registration.scratch
     blocks = [path for path in folder.glob("worker-*/disk-*/**/blk_*") if path.suffix != ".meta"]
     newest = max(blocks, key=lambda p: p.stat().st_mtime if p.stat().st_size > 1e6 else 0)

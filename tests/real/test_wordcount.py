@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.real.conftest import write_file
 from windtunnel.cluster import Located, validate
 from windtunnel.engines.deployment import JobRun
 from windtunnel.testbeds.local import LocalDeployment
@@ -53,13 +54,9 @@ def test_both_agree_with_a_count_without_hadoop_and_what_is_wrong_is_caught(
     part = "/windtunnel/pig/counts/part-r-00000"
     data = deployment.files.read(part)
     line = next(line for line in data.splitlines() if line.endswith(b"\t2000"))
-    spoilt = text.with_name("part-r-00000")
-    spoilt.write_bytes(data.replace(line, line[:-4] + b"2001"))
     deployment.files.delete(part)
     assert "distinct words: expected " in workload.verify(deployment, execution).reason
-    deployment.put(
-        [spoilt], "/windtunnel/pig/counts", replication=1, deadline_s=time.monotonic() + 60
-    )
+    write_file(deployment, part, data.replace(line, line[:-4] + b"2001"))
     reason = workload.verify(deployment, execution).reason
     assert reason.startswith("words: expected "), reason
     assert "distinct" not in reason

@@ -232,7 +232,8 @@ class HadoopDeployment(HadoopCluster):
         self.history = History(history, self.files, host, check_alive=self.check_alive, logs=logs)
         clients = DaemonClients(self.daemons, self.client, self.check_alive)
         self.jobs = JobClient(clients, self.client)
-        self.transfers = Transfer(clients, self.client, self._namenode_logs())
+        make_folder = self.files.make_folder
+        self.transfers = Transfer(clients, self.client, make_folder, self._namenode_logs())
         binding = self.layout.binding(self.hosts[0].address)
         self.registration.update(
             web_servers=[asdict(server) for server in self.web_servers()],

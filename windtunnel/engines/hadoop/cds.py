@@ -135,6 +135,7 @@ def _dump(
                 str(java),
                 "-Xshare:dump",
                 "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",  # as in daemons: a dump is too short for C2
                 *options,
                 f"-XX:SharedClassListFile={listed}",
                 f"-XX:SharedArchiveFile={new}",

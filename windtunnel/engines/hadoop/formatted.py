@@ -27,17 +27,22 @@ from windtunnel.hosts.base import Host
 _CURRENT = Path(NAME_FOLDER) / "current"
 _VERSION = "VERSION"
 _FILE_AT_MOST = 1 << 20  # of a file system without files
+_OF_OTHERS = ("dfs.replication", "dfs.blocksize", "dfs.client.", "dfs.datanode.")
 
 
 def kept_file(host: Host, settings: Mapping[str, str], version: str) -> Path:
     """The file with the formatted files of a release, settings and account.
 
-    Addresses and paths differ between deployments and are not in these files.
+    Addresses and paths differ between deployments and are not in these files, nor are the settings
+    of clients and DataNodes.
     """
     used = {
         name: value
         for name, value in settings.items()
-        if name.startswith("dfs.") and not name.endswith("address") and "/" not in value
+        if name.startswith("dfs.")
+        and not name.startswith(_OF_OTHERS)
+        and not name.endswith("address")
+        and "/" not in value
     }
     made_of = json.dumps([version, host.account, used], sort_keys=True)
     key = hashlib.sha256(made_of.encode()).hexdigest()[:16]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.client import Submitter, numbered, watch, why
 from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
-from windtunnel.errors import TrialInvalidError
+from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
 from windtunnel.results.metrics import MetricInfo, numbers, register
 from windtunnel.results.record import Phase
@@ -50,11 +50,19 @@ class Transfer:
     """Puts and gets files on one host of a deployment.
 
     ``logs`` are those of the NameNodes; without any, the times are those of the client.
+    ``make_folder`` creates a folder of HDFS, or raises DeploymentError.
     """
 
-    def __init__(self, submitter: Submitter, host: Host, logs: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        submitter: Submitter,
+        host: Host,
+        make_folder: Callable[[str], None],
+        logs: Sequence[Path] = (),
+    ) -> None:
         self.host = host
         self._submitter = submitter
+        self._make_folder = make_folder
         self._logs = logs
 
     def put(
@@ -66,7 +74,10 @@ class Transfer:
         deadline_s: float,
     ) -> JobRun:
         """Copy local files into a folder of HDFS, which is created; raises TrialInvalidError."""
-        self._shell("mkdir", ["-mkdir", "-p", folder], deadline_s)
+        try:
+            self._make_folder(folder)
+        except DeploymentError as error:  # with a fault in force, this is its effect on the phase
+            raise TrialInvalidError(f"put failed: {error.message}") from error
         replicas = f"-Ddfs.replication={replication}"
         words = [replicas, "-put", "-t", str(streams), *map(str, sources), folder]
         began = self._log_sizes()

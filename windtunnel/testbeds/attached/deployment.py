@@ -134,7 +134,7 @@ class AttachedDeployment(Deployment):
         folders = self.access.site.history_folders
         self.history = AttachedHistory(server, webhdfs, host, folders, options.account)
         self.jobs = JobClient(self, host)
-        self.transfers = Transfer(self, host)
+        self.transfers = Transfer(self, host, self.folder.make_folder)
         self.host_samples = self.access.host_samples()
         if self.host_samples is not None:
             self.host_facts = self.host_samples.facts()

@@ -66,7 +66,7 @@ class OwnFolder:
         """
         self._check_inside(path)
         if policy or self._files.exists(path):
-            self._files.make_folder(path)
+            self.make_folder(path)
             self._files.set_storage_policy(path, policy)
 
     def owned(self) -> bool:
@@ -118,6 +118,11 @@ class OwnFolder:
     def stored(self, path: str) -> tuple[int, int]:
         """Bytes of the files below a folder, and of all their replicas."""
         return self._files.stored(path)
+
+    def make_folder(self, path: str) -> None:
+        """Create a folder inside the own folder. Raises DeploymentError, also if it is outside."""
+        self._check_inside(path)
+        self._files.make_folder(path)
 
     def delete(self, path: str) -> None:
         """Remove a file or folder inside the own folder.
