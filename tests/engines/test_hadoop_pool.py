@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
 import subprocess
 import threading
@@ -32,6 +33,7 @@ from windtunnel.engines.hadoop.pool import (
     pool_sizes,
 )
 from windtunnel.engines.storage_system import Ground
+from windtunnel.errors import DeploymentError
 from windtunnel.hosts.local import LocalHost
 
 SETTINGS = {
@@ -98,7 +100,7 @@ def test_a_wave_of_tasks_and_a_master_wait_on_each_host() -> None:
     assert pool_sizes(settings, 1, "3.5", 10) == {"map": 5, "reduce": 5, "master": 1}
     none = {**settings, "mapreduce.job.reduces": "0"}
     assert pool_sizes(none, 6, "3.5") == {"map": 4, "reduce": 0, "master": 1}
-    assert pool_sizes(settings, 6, "3.5", 1) == {"map": 0, "reduce": 1, "master": 1}
+    assert pool_sizes(settings, 6, "3.5", 1) == {"map": 1, "reduce": 0, "master": 1}
 
 
 @given(
@@ -252,6 +254,26 @@ def test_jvms_that_warmed_up_with_other_settings_are_replaced(pool: Pool) -> Non
     assert found[0] == found[1] != found[2]
 
 
+def test_no_jvm_waits_with_options_that_act_at_its_start(pool: Pool) -> None:
+    pool.layout.settings |= {"mapreduce.map.java.opts": "-Xlog:gc:file=gc.log"}
+    pool.start()
+    pool.fill(20, answer_as_full(pool))
+    order = orders(pool)["worker-1"]
+    assert "gc.log" not in order and "YarnChild" in order and "MRAppMaster" in order
+
+
+def test_after_a_failure_no_jvm_starts(pool: Pool) -> None:
+    """With a fault in force, the phase runs nevertheless."""
+    pool.start()
+
+    def fail() -> None:
+        raise DeploymentError("the namenode has died")
+
+    with pytest.raises(DeploymentError, match="has died"):
+        pool.fill(20, fail)
+    assert set(orders(pool).values()) == {"serial 2\nend\n"}
+
+
 def test_waiting_jvms_see_the_processors_of_the_quota_of_their_host(pool: Pool) -> None:
     """They start without the quota, and would choose another collector and more threads."""
     worker = next(p for p in pool.layout.placements if p.host.name == "worker-1")
@@ -262,22 +284,34 @@ def test_waiting_jvms_see_the_processors_of_the_quota_of_their_host(pool: Pool) 
     assert found == {"worker-1": True, "worker-2": False, "worker-3": False}
 
 
-def launch(script: Path, answer: str | None) -> subprocess.CompletedProcess[str]:
-    """Start the script as a NodeManager does; a keeper gives the answer, None: there is none."""
+def launch(
+    script: Path, answer: str | None, main: str = "Main", note: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Start the script as a NodeManager does; a keeper gives the answer, None: there is none.
+
+    Before the last line of its answer, it writes ``note`` to the script's standard error.
+    """
     folder = script.parents[2]
 
     def keep() -> None:
         with os.fdopen(os.open(folder / "requests", os.O_RDWR), "r+b", buffering=0) as requests:
             pid = requests.readline().decode().strip()
-            with os.fdopen(os.open(folder / f"reply-{pid}", os.O_RDWR), "wb") as reply:
-                reply.write(f"{answer}\n".encode())
+            pipe = folder / f"reply-{pid}"
+            with os.fdopen(os.open(pipe, os.O_RDWR), "wb", buffering=0) as reply:
+                pipe.unlink()
+                first, _, rest = (answer or "").partition("\n")
+                reply.write(f"{first}\n".encode())
+                if rest:
+                    with Path(f"/proc/{pid}/fd/2").open("a") as errors:
+                        errors.write(note)
+                    reply.write(rest.encode())
 
     keeper = threading.Thread(target=keep)
     if answer is not None:
         (folder / "keeper").write_text(f"{os.getpid()}\n")
         keeper.start()
     done = subprocess.run(
-        [script, "-Xmx1m", "Main"], capture_output=True, text=True, timeout=20, check=False
+        [script, "-Xmx1m", main], capture_output=True, text=True, timeout=20, check=False
     )
     if answer is not None:
         keeper.join(20)
@@ -286,8 +320,22 @@ def launch(script: Path, answer: str | None) -> subprocess.CompletedProcess[str]
 
 def test_a_launch_ends_with_the_exit_code_of_the_waiting_jvm(script: Path) -> None:
     assert stat.S_ISFIFO((script.parents[2] / "requests").stat().st_mode)
-    done = launch(script, "143")
-    assert (done.returncode, done.stdout) == (143, "")
+    done = launch(script, "warm 1\n143\n", note="what the JVM writes")
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "what the JVM writes")
+
+
+def test_a_jvm_ends_with_its_keeper_and_so_does_the_launch(script: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as jvm:
+        done = launch(script, f"warm {jvm.pid}")
+        assert done.returncode == 128 + signal.SIGKILL
+        assert jvm.wait(20) == -signal.SIGKILL
+
+
+def test_stock_starts_without_a_keeper_are_counted(script: Path, pool: Pool) -> None:
+    launch(script, None, main="org.apache.hadoop.mapred.YarnChild")
+    launch(script, None, main="org.apache.spark.deploy.yarn.ApplicationMaster")
+    launch(script, "stock", main="org.apache.hadoop.mapred.YarnChild")  # its keeper counts it
+    assert pool.starts() == Starts(stock=1)
 
 
 def test_a_keeper_that_has_ended_keeps_no_launch_waiting(script: Path) -> None:

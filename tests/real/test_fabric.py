@@ -51,7 +51,7 @@ PLAN = FabricPlan(
             "v",
             "r1",
             disks=(DiskPlan("d0", 256 << 20),),
-            guests=(GuestPlan("v1"), GuestPlan("v2", cpu_cores=0.4)),
+            guests=(GuestPlan("v1", cpu_cores=1.5), GuestPlan("v2", cpu_cores=0.4)),
         ),
         HostPlan(
             "k",
@@ -227,6 +227,8 @@ def test_a_quota_holds_a_host_back(fabric: Fabric) -> None:
         compare(f"CPU quota times {factor}", cores * factor, got, "cores", 1)
     fabric.set_cpu("c", None)
     fabric.scale_cpu(1.0)
+    for quota in (2.0, None):  # of a host with a guest of more than one core
+        fabric.set_cpu("v", quota)
 
 
 def test_the_memory_limit_bounds_the_page_cache(fabric: Fabric) -> None:

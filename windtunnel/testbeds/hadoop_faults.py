@@ -154,12 +154,17 @@ class HadoopFaults(Faulty):
         return found
 
     def _start(self, names: list[str]) -> None:
-        """Start daemons that were killed, the masters first."""
-        for name in ROLES.in_start_order(names):
-            owner = self._owner(name)
-            if owner is not self.deployment.pool:  # nothing registers with a pool
+        """Start daemons that were killed, the masters first.
+
+        The keeper of a pool starts before the NodeManager, whose containers ask for its JVMs.
+        """
+        pool = self.deployment.pool
+        keepers = [name for name in names if pool is not None and pool.plays(name)]
+        others = [name for name in names if name not in keepers]
+        for name in [*keepers, *ROLES.in_start_order(others)]:
+            if name not in keepers:  # nothing registers with a pool
                 self._since[name] = time.time()
-            owner.restart(name)
+            self._owner(name).restart(name)
 
     def _owner(self, name: str) -> Running:
         """The engine that starts a daemon, or the pool of warm JVMs, the storage, or Hadoop."""

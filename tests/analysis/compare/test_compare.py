@@ -277,6 +277,17 @@ def test_single_treatments_match_by_workload(tmp_path: Path) -> None:
 # --- refusals -------------------------------------------------------------------------------
 
 
+def test_warm_trials_with_stock_starts_are_refused(tmp_path: Path) -> None:
+    warm = {"cluster": {"software": {"task_start": "warm"}}}
+    a = results(tmp_path / "a", study=warm, edit=_started(0))
+    b = results(tmp_path / "b", OTHER_SEED, later=LATER, study=warm, edit=_started(3))
+    (refused,) = compare([("a", a), ("b", b)]).pairs[0].refused
+    assert refused.id == "task-start"
+    assert "0% against 30% stock starts" in refused.text
+    same = results(tmp_path / "c", OTHER_SEED, later=LATER, study=warm, edit=_started(0))
+    assert compare([("a", a), ("c", same)]).pairs[0].refused == []
+
+
 def _parameters(trial: Trial) -> Trial:
     return trial.model_copy(update={"parameters": {**trial.parameters, "size": 5e8}})
 
@@ -295,6 +306,19 @@ def _dropped(trial: Trial) -> Trial:
     return trial.model_copy(
         update={"before": trial.before.model_copy(update={"cache_state": "dropped"})}
     )
+
+
+def _started(stock: int) -> Callable[[Trial], Trial]:
+    """Adds the starts of the containers of a trial with warm starts."""
+
+    def edit(trial: Trial) -> Trial:
+        starts = {"warm_starts": 10 - stock, "stock_starts": stock}
+        counted = {name: Metric(value=value, unit="count") for name, value in starts.items()}
+        first, *others = trial.phases
+        more = first.model_copy(update={"metrics": {**first.metrics, **counted}})
+        return trial.model_copy(update={"phases": [more, *others]})
+
+    return edit
 
 
 MACHINE = {"kernel": "6.1.0", "cpu": "made-up CPU", "cores": 2, "memory_bytes": 24 * 1024**3}

@@ -74,6 +74,20 @@ def test_a_new_phase_measures_anew_and_keeps_the_factor(monkeypatch: pytest.Monk
     assert speed.factor == 2.0
 
 
+def test_quotas_follow_in_phases_of_less_than_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(core_probe, "_STEP_S", 3600.0)
+    quotas = Quotas()
+    speed = CoreSpeed(0.5, quotas.scale, quotas.texts.append, lambda: 0.6)
+    for _ in range(2):
+        speed.begin()
+        for _ in range(core_probe._WINDOW // 2):
+            speed.step()
+        speed.end()
+    assert quotas.factors == pytest.approx([1.2])
+
+
 def test_probes_run_until_the_end_of_the_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core_probe, "_STEP_S", 0.001)
     quotas = Quotas()

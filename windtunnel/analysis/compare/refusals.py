@@ -37,6 +37,8 @@ SCALE_FACTS = (
     "work of a core of the machine",
     "core probe that the CPU quotas follow",
 )
+STOCK_TOLERANCE = 0.05
+"""Difference of the fractions of stock starts, in trials with warm starts, that may be compared."""
 HDFS_DEFAULT = "3"
 """Hadoop's default of dfs.replication (hdfs-default.xml)."""
 
@@ -178,9 +180,27 @@ def task_start(p: Pairing) -> Iterator[Refusal]:
         )
         if a != b:
             said[f"{a} against {b}"] = None
+            continue
+        ours, theirs = map(_stock_fraction, p.trials(m))
+        if ours is not None and theirs is not None and abs(ours - theirs) > STOCK_TOLERANCE:
+            said[f"{ours:.0%} against {theirs:.0%} stock starts"] = None
     if said:
         text = f"start of tasks: {listed(list(said))}; a stock start includes the start-up of JVMs"
         yield Refusal("task-start", text)
+
+
+def _stock_fraction(trials: Sequence[Trial]) -> float | None:
+    """The fraction of stock starts in trials with warm starts; None for other trials."""
+    warm, stock = (
+        sum(
+            phase.metrics[name].value
+            for trial in trials
+            for phase in trial.phases
+            if name in phase.metrics
+        )
+        for name in ("warm_starts", "stock_starts")
+    )
+    return stock / (warm + stock) if warm + stock else None
 
 
 def cache(p: Pairing) -> Iterator[Refusal]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from windtunnel.analysis.core_speed import core_factor
 from windtunnel.analysis.observations import ELAPSED, TOTAL, counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import Cluster, QuantityError
@@ -15,7 +16,7 @@ from windtunnel.model.fit import Point
 from windtunnel.model.hardware import Hardware, hardware, on_one_machine, with_quota
 from windtunnel.model.jobs import job, kind_of, software_of
 from windtunnel.results.folder import Results
-from windtunnel.results.record import Metric, Trial
+from windtunnel.results.record import Metric, StudyRecord, Trial
 
 AsRun = Callable[[Cluster], tuple[Cluster, float]]
 """What runs of a described cluster, and the fraction of its processors that tasks get."""
@@ -67,7 +68,7 @@ def points_of(results: Results, as_run: AsRun | None = None) -> Found:
     cells: dict[tuple[str, str, str], list[_Number]] = defaultdict(list)
     first: dict[tuple[str, str, str], Trial] = {}
     for trial in filter(counts, results.trials):
-        for phase, number in _numbers(trial):
+        for phase, number in _numbers(study, trial):
             key = (trial.treatment.id, trial.workload, phase)
             cells[key].append(number)
             first.setdefault(key, trial)
@@ -159,8 +160,12 @@ def _with_settings(cluster: Cluster, facts: Mapping[str, object]) -> Cluster:
     return cluster.model_copy(update={"settings": {**cluster.settings, **known}})
 
 
-def _numbers(trial: Trial) -> Iterable[tuple[str, _Number]]:
-    """Elapsed and CPU time of each phase, or of the whole if there are no phases."""
+def _numbers(study: StudyRecord, trial: Trial) -> Iterable[tuple[str, _Number]]:
+    """Elapsed and CPU time of each phase, or of the whole if there are no phases.
+
+    If the CPU quotas of a scale model followed the speed of the cores, the CPU time is that of
+    cores with the planned speed.
+    """
     if not trial.phases:
         whole = trial.metrics.get(ELAPSED)
         if whole is not None and whole.value > 0:
@@ -168,12 +173,13 @@ def _numbers(trial: Trial) -> Iterable[tuple[str, _Number]]:
         return
     for phase in trial.phases:
         if not phase.beside and phase.elapsed_s > 0:
-            yield phase.name, _Number(phase.elapsed_s, *_rest(phase.metrics))
+            rest = _rest(phase.metrics, core_factor(study, phase))
+            yield phase.name, _Number(phase.elapsed_s, *rest)
 
 
-def _rest(metrics: dict[str, Metric]) -> tuple[float | None, bool]:
+def _rest(metrics: dict[str, Metric], slower: float = 1.0) -> tuple[float | None, bool]:
     cpu, late = metrics.get(CPU), metrics.get(TIMEOUT)
-    return (None if cpu is None else cpu.value), late is not None and late.value > 0
+    return (None if cpu is None else cpu.value / slower), late is not None and late.value > 0
 
 
 def chosen(points: Sequence[Point], treatments: Iterable[str]) -> list[Point]:

@@ -54,23 +54,39 @@ _SET_LATER = tuple(
     for name in ("java.io.tmpdir=", "log4j.", "yarn.app.", "hadoop.root.", "hadoop.metrics.")
 )
 # Without a keeper, the start is stock. Both pipes are open for both ways, so that neither side
-# waits for the other one to open them.
+# waits for the other one to open them. Once a JVM has the launch, the pipe is only read: its end
+# without an exit code is the end of the keeper. The waiting JVM opens the output files of the
+# script, so the script must not redirect its own.
 _SCRIPT = """\
 #!/bin/sh
-if read -r keeper <"{folder}/keeper" && [ -d "/proc/$keeper" ] &&
-  mkfifo "{folder}/reply-$$"; then
+answer=
+if {{
+  read -r keeper <"{folder}/keeper" && [ -d "/proc/$keeper" ] && mkfifo "{folder}/reply-$$"
+}} 2>/dev/null; then
   exec 8<>"{folder}/reply-$$" 9<>"{folder}/requests"
   echo "$$" >&9
   exec 9>&-
-  read -r answer <&8
-  exec 8>&-
+  read -r answer jvm <&8
+  if [ "$answer" = warm ]; then
+    exec 7</proc/self/fd/8 8>&-
+    read -r answer <&7 || {{ kill -9 "$jvm"; answer=137; }}
+  fi
+  exec 7>&- 8>&-
   [ "$answer" = stock ] || exit "$answer"
-fi 2>/dev/null
+fi
+if [ -z "$answer" ]; then
+  case " $* " in *" {map_reduce}"*) echo "$$" >>"{folder}/{missed}" ;; esac
+fi
 for file in {quota}; do
-  echo 0 >"$file"
+  echo 0 >"$file" || exit 1 # work without the quota of its host would be a wrong result
 done
 exec "{java}" "$@"
 """
+_MAP_REDUCE = "org.apache.hadoop.map"
+_MISSED = "missed"  # a line for each stock start that no keeper has counted
+# Options that act at the start of a JVM: on files that must be those of the container, or on all
+# that the JVM does from then on.
+_AT_START = ("-Xlog", "-Xloggc", "-verbose:gc", "-javaagent", "-agent", "@", "-XX:StartFlight")
 _POLL_S = 0.1
 
 _KINDS = ("map", "reduce")
@@ -163,7 +179,10 @@ class Pool(Running):
             script = self.java_home(host) / "bin" / "java"
             quota = " ".join(shlex.quote(str(file)) for file in host.quota_files)
             java = self.layout.software.java
-            host.write_text(script, _SCRIPT.format(folder=folder, java=java, quota=quota))
+            text = _SCRIPT.format(
+                folder=folder, java=java, quota=quota, map_reduce=_MAP_REDUCE, missed=_MISSED
+            )
+            host.write_text(script, text)
             script.chmod(0o755)
             host.write_text(folder / "log4j.properties", LOG4J.format(level="WARN"))
             (folder / "tmp").mkdir(exist_ok=True)
@@ -210,18 +229,30 @@ class Pool(Running):
         Raises
         ------
         DeploymentError
-            If a JVM does not start, a keeper dies, or after ``timeout_s``.
+            If a JVM does not start, a keeper dies, or after ``timeout_s``. No JVM starts later.
         """
-        deadline = time.monotonic() + timeout_s
-        self._serial += 1
         reached = [p for p in self._workers() if self._is_reached(p.host)]
-        for placement in reached:
-            host = placement.host
-            order = [f"serial {self._serial}"]
-            if host.name not in self.daemons.out:
-                order += self._order(placement)
+        served = [p for p in reached if p.host.name not in self.daemons.out]
+        self._write_orders({p.host: self._order(p) if p in served else [] for p in reached})
+        try:
+            self._wait_full(reached, timeout_s, check_alive)
+        except DeploymentError:
+            # with a fault in force, the phase runs nevertheless: no JVM may start within it
+            self._write_orders({p.host: [] for p in reached})
+            raise
+
+    def _write_orders(self, orders: Mapping[Host, Sequence[str]]) -> None:
+        """A new order for each host; one without lines ends its waiting JVMs."""
+        self._serial += 1
+        for host, lines in orders.items():
             # the keeper ignores an order without its end, which is being written
-            host.write_text(self._folder(host) / "order", "\n".join([*order, "end"]) + "\n")
+            text = "\n".join([f"serial {self._serial}", *lines, "end"]) + "\n"
+            host.write_text(self._folder(host) / "order", text)
+
+    def _wait_full(
+        self, reached: Sequence[Placement], timeout_s: float, check_alive: Callable[[], None]
+    ) -> None:
+        deadline = time.monotonic() + timeout_s
         while missing := [p.host for p in reached if not self._is_full(p.host)]:
             check_alive()
             if time.monotonic() > deadline:
@@ -235,7 +266,9 @@ class Pool(Running):
 
     def starts(self) -> Starts:
         """The containers that were started so far, on all hosts."""
-        return sum((self.status(p.host).starts for p in self._workers()), self._earlier)
+        hosts = [placement.host for placement in self._workers()]
+        counted = sum((self.status(host).starts for host in hosts), self._earlier)
+        return counted + Starts(stock=sum(map(self._missed, hosts)))
 
     def waiting(self) -> list[int]:
         """The process ids of all waiting JVMs."""
@@ -255,6 +288,13 @@ class Pool(Running):
             return Status.parse((self._folder(host) / "status").read_text())
         except OSError:
             return Status.parse("")
+
+    def _missed(self, host: Host) -> int:
+        """Stock starts on a host without a keeper."""
+        try:
+            return (self._folder(host) / _MISSED).read_text().count("\n")
+        except OSError:
+            return 0
 
     def _is_full(self, host: Host) -> bool:
         status = self.status(host)
@@ -295,6 +335,8 @@ class Pool(Running):
         kinds: dict[tuple[str, ...], int] = {}
         for kind, count in sizes.items():
             options = launch_options(kind, settings, placement.host.name, version)
+            if any(option.startswith(_AT_START) for option in options):
+                continue  # all containers of this kind have stock starts, which are counted
             main = _MASTER if kind == "master" else _TASK
             kinds[*options, main] = kinds.get((*options, main), 0) + count
         lines: list[str] = []
@@ -366,7 +408,7 @@ def pool_sizes(
     if settings.get("mapreduce.job.reduces") == "0":
         reduces = 0
     if jvms is not None:
-        reduces = min(reduces, max(1, jvms // 2))
+        reduces = min(reduces, jvms // 2)
         maps = jvms - reduces
     else:
         reduces = min(reduces, at_once("reduce"))

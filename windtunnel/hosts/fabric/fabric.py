@@ -164,10 +164,13 @@ class Fabric:
         limited = [one.name for one in self.plan.hosts if one.cpu_cores is not None]
         start = limited.index(host) / len(limited) if host in limited else None
         with self._cpu_lock:
-            group.set_cpu(None)  # version 1 always refuses a guest's quota above its host's
+            # Version 1 always refuses a guest's quota above its host's, which is small for a moment
+            # when its periods start.
+            for name in quotas:
+                self._groups[name].set_cpu(None)
+            group.set_cpu(cores, start, self._cpu_factor)
             for name, quota in quotas.items():
                 self._groups[name].set_cpu(quota, factor=self._cpu_factor)
-            group.set_cpu(cores, start, self._cpu_factor)
 
     def set_guest_cpu(self, guest: str, cores: float | None) -> None:
         """Set the CPU quota of a guest; :meth:`set_cpu` of its host restores the planned quota."""
@@ -180,12 +183,13 @@ class Fabric:
         Raises OSError.
         """
         with self._cpu_lock:
-            grows, self._cpu_factor = factor > self._cpu_factor, factor
+            grows = factor > self._cpu_factor
             # a guest's quota may never exceed its host's
             hosts = [host.name for host in self.plan.hosts]
             guests = [guest.name for host in self.plan.hosts for guest in host.guests]
             for name in [*hosts, *guests] if grows else [*guests, *hosts]:
                 self._groups[name].scale_cpu(factor)
+            self._cpu_factor = factor
 
     def set_memory(self, name: str, limit_bytes: int | None) -> None:
         """Set the memory limit of a host or a guest, for processes and page cache together."""

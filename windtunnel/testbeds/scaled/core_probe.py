@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from statistics import fmean
 
@@ -88,11 +89,16 @@ class CoreSpeed:
         self._measure_ms = measure_ms or CoreProbe().measure_ms
         self._found: list[float] = []
         self._factors: list[float] = []  # in force while each of them was measured
+        self._latest: deque[float] = deque(maxlen=_WINDOW)  # also of phases before
+        self._undecided = 0  # probes since the last decision
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Start to measure, before a phase; the factor is that of the end of the phase before."""
+        """Start to measure, before a phase; the factor is that of the end of the phase before.
+
+        Short phases together have the ten seconds after which the quotas change.
+        """
         self.close()
         self._stop.clear()
         self._found, self._factors = [], []
@@ -124,9 +130,12 @@ class CoreSpeed:
         """Measure once, and change the quotas if the mean of ten seconds requires it."""
         self._factors.append(self.factor)
         self._found.append(self._measure_ms())
-        if self._reference_ms is None or len(self._found) % _WINDOW:
+        self._latest.append(self._found[-1])
+        self._undecided += 1
+        if self._reference_ms is None or self._undecided < _WINDOW:
             return
-        wanted = fmean(self._found[-_WINDOW:]) / self._reference_ms
+        self._undecided = 0
+        wanted = fmean(self._latest) / self._reference_ms
         wanted = min(max(wanted, _LEAST_FACTOR), _MOST_FACTOR)
         if abs(wanted / self.factor - 1) < _LEAST_CHANGE:
             return

@@ -53,6 +53,10 @@ final class Become {
     }
     DefaultMetricsSystem.shutdown(); // also forgets the names of the sources
     ((Map<?, ?>) field(LocalDirAllocator.class, "contexts").get(null)).clear();
+    // settings of HDFS's client, and file systems that a job may bring with it
+    Class<?> context = Class.forName("org.apache.hadoop.hdfs.ClientContext");
+    ((Map<?, ?>) field(context, "CACHES").get(null)).clear();
+    field(FileSystem.class, "FILE_SYSTEMS_LOADED").setBoolean(null, false);
   }
 
   /** Takes the environment, folder, output files, properties and class path of a launch. */

@@ -27,13 +27,15 @@ import java.util.Optional;
  *       differs) starts the missing JVMs and ends those of other kinds.
  *   <li>{@code status}: the waiting JVMs and the launches so far, written by this program.
  *   <li>{@code requests}: a named pipe to which a launch writes its process id.
- *   <li>{@code reply-PID}: a named pipe for the answer: the exit code, or {@code stock}.
+ *   <li>{@code reply-PID}: a named pipe for the answers: {@code stock}; or {@code warm PID} with
+ *       the process id of the JVM, and then its exit code.
  * </ul>
  */
 public final class Keeper {
   private static final long POLL_MS = 50;
   private static final int AT_ONCE = 2;
   private static final String MAP_REDUCE = "org.apache.hadoop.map";
+  private static final String KILLED = "137"; // 128 + SIGKILL
 
   /** A kind of JVM: what a launch must ask for, and the command that starts one. */
   private static final class Kind {
@@ -73,8 +75,9 @@ public final class Keeper {
           keeper.obey(lines.subList(0, lines.size() - 1));
         }
       }
-      keeper.fill();
-      Thread.sleep(POLL_MS);
+      if (!keeper.fill()) {
+        Thread.sleep(POLL_MS);
+      }
     }
     System.exit(1);
   }
@@ -119,54 +122,61 @@ public final class Keeper {
     writeStatus();
   }
 
-  /** Starts the missing JVMs, a few at a time; a failed one ends the order. */
-  private void fill() throws Exception {
-    while (true) {
-      List<Kind> missing = new ArrayList<>();
-      synchronized (this) {
-        if (filled) {
-          return;
-        }
-        int wanted = 0;
-        for (Kind kind : kinds.values()) {
-          int before = kind.waiting.size();
-          kind.waiting.removeIf(process -> !process.isAlive());
-          died += before - kind.waiting.size();
-          wanted += kind.wanted;
-          for (int i = kind.waiting.size(); i < kind.wanted && missing.size() < AT_ONCE; i++) {
-            missing.add(kind);
-          }
-        }
-        if (died > wanted) {
-          say("waiting JVMs end again and again: does the host have enough memory for them?");
-          failed++;
-          missing.clear();
-        }
-        if (missing.isEmpty()) {
-          filled = true;
-          writeStatus();
-          return;
+  /** Starts a few of the missing JVMs; a failed one ends the order. Returns whether it started any. */
+  private boolean fill() throws Exception {
+    List<Kind> missing = new ArrayList<>();
+    synchronized (this) {
+      if (filled) {
+        return false;
+      }
+      int wanted = 0;
+      for (Kind kind : kinds.values()) {
+        int before = kind.waiting.size();
+        kind.waiting.removeIf(process -> !process.isAlive());
+        died += before - kind.waiting.size();
+        wanted += kind.wanted;
+        for (int i = kind.waiting.size(); i < kind.wanted && missing.size() < AT_ONCE; i++) {
+          missing.add(kind);
         }
       }
-      List<Process> started = new ArrayList<>();
-      for (Kind kind : missing) {
-        ProcessBuilder builder = new ProcessBuilder(kind.command);
-        builder.redirectError(ProcessBuilder.Redirect.INHERIT);
-        started.add(builder.start());
+      if (died > wanted) {
+        say("waiting JVMs end again and again: does the host have enough memory for them?");
+        failed++;
+        missing.clear();
       }
-      for (int i = 0; i < started.size(); i++) {
-        Process process = warm(started.get(i));
-        synchronized (this) {
-          if (process != null) {
-            missing.get(i).waiting.add(process);
-          } else {
-            failed++;
-            filled = true;
-          }
-          writeStatus();
-        }
+      if (missing.isEmpty()) {
+        filled = true;
+        writeStatus();
+        return false;
       }
     }
+    List<Process> started = new ArrayList<>();
+    for (Kind kind : missing) {
+      started.add(start(kind));
+    }
+    for (int i = 0; i < started.size(); i++) {
+      Process process = warm(started.get(i));
+      synchronized (this) {
+        if (process != null) {
+          missing.get(i).waiting.add(process);
+        } else {
+          failed++;
+          filled = true;
+        }
+        writeStatus();
+      }
+    }
+    return true;
+  }
+
+  private static Process start(Kind kind) throws IOException {
+    ProcessBuilder builder = new ProcessBuilder(kind.command);
+    builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+    // A NodeManager passes no locale to a container. MapReduce sets the folder of the container as
+    // the first one with libraries; this JVM will be in that folder.
+    builder.environment().keySet().removeIf(name -> name.startsWith("LC_"));
+    builder.environment().put("LD_LIBRARY_PATH", ".");
+    return builder.start();
   }
 
   /** Waits until a JVM is warm; null if it has failed. */
@@ -197,17 +207,20 @@ public final class Keeper {
       RandomAccessFile pipe = new RandomAccessFile(reply.toFile(), "rw");
       Files.delete(reply); // both ends are open
       Process process = null;
+      Optional<PidFile> file = Optional.empty();
       try {
         Launch launch = Launch.of(pid);
         process = take(launch);
         if (process != null) {
-          hand(launch, process, pipe);
+          file = PidFile.of(launch);
+          hand(launch, process, file, pipe);
           return;
         }
       } catch (IOException error) {
         say("launch " + pid + ": " + error);
-        if (process != null) {
-          giveUp(pid, process);
+        if (process != null && !giveUp(pid, process, file)) {
+          finish(pipe, KILLED);
+          return;
         }
       }
       finish(pipe, "stock");
@@ -216,20 +229,24 @@ public final class Keeper {
     }
   }
 
-  /** A JVM that did not take its launch: the script starts a stock one, which its file names. */
-  private synchronized void giveUp(long pid, Process process) {
+  /**
+   * A JVM did not take its launch: the script starts a stock one, whose process the file named before.
+   *
+   * <p>Returns false if the container has ended: its NodeManager has removed the file, or has
+   * killed the JVM, whose process id it had read.
+   */
+  private synchronized boolean giveUp(long pid, Process process, Optional<PidFile> file) {
+    boolean killed = !process.isAlive();
     process.destroyForcibly();
     warm--;
-    stock++;
     try {
-      Optional<Path> file = PidFile.of(Launch.of(pid));
-      if (file.isPresent()) {
-        PidFile.write(file.get(), pid);
-      }
+      killed |= file.isPresent() && !file.get().restore();
+      stock += killed ? 0 : 1;
       writeStatus();
     } catch (IOException error) {
       say("launch " + pid + ": " + error); // the script gets its answer nevertheless
     }
+    return !killed;
   }
 
   private synchronized Process take(Launch launch) {
@@ -259,13 +276,14 @@ public final class Keeper {
     return found;
   }
 
-  private void hand(Launch launch, Process process, RandomAccessFile pipe) throws IOException {
-    Optional<Path> file = PidFile.of(launch);
+  private void hand(Launch launch, Process process, Optional<PidFile> file, RandomAccessFile pipe)
+      throws IOException {
     if (file.isPresent()) {
-      PidFile.write(file.get(), process.pid());
+      file.get().write(process.pid());
     }
     process.getOutputStream().write((launch.pid + "\n").getBytes(StandardCharsets.US_ASCII));
     process.getOutputStream().flush();
+    pipe.write(("warm " + process.pid() + "\n").getBytes(StandardCharsets.US_ASCII));
     process.onExit().thenAccept(ended -> finish(pipe, Integer.toString(ended.exitValue())));
     ProcessHandle.of(launch.pid).ifPresentOrElse(
         stub -> stub.onExit().thenAccept(gone -> process.destroyForcibly()),

@@ -21,6 +21,10 @@ final class Launch {
           "--add-exports", "--add-modules", "--add-opens", "--add-reads", "--limit-modules",
           "--module-path", "-p", "--patch-module", "--upgrade-module-path");
 
+  /** Variables that a process reads only at its start; a waiting JVM had none of them. */
+  private static final List<String> AT_START =
+      List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "LD_PRELOAD");
+
   final long pid;
   final List<String> options = new ArrayList<>();
   final List<String> arguments = new ArrayList<>();
@@ -44,6 +48,9 @@ final class Launch {
       if (equals > 0) {
         launch.environment.put(entry.substring(0, equals), entry.substring(equals + 1));
       }
+    }
+    if (launch.classPath.isEmpty()) { // as java does without the option
+      launch.classPath = launch.environment.getOrDefault("CLASSPATH", "");
     }
     return launch;
   }
@@ -71,6 +78,12 @@ final class Launch {
     List<String> key = new ArrayList<>(options);
     key.removeIf(option -> SET_LATER.stream().anyMatch(option::startsWith));
     key.add(mainClass);
+    for (String name : AT_START) {
+      String value = environment.getOrDefault(name, "");
+      if (!value.isEmpty()) {
+        key.add(name + "=" + value);
+      }
+    }
     return key;
   }
 

@@ -14,9 +14,16 @@ import java.util.Optional;
  * JVM, which leads a group of its own.
  */
 final class PidFile {
-  private PidFile() {}
+  private final Path file;
+  private final String before;
 
-  static Optional<Path> of(Launch launch) {
+  private PidFile(Path file) throws IOException {
+    this.file = file;
+    before = Files.readString(file);
+  }
+
+  /** The file of a launch; empty if there is none. */
+  static Optional<PidFile> of(Launch launch) throws IOException {
     String container = launch.environment.getOrDefault("CONTAINER_ID", "");
     for (String folder : launch.environment.getOrDefault("LOCAL_DIRS", "").split(",")) {
       // LOCAL/usercache/USER/appcache/APPLICATION
@@ -32,15 +39,29 @@ final class PidFile {
               .resolve(container)
               .resolve(container + ".pid");
       if (Files.exists(file)) {
-        return Optional.of(file);
+        return Optional.of(new PidFile(file));
       }
     }
     return Optional.empty();
   }
 
-  static void write(Path file, long pid) throws IOException {
+  /** Names another process. */
+  void write(long pid) throws IOException {
+    write(pid + "\n");
+  }
+
+  /** Names the process of before; returns false if the file is gone. */
+  boolean restore() throws IOException {
+    if (!Files.exists(file)) {
+      return false;
+    }
+    write(before);
+    return true;
+  }
+
+  private void write(String text) throws IOException {
     Path made = file.resolveSibling(file.getFileName() + ".pool");
-    Files.writeString(made, pid + "\n");
+    Files.writeString(made, text);
     Files.move(made, file, StandardCopyOption.ATOMIC_MOVE);
   }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.zip.GZIPInputStream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.Job;
@@ -95,6 +96,7 @@ final class WarmUp {
       }
     } finally {
       files.delete(folder, true);
+      FileUtil.fullyDelete(own.toFile());
     }
   }
 }
