@@ -234,6 +234,11 @@ def test_what_makes_the_hardware_work_needlessly_comes_first() -> None:
     assert runner_up.kind == "CPU"
 
 
+def test_a_quota_is_a_number_of_cores() -> None:
+    found, _ = judge(Facts(loads=(cpu(0.92),), threads=0.68))
+    assert "92 % of 0.68 cores busy" in found.words
+
+
 def test_means_are_over_the_trials_that_know() -> None:
     mean = mean_facts([Facts(idle=0.2, loads=(cpu(0.4),)), Facts(loads=(cpu(0.6),)), Facts()])
 

@@ -226,12 +226,16 @@ def _own(load: Load, facts: Facts) -> dict[str, float]:
     return {"own_cpu": facts.own_cpu or 0.0} if known else {}
 
 
+def _threads(number: float) -> str:
+    """The threads of one machine, or of all hosts together; a CPU quota can be a part of a core."""
+    return f"{number:.0f} threads" if number == round(number) else f"{number:.2g} cores"
+
+
 def _words(load: Load, facts: Facts) -> str:
     share = percent(load.share, signed=False)
     where = f" on {load.host}" if load.host else ""
     if load.resource == CPU:
-        # The number of threads is that of one machine, or of all hosts together.
-        threads = f" of {facts.threads:.0f} threads" if facts.threads and not where else ""
+        threads = f" of {_threads(facts.threads)}" if facts.threads and not where else ""
         words = f"CPU {share}{threads} busy{where}"
         if facts.own_cpu is not None and load.share and facts.own_cpu < load.share / 2:
             own = percent(facts.own_cpu, signed=False)
