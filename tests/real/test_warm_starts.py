@@ -186,8 +186,8 @@ def test_the_pool_survives_a_killed_nodemanager_and_replaces_a_killed_jvm(
 
     for pid in full:
         os.kill(pid, signal.SIGKILL)
-    warm.run_job("pi", [PI, "1", "100"], {}, deadline_s=time.monotonic() + 240)
-    starts = warm.phase_metrics()
+    run = warm.run_job("pi", [PI, "1", "100"], {}, deadline_s=time.monotonic() + 240)
+    starts = warm.phase_metrics(run.phase)
     assert starts[WARM_STARTS.name].value == 0
     assert starts[STOCK_STARTS.name].value == 3  # a master, a map, a reduce
     warm.before_phase()

@@ -295,7 +295,7 @@ class Deployment(ABC):
         """
         return
 
-    def phase_metrics(self) -> Mapping[str, Metric]:
+    def phase_metrics(self, phase: Phase) -> Mapping[str, Metric]:
         """Numbers of the deployment about the phase that :meth:`before_phase` has prepared."""
         return {}
 

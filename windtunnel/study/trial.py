@@ -161,7 +161,7 @@ def _run(
             injector.phase_begins(phase)
             running = phase, time.time()
             run = workload.run_phase(phase, deployment, execution)
-            execution.runs[phase] = run.with_metrics(deployment.phase_metrics())
+            execution.runs[phase] = run.with_metrics(deployment.phase_metrics(run.phase))
             running = None
             injector.phase_ended(phase)
             if around.after_phase is not None:

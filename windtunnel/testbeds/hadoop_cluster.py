@@ -50,7 +50,7 @@ from windtunnel.hosts.isolation.policy import Isolation, confined
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.results.metrics import MetricInfo, numbers
-from windtunnel.results.record import Metric
+from windtunnel.results.record import Metric, Phase
 from windtunnel.testbeds.base import Notify
 from windtunnel.testbeds.hadoop_faults import HadoopFaults
 from windtunnel.testbeds.hadoop_software import Installed
@@ -375,7 +375,7 @@ class HadoopDeployment(HadoopCluster):
         finally:
             self._starts = self.pool.starts()
 
-    def phase_metrics(self) -> Mapping[str, Metric]:
+    def phase_metrics(self, phase: Phase) -> Mapping[str, Metric]:
         """The numbers of warm and stock starts since :meth:`before_phase`."""
         if self.pool is None:
             return {}

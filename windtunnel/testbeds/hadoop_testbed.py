@@ -22,7 +22,7 @@ from windtunnel.engines.engine import line_of as engine_line
 from windtunnel.engines.faults import Part
 from windtunnel.engines.hadoop import releases
 from windtunnel.engines.hadoop.layout import ADDRESSES
-from windtunnel.engines.hadoop.pool import pool_note
+from windtunnel.engines.hadoop.pool_sizes import pool_note
 from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for

@@ -58,6 +58,17 @@ def test_quotas_follow_the_probe_if_it_changes_enough() -> None:
     assert means[QUOTA_FACTOR] == pytest.approx((3 * 1.0 + 2 * 1.2) / 5)
 
 
+def test_means_are_those_of_the_job() -> None:
+    """Before and after it, the hosts are idle."""
+    found = iter([(10.0, 0.4), (11.0, 0.5), (12.0, 0.7), (13.0, 0.4)])
+    speed = CoreSpeed(0.5, Quotas().scale, print, lambda: 0.0)
+    probes = [(at, took_ms, 1.0) for at, took_ms in found]
+    speed._found = [*probes]
+    assert speed.end(10.5, 12.5) == pytest.approx({CORE_PROBE: 0.6, QUOTA_FACTOR: 1.0})
+    speed._found = [*probes]
+    assert speed.end(10.1, 10.2)[CORE_PROBE] == pytest.approx(0.5), "a job between two probes"
+
+
 def test_without_a_reference_the_probe_is_only_measured() -> None:
     quotas = Quotas()
     speed = followed(None, [0.5, 1.5], quotas)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.models import known
 from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.cluster.hosts import SMT_GAIN
-from windtunnel.engines.hadoop.pool import JVM_BYTES
+from windtunnel.engines.hadoop.pool_sizes import JVM_BYTES
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.plan import HostPlan
 from windtunnel.testbeds.scaled.scale import FULL_SIZE, Scale

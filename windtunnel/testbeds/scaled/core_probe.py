@@ -9,6 +9,7 @@ the same work per second on faster and on slower cores (docs/decisions/0099).
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -40,6 +41,7 @@ _LEAST_CHANGE = 0.05
 _LEAST_FACTOR, _MOST_FACTOR = 0.5, 2.0
 _ADDITIONS = 700
 _VALUES, _READS = 1 << 19, 20_000  # 4 MB of memory
+Means = dict[MetricInfo, float]
 
 
 class CoreProbe:
@@ -87,8 +89,7 @@ class CoreSpeed:
         self._reference_ms, self._scale_cpu, self._notify = reference_ms, scale_cpu, notify
         self._notified = False
         self._measure_ms = measure_ms or CoreProbe().measure_ms
-        self._found: list[float] = []
-        self._factors: list[float] = []  # in force while each of them was measured
+        self._found: list[tuple[float, float, float]] = []  # epoch s, ms, factor in force
         self._latest: deque[float] = deque(maxlen=_WINDOW)  # also of phases before
         self._undecided = 0  # probes since the last decision
         self._stop = threading.Event()
@@ -101,19 +102,25 @@ class CoreSpeed:
         """
         self.close()
         self._stop.clear()
-        self._found, self._factors = [], []
+        self._found = []
         self._thread = threading.Thread(target=self._run, name="core probe", daemon=True)
         self._thread.start()
 
-    def end(self) -> dict[MetricInfo, float]:
-        """Stop after the phase; returns the means of its probes and factors, if it has any."""
+    def end(self, started_at: float = 0.0, finished_at: float = math.inf) -> Means:
+        """Stop after the phase; returns the means of its probes and factors, if it has any.
+
+        They are those of the job, from ``started_at`` to ``finished_at`` in epoch seconds: before
+        and after it, the hosts are idle, and the probe is faster.
+        """
         self.close()
-        found, factors = self._found, self._factors
-        self._found, self._factors = [], []
+        all_found, self._found = self._found, []
+        found = [one for one in all_found if started_at <= one[0] <= finished_at] or all_found
         if not found:
             return {}
-        followed = {} if self._reference_ms is None else {QUOTA_FACTOR: fmean(factors)}
-        return {CORE_PROBE: fmean(found), **followed}
+        means: Means = {CORE_PROBE: fmean(took_ms for _, took_ms, _ in found)}
+        if self._reference_ms is not None:
+            means[QUOTA_FACTOR] = fmean(factor for _, _, factor in found)
+        return means
 
     def close(self) -> None:
         """Stop measuring."""
@@ -128,9 +135,9 @@ class CoreSpeed:
 
     def step(self) -> None:
         """Measure once, and change the quotas if the mean of ten seconds requires it."""
-        self._factors.append(self.factor)
-        self._found.append(self._measure_ms())
-        self._latest.append(self._found[-1])
+        took_ms = self._measure_ms()
+        self._found.append((time.time(), took_ms, self.factor))
+        self._latest.append(took_ms)
         self._undecided += 1
         if self._reference_ms is None or self._undecided < _WINDOW:
             return

@@ -41,7 +41,7 @@ from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.topology import racks, script
 
 if TYPE_CHECKING:
-    from windtunnel.results.record import Metric
+    from windtunnel.results.record import Metric, Phase
     from windtunnel.results.sample import Source
 
 
@@ -120,9 +120,10 @@ class ScaledDeployment(HadoopDeployment):
         finally:  # with some faults, the phase runs although its preparation has failed
             self.cores.begin()
 
-    def phase_metrics(self) -> Mapping[str, Metric]:
+    def phase_metrics(self, phase: Phase) -> Mapping[str, Metric]:
         """Those of all clusters of Hadoop, and those of the core probe."""
-        return {**super().phase_metrics(), **numbers(self.cores.end())}
+        means = self.cores.end(phase.started_at, phase.finished_at)
+        return {**super().phase_metrics(phase), **numbers(means)}
 
     def placements(self, model: Cluster, plan: FabricPlan) -> list[Placement]:
         """Roles and disks of the nodes of a description, on the existing hosts."""

@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 
 from windtunnel.cluster import Cluster, apply_overrides
-from windtunnel.engines.hadoop.pool import JVM_BYTES
-from windtunnel.engines.hadoop.pool import MEMORY_AT_MOST as WARM_MEMORY_AT_MOST
+from windtunnel.engines.hadoop.pool_sizes import JVM_BYTES
+from windtunnel.engines.hadoop.pool_sizes import MEMORY_AT_MOST as WARM_MEMORY_AT_MOST
 from windtunnel.engines.storage_systems import storage_system
 from windtunnel.errors import NotRealisableError
 from windtunnel.results.record import SimilarityGroup

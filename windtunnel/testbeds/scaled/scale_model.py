@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from windtunnel.cluster import Cluster, HostClass, Network, Node
 from windtunnel.cluster.hosts import Part
 from windtunnel.cluster.roles import HADOOP, ROLES, Role
-from windtunnel.engines.hadoop.pool import JVM_BYTES, pool_sizes
+from windtunnel.engines.hadoop.pool_sizes import JVM_BYTES, pool_sizes
 from windtunnel.testbeds.scaled.combine import combined
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.tasks import (
