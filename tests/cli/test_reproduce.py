@@ -91,7 +91,7 @@ def test_first_one_round_of_every_run_then_the_others(
         ("teragen-model", False),
         ("terasort-model", False),
     ]
-    assert "in all about 61 min per round" in capsys.readouterr().err
+    assert "in all about 58 min per round" in capsys.readouterr().err
 
 
 def test_quick_is_one_round_of_the_cheapest(started: list[tuple[str, bool]]) -> None:

@@ -156,7 +156,7 @@ class HadoopFaults(Faulty):
     def _start(self, names: list[str]) -> None:
         """Start daemons that were killed, the masters first.
 
-        The keeper of a pool starts before the NodeManager, whose containers ask for its JVMs.
+        The keeper of a pool starts before the NodeManager, whose containers request its JVMs.
         """
         pool = self.deployment.pool
         keepers = [name for name in names if pool is not None and pool.plays(name)]
