@@ -281,6 +281,13 @@ def jobs_in_one_jvm(deployment: HadoopDeployment) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def small_jobs(deployment: LocalDeployment) -> Iterator[None]:
+    """:func:`jobs_in_one_jvm` on the shared cluster."""
+    with jobs_in_one_jvm(deployment):
+        yield
+
+
 def write_file(
     deployment: HadoopDeployment, path: str, content: bytes, replication: int = 1
 ) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from tests.real.conftest import jobs_in_one_jvm
+import pytest
+
 from windtunnel.study.plan import make_workload
 from windtunnel.testbeds.local import LocalDeployment
 from windtunnel.workloads.base import Execution
@@ -21,13 +22,13 @@ PARTS = {
 }
 
 
+@pytest.mark.usefixtures("small_jobs")
 def test_parts_run_alone_and_together_and_are_verified(deployment: LocalDeployment) -> None:
     mix = make_workload("mix", {"parts": PARTS})
     given = Execution("/mix/trial", "/mix/shared", time.monotonic() + 240)
     mix.prepare(deployment, given)
-    with jobs_in_one_jvm(deployment):
-        for phase in mix.phases():
-            given.runs[phase] = mix.run_phase(phase, deployment, given)
+    for phase in mix.phases():
+        given.runs[phase] = mix.run_phase(phase, deployment, given)
     verdict = mix.verify(deployment, given)
     mix.clean(deployment, given)
 

@@ -296,7 +296,7 @@ class Deployment(ABC):
         return
 
     def phase_metrics(self, phase: Phase) -> Mapping[str, Metric]:
-        """Numbers of the deployment about the phase that :meth:`before_phase` has prepared."""
+        """Numbers of the deployment about a finished phase, which :meth:`before_phase` prepared."""
         return {}
 
     def unshaped(self) -> AbstractContextManager[None]:

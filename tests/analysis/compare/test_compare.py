@@ -283,7 +283,7 @@ def test_warm_trials_with_stock_starts_are_refused(tmp_path: Path) -> None:
     b = results(tmp_path / "b", OTHER_SEED, later=LATER, study=warm, edit=_started(3))
     (refused,) = compare([("a", a), ("b", b)]).pairs[0].refused
     assert refused.id == "task-start"
-    assert "0% against 30% stock starts" in refused.text
+    assert "0 % against 30 % stock starts" in refused.text
     same = results(tmp_path / "c", OTHER_SEED, later=LATER, study=warm, edit=_started(0))
     assert compare([("a", a), ("c", same)]).pairs[0].refused == []
 

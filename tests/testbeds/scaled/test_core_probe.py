@@ -60,9 +60,8 @@ def test_quotas_follow_the_probe_if_it_changes_enough() -> None:
 
 def test_means_are_those_of_the_job() -> None:
     """Before and after it, the hosts are idle."""
-    found = iter([(10.0, 0.4), (11.0, 0.5), (12.0, 0.7), (13.0, 0.4)])
     speed = CoreSpeed(0.5, Quotas().scale, print, lambda: 0.0)
-    probes = [(at, took_ms, 1.0) for at, took_ms in found]
+    probes = [(10.0, 0.4, 1.0), (11.0, 0.5, 1.0), (12.0, 0.7, 1.0), (13.0, 0.4, 1.0)]
     speed._found = [*probes]
     assert speed.end(10.5, 12.5) == pytest.approx({CORE_PROBE: 0.6, QUOTA_FACTOR: 1.0})
     speed._found = [*probes]

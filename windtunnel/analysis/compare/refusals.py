@@ -15,7 +15,7 @@ from windtunnel.analysis.compare.differences import (
     effective,
     machine,
 )
-from windtunnel.analysis.formatting import listed, plural
+from windtunnel.analysis.formatting import listed, percent, plural
 from windtunnel.cluster.quantity import QuantityError, parse_bytes
 from windtunnel.results.record import Trial
 
@@ -183,7 +183,8 @@ def task_start(p: Pairing) -> Iterator[Refusal]:
             continue
         ours, theirs = map(_stock_fraction, p.trials(m))
         if ours is not None and theirs is not None and abs(ours - theirs) > STOCK_TOLERANCE:
-            said[f"{ours:.0%} against {theirs:.0%} stock starts"] = None
+            shares = (percent(share, signed=False) for share in (ours, theirs))
+            said[f"{' against '.join(shares)} stock starts"] = None
     if said:
         text = f"start of tasks: {listed(list(said))}; a stock start includes the start-up of JVMs"
         yield Refusal("task-start", text)
