@@ -41,9 +41,12 @@ LIGHT_TASKS = {
     "settings.mapreduce.map.speculative": "false",
     "settings.mapreduce.reduce.speculative": "false",
 }
-# two threads of idle daemons wake up every 5 and 10 ms: 3 % of a core in each cluster
+# Threads of idle daemons: two wake up every 5 and 10 ms (3 % of a core in each cluster), and 150 of
+# a ResourceManager, which wait for requests, once per second (2 %).
+_REQUESTS = ("client", "scheduler.client", "resource-tracker.client")
 LIGHT_YARN = {
-    "settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": "50"
+    "settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": "50",
+    **{f"settings.yarn.resourcemanager.{name}.thread-count": "4" for name in _REQUESTS},
 }
 LIGHT_DAEMONS = {**LIGHT_YARN, "settings.dfs.namenode.block.deletion.unlock.interval.ms": "200"}
 LIGHT_SPARK = {
@@ -59,17 +62,20 @@ FEW_RECORDS = f"{LIGHT} -Dwindtunnel.pool.records=2000"
 """Options of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
 LIMIT_S = 600
 
+SMALL_JOBS = {  # as few processes and waits as real jobs can do with
+    "settings.mapreduce.job.ubertask.enable": "true",
+    "settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "100",
+    **LIGHT_TASKS,
+}
+SMALL_STUDY = "\n".join(
+    f"  {name}: {value}" for name, value in (SMALL_JOBS | LIGHT_DAEMONS).items()
+)
+"""Lines below ``set`` of a study."""
 TINY_STUDY = f"""\
 study: tiny
 cluster: local-1
-set:  # as few processes and waits as real jobs can do with
-  settings.mapreduce.job.ubertask.enable: true
-  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
-  settings.mapreduce.map.java.opts: {LIGHT}
-  settings.mapreduce.reduce.java.opts: {LIGHT}
-  settings.yarn.app.mapreduce.am.command-opts: {MASTER_OPTIONS}
-  settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms: 50
-  settings.dfs.namenode.block.deletion.unlock.interval.ms: 200
+set:
+{SMALL_STUDY}
 workloads:
   terasort: {{rows: 20000, maps: 1, input_replication: 1, output_replication: 1}}
 protocol: {{rounds: %d, seed: 7, trial_time_limit: 5 min, extra_rounds: 0}}

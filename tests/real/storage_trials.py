@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.real.conftest import LIGHT_TASKS, LIGHT_YARN, LIMIT_S, by_hand
+from tests.real.conftest import LIGHT_YARN, LIMIT_S, SMALL_JOBS, by_hand
 from windtunnel.cluster import load_text, validate
 from windtunnel.hosts.leftovers import entering
 from windtunnel.hosts.supervisor import python_path
@@ -61,18 +61,13 @@ def fault_study(
     fault: Mapping[str, Any],
 ) -> str:
     """A study of one workload without a fault and with a killed daemon, with few processes."""
-    few = {
-        "settings.mapreduce.job.ubertask.enable": True,
-        "settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 100,
-        **LIGHT_TASKS,
-    }
     (phase,) = workload
     kill = {"kind": "kill-daemon", "phase": phase, "watch": "0 s", **fault}
     return json.dumps(
         {
             "study": "storage",
             "cluster": cluster,
-            "set": {**changes, **few},
+            "set": {**changes, **SMALL_JOBS},
             "workloads": workload,
             "factors": {"fault": {"none": {}, "killed": {"fault": kill}}},
             "baseline": {"fault": "none"},
@@ -136,8 +131,8 @@ def small_study(storage: Mapping[str, Any], roles: Sequence[str], rounds: int = 
                 "hosts.master.roles": [*masters, "resourcemanager", "historyserver"],
                 "hosts.worker.roles": [*(["osd"] if "osd" in roles else []), "nodemanager"],
                 **{f"storage.{name}": value for name, value in storage.items()},
-                "settings.mapreduce.job.ubertask.enable": True,
-                **LIGHT_TASKS,
+                **SMALL_JOBS,
+                **LIGHT_YARN,
             },
             "workloads": count_of("2 MB", storage["replication"]),
             "protocol": {"rounds": rounds, "extra_rounds": 0, "trial_time_limit": "5 min"},

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.real.conftest import LIGHT, MASTER_OPTIONS, Cli
+from tests.real.conftest import SMALL_STUDY, Cli
 from windtunnel.results.folder import read_results
 
 STUDY = f"""\
 study: killed
 cluster: local-3
-set:  # as few processes and waits as real jobs can do with
+set:
+{SMALL_STUDY}
   hosts.worker.count: 2
-  settings.mapreduce.job.ubertask.enable: true
-  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100
   settings.dfs.namenode.reconstruction.pending.timeout-sec: 2
-  settings.mapreduce.map.java.opts: {LIGHT}
-  settings.mapreduce.reduce.java.opts: {LIGHT}
-  settings.yarn.app.mapreduce.am.command-opts: {MASTER_OPTIONS}
-  settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms: 50
-  settings.dfs.namenode.block.deletion.unlock.interval.ms: 200
 workloads:
   wordcount: {{size: 10 MB, replication: 2}}
 factors:

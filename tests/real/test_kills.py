@@ -15,9 +15,10 @@ import pytest
 
 from tests.real.conftest import (
     FEW_RECORDS,
-    LIGHT_TASKS,
+    LIGHT_DAEMONS,
     LIMIT_S,
     PI_STUDY,
+    SMALL_JOBS,
     TINY_STUDY,
     Cli,
     java_of_the_older_line,
@@ -141,8 +142,8 @@ def test_the_runner_while_jvms_wait_and_the_study_is_resumed(
 
 
 def test_a_cluster_for_interactive_use(cli: Cli, state: Path, tmp_path: Path) -> None:
-    light = [word for item in LIGHT_TASKS.items() for word in ("--set", "=".join(item))]
-    up = cli("up", "local-1", *light, "--set", "settings.mapreduce.job.ubertask.enable=true")
+    settings = (SMALL_JOBS | LIGHT_DAEMONS).items()
+    up = cli("up", "local-1", *(word for item in settings for word in ("--set", "=".join(item))))
     assert up.returncode == 0, up.stdout + up.stderr
     try:
         assert "windtunnel exec" in up.stdout

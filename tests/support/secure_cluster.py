@@ -22,7 +22,8 @@ from tests.support import kerberos
 from tests.support.kerberos import REALM, Realm
 from tools.build_loopback import javac, needed_javac
 from windtunnel.engines.artifacts import ensure_shipped
-from windtunnel.engines.java import find_java
+from windtunnel.engines.hadoop import releases
+from windtunnel.engines.hadoop.software import OPENS
 
 HOSTS = {"master": "10.83.0.1", "worker": "10.83.0.2", "edge": "10.83.0.3"}
 PASSWORD = "planted-store-password"
@@ -39,10 +40,7 @@ _SERVERS = {
     "historyserver": ("master", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 19890),
 }
 _LIGHT = "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=3 -XX:-UsePerfData"
-_JVM = (
-    f"-Xmx256m -Xss512k -XX:+UseSerialGC {_LIGHT} "
-    "--add-opens=java.base/java.lang=ALL-UNNAMED --add-opens=java.base/java.util=ALL-UNNAMED"
-)
+_JVM = f"-Xmx256m -Xss512k -XX:+UseSerialGC {_LIGHT}"
 
 
 def missing() -> str:
@@ -113,10 +111,17 @@ class SecureCluster:
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout + done.stderr
 
-    def java(self, main: str, *words: str) -> list[str]:
-        jars = ensure_shipped("hadoop-3.5")
-        path = f"{self.conf}:{self.folder}/web:{self.classes}:{jars.lib}/*:{jars.client_lib}/*"
-        return [str(find_java(17).binary), *_JVM.split(), "-cp", path, main, *words]
+    def java(self, main: str, *words: str, replaced: bool) -> list[str]:
+        """The command of a JVM, with ``classes`` or with the archive of Hadoop's own classes."""
+        software = releases.load("3.5")[0]
+        conf = [str(self.conf), f"{self.folder}/web"]
+        if replaced:
+            options, path = OPENS, [*conf, str(self.classes), *software.jars]
+        else:
+            options, path = software.options, [*software.jars, *conf]
+        path.append(f"{software.client_lib}/*")
+        java = [str(software.java), *_JVM.split(), *options]
+        return [*java, "-cp", ":".join(path), main, *words]
 
     def windtunnel(self, *words: str) -> list[str]:
         """Windtunnel's command line on the edge host."""
@@ -379,7 +384,7 @@ def _compile(cluster: SecureCluster) -> None:
 def _command(cluster: SecureCluster, name: str, *words: str) -> list[str]:
     """The command of a daemon; the configuration refers to its host as ``${wt.host}``."""
     host, main, _ = _SERVERS[name]
-    java, *rest = cluster.java(main, *words)
+    java, *rest = cluster.java(main, *words, replaced=name == "nodemanager")
     return [java, f"-Dwt.host={host}", *rest]
 
 
