@@ -286,7 +286,7 @@ def test_the_cap_is_called_reached_only_after_that_many_extra_trials(tmp_path: P
     advice = said(capped(found, 1), "variation-limit")[1]
     assert "the maximum of extra rounds (1) was reached; look for" in advice
     advice = said(capped(found, 2), "variation-limit")[1]
-    assert "1 of 2), no more were run; run the same command again" in advice
+    assert "1 of 2); run the same command again" in advice
     assert "reached" not in advice
 
 
@@ -335,8 +335,11 @@ def test_a_retest_of_all_rounds_judges_its_last_set(tmp_path: Path, odd: str, en
     protocol = found.study.protocol.model_copy(update=rules)
     found = Results(found.path, found.study.model_copy(update={"protocol": protocol}), found.trials)
     advice = said(found, "variation-limit")[1]
-    assert ("the retest ended by its rule, because the last set of rounds" in advice) is ended
-    assert ("3 of 9), no more were run; run the same command again" in advice) is not ended
+    assert (
+        "the rule 'protocol.retest' requires no more rounds, because the last set of rounds"
+        in advice
+    ) is ended
+    assert ("3 of 9); run the same command again" in advice) is not ended
     advice = said(capped(found, 5), "variation-limit")[1]
     assert ("the maximum of extra rounds (5) was reached" in advice) is not ended
 

@@ -180,7 +180,9 @@ def audit(
     if prove is not None and advise is None:
         raise UsageError("--prove without --advise", remedy="add --advise DIR.")
     if dry_run and not probe and not live:
-        raise UsageError("--dry-run without --probe or --live", remedy="add --probe HOST.")
+        raise UsageError(
+            "--dry-run without --probe or --live", remedy="add --probe HOST or --live."
+        )
     access = access_of(ca_file, keytab, principal, user, password_file, proxy)
     clusters = live_of(words, access) if live else None
     if dry_run:

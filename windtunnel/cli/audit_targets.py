@@ -130,7 +130,7 @@ def _path(path: Path, wanted: Wanted) -> None:
         raise UsageError(
             f"{path}: no such file or directory",
             remedy=f"give '{HERE}', '{RUNNING}', a configuration directory, a host (ssh://HOST), "
-            "facts (*.json), results of OpenSCAP (*.xml), or 'collect'.",
+            "facts (*.json), tables of facts (*.csv), results of OpenSCAP (*.xml), or 'collect'.",
         )
 
 

@@ -50,7 +50,8 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Not for scale models: results folder; default: windtunnel-results/NAME.",
+            help="Not for scale models: results folder; default: a folder in windtunnel-results, "
+            "which is printed.",
             show_default=False,
         ),
     ] = None,

@@ -257,5 +257,5 @@ def _print(made: Inspected, file: Path, sources: Path) -> None:
         f"({', '.join(f'{count} from {key}' for key, count in by_source(made.settings).items())}); "
         f"{secret} secret values are not shown"
     )
-    print(f"{file}: the description; windtunnel predict {file} terasort")
+    print(f"{file}: the description. Complete it, then run: windtunnel predict {file} terasort")
     print(f"{sources}: all values with their sources")

@@ -35,7 +35,7 @@ Results = Annotated[
     typer.Option(
         "--results",
         metavar="DIR",
-        help="Results folder; default: windtunnel-results/NAME.",
+        help="Results folder; default: a folder in windtunnel-results, which is printed.",
         show_default=False,
     ),
 ]

@@ -77,7 +77,9 @@ def what_if_text(found: Mapping[str, Any]) -> Iterator[str]:
         yield line if row["inside_fitted_range"] else f"{line}  ({OUTSIDE})"
     if found.get("timeouts"):
         yield f"omitted, because they did not finish: {plural(found['timeouts'], 'job')}"
-    yield "intervals: 90 %; constants fitted to these results, from those of published studies"
+    yield (
+        "intervals: 90 %; constants: those of the published studies, then fitted to these results"
+    )
     for line in found["assumed"]:
         yield f"assumed: {line}"
 

@@ -20,10 +20,10 @@ ROWS_SHOWN = 30
 RULE = (
     "A ratio is the amount of the treatment divided by that of its baseline. Same size: within the "
     "tolerance of the claim; same direction: the interval excludes 1 on the side of the published "
-    "ratio; contradicted: the interval excludes 1 on the opposite side, or the published change is "
-    "zero and the interval is outside the tolerance. If a claim was measured, the measurement "
-    "determines the verdict, not the prediction. Intervals have 95 %. Predictions of treatments to "
-    "which the model was fitted come from a fit to the other study."
+    "ratio; contradicted: the interval excludes 1 on the opposite side, or it lies completely "
+    "outside the tolerance without the published direction. A measurement has priority over a "
+    "prediction: only if it does not decide a claim, the prediction does. Intervals have 95 %. "
+    "Predictions of treatments to which the model was fitted come from a fit to the other study."
 )
 _FEATURES = (
     "Each cell was measured on this machine. A ratio is a time divided by that of the first "

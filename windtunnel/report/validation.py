@@ -20,8 +20,9 @@ from windtunnel.report.side_by_side import TITLE, agreement_lines, ratios_json, 
 
 VALIDATION_SCHEMA = "windtunnel.validation/1"
 WORK = (
-    "A model does the same work as the reference if its CPU time per GB is the same. More is CPU "
-    "time that does not depend on the data: it makes differences of disks and networks smaller."
+    "A model does the same work as the reference if its CPU time per GB is the same. If it is "
+    "larger, a part of the CPU time does not depend on the data, and the effects of disks and "
+    "networks are smaller."
 )
 SHOWN = 24
 RATIOS_SHOWN = 12

@@ -64,7 +64,7 @@ CPU_STEAL_SHARE = MetricInfo(
 STORAGE_CPU_TIME = MetricInfo(
     "storage_cpu_time",
     "s",
-    "CPU time of the daemons of the storage (HDFS or Ceph) during the phases",
+    "CPU time of the daemons of the storage (HDFS, Ceph or Ozone) during the phases",
     _SYSTEM,
     better="less",
     label="CPU time of the storage daemons",

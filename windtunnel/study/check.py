@@ -174,8 +174,13 @@ class _Checker:
                 )
             elif (phase := fault.phase or phases[0]) in workload.phases_without_progress():
                 yield (
-                    f"{lead}the phase '{phase}' of {name} reports no progress, so that a fault in "
-                    "it cannot be timed; choose another phase"
+                    f"{lead}the phase '{phase}' of {name} reports no progress, so a fault in it "
+                    "cannot be timed; choose another phase"
+                )
+            elif fault.at is not None and phase in workload.phases_without_fraction():
+                yield (
+                    f"{lead}the phase '{phase}' of {name} does not report which fraction is done; "
+                    "write 'after' instead of 'at'"
                 )
             if fault.engine() not in (None, owner, *engines):
                 yield f"{lead}the workload {name} does not run on {fault.engine()}"

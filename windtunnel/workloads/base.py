@@ -125,7 +125,11 @@ class Workload(ABC, Generic[P]):
         """Names of the timed phases, in order."""
 
     def phases_without_progress(self) -> tuple[str, ...]:
-        """The phases that report no progress, so that a fault in them cannot be timed."""
+        """The phases that report no progress: a fault in them cannot be timed."""
+        return ()
+
+    def phases_without_fraction(self) -> tuple[str, ...]:
+        """The phases that report their start, but not which fraction of their work is done."""
         return ()
 
     def check(self, cluster: Cluster) -> list[str]:

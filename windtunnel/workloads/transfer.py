@@ -62,6 +62,10 @@ class Transfer(Workload[TransferParameters]):
         """PUT, then GET."""
         return ("put", "get")
 
+    def phases_without_fraction(self) -> tuple[str, ...]:
+        """All: a client that copies files does not report how far it is."""
+        return self.phases()
+
     def check(self, cluster: Cluster) -> list[str]:
         """Replication cannot exceed the number of hosts that hold data."""
         wanted = {"replication": self.parameters.replication}

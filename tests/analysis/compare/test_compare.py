@@ -140,7 +140,7 @@ def test_folders_that_ran_at_different_times_say_so(tmp_path: Path) -> None:
     a, b = results(tmp_path / "a"), results(tmp_path / "b", OTHER_SEED, later=LATER)
     found = compare([("a", a), ("b", b)])
     assert any(
-        "cannot be distinguished from a difference" in text
+        "cannot be distinguished from an effect of the configuration" in text
         for text in caveats(found, found.pairs[0])
     )
     b = results(tmp_path / "c", OTHER_SEED, later=20.0)

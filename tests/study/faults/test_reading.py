@@ -190,6 +190,16 @@ def test_a_phase_without_progress_has_no_time_for_a_fault(
         check_plan(plan_of(tmp_path, text, head), BreakingTestbed())  # type: ignore[arg-type]
 
 
+def test_copies_report_no_fraction_at_which_a_fault_could_be_injected(tmp_path: Path) -> None:
+    head = (
+        f"{HEAD.partition('workloads:')[0]}workloads:\n  transfer: {{size: 9 MB, replication: 2}}\n"
+    )
+    text = "fault: {kind: kill-daemon, role: datanode, phase: get, %s}\n"
+    with pytest.raises(NotRealisableError, match=r"'get' of .* write 'after' instead of 'at'"):
+        check_plan(plan_of(tmp_path, text % "at: 50 %", head), BreakingTestbed())  # type: ignore[arg-type]
+    check_plan(plan_of(tmp_path, text % "after: 1 s", head), BreakingTestbed())  # type: ignore[arg-type]
+
+
 def test_what_the_testbed_cannot_break_is_refused_before_anything_starts(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "fault: {kind: slow-nic, host: worker-1}\n")
     with pytest.raises(NotRealisableError, match="cannot inject faults into NICs; 'scaled' can"):

@@ -293,7 +293,7 @@ def _scale_facts(side: Side) -> tuple[str, ...]:
     return (
         f"{study.scale.rate:.4g}",
         f"{study.scale.data:.4g}",
-        "that of its threads" if gain is None else f"{gain:g}",  # see ScaleRecord
+        "number of its threads" if gain is None else f"{gain:g}",  # see ScaleRecord
         parts or "none",
         f"{study.scale.core_speed or 1.0:g}",
         "none" if (probe := study.scale.core_probe_ms) is None else f"{probe:g} ms",
@@ -327,4 +327,4 @@ def _near(a: str, b: str) -> bool:
 
 
 def _rules(rules: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in rules.items()) or "nothing"
+    return ", ".join(f"{name} {value:g}" for name, value in rules.items()) or "no rules"

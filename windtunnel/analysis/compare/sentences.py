@@ -9,8 +9,8 @@ from windtunnel.analysis.statistics.summary import INDICATIVE_BELOW
 
 DIFFERENT_TIMES = (
     "{a} and {b} ran at different times: a change of the machine between the two runs cannot be "
-    "distinguished from a difference. To interleave them, define both as levels of one study "
-    "and execute it with 'windtunnel run'"
+    "distinguished from an effect of the configuration. To interleave them, define both as levels "
+    "of one study and execute it with 'windtunnel run'"
 )
 ORDER = ("worse", "better", "differs", "not distinguishable", "unknown")
 

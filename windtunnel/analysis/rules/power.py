@@ -59,5 +59,6 @@ def energy_unnamed(evidence: Evidence) -> Iterator[ReportWarning]:
             rule=10,
             severity="caution",
             text=f"the source of the energy is not stated ({listed(bare, 3)})",
-            advice="state the hosts, the components and the meter in the trial's power_source.",
+            advice="do not compare this energy with other energy; in a new import, state the meter "
+            "with --source ('windtunnel power').",
         )

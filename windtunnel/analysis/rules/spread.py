@@ -101,9 +101,9 @@ def _more_rounds(evidence: Evidence, wild: list[tuple[str, str]]) -> str:
     parts = []
     if short:
         ran = [f"{_slot_name(evidence, where)}: {used[where]} of {cap}" for where in short]
-        why = "the study is not complete" if _open_rounds(evidence) else "no more were run"
+        why = ", because the study is not complete" if _open_rounds(evidence) else ""
         parts.append(
-            f"not all extra rounds were run ({listed(ran)}), {why}; run the same command again "
+            f"not all extra rounds were run ({listed(ran)}){why}; run the same command again "
             "on this folder to run the missing rounds"
         )
     groups = [group for group in (short, capped, ended) if group]
@@ -118,7 +118,7 @@ def _more_rounds(evidence: Evidence, wild: list[tuple[str, str]]) -> str:
     if ended:
         last = ", because the last set of rounds is within the limit"
         why = last if protocol.retest == _ALL_AGAIN else ""
-        parts.append(f"the retest ended by its rule{names(ended)}{why}")
+        parts.append(f"the rule 'protocol.retest' requires no more rounds{names(ended)}{why}")
     return "; ".join([*parts, *([disturbance] if capped or ended else [])])
 
 

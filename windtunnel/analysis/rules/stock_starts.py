@@ -28,9 +28,10 @@ def stock_starts(evidence: Evidence) -> Iterator[ReportWarning]:
             rule=8,
             severity="caution",
             text=f"containers started a new JVM in trials with warm starts: {listed(names)}",
-            advice="such tasks take longer, and the job may wait for them. The logs pool.log of "
-            "the hosts have the reasons. 'none left': increase software.warm_jvms. 'no JVM of its "
-            "kind': the job sets options of its JVMs that the settings of the study lack.",
+            advice="such tasks take longer, and the job may wait for them. The file pool.log "
+            "of each host states the reason. If it is 'none left', increase software.warm_jvms. If "
+            "it is 'no JVM of its kind', the job sets JVM options that are not in the study: add "
+            "them to its settings.",
         )
 
 

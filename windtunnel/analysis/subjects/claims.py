@@ -140,7 +140,11 @@ def verdict(
     if measured is not None:
         return "not decided", "", _undecided(measured)
     if not cannot:
-        return "not measured yet", "", "the command of this claim measures it"
+        return (
+            "not measured yet",
+            "",
+            "'windtunnel reproduce STUDY --claim CLAIM --run' measures it",
+        )
     if predicted is not None:
         return CANNOT, "", f"{cannot}; {_undecided(predicted)}"
     return CANNOT, "", cannot

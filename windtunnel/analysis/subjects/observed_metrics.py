@@ -16,7 +16,12 @@ QUEUE_WAIT = MetricInfo(
     level="trial",
 )
 TASKS = MetricInfo("observed_tasks", "count", "task attempts of the phase", _ATTEMPTS)
-WAVES = MetricInfo("waves", "x", "task attempts per largest number of concurrent ones", _ATTEMPTS)
+WAVES = MetricInfo(
+    "waves",
+    "x",
+    "number of task attempts divided by the largest number that ran at the same time",
+    _ATTEMPTS,
+)
 STRAGGLER = MetricInfo(
     "straggler_ratio",
     "x",

@@ -134,7 +134,8 @@ class Redfish:
         which = "no chassis" if self._chassis is None else f"no chassis '{self._chassis}'"
         raise ClusterAccessError(
             f"{which} of {self.url} reports power (chassis: {', '.join(known) or 'none'})",
-            remedy="use another meter: IPMI, Prometheus, or a file ('windtunnel import power').",
+            remedy="use another meter: IPMI, Prometheus, or a file of the meter "
+            "('windtunnel power RESULTS --csv FILE').",
             reason="no meter",
         )
 

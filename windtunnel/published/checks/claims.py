@@ -263,8 +263,8 @@ def counts(case: Case) -> Iterator[Point]:
                     stated_source=source_of(row),
                     found=f"{usual} {row['unit']}",
                     found_source=possible[usual],
-                    means="the text counts others than the table: results are missing, or were "
-                    "added later.",
+                    means="the number in the text differs from the number of rows in the table: "
+                    "results are missing, or were added later.",
                     cells=(place(row, column.name),),
                 )
 

@@ -73,7 +73,8 @@ def _rows_alike(profile: Profile, measured: Sequence[Column]) -> Iterator[Point]
             stated_source=source_of(first),
             found=f"{', '.join(c.name for c in varied[:4])} are equal to the last digit",
             found_source=source_of(second),
-            means="one row is a copy of the other, left from the time when the table was made.",
+            means="one row is probably a copy of the other that was not replaced by its own "
+            "results.",
             cells=(place(second), place(first)),
         )
 

@@ -100,7 +100,7 @@ def of_jobs(case: Case) -> Iterator[Point]:
             stated=f"{hours:g} h",
             stated_source=source_of(row),
             found=f"{jobs:.2f} h of reported jobs, {rest:.2f} h "
-            f"({percent(rest / hours, signed=False)}) without{watts}",
+            f"({percent(rest / hours, signed=False)}) without a reported job{watts}",
             found_source="elapsed times of the jobs, power samples",
             means="the stated energy includes more than the reported jobs, and this part differs "
             "between treatments. Power well above idle means that other work ran at that time.",

@@ -147,8 +147,8 @@ def _work(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> T
         column("phase", "treatment", *names, text=2),
         rows,
         hint="spills: number of times that a map's record was written to disk, at least 1; "
-        "merging: fraction of the map time after the map function; wasted: task time of attempts "
-        "that another attempt overtook",
+        "merging: fraction of the map time after the map function; wasted: task time of killed "
+        "attempts whose task another attempt completed",
     )
 
 

@@ -302,7 +302,8 @@ def _as_access_error(error: WindtunnelError | OSError) -> WindtunnelError:
         return error
     return ClusterAccessError(
         f"power: {error.strerror or error}",
-        remedy="see the system's limits.",
+        remedy="check the limits of this account for open files and processes "
+        "('ulimit -n', 'ulimit -u').",
         reason="system error",
     )
 

@@ -50,12 +50,12 @@ _JOB_FILES_BYTES = 512 << 20  # jars of submitted jobs, in up to ten replicas
 _MOST_REPLICAS = 3  # of an input whose replication the loads do not state
 _UNREACHED = (
     "hosts: this testbed does not reach the hosts of the cluster: their CPU, memory, disks and "
-    "network are UNKNOWN, so that the report cannot state what limited a phase; "
+    "network are UNKNOWN, and the report names only bottlenecks that the task times show; "
     "if a Prometheus server monitors them, add 'prometheus: {url: ...}' to the testbed; if you can "
     "log in to them by SSH, add 'ssh: {}'"
 )
 _UNMETERED = (
-    "power: no power meter is given, so that the report cannot state the energy; add 'power' to "
+    "power: no power meter is given, so the report cannot state the energy; add 'power' to "
     "the testbed, or import a file of a meter after the study ('windtunnel power')"
 )
 
