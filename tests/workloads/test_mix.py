@@ -127,6 +127,14 @@ def test_the_measured_phase_is_the_workloads_own_unless_it_is_named() -> None:
     assert named.parts["sort"].measured() == "teragen"
 
 
+def test_phases_of_copies_report_no_fraction() -> None:
+    assert made().phases_without_fraction() == ()
+    put = {"workload": "transfer", "phase": "put", "parameters": {"size": "9 MB", "replication": 2}}
+    copies = made(PARTS | {"put": put})
+    assert copies.phases_without_fraction() == ("alone-put", "together")
+    assert copies.phases_without_progress() == ()
+
+
 def test_data_demands_and_scale_are_those_of_the_parts() -> None:
     mix = made()
     assert mix.data_bytes() == 100_000 + 2 * 50_000

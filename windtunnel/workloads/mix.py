@@ -244,6 +244,17 @@ class Mix(Workload[MixParameters]):
         """Each part alone, then all together."""
         return (*(f"alone-{name}" for name in self.parameters.parts), TOGETHER)
 
+    def phases_without_progress(self) -> tuple[str, ...]:
+        """Those of parts whose measured phase has none."""
+        parts = [(name, p.measured(), p.make()) for name, p in self.parameters.parts.items()]
+        return tuple(f"alone-{n}" for n, phase, w in parts if phase in w.phases_without_progress())
+
+    def phases_without_fraction(self) -> tuple[str, ...]:
+        """Those of parts whose measured phase has none; then the phase of all together as well."""
+        parts = [(name, p.measured(), p.make()) for name, p in self.parameters.parts.items()]
+        found = [f"alone-{n}" for n, phase, w in parts if phase in w.phases_without_fraction()]
+        return (*found, TOGETHER) if found else ()
+
     def check(self, cluster: Cluster) -> list[str]:
         """The problems of all parts."""
         return [
