@@ -112,11 +112,11 @@ def test_the_work_of_the_models_is_compared_with_that_of_the_reference(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [Work("terasort", "terasort", 90.0, {"model-1-2": 126.0}, 6)]
-    made = Validation("scaled", [], rows, [], [])
+    made = Validation("scaled", [], rows, {"model-1-2": 0.714}, [], [])
     print_validation(made, Console(width=100), full=False)
     printed = capsys.readouterr().out
     assert "90.0 s" in printed and "126.0 s (+40 %)" in printed
-    assert "same work" in printed
+    assert "same work" in printed and "--core-speed model-1-2=0.71" in printed
     page = render(made, "Models")
     assert "Work of the CPUs" in page and "126.0" in page
     assert to_json(made)["cpu_s_per_gb"][0]["models"] == {"model-1-2": 126.0}

@@ -211,7 +211,7 @@ def test_the_table_has_a_dash_where_there_is_no_value() -> None:
 
 
 def test_terminal_and_json_have_all_three(capsys: pytest.CaptureFixture[str]) -> None:
-    print_validation(Validation("scaled", [], [], ROWS, []), Console(width=120), full=False)
+    print_validation(Validation("scaled", [], [], {}, ROWS, []), Console(width=120), full=False)
     shown = capsys.readouterr().out
     assert "Published, measured and predicted" in shown
     assert "2.00 (n = 1)" in shown and "1.80 [1.62, 1.98]" in shown

@@ -16,6 +16,8 @@ from windtunnel.cli.studies import Results, conduct
 from windtunnel.errors import ResultsError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from windtunnel.study.plan import Plan
 
 DEFAULT = "model-of-a-model"
@@ -30,6 +32,14 @@ def validate(
     testbed: Annotated[str, typer.Argument(help="Testbed whose models are validated.")],
     study: Annotated[str, typer.Argument(help="Study of the reference.")] = DEFAULT,
     results: Results = None,
+    core_speed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL=VALUE",
+            help="Work of a core in a model, relative to the reference. The report prints the "
+            "value with which the CPUs of the model do the same work.",
+        ),
+    ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(min=1, help="Rounds of each study; default: those of the study."),
@@ -55,15 +65,17 @@ def validate(
     from rich.console import Console
 
     from windtunnel.analysis.subjects.validation import predictions
-    from windtunnel.analysis.subjects.work import work
+    from windtunnel.analysis.subjects.work import wanted_core_speeds, work
     from windtunnel.published.side_by_side import side_by_side
     from windtunnel.report.validation import Validation, print_validation, to_json
     from windtunnel.results.folder import read_results
 
-    plans = _plans(testbed, study, rounds)
+    speeds = _core_speeds(core_speed or [])
+    plans = _plans(testbed, study, rounds, speeds)
     folder = results or DEFAULT_FOLDER / study
     again = ["windtunnel", "validate", testbed, study, "--results", str(folder)]
     again += ["--rounds", str(rounds)] if rounds else []
+    again += [word for one in core_speed or [] for word in ("--core-speed", one)]
     if not report:
         _run_rounds(plans, folder, again)
     reference, *models = plans
@@ -84,6 +96,7 @@ def validate(
         testbed,
         predictions(measured, others),
         work(measured, others),
+        wanted_core_speeds(measured, others),
         side_by_side(measured),
         missing,
     )
@@ -99,7 +112,26 @@ def validate(
         print_validation(made, Console(), full=full)
 
 
-def _plans(testbed: str, study: str, rounds: int | None) -> dict[str, Plan]:
+def _core_speeds(given: list[str]) -> dict[str, float]:
+    """The values of ``--core-speed`` by model; raises UsageError."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = 0.0
+        if not 0 < found[name] < float("inf"):
+            raise UsageError(
+                f"--core-speed {text}: this is not a model with a number above 0",
+                remedy="write MODEL=VALUE, such as model-1-2=0.75.",
+            )
+    return found
+
+
+def _plans(
+    testbed: str, study: str, rounds: int | None, speeds: Mapping[str, float]
+) -> dict[str, Plan]:
     """The plans of the reference and of its models, by sub-folder."""
     from windtunnel.study.file import load_study
     from windtunnel.study.plan import make_plan
@@ -107,12 +139,18 @@ def _plans(testbed: str, study: str, rounds: int | None) -> dict[str, Plan]:
 
     kind = find_testbed(testbed)
     file, located = load_study(study)
-    studies = kind.validation(file.testbed) if file.testbed.kind == testbed else None
+    studies = kind.validation(file.testbed, speeds) if file.testbed.kind == testbed else None
     if studies is None:
         raise UsageError(
             f"study '{file.study}' on the testbed '{file.testbed.kind}' cannot validate models of "
             f"the testbed '{testbed}'",
             remedy="specify a testbed of scale models, and a study for it.",
+        )
+    models = [one.folder for one in studies[1:]]
+    if unknown := [name for name in speeds if name not in models]:
+        raise UsageError(
+            f"--core-speed: there is no model '{unknown[0]}'",
+            remedy=f"use one of: {', '.join(models)}.",
         )
     protocol = file.protocol.model_copy(update={"rounds": rounds} if rounds else {})
     return {

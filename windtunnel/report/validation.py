@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,11 +30,16 @@ RATIOS_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What a validation found; ``missing`` names the studies that are not complete."""
+    """What a validation found.
+
+    ``core_speeds`` has the core speed of each model that does another CPU work than the reference;
+    ``missing`` names the studies that are not complete.
+    """
 
     testbed: str
     rows: Sequence[Prediction]
     work: Sequence[Work]
+    core_speeds: Mapping[str, float]
     ratios: Sequence[Ratios]
     missing: Sequence[str]
 
@@ -54,7 +59,8 @@ def print_validation(made: Validation, console: Console, *, full: bool) -> None:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if made.work:
         print_table(work_table(made.work), console)
-        console.print(WORK, markup=False, highlight=False, soft_wrap=True)
+        for line in (WORK, *core_speed_lines(made.core_speeds)):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     if ratios:
         console.print(Text(TITLE, style="bold"))
         print_table(
@@ -135,6 +141,15 @@ def work_table(rows: Sequence[Work]) -> Table:
     return Table(caption, column("phase", "reference", *models), cells)
 
 
+def core_speed_lines(speeds: Mapping[str, float]) -> list[str]:
+    """The option with which each model does the CPU work of the reference, in a sentence."""
+    return [
+        f"{name}: with '--core-speed {name}={speed:.2g}' and another results folder, its CPUs do "
+        "the same work as those of the reference."
+        for name, speed in speeds.items()
+    ]
+
+
 def _against(value: float | None, reference: float) -> str:
     return "-" if value is None else f"{value:.1f} s ({(value / reference - 1) * 100:+.0f} %)"
 
@@ -153,6 +168,7 @@ def to_json(made: Validation) -> dict[str, Any]:
             "rule": RULE,
             "predictions": plain,
             "cpu_s_per_gb": [asdict(row) for row in made.work],
+            "core_speeds": dict(made.core_speeds),
             **ratios_json(made.ratios),
             "missing": list(made.missing),
         }

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from windtunnel.analysis.subjects.side_by_side import Ratios
 from windtunnel.analysis.subjects.validation import RULE, Prediction
-from windtunnel.analysis.subjects.work import Work
 from windtunnel.report.atomic import write_bytes
 from windtunnel.report.charts.forest import Change
 from windtunnel.report.page import Chart, Part, Remark, forest_chart, page
@@ -16,6 +15,7 @@ from windtunnel.report.validation import (
     WORK,
     Validation,
     answer,
+    core_speed_lines,
     finding_line,
     label,
     table,
@@ -49,7 +49,7 @@ def render(made: Validation, title: str) -> str:
         answer=f"{answer(rows)}.",
         parts=[
             *(_part(name, rows) for name in dict.fromkeys(row.model for row in rows)),
-            *([_work(made.work)] if made.work else []),
+            *([_work(made)] if made.work else []),
             *([_sources(ratios, made.testbed)] if ratios else []),
             Part("Permitted error", RULE, [_incomplete(name) for name in made.missing]),
         ],
@@ -71,8 +71,9 @@ def _part(model: str, rows: Sequence[Prediction]) -> Part:
     )
 
 
-def _work(rows: Sequence[Work]) -> Part:
-    return Part("Work of the CPUs", WORK, tables=[work_table(rows)])
+def _work(made: Validation) -> Part:
+    text = " ".join([WORK, *core_speed_lines(made.core_speeds)])
+    return Part("Work of the CPUs", text, tables=[work_table(made.work)])
 
 
 def _sources(ratios: Sequence[Ratios], testbed: str) -> Part:

@@ -291,10 +291,13 @@ class Testbed(ABC):
         return None
 
     @classmethod
-    def validation(cls, options: TestbedOptions) -> Sequence[ValidationStudy] | None:
+    def validation(
+        cls, options: TestbedOptions, core_speeds: Mapping[str, float]
+    ) -> Sequence[ValidationStudy] | None:
         """The studies that validate the models of this testbed: the reference, then its models.
 
-        None if the testbed has no models. ``options`` are those of the reference.
+        None if the testbed has no models. ``options`` are those of the reference. ``core_speeds``
+        has the work of a core in a model, relative to the reference, by sub-folder (default: 1).
         """
         return None
 

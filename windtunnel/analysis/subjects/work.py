@@ -14,6 +14,7 @@ from windtunnel.analysis.core_speed import core_factor
 from windtunnel.results.folder import Results
 
 _GB = 1e9
+_TOLERANCE = 0.1  # of a similarity group that matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,30 @@ def work(reference: Results, models: Mapping[str, Results]) -> list[Work]:
         if own and medians:
             found.append(Work(workload, phase, median(own), medians, len(own)))
     return found
+
+
+def wanted_core_speeds(reference: Results, models: Mapping[str, Results]) -> dict[str, float]:
+    """The core speed at which a model does the CPU work of the reference, relative to it.
+
+    It is the CPU time per GB of the reference divided by that of the model, in the phase that takes
+    the most. Models whose core speed is within 10 % of it are left out.
+    """
+    rows = work(reference, models)
+    if not rows:
+        return {}
+    most = max(rows, key=lambda row: row.reference)
+    own = _core_speed(reference)
+    wanted = {name: most.reference / value for name, value in most.models.items() if value}
+    return {
+        name: speed
+        for name, speed in wanted.items()
+        if abs(_core_speed(models[name]) / own / speed - 1) > _TOLERANCE
+    }
+
+
+def _core_speed(results: Results) -> float:
+    scale = results.study.scale
+    return (scale.core_speed if scale else None) or 1.0
 
 
 def baseline_work(results: Results, phase: str) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -101,9 +101,11 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
         return proposal(planned, trials, state_root(), within_s)
 
     @classmethod
-    def validation(cls, options: TestbedOptions) -> Sequence[ValidationStudy] | None:
+    def validation(
+        cls, options: TestbedOptions, core_speeds: Mapping[str, float]
+    ) -> Sequence[ValidationStudy] | None:
         """The reference, and its models at two smaller scales."""
-        return validation_studies(_scale_of(options))
+        return validation_studies(_scale_of(options), core_speeds)
 
     @classmethod
     def calibrate(

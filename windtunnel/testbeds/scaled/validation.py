@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from windtunnel.testbeds.base import ValidationStudy
@@ -15,8 +16,8 @@ data, tasks are smaller and the CPU time that does not depend on data has a larg
 """
 
 
-def validation_studies(reference: Scale) -> list[ValidationStudy]:
-    """The reference, then its models.
+def validation_studies(reference: Scale, core_speeds: Mapping[str, float]) -> list[ValidationStudy]:
+    """The reference, then its models; ``core_speeds`` is relative to the reference, by model.
 
     The reference has a scale of its own, because a description has whole cores only and this
     machine has few.
@@ -32,7 +33,7 @@ def validation_studies(reference: Scale) -> list[ValidationStudy]:
                 rate=reference.rate * float(rate),
                 data=reference.data * float(data),
                 combine=combine,
-                core_speed=reference.core_speed,
+                core_speed=reference.core_speed * core_speeds.get(name, 1.0),
                 core_probe_ms=reference.core_probe_ms,
             ),
         )
