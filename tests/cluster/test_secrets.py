@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.cluster.secrets import MASK, is_secret, masked, masked_text
+from windtunnel.cluster.secrets import MASK, holds_secret, is_secret, masked, masked_text
 
 PLANTED = "planted-secret"
 
@@ -91,3 +91,17 @@ def test_no_password_of_any_form_stays(value: str) -> None:
     if value.lower() not in ("true", "false"):
         assert masked("a.password", value) == MASK
     assert f"password={value}" not in masked_text(f"-Dmy.password={value} -Xmx1g")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("fs.s3a.secret.key", "planted", True),
+        ("hadoop.security.credential.provider.path", "jceks://file/keys", False),
+        ("hadoop.http.authentication.signature.secret.file", "/etc/secret", False),
+        ("fs.s3a.aws.credentials.provider", "org.example.Provider", False),
+        ("dfs.block.access.token.enable", "true", False),
+    ],
+)
+def test_the_place_of_a_secret_is_none(name: str, value: str, secret: bool) -> None:
+    assert holds_secret(name, value) is secret

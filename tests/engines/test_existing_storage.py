@@ -97,7 +97,7 @@ def used(tmp_path: Path, web: WebFiles) -> Used:
 def _with_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with an id: containers can have none."""
     (tmp_path / "this-machine-id").write_text("0123\n")
-    monkeypatch.setattr(existing_storage, "_MACHINE_ID", tmp_path / "this-machine-id")
+    monkeypatch.setattr("windtunnel.hosts.identity._MACHINE_ID", tmp_path / "this-machine-id")
 
 
 def owner(process: object, **other: object) -> bytes:
@@ -160,7 +160,7 @@ def test_a_machine_can_have_no_id(
 ) -> None:
     if text is not None:
         (tmp_path / "machine-id").write_text(text)
-    monkeypatch.setattr(existing_storage, "_MACHINE_ID", tmp_path / "machine-id")
+    monkeypatch.setattr("windtunnel.hosts.identity._MACHINE_ID", tmp_path / "machine-id")
     assert this_process()["machine_id"] == ""
 
 

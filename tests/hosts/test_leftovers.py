@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from windtunnel.errors import ResultsError
+from windtunnel.hosts.identity import machine_id
 from windtunnel.hosts.leftovers import Registration, clean, registered, state_root
 from windtunnel.hosts.supervisor import MARKER
 
@@ -106,6 +107,17 @@ def test_a_process_id_that_was_given_to_another_process_is_not_the_owner(state: 
     entry.update(owner=[me.pid, me.create_time() - 100])
 
     assert not entry.owner_alive()
+
+
+def test_entries_of_another_machine_that_shares_the_folder_are_kept(state: Path) -> None:
+    entry = Registration.create("local")
+    entry.update(owner=[1, 0.0], machine="edge-2", machine_id="another")
+    if not machine_id():
+        pytest.skip("this machine has no id")
+
+    assert entry.owner_alive()
+    assert clean() == [f"kept {entry.id}: run 'windtunnel clean' on its machine, edge-2"]
+    assert entry.scratch.is_dir()
 
 
 def test_clean_removes_processes_and_folders_of_the_dead_alone(state: Path) -> None:

@@ -76,6 +76,7 @@ def test_the_record_holds_every_rule() -> None:
         ("{retest: all again, rounds: 3, extra_rounds: 2}", "extra_rounds", "3 more rounds"),
         ("{preset: cisco}", "preset", "cisco-2014"),
         ("{restart: always}", "restart", "never, round, trial"),
+        ("{restart: round, warmup: 1}", "warmup", "no effect with 'restart: round'"),
         ("{pause: 5}", "pause", "unit"),
         ("{cache: cold}", "cache", "larger-than-memory"),
         ("{invalidate: {load_before_abov: 4}}", "invalidate.load_before_abov", "load_before_above"),

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from windtunnel import __version__
+from windtunnel import __version__, durable
 from windtunnel.analysis.analyse import analyse
 from windtunnel.bundle.archive import MANIFEST, SCHEMA, Manifest, entries
 from windtunnel.bundle.crate import METADATA, crate
@@ -110,6 +110,8 @@ def _journal(folder: Path, *, redact: bool) -> dict[str, bytes]:
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder)
         if path.parts[0] in OMITTED or file.is_symlink() or not file.is_file():
+            continue
+        if file.suffix == durable.UNFINISHED:  # of a process that writes it, or was killed
             continue
         content = file.read_bytes()
         if redact and file.suffix in (".json", ".yaml"):

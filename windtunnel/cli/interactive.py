@@ -260,11 +260,16 @@ def clean(
 
 def _forget(id_: str) -> None:
     """Remove the entry of a dead run without a request to its cluster."""
-    found = next((e for e in registered() if e.id == id_ and not e.owner_alive()), None)
+    found = next(
+        (e for e in registered() if e.id == id_ and not e.owner_alive()),
+        None,
+    )
     if found is None:
         raise UsageError(
             f"there is no crashed run {id_}", remedy="'windtunnel status' lists the runs."
         )
-    for problem in found.forget():
+    problems = found.forget()
+    for problem in problems:
         print(f"NOT removed, of {id_}: {problem}")
-    print(f"forgot {id_}")
+    if not problems:
+        print(f"forgot {id_}")

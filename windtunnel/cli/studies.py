@@ -239,15 +239,21 @@ def _resumable(how: str, retry_option: str) -> Iterator[None]:
 
 @contextmanager
 def _gentle_interrupt(runner: Runner, console: Console) -> Iterator[None]:
-    """The first Ctrl-C stops after the current trial; the second one and SIGTERM immediately."""
+    """The first Ctrl-C stops after the current trial; others and SIGTERM stop immediately.
+
+    So does the end of the terminal (SIGHUP), unless it is ignored, as by ``nohup``.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if runner.stop_requested or number == signal.SIGTERM:
+        if runner.stop_requested or number != signal.SIGINT:
             raise KeyboardInterrupt
         runner.stop_requested = True
         console.print("stopping after the current trial; press Ctrl-C again to stop immediately")
 
-    old = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    old = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:

@@ -18,6 +18,7 @@ _NAMES = re.compile(
 )
 # an authentication of ZooKeeper: digest:USER:PASSWORD, or @FILE
 _ZOOKEEPER = re.compile(r"(zk|zookeeper)[._-]auth$", re.IGNORECASE)
+_PLACE = re.compile(r"/|@|file:|(local)?jceks:|user:///|[a-z]\w*(\.[a-z]\w*)+\.[A-Z]\w*")
 _HARMLESS = re.compile(r"(true|false|)", re.IGNORECASE)
 _DURATION_NAMES = re.compile(
     r"(interval|lifetime|expiry|timeout|renew|retention|validity|max-?life|delay|-(ms|secs?|days))"
@@ -57,6 +58,11 @@ def is_secret(name: str, value: str = "?") -> bool:
     if not _NAMES.search(name) or _HARMLESS.fullmatch(value):
         return False
     return not (_DURATION_NAMES.search(name) and _NUMBER.fullmatch(value))
+
+
+def holds_secret(name: str, value: str) -> bool:
+    """Whether a setting has a secret itself, and not a path, a provider or a class of one."""
+    return is_secret(name, value) and not name.endswith("provider") and not _PLACE.match(value)
 
 
 def names_a_file(name: str, value: str) -> bool:

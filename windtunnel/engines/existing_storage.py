@@ -8,7 +8,6 @@ deployment on this machine that uses the place removes what is left.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import secrets
@@ -27,14 +26,12 @@ from windtunnel.engines.running import tail
 from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
 from windtunnel.engines.web import http_client
 from windtunnel.errors import DeploymentError
-from windtunnel.hosts.identity import alive, identity
+from windtunnel.hosts.identity import alive, identity, machine_id
 
 OWNER: Final = "windtunnel-owner.json"
 _REMOVAL_LIMIT_S: Final = 600.0  # a removal of many objects is one request
 _SETTLE_S: Final = 2.0  # until a cluster that has started at the same time has written its file
 _NAMED: Final = 5
-_MACHINE_ID: Final = Path("/etc/machine-id")
-_NO_ID: Final = (b"", b"uninitialized")
 _PROCESSES: Final = Path("/proc/self/ns/pid")
 
 
@@ -209,18 +206,14 @@ class ExistingStorage(StorageSystem):
 def this_process() -> dict[str, Any]:
     """What identifies this process: its machine, its namespace of processes, its user, itself.
 
-    The id of the machine is a hash: programs should not publish it (machine-id(5)). It is empty if
-    the machine has none.
+    The id of the machine is a hash, and empty if the machine has none.
     """
-    machine_id = processes = ""
+    processes = ""
     with contextlib.suppress(OSError):
-        text = _MACHINE_ID.read_bytes().strip()
-        if text not in _NO_ID:
-            machine_id = hashlib.sha256(text).hexdigest()[:16]
         processes = str(_PROCESSES.readlink())
     return {
         "machine": socket.gethostname(),
-        "machine_id": machine_id,
+        "machine_id": machine_id(),
         "processes": processes,
         "user": os.geteuid(),
         "process": identity(os.getpid()),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from pathlib import Path
 
 import psutil
 
+_MACHINE_ID = Path("/etc/machine-id")
+_NO_ID = (b"", b"uninitialized")  # machine-id(5)
 _SAME_START_S = 1.0
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _START_FIELD = 19  # of /proc/PID/stat, counted from the state: field 22 (proc_pid_stat(5))
@@ -27,6 +31,18 @@ def identity(pid: int) -> list[int | float | str]:
         return [pid, int(words[_START_FIELD]), _BOOT.read_text().strip()]
     except (OSError, LookupError, ValueError):
         return [pid, psutil.Process(pid).create_time()]
+
+
+def machine_id() -> str:
+    """A hash of the id of this machine, which programs should not publish; empty if it has none.
+
+    Source: machine-id(5).
+    """
+    with contextlib.suppress(OSError):
+        text = _MACHINE_ID.read_bytes().strip()
+        if text not in _NO_ID:
+            return hashlib.sha256(text).hexdigest()[:16]
+    return ""
 
 
 def alive(stored: object) -> bool:

@@ -27,7 +27,7 @@ import psutil
 from windtunnel import durable
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.fabric.undo import undo
-from windtunnel.hosts.identity import alive, identity
+from windtunnel.hosts.identity import alive, identity, machine_id
 from windtunnel.hosts.isolation.channel import Channel
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
@@ -88,6 +88,7 @@ class Registration:
             entry.scratch.mkdir(parents=True)
             (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
             entry.update(testbed=testbed, owner=identity(os.getpid()))
+            entry.update(machine=socket.gethostname(), machine_id=machine_id())
             entry.folder = entry.folder.rename(final)
         return entry
 
@@ -105,8 +106,13 @@ class Registration:
         return facts if isinstance(facts, dict) else {}
 
     def owner_alive(self) -> bool:
-        """Whether the process that owns the deployment still runs."""
-        return alive(self.facts().get("owner"))
+        """Whether the process that owns the deployment still runs, or may run elsewhere."""
+        return self.of_other_machine() or alive(self.facts().get("owner"))
+
+    def of_other_machine(self) -> bool:
+        """Whether another machine, which shares the folder, has the processes of the entry."""
+        theirs, own = self.facts().get("machine_id"), machine_id()
+        return bool(theirs and own) and theirs != own
 
     def forget(self) -> list[str]:
         """Undo the fabric, remove the entry and its folders.
@@ -191,6 +197,9 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
                 process.wait(5)
                 done.append(line)
     for id_, entry in entries.items():
+        if entry.of_other_machine():
+            machine = entry.facts().get("machine")
+            done.append(f"kept {id_}: run 'windtunnel clean' on its machine, {machine}")
         if id_ not in living:
             outside = entry.facts().get("outside")
             problems = elsewhere(entry) or entry.forget()

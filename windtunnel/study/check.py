@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from windtunnel.cluster import Cluster, format_bytes
+from windtunnel.cluster.secrets import holds_secret
 from windtunnel.cluster.settings import unknown_settings
 from windtunnel.engines.storage_systems import storage_system, unsupported_engines
 from windtunnel.errors import DescriptionError, NotRealisableError
@@ -198,11 +199,20 @@ class _Checker:
                 error.message = f"treatment {self.plan.names[treatment.id]}: {error.message}"
                 raise
             found = self.testbed.check(cluster)
+            impossible = [
+                *found.impossible,
+                *(
+                    f"settings.{name}: this value is a secret, and results contain all settings; "
+                    "use a credential provider (hadoop.security.credential.provider.path)"
+                    for name, value in cluster.settings.items()
+                    if holds_secret(name, str(value))
+                ),
+            ]
             notes = [
                 *found.unrealised,
                 *unknown_settings(cluster.settings, cluster.software.hadoop),
             ]
-            self._clusters[key] = cluster, found.impossible, notes
+            self._clusters[key] = cluster, impossible, notes
         return self._clusters[key]
 
     def _work(

@@ -168,6 +168,12 @@ class Protocol(Closed):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Protocol:
+        if self.warmup and self.restart != "never":
+            raise blame(
+                f"'warmup' has no effect with 'restart: {self.restart}': the restart follows it",
+                "warmup",
+                remedy="remove 'warmup' or 'restart'.",
+            )
         if self.detect is None:
             for name in ("pilot_rounds", "max_rounds"):
                 if getattr(self, name) is not None:

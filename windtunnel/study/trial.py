@@ -163,16 +163,18 @@ def _run(
             run = workload.run_phase(phase, deployment, execution)
             execution.runs[phase] = run.with_metrics(deployment.phase_metrics(run.phase))
             running = None
-            injector.phase_ended(phase)
+            injector.phase_ended(phase, run.phase.finished_at)
             if around.after_phase is not None:
                 around.after_phase(phase, deployment, execution)
+        began = time.monotonic()
         left = injector.put_back()
+        execution.deadline_s += time.monotonic() - began  # the limit is that of the work
         with deployment.unshaped():
             verdict = workload.verify(deployment, execution)
             deployment.check_alive()
-            stored = deployment.storage_metrics(execution.folder)
-            workload.clean(deployment, execution)
+            stored, unclean = _clean(workload, deployment, execution)
     except TrialInvalidError as error:
+        injector.abandon()  # only then it is known whether the fault was injected
         # An abandoned job may still have containers, so the next trial starts new daemons.
         fate: Fate | None = "job failed" if injector.injected else None
         verdict = Verdict(valid=False, reason=error.message)
@@ -185,7 +187,24 @@ def _run(
         injector.abandon()
     fate = "finished" if verdict.valid else "output wrong"
     known = fate if injector.injected else None
-    return Outcome(verdict, execution.runs, bool(left), known, left, stored)
+    return Outcome(verdict, execution.runs, bool(left) or unclean, known, left, stored)
+
+
+def _clean(
+    workload: Workload[Any], deployment: Deployment, execution: Execution
+) -> tuple[Mapping[str, Metric], bool]:
+    """Measure and remove the files of a verified trial, and whether that failed.
+
+    A failure is noted; it does not change the verdict.
+    """
+    stored: Mapping[str, Metric] = {}
+    try:
+        stored = deployment.storage_metrics(execution.folder)
+        workload.clean(deployment, execution)
+    except DeploymentError as error:
+        execution.notes.append(f"the files of the trial were not removed: {error.message}")
+        return stored, True
+    return stored, False
 
 
 def _unfinished(workload: Workload[Any], name: str, started_at: float) -> Phase | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -157,9 +158,17 @@ class TrialDraft:
             valid=before.valid and not reasons, reason=reason, checks=[*before.checks, *checks]
         )
 
+    def _drop_infinite(self) -> None:
+        """Drop metrics that are no finite numbers, with a flag: JSON has none."""
+        for name, metrics in [("", self.metrics), *((p.name, p.metrics) for p in self.phases)]:
+            for bad in [key for key, one in metrics.items() if not math.isfinite(one.value)]:
+                del metrics[bad]
+                self.flags.append(f"{name} {bad}: no finite number, dropped".strip())
+
     def record(self) -> Trial:
         """The record of the trial; raises pydantic.ValidationError if a part of it is invalid."""
         slot = self.slot
+        self._drop_infinite()
         return Trial(
             id=self.id,
             study_id=self.study_id,

@@ -435,3 +435,33 @@ def test_a_deployment_that_has_no_faults_is_refused() -> None:
     deployment: Any = MockDeployment(MockTestbed(), load_cluster("local-3"), 1)
     with pytest.raises(DeploymentError, match="this deployment does not support faults"):
         Injector([fault], deployment.cluster, ["terasort"], deployment)
+
+
+def test_a_fault_after_the_end_of_the_job_is_a_problem() -> None:
+    """The phase ends later than its job: the client ends, and the history is read."""
+
+    here = breaking()
+    fault = FAULTS["kill-daemon"].model_validate({"kind": "kill-daemon", "role": "datanode"})
+    cluster = load_cluster("local-3")
+    faulty = MockFaults(here, MockDeployment(here, cluster, 1))
+    late, timely = (Injection(fault, cluster, faulty, "terasort") for _ in range(2))
+    for one, after_s in ((late, -0.001), (timely, 0.001)):
+        one.start()
+        one._decided.wait(10)
+        assert one.record.at is not None
+        one.phase_over(one.record.at + after_s)
+        one.abandon()
+    assert "which ended earlier" in late.problem
+    assert timely.problem == ""
+
+
+def test_a_failed_clean_up_does_not_change_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(deployment: MockDeployment, folder: str) -> dict[str, Any]:
+        raise DeploymentError("the NameNode does not answer")
+
+    monkeypatch.setattr(MockDeployment, "storage_metrics", fail)
+    trial = only(tmp_path, KILL, breaking())
+    assert trial.verdict.valid
+    assert "the files of the trial were not removed: the NameNode does not answer" in trial.flags

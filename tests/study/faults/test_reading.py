@@ -106,7 +106,7 @@ def test_what_is_stored_reads_back_equal(data: st.DataObject) -> None:
     if data.draw(st.booleans()):
         given["lasts"] = data.draw(seconds)
     if "to" in FAULTS[kind].model_fields:
-        given["to"] = format_fraction(data.draw(st.integers(1, 100)) / 100)
+        given["to"] = format_fraction(data.draw(st.integers(1, 99)) / 100)
     located = load_text(HEAD)
     located.data["factors"] = {"x": {"none": {}, "some": {"fault": given}}}
     levels = levels_of(StudyFile.model_validate(located.data), located)
@@ -127,6 +127,7 @@ def test_what_is_stored_reads_back_equal(data: st.DataObject) -> None:
         ("fault: {kind: slow-nic, disk: 1}\n", 5, "fault.disk", "has no option 'disk'"),
         ("fault: {kind: slow-nic, after: 5}\n", 5, "fault.after", "has no unit"),
         ("fault: {kind: slow-nic, to: 0 %}\n", 5, "fault.to", "more than 0"),
+        ("fault: {kind: slow-disk, to: 100 %}\n", 5, "fault.to", "less than 1"),
         ("fault: {kind: slow-nic, at: 100 %}\n", 5, "fault.at", "less than 1"),
         ("fault: {kind: slow-nic, at: 5 s}\n", 5, "fault.at", "is not a fraction"),
         ("fault: {kind: slow-nic, at: 5 %, after: 5 s}\n", 5, "fault", "either 'at' or 'after'"),
@@ -267,3 +268,10 @@ def test_trino_s_servers_can_be_killed_where_trino_runs_queries(tmp_path: Path) 
 def test_what_cannot_be_killed_is_refused_with_what_can(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match=r"must be one of namenode, .*trino-worker, .*, not"):
         plan_of(tmp_path, "fault: {kind: kill-daemon, role: historyserver}\n")
+
+
+def test_a_secret_in_a_setting_is_refused(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, "set: {settings.fs.s3a.secret.key: planted}\n")
+    with pytest.raises(NotRealisableError, match="this value is a secret") as caught:
+        check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]
+    assert "planted" not in caught.value.render()

@@ -104,11 +104,16 @@ def _cgroup(record: Record) -> None:
 
 
 def _value(record: Record) -> None:
-    """{path, text}: a kernel file and the text that restores its value or removes its rule."""
+    """{path, text}: a kernel file and the text that restores its value or removes its rule.
+
+    A controller that others use meanwhile stays enabled.
+    """
+    path = Path(str(record["path"]))
     try:
-        Path(str(record["path"])).write_text(str(record["text"]))
+        path.write_text(str(record["text"]))
     except OSError as error:
-        if error.errno not in _GONE:
+        used = error.errno == errno.EBUSY and path.name == "cgroup.subtree_control"
+        if error.errno not in _GONE and not used:
             raise
 
 

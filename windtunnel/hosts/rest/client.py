@@ -219,6 +219,8 @@ class RestClient:
             _check_server(check, response, where)
         elif response.status_code == 401 and cookie is not None:
             request.headers.pop("Cookie", None)  # it has expired
+            if self._password is not None:
+                request.headers["Authorization"] = self._basic(url, where)
             response, body = self._once(self._named(request), limit, where)
         self._keep_cookie(origin, response)
         answer = Answer(response.status_code, body, where, response.headers.get("content-type", ""))

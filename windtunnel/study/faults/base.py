@@ -155,6 +155,22 @@ def node_of(cluster: Cluster, name: str) -> Node | None:
     return next(named, None) or next((node for node in nodes if node.host == name), None)
 
 
+def hides_history(fault: Options, node: Node) -> str:
+    """Why the tasks of a job that survives the fault could not be read; empty if they can.
+
+    The fault is undone after the phases, and the history is read at the end of each phase. Without
+    a ResourceManager the job cannot succeed, which is an outcome.
+    """
+    if fault.lasts is not None or "historyserver" not in node.roles:
+        return ""
+    if "resourcemanager" in node.roles:
+        return ""
+    return (
+        f"the history server on {node.name}, which reports the tasks of the job, would be out of "
+        "service until after the phases; add 'lasts'"
+    )
+
+
 def unknown_host(cluster: Cluster, name: str) -> str:
     """The message for an unknown host."""
     known = [node.name for node in cluster.nodes()]

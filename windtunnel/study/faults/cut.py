@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from windtunnel.cluster import Cluster, Node, blame
 from windtunnel.engines.faults import Faulty, Part, Undo
-from windtunnel.study.faults.base import Options, node_of, unknown_host
+from windtunnel.study.faults.base import Options, hides_history, node_of, unknown_host
 from windtunnel.study.faults.detection import Detection, lost_daemons
 
 
@@ -39,8 +39,11 @@ class CutLink(Options):
 
     def problems(self, cluster: Cluster) -> Iterator[str]:
         """The host or rack must be in the description."""
-        if self.host is not None and node_of(cluster, self.host) is None:
+        node = node_of(cluster, self.host) if self.host is not None else None
+        if self.host is not None and node is None:
             yield unknown_host(cluster, self.host)
+        elif node is not None and (hidden := hides_history(self, node)):
+            yield hidden
         elif self.rack is not None and self.rack not in (racks := _racks(cluster)):
             yield f"there is no rack '{self.rack}'; the racks are {', '.join(racks) or 'not given'}"
 

@@ -56,7 +56,7 @@ class SlowDisk(OnDisk):
 
     kind: Literal["slow-disk"] = Field(description="Name of the fault.")
     to: Fraction = Field(
-        "10 %", description="Remaining fraction of its rates.", gt=0, validate_default=True
+        "10 %", description="Remaining fraction of its rates.", gt=0, lt=1, validate_default=True
     )
 
     def does(self) -> str:
@@ -76,7 +76,7 @@ class SlowNic(OnWorker):
 
     kind: Literal["slow-nic"] = Field(description="Name of the fault.")
     to: Fraction = Field(
-        "10 %", description="Remaining fraction of its rate.", gt=0, validate_default=True
+        "10 %", description="Remaining fraction of its rate.", gt=0, lt=1, validate_default=True
     )
 
     def target(self, cluster: Cluster) -> str:
@@ -97,7 +97,7 @@ class FillDisk(OnDisk):
 
     kind: Literal["fill-disk"] = Field(description="Name of the fault.")
     to: Fraction = Field(
-        "100 %", description="Fraction of the disk that is then used.", validate_default=True
+        "100 %", description="Fraction of the disk that is then used.", gt=0, validate_default=True
     )
 
     def does(self) -> str:

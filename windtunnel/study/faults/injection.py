@@ -55,10 +55,11 @@ class Injection(threading.Thread):
         finally:
             self._decided.set()
 
-    def phase_over(self) -> None:
+    def phase_over(self, finished_at: float) -> None:
         """Stop waiting, because the phase has ended: the fault was injected or will never be.
 
-        If the target runs only in that phase, the fault is undone before the next phase.
+        ``finished_at`` is the end of the job in epoch seconds; the phase ends later. If the target
+        runs only in that phase, the fault is undone before the next phase.
         """
         self._too_late.set()
         self._decided.wait()
@@ -66,7 +67,8 @@ class Injection(threading.Thread):
             self._last_s = time.monotonic()
             self._wake.set()
             self.join()
-        if self.record.at is None and not self.problem:
+        late = self.record.at is None or self.record.at > finished_at
+        if late and not self.problem:
             self.problem = (
                 f"the fault was planned {self._fault.moment()} the job of {self.record.phase}, "
                 "which ended earlier"
@@ -250,10 +252,10 @@ class Injector:
         for injection in self._of(phase):
             injection.start()
 
-    def phase_ended(self, phase: str) -> None:
-        """Raise DeploymentError if a fault of the phase was not injected."""
+    def phase_ended(self, phase: str, finished_at: float) -> None:
+        """Raise DeploymentError if a fault was not injected before the end of the job (epoch s)."""
         for injection in self._of(phase):
-            injection.phase_over()
+            injection.phase_over(finished_at)
         self._raise_problems()
 
     def put_back(self) -> str:

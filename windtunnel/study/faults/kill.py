@@ -11,7 +11,7 @@ from windtunnel.cluster import ROLES, Cluster, RoleEntry
 from windtunnel.cluster.roles import KillableRole
 from windtunnel.engines.faults import Faulty, Part, Undo
 from windtunnel.engines.registry import ENGINES
-from windtunnel.study.faults.base import Options, holders, node_of, unknown_host
+from windtunnel.study.faults.base import Options, hides_history, holders, node_of, unknown_host
 from windtunnel.study.faults.detection import Detection, lost_daemons
 
 ACTIVE = "active"
@@ -118,6 +118,8 @@ class KillHost(Options):
             yield f"no daemon runs on {self.host}"
         elif mounts := [role for role in node.roles if ROLES[role].mounts]:
             yield f"the {mounts[0]} on {self.host} cannot be restarted: all hosts use its mount"
+        elif hidden := hides_history(self, node):
+            yield hidden
 
     def inject(self, faulty: Faulty, cluster: Cluster) -> Undo:
         """Kill all daemons."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -79,22 +79,26 @@ def allow(new: Allowance) -> None:
     """Add an entry, or replace the entry of the same cluster and queue."""
     file = allow_file()
     others = [a for a in allowances() if a.cluster != new.cluster or not _same(a.queue, new.queue)]
+    _write(file, [*others, new])
+
+
+def disallow(cluster: str) -> int:
+    """Remove all entries of a cluster; returns their number."""
+    found = allowances()
+    kept = [one for one in found if one.cluster != cluster]
+    if len(kept) < len(found):
+        _write(allow_file(), kept)
+    return len(found) - len(kept)
+
+
+def _write(file: Path, entries: Sequence[Allowance]) -> None:
     with durable.storage_errors(
         f"the allow list {file} cannot be written",
         remedy=f"set {VARIABLE} to a file that you may write.",
         space="free some space.",
     ):
         file.parent.mkdir(parents=True, exist_ok=True)
-        durable.write_text(file, json.dumps([asdict(a) for a in [*others, new]], indent=1))
-
-
-def disallow(cluster: str) -> int:
-    """Remove all entries of a cluster; returns their number."""
-    found = allowances()
-    kept = [asdict(one) for one in found if one.cluster != cluster]
-    if len(kept) < len(found):
-        durable.write_text(allow_file(), json.dumps(kept, indent=1))
-    return len(found) - len(kept)
+        durable.write_text(file, json.dumps([asdict(one) for one in entries], indent=1))
 
 
 def check_allowed(need: Need, today: datetime.date | None = None) -> Allowance:

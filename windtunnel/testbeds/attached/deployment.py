@@ -44,6 +44,8 @@ from windtunnel.testbeds.hadoop_testbed import client_only
 
 TESTBED = "attached"
 _WAIT_STEP_S = 0.2
+_REDUCES_AT_ONCE = "mapreduce.job.running.reduce.limit"
+_MAPS_AT_ONCE = "mapreduce.job.running.map.limit"
 _STAGING = "yarn.app.mapreduce.am.staging-dir"
 _INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
 
@@ -182,9 +184,10 @@ class AttachedDeployment(Deployment):
         name = "mapreduce.job.reduces"
         wanted = int(written.get(name) or self.access.site.get(name, "1"))
         reduces = min(max(1, wanted), max(1, tasks // 2))
+        limits = {_REDUCES_AT_ONCE: reduces, _MAPS_AT_ONCE: tasks - reduces}
         return {
-            "mapreduce.job.running.reduce.limit": str(reduces),
-            "mapreduce.job.running.map.limit": str(tasks - reduces),
+            name: str(min(int(written.get(name) or 0) or limit, limit))  # 0: no limit
+            for name, limit in limits.items()
         }
 
     def run_job(

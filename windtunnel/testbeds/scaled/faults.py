@@ -169,12 +169,15 @@ class ScaledFaults(HadoopFaults):
 def fill(ballast: Path, share: float, take: Callable[[int, int, int], None] | None = None) -> None:
     """Create a file that fills its file system to ``share``, without writing data.
 
-    The allocated pieces become smaller when a piece no longer fits. Raises OSError.
+    The allocated pieces become smaller when a piece no longer fits. Raises OSError, and
+    DeploymentError if the file system is already as full.
     """
     take = take or os.posix_fallocate
     size = os.statvfs(ballast.parent)
     taken = size.f_blocks - size.f_bavail
-    wanted = max(0, int(size.f_blocks * share) - taken) * size.f_frsize
+    wanted = (int(size.f_blocks * share) - taken) * size.f_frsize
+    if wanted <= 0:
+        raise DeploymentError(f"the disk is already {taken / size.f_blocks:.0%} full")
     done, piece = 0, _LARGEST_PIECE
     with ballast.open("wb") as file:
         while done < wanted and piece >= _SMALLEST_PIECE:
