@@ -516,3 +516,11 @@ def test_a_dry_run_lists_the_requests_and_sends_none(service: tuple[type[_Servic
     shown = CliRunner().invoke(cli.app, words)
     assert f"GET http://127.0.0.1:{port}/jmx" in shown.output
     assert kind.seen == []
+
+
+def test_rpc_must_be_protected_in_every_item_of_the_list(tmp_path: Path) -> None:
+    files = {name: dict(values) for name, values in HARDENED.items()}
+    for value, fails in (("privacy,integrity", False), ("privacy,authentication", True)):
+        files["core-site.xml"]["hadoop.rpc.protection"] = value
+        found = {check for check, _ in failing(audited(tmp_path / value, files))}
+        assert ("secure-rpc" in found) is fails

@@ -383,3 +383,18 @@ def test_a_file_without_facts_is_one_message(text: str, key: str | None, tmp_pat
         read_facts(path)
     assert caught.value.key == key
     assert str(path) in caught.value.render()
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("/data *(rw)", True),
+        ("/data (rw)", True),
+        ("/data", True),
+        ("/data 10.0.0.0/8(rw)", False),
+        ("/data worker-1(rw) worker-2(ro)", False),
+    ],
+)
+def test_an_export_without_a_host_is_for_every_host(line: str, found: bool) -> None:
+    checks = {result.check: result.status for result in of(host(exports=[line])).results}
+    assert (checks["surface-exports"] is Status.FAIL) is found

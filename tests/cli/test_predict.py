@@ -185,6 +185,11 @@ def test_jobs_that_were_stopped_have_no_error(
     assert run(["predict", "--for", folder, "--fit", made]) == 0
     assert "not finished after 100 s, fitted" in capsys.readouterr().out
 
+    report = output(capsys, "report", folder)
+    means = {c["treatment"]: c["mean"] for c in report["cells"] if c["metric"] == "elapsed"}
+    assert means == {"small, 4": 900, "small, 8": 500, "large, ?": 300}
+    assert any("2 runs did not finish" in one["text"] for one in report["warnings"])
+
 
 def test_an_empty_list_of_treatments_is_refused(imported: Path, tmp_path: Path) -> None:
     only = tmp_path / "none.txt"

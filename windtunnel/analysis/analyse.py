@@ -144,7 +144,11 @@ def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "
     """
     results = with_energy(results)
     observations = list(observe(results.trials))
-    table = samples(observations, predicted_errors(results.trials))
+    table = samples(
+        observations,
+        predicted_errors(results.trials),
+        rounds_known=results.study.protocol.rounds_known,
+    )
     found_cells = cells(table, interval)
     found_effects = effects(results.study, table)
     used = usages(results.trials, limits_by_treatment(results))

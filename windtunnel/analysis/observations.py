@@ -8,14 +8,16 @@ the phases, the trial's own metrics, and the sums of the phase metrics that are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from windtunnel.results import trial_metrics
-from windtunnel.results.record import Treatment, Trial
+from windtunnel.results.record import Metric, Treatment, Trial
 
 TOTAL = "total"
 ELAPSED = trial_metrics.ELAPSED.name
+TIMEOUT = "timeout"
+"""Metric of imported runs: above 0 if the run was stopped at a time limit."""
 ADDITIVE = frozenset({"s", "bytes", "count", "J", "Wh", "kWh"})
 
 
@@ -48,11 +50,19 @@ def counts(trial: Trial) -> bool:
     return trial.verdict.valid and not trial.warmup
 
 
+def stopped(metrics: Mapping[str, Metric]) -> bool:
+    """Whether a run was stopped at a time limit, by the metrics of the trial or of its phase."""
+    return TIMEOUT in metrics and metrics[TIMEOUT].value > 0
+
+
 def total_elapsed(trial: Trial) -> float | None:
     """Seconds over all phases; the trial's own ``elapsed`` if it has no phases; else None.
 
-    Reference phases are excluded, here and in every other sum.
+    Reference phases are excluded, here and in every other sum. None if a phase was stopped: its
+    elapsed time is only a lower bound.
     """
+    if any(map(stopped, (trial.metrics, *(phase.metrics for phase in trial.phases)))):
+        return None
     if trial.phases:
         return sum(phase.elapsed_s for phase in trial.phases if not phase.beside)
     own = trial.metrics.get(ELAPSED)
@@ -82,7 +92,8 @@ def _by_phase(trial: Trial) -> dict[str, dict[str, Number]]:
     table: dict[str, dict[str, Number]] = {}
     for phase in trial.phases:
         own = {name: (metric.value, metric.unit) for name, metric in phase.metrics.items()}
-        table[phase.name] = {**own, ELAPSED: (phase.elapsed_s, "s")}
+        elapsed = {} if stopped(phase.metrics) else {ELAPSED: (phase.elapsed_s, "s")}
+        table[phase.name] = {**own, **elapsed}
     table[TOTAL] = _total(trial)
     return {phase: numbers for phase, numbers in table.items() if numbers}
 
@@ -97,6 +108,7 @@ def _total(trial: Trial) -> dict[str, Number]:
         if metric.unit in ADDITIVE and len(known) == len(parts):
             total[name] = (sum(known), metric.unit)
     total |= {name: (metric.value, metric.unit) for name, metric in trial.metrics.items()}
+    total.pop(ELAPSED, None)
     elapsed = total_elapsed(trial)
     if elapsed is not None:
         total[ELAPSED] = (elapsed, "s")
@@ -117,7 +129,7 @@ def elapsed_by_level(trials: Sequence[Trial], factor: str, phase: str) -> dict[s
     """Elapsed seconds of a phase (or the total) by level of a factor, those above 0."""
     found: dict[str, list[float]] = {}
     for trial in trials:
-        known = {p.name: p.elapsed_s for p in trial.phases}
+        known = {p.name: p.elapsed_s for p in trial.phases if not stopped(p.metrics)}
         value = total_elapsed(trial) if phase == TOTAL else known.get(phase)
         if value is not None and value > 0:
             found.setdefault(trial.treatment.levels[factor], []).append(value)

@@ -18,6 +18,7 @@ from windtunnel.analysis.rules import (
     published,
     spread,
     stock_starts,
+    timeouts,
     unreadable,
 )
 from windtunnel.analysis.rules.failed import rule_failed
@@ -58,6 +59,7 @@ RULES: Registry[Rule] = Registry(
         "stolen_cpu": conduct.stolen_cpu,
         "cpu_time": cpu_time.cpu_time,
         "stock_starts": stock_starts.stock_starts,
+        "timeouts": timeouts.timeouts,
         "settings_changed": conduct.settings_changed,
         "drift": conduct.drift,
         "flagged": conduct.flagged,

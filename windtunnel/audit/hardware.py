@@ -42,7 +42,7 @@ def of_facts(hosts: Sequence[HostFacts]) -> Hardware:
     if not hosts:
         return Hardware()
     nodes = _with_daemons(hosts, "NodeManager")
-    workers = _with_daemons(hosts, "DataNode", "NodeManager") or list(hosts)
+    workers = workers_of(hosts)
     shapes = {
         (one.number("cpu", "threads"), round((one.number("memory", "total_bytes") or 0) / 2**30))
         for one in workers
@@ -58,6 +58,11 @@ def of_facts(hosts: Sequence[HostFacts]) -> Hardware:
         mixed=len(shapes) > 1 if several else None,
         virtual=any(one.facts.get("cpu", {}).get("value", {}).get("virtual") for one in workers),
     )
+
+
+def workers_of(hosts: Sequence[HostFacts]) -> list[HostFacts]:
+    """The hosts with a DataNode or NodeManager; all hosts if none runs on any."""
+    return _with_daemons(hosts, "DataNode", "NodeManager") or list(hosts)
 
 
 def with_live(collected: Hardware, live: Hardware) -> Hardware:

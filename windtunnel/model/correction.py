@@ -143,14 +143,15 @@ def chosen_correction(
     return max((one for one in CORRECTIONS if one.slope >= trend), key=likelihood)
 
 
-def misfit_of(covariance: Matrix, gone: Vector, noise: Vector) -> float:
+def misfit_of(covariance: Matrix, gone: Vector, noise: Vector, silent: NDArray[np.bool_]) -> float:
     """Mean square of the errors of each point predicted from the others, by their variance.
 
     Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, equation 5.12.
     A prior of 1 counts as ERROR_PRIOR_POINTS points; no point counts for more than 3 deviations.
+    Jobs that say nothing of the correction (``silent``) do not count.
     It is at least 1: the constants were fitted to the same points, so that residuals are too small.
     """
     inverse = np.linalg.inv(covariance + np.diag(noise**2))
-    squares = np.minimum((inverse @ gone) ** 2 / np.diag(inverse), 9.0)
-    mean = (ERROR_PRIOR_POINTS + squares.sum()) / (ERROR_PRIOR_POINTS + len(gone))
+    squares = np.minimum((inverse @ gone) ** 2 / np.diag(inverse), 9.0)[~silent]
+    mean = (ERROR_PRIOR_POINTS + squares.sum()) / (ERROR_PRIOR_POINTS + len(squares))
     return max(float(mean), 1.0)

@@ -248,7 +248,7 @@ def fit(points: Sequence[Point], prior: Prior | None = None, origin: str = "") -
         error=error,
         freedom=freedom,
         correction=correction,
-        misfit=misfit_of(correction.covariance(kinds, rows, kinds, rows), gone, noise),
+        misfit=misfit_of(correction.covariance(kinds, rows, kinds, rows), gone, noise, silent),
         centre=centre,
         kinds=kinds,
         features=places,

@@ -185,7 +185,7 @@ def _disk(stage: Stage, c: Columns, t: Theta) -> Vector:
     writing = used * t.disk_write * (c.spindles * 1e6 + c.fixed_write_bytes_s / NOMINAL)
     seconds = stage.read / np.minimum(reading, limit) + stage.write / np.minimum(writing, limit)
     guest = np.where(c.guests > 0, t.guest_disk, 1.0)
-    guest = guest * np.where(c.guests > 1, t.guest_pinned, 1.0)
+    guest = guest * np.where((c.guests > 1) & (c.pinned > 0), t.guest_pinned, 1.0)
     own = t.disk_write * (c.scratch_spindles * 1e6 + c.scratch_fixed_bytes_s / NOMINAL)
     spilling = stage.scratch / np.maximum(own, 1.0)
     result: Vector = np.maximum(seconds, spilling) * guest

@@ -138,6 +138,7 @@ def _protocol(mapped: Map, lines: Sequence[Line]) -> ProtocolRecord:
     conduct = mapped.protocol
     return ProtocolRecord(
         rounds=max((line.round for line in lines), default=0),
+        rounds_known=mapped.round is not None,
         seed=0,
         warmup=conduct.warmup,
         variation_limit=conduct.variation_limit,

@@ -227,9 +227,14 @@ class Trial(Record):
 
 
 class ProtocolRecord(Record):
-    """The rules that were fixed before the first trial."""
+    """The rules that were fixed before the first trial.
+
+    ``rounds_known`` is false for imported rows without a column of rounds: their ``round`` is the
+    number of the row within its treatment, and rows of equal numbers have nothing in common.
+    """
 
     rounds: int
+    rounds_known: bool = True
     seed: int
     warmup: int = 0
     variation_limit: float = 0.20

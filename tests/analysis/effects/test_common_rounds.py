@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from windtunnel.analysis.effects.cells import Sample
-from windtunnel.analysis.effects.common_rounds import compared
+from windtunnel.analysis.effects.cells import Sample, samples
+from windtunnel.analysis.effects.common_rounds import compared, whole_rounds
 from windtunnel.analysis.effects.effects import Effect, effect
+from windtunnel.analysis.observations import ELAPSED, TOTAL, Observation
 
 ABOUT = ("settings", "tuned", "stock", "terasort", "total", "elapsed", "s")
 NOISE = 0.03
@@ -82,3 +83,16 @@ def test_rounds_that_one_side_lost_are_not_compared_if_there_is_a_trend() -> Non
 def test_without_common_rounds_all_trials_are_compared() -> None:
     early, late = sample([1.0, 2.0, 4.0]), sample([8.0, 16.0, 32.0], [4, 5, 6])
     assert compared([(early, late)]) == ([(early.values, late.values)], False)
+
+
+def test_rows_without_rounds_have_none_in_common() -> None:
+    """Sorted rows of a table look like rounds, and would have a far too small error."""
+    rows = [
+        Observation(f"{name}-{n}", "sort", name, n, TOTAL, ELAPSED, "s", value, True, False)
+        for name, low in (("a", 100.0), ("b", 101.0))
+        for n, value in enumerate((low, low + 2, low + 4, low + 6, low + 8), start=1)
+    ]
+    for known in (True, False):
+        a, b = samples(rows, rounds_known=known).values()
+        assert compared([(a, b)])[1] is known
+        assert whole_rounds([(a, b)]) is known

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.synthetic import Plan, study_folder
-from windtunnel.analysis.subjects.validation import Prediction, judge, permitted_error, predictions
+from windtunnel.analysis.subjects.validation import (
+    Prediction,
+    _part,
+    judge,
+    permitted_error,
+    predictions,
+)
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Metric, ScaleRecord, SimilarityGroup
 
@@ -85,3 +91,17 @@ def test_the_measured_start_up_counts_if_both_sides_have_it(tmp_path: Path) -> N
     for other, within in ((measuring(model, 0.6), None), (model, 0.10)):
         rows = predictions(reference, {"model": other})
         assert {row.within for row in rows if row.phase == "terasort"} == {within}
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("hosts.worker.count", "count"),
+        ("hosts.worker.disks.0.count", "disks"),
+        ("hosts.worker.nics.0.rate", "nics"),
+        ("hosts.cpu.roles", None),
+        ("storage.replication", None),
+    ],
+)
+def test_the_number_of_disks_is_no_number_of_hosts(path: str, part: str | None) -> None:
+    assert _part(path) == part

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from windtunnel.analysis.core_speed import core_factor
-from windtunnel.analysis.subjects.work import baseline_probe_ms, baseline_work, work
+from windtunnel.analysis.subjects.work import (
+    baseline_probe_ms,
+    baseline_work,
+    wanted_core_speeds,
+    work,
+)
 
 
 def trial(
@@ -18,6 +23,8 @@ def trial(
     treatment: str = "a",
     valid: bool = True,
     probe_ms: float | None = None,
+    warmup: bool = False,
+    faults: Sequence[str] = (),
 ) -> Any:
     metric = SimpleNamespace
     counted = {"cpu_time": metric(value=cpu_s)}
@@ -25,6 +32,8 @@ def trial(
         counted["core_probe"] = metric(value=probe_ms)
     return SimpleNamespace(
         verdict=SimpleNamespace(valid=valid),
+        warmup=warmup,
+        faults=faults,
         workload="terasort",
         treatment=SimpleNamespace(id=treatment),
         metrics={"data_bytes": metric(value=data)},
@@ -32,8 +41,10 @@ def trial(
     )
 
 
-def results(trials: Sequence[Any], planned_ms: float | None = None) -> Any:
-    scale = SimpleNamespace(core_probe_ms=planned_ms)
+def results(
+    trials: Sequence[Any], planned_ms: float | None = None, speed: float | None = None
+) -> Any:
+    scale = SimpleNamespace(core_probe_ms=planned_ms, core_speed=speed)
     levels = {"one": "a"}
     treatments = [SimpleNamespace(id="a", levels=levels), SimpleNamespace(id="slow", levels={})]
     study = SimpleNamespace(scale=scale, treatments=treatments, baseline=levels)
@@ -76,3 +87,15 @@ def test_treatments_without_a_counterpart_do_not_count() -> None:
 def test_nothing_in_common_is_no_row() -> None:
     assert work(results([trial(40, 1e9)]), {"model": results([trial(1, 1e9, "b")])}) == []
     assert work(results([trial(40, 1e9)]), {}) == []
+
+
+def test_warm_ups_and_trials_with_faults_do_not_count() -> None:
+    trials = [trial(45, 1e9), trial(60, 1e9, warmup=True), trial(90, 1e9, faults=["killed"])]
+    assert baseline_work(results(trials), "terasort") == [45.0]
+
+
+def test_the_core_speed_of_a_model_gives_its_cpus_the_work_of_the_reference() -> None:
+    reference, model = results([trial(72, 1e9)], speed=2.0), [trial(100, 1e9)]
+    assert wanted_core_speeds(reference, {"a": results(model, speed=2.0)}) == {"a": 0.72}
+    assert wanted_core_speeds(reference, {"a": results(model, speed=2.0 * 0.75)}) == {}
+    assert wanted_core_speeds(reference, {}) == {}

@@ -85,9 +85,6 @@ def _front(analysis: Analysis, workload: str, table: Mapping[Key, Sample]) -> Fr
         time, price, cell = whole[name]
         metrics = [ELAPSED, *([energy(kind)] if kind and cell is not None else [])]
         clear = not better or _clear(table, workload, better[0], name, metrics)
-        if better and price is not None:
-            lower = whole[better[0]][1]
-            clear = clear or (lower is not None and lower < price)
         points.append(Point(name, time, price, cell, better, clear))
     objectives = ["time", *(["price"] if priced else []), *(["energy"] if metered else [])]
     left_out = tuple(name for name in rows if name not in whole)
@@ -98,12 +95,14 @@ def _front(analysis: Analysis, workload: str, table: Mapping[Key, Sample]) -> Fr
 def _clear(
     table: Mapping[Key, Sample], workload: str, better: str, worse: str, metrics: Sequence[str]
 ) -> bool:
-    """Whether a difference in one of the metrics is detected."""
+    """Whether no metric can be lower at the dominated treatment: each difference is detected."""
     for metric in metrics:
         a, b = (table[(name, workload, TOTAL, metric)] for name in (better, worse))
+        if a.values == b.values:
+            continue
         about = ("", better, worse, workload, TOTAL, metric, a.unit)
         pairs, paired = compared([(a, b)])
         found = effect(about, pairs, paired=paired, model=model_errors([(a, b)]))
-        if found.distinguishable:
-            return True
-    return False
+        if not found.distinguishable:
+            return False
+    return True

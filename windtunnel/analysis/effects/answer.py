@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from windtunnel.analysis.effects.cells import Cell
 from windtunnel.analysis.effects.effects import Effect
-from windtunnel.analysis.effects.findings import Finding, missed, spread_out
+from windtunnel.analysis.effects.findings import Finding, effect_size, missed, spread_out
 from windtunnel.analysis.effects.ranking import Entry, Ranking, first_place, led_by
 from windtunnel.analysis.formatting import listed, percent, percent_interval, plural, quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
@@ -77,9 +76,8 @@ def _matters(rankings: Sequence[Ranking]) -> str:
 
 
 def _size(entry: Entry) -> float:
-    """Size of the largest effect: a ratio and its inverse have the same size."""
-    ratio = 1 + (entry.effect.relative or 0.0) if entry.effect is not None else 1.0
-    return abs(math.log(ratio)) if ratio > 0 else math.inf
+    """Size of the largest effect."""
+    return effect_size(entry.effect) if entry.effect is not None else 0.0
 
 
 def _range(e: Effect) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal
 
 from windtunnel.analysis.observations import ELAPSED, Observation
@@ -72,13 +73,18 @@ class Sample:
 
 
 def samples(
-    observations: Iterable[Observation], errors: Mapping[Place, PredictedError] | None = None
+    observations: Iterable[Observation],
+    errors: Mapping[Place, PredictedError] | None = None,
+    *,
+    rounds_known: bool = True,
 ) -> dict[Key, Sample]:
     """Values by cell; only valid trials that are not warm-ups count.
 
-    ``errors`` are those of predicted times.
+    ``errors`` are those of predicted times. If the rounds of the trials are not known, each value
+    has a round of its own, so that values of different treatments share none.
     """
     table: dict[Key, Sample] = {}
+    own = count(1)
     for row in observations:
         if not row.counts:
             continue
@@ -88,7 +94,7 @@ def samples(
             error = (errors or {}).get(key[:3]) if row.metric == ELAPSED else None
             table[key] = sample = Sample(row.unit, [], error=error)
         sample.values.append(row.value)
-        sample.rounds.append(row.round)
+        sample.rounds.append(row.round if rounds_known else next(own))
     return table
 
 

@@ -78,6 +78,10 @@ class Finding:
     brief: str = ""
 
 
+LOWEST = 0.02
+"""The smallest ratio that is distinguished from 0."""
+
+
 def findings(effects: Sequence[Effect], beside: Collection[tuple[str, str]] = ()) -> list[Finding]:
     """One finding per factor level and workload: detected effects first, then by size.
 
@@ -86,9 +90,12 @@ def findings(effects: Sequence[Effect], beside: Collection[tuple[str, str]] = ()
     effects = [e for e in effects if (e.workload, e.phase) not in beside]
     totals = [e for e in effects if e.phase == TOTAL and e.metric == ELAPSED]
     found = [_finding(total, effects) for total in totals]
-    return sorted(
-        found, key=lambda f: (f.distinguishable is not True, -abs(f.effect.relative or 0.0))
-    )
+    return sorted(found, key=lambda f: (f.distinguishable is not True, -effect_size(f.effect)))
+
+
+def effect_size(e: Effect) -> float:
+    """Distance of the ratio from 1 in either direction, on logarithms; -1 if it is unknown."""
+    return -1.0 if e.relative is None else abs(math.log(max(1 + e.relative, LOWEST)))
 
 
 def missed(e: Effect) -> str:
@@ -181,7 +188,7 @@ def _moved(leading: Effect, within: Sequence[Effect]) -> tuple[Moved, ...]:
         and e.distinguishable
     ]
     best: dict[str, Effect] = {}
-    for e in sorted(rows, key=lambda e: -abs(e.relative or 0.0)):
+    for e in sorted(rows, key=lambda e: -effect_size(e)):
         best.setdefault(RESOURCES[e.metric][1], e)
     return tuple(
         Moved(e.metric, RESOURCES[e.metric][0], e.relative, e.absolute, e.unit)

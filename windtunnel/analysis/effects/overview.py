@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.effects import Effect
-from windtunnel.analysis.effects.findings import RESOURCES, STAGES
+from windtunnel.analysis.effects.findings import RESOURCES, STAGES, effect_size
 from windtunnel.analysis.names import level_words
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 
@@ -18,23 +17,16 @@ LEVELS_SHOWN = 12
 """Number of levels for which the report has a chart of the phases."""
 TOGETHER = 4
 """Number of workloads up to which one row shows all workloads of a level."""
-LOWEST = 0.02
-"""The smallest ratio that is distinguished from 0."""
 
 Row = tuple[str, list[Effect]]
 Level = tuple[str, str, str, str]
 """(factor, level, baseline, workload)"""
 
 
-def size(e: Effect) -> float:
-    """Distance of the ratio from 1 in either direction, on logarithms; -1 if it is unknown."""
-    return -1.0 if e.relative is None else abs(math.log(max(1 + e.relative, LOWEST)))
-
-
 def totals(analysis: Analysis) -> list[Effect]:
     """Known effects on the total's elapsed time, the largest first."""
     found = [e for e in analysis.effects if e.metric == ELAPSED and e.phase == TOTAL]
-    return sorted((e for e in found if e.relative is not None), key=lambda e: -size(e))
+    return sorted((e for e in found if e.relative is not None), key=lambda e: -effect_size(e))
 
 
 def worthwhile(analysis: Analysis) -> bool:
@@ -80,7 +72,7 @@ def by_level(analysis: Analysis) -> list[tuple[Level, list[Effect]]]:
 
 def _of_level(effects: list[Effect]) -> float:
     whole = [e for e in effects if e.phase == TOTAL] or effects
-    return max(size(e) for e in whole)
+    return max(effect_size(e) for e in whole)
 
 
 def leading_phase(analysis: Analysis) -> str:

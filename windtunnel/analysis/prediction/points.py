@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from windtunnel.analysis.core_speed import core_factor
-from windtunnel.analysis.observations import ELAPSED, TOTAL, counts
+from windtunnel.analysis.observations import ELAPSED, TOTAL, counts, stopped
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import Cluster, QuantityError
 from windtunnel.errors import ResultsError
@@ -21,7 +21,6 @@ from windtunnel.results.record import Metric, StudyRecord, Trial
 AsRun = Callable[[Cluster], tuple[Cluster, float]]
 """What runs of a described cluster, and the fraction of its processors that tasks get."""
 CPU = "cpu_time"
-TIMEOUT = "timeout"
 
 
 @dataclass(frozen=True)
@@ -178,8 +177,8 @@ def _numbers(study: StudyRecord, trial: Trial) -> Iterable[tuple[str, _Number]]:
 
 
 def _rest(metrics: dict[str, Metric], slower: float = 1.0) -> tuple[float | None, bool]:
-    cpu, late = metrics.get(CPU), metrics.get(TIMEOUT)
-    return (None if cpu is None else cpu.value / slower), late is not None and late.value > 0
+    cpu = metrics.get(CPU)
+    return (None if cpu is None else cpu.value / slower), stopped(metrics)
 
 
 def chosen(points: Sequence[Point], treatments: Iterable[str]) -> list[Point]:

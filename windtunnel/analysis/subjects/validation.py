@@ -130,7 +130,14 @@ def bearing(
 ) -> tuple[SimilarityGroup, ...]:
     """The groups that bear on a factor and a phase; ``full`` is the value in the reference."""
     at = next(t for t in study.treatments if t.levels.get(effect.factor) == effect.level)
-    parts = {part for path in at.overrides for part in path.split(".") if part in BEARING}
+    wanted = {**at.levels, effect.factor: effect.baseline}
+    base_at = next((t.overrides for t in study.treatments if t.levels == wanted), {})
+    changed = {
+        path
+        for path in at.overrides.keys() | base_at.keys()
+        if at.overrides.get(path) != base_at.get(path)
+    }
+    parts = {part for path in changed if (part := _part(path)) is not None}
     names = {*_ALWAYS, *(name for part in parts for name in BEARING[part])}
     if effect.phase != "teragen":
         names |= {*_SORTING}
@@ -142,6 +149,12 @@ def bearing(
             base = known.get((group.name, group.workload, None))
             found.append(_against(known.get((group.name, group.workload, at.id), base), group))
     return tuple(found)
+
+
+def _part(path: str) -> str | None:
+    """The part of a description that a path changes: ``count`` of ``hosts.worker.count``."""
+    below = path.split(".")[2:] if path.startswith("hosts.") else []
+    return below[0] if below and below[0] in BEARING else None
 
 
 def _groups(study: StudyRecord) -> Sequence[SimilarityGroup]:

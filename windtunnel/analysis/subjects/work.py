@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from windtunnel.analysis.core_speed import core_factor
+from windtunnel.analysis.observations import counts
 from windtunnel.results.folder import Results
+from windtunnel.results.record import Trial
 
 _GB = 1e9
 _TOLERANCE = 0.1  # of a similarity group that matches
@@ -93,10 +95,15 @@ def baseline_probe_ms(results: Results, phase: str) -> list[float]:
     return [
         probe.value
         for trial in results.trials
-        if trial.verdict.valid and trial.treatment.id in ids
+        if _usual(trial) and trial.treatment.id in ids
         for own in trial.phases
         if own.name == phase and (probe := own.metrics.get("core_probe")) is not None
     ]
+
+
+def _usual(trial: Trial) -> bool:
+    """Whether a trial counts and has no fault, which changes the work of the tasks."""
+    return counts(trial) and not trial.faults
 
 
 def _values(results: Results) -> Iterator[tuple[tuple[str, str, str], list[float]]]:
@@ -104,7 +111,7 @@ def _values(results: Results) -> Iterator[tuple[tuple[str, str, str], list[float
     made: dict[tuple[str, str, str], list[float]] = {}
     for trial in results.trials:
         data = trial.metrics.get("data_bytes")
-        if not trial.verdict.valid or data is None or not data.value:
+        if not _usual(trial) or data is None or not data.value:
             continue
         for phase in trial.phases:
             cpu = phase.metrics.get("cpu_time")

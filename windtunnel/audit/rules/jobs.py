@@ -89,7 +89,7 @@ def merges(evidence: Evidence) -> Iterator[Outcome]:
         yield unknown(f"{FACTOR} or {SORT_MB} is no number")
     elif factor > buffer:  # each stream needs about 1 MiB to read without a seek for each record
         text = f"{factor:.0f} streams share {buffer:.0f} MiB: less than 1 MiB each, so disks seek"
-        remedy = f"set {FACTOR} to at most {max(10, buffer / 4):.0f}"
+        remedy = f"set {FACTOR} to at most {max(2, buffer // 4):.0f}, or increase {SORT_MB}"
         yield failed(text, remedy, about=FACTOR, place=conf.place(FACTOR))
     else:
         yield passed(f"{factor:.0f} streams of at least 1 MiB")

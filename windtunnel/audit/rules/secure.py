@@ -24,7 +24,8 @@ def rpc_protected(evidence: Evidence) -> Iterator[Outcome]:
     """Whether RPC is signed or encrypted: SASL does it, which the mode simple does not use."""
     conf, name = evidence.conf, "hadoop.rpc.protection"
     text = f"{name} = {conf.shown(name)}"
-    if not conf.value(name).startswith(("privacy", "integrity")):
+    offered = {one.strip() for one in conf.value(name).split(",")}
+    if not offered <= {"privacy", "integrity"}:  # a client chooses among all
         yield failed(text, about=name, place=conf.place(name))
     elif not kerberos(evidence):
         text += f" has no effect with {_AUTHENTICATION} = {conf.shown(_AUTHENTICATION)}"
@@ -176,7 +177,8 @@ def exports(evidence: Evidence) -> Iterator[Outcome]:
     """File systems that every host may mount, and the gateway of HDFS."""
     bad = False
     for line in map(str, evidence.one.get("exports")):
-        if re.search(r"(\s|^)\*(\(|\s|$)", line):
+        # exports(5): a path without hosts, and options without a host, are for every host
+        if re.search(r"\s\*(\(|\s|$)|\s\(|^\S+$", line.strip()):
             bad = True
             yield failed(f"{line}", about=line.split()[0])
     if not bad:

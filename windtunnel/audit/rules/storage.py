@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from windtunnel.audit.configuration import Configuration
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.facts import AbsentFactError, UnreadableError
+from windtunnel.audit.hardware import workers_of
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 from windtunnel.cluster.settings import deprecated
 
@@ -125,7 +126,7 @@ def disks(evidence: Evidence) -> Iterator[Outcome]:
 
 def _on_one_disk(evidence: Evidence, paths: list[str]) -> tuple[str, int] | None:
     """A file system with several of the folders, by the mounts of the facts."""
-    for host in evidence.hosts:
+    for host in workers_of(evidence.hosts):
         try:
             points = [str(row.get("point")) for row in host.table("mounts")]
         except (UnreadableError, AbsentFactError):
@@ -163,7 +164,8 @@ def tolerated(evidence: Evidence) -> Iterator[Outcome]:
         remedy = f"set {name} = {volumes // 4}"
         yield failed(text, remedy, about=name, place=conf.place(name))
     else:
-        yield passed(f"{count:.0f} of {volumes} volumes may fail")
+        some = "all but one" if count < 0 else f"{count:.0f}"
+        yield passed(f"{some} of {volumes} volumes may fail")
 
 
 def _of_services(conf: Configuration, name: str) -> dict[str, str]:
@@ -187,7 +189,10 @@ def lasting(evidence: Evidence) -> Iterator[Outcome]:
         low = [path for path in folders(conf, name) if path.startswith(("/tmp/", "/var/tmp/"))]
         if low and evidence.hardware.shared_by == 1:
             bad = True
-            text = f"{name} = {low[0]}: a restart of the host deletes it"
+            what = "a restart of the host deletes it"
+            if low[0].startswith("/var/tmp/"):
+                what = "systemd-tmpfiles deletes old files there"
+            text = f"{name} = {low[0]}: {what}"
             remedy = f"set {name} to folders on data disks"
             yield failed(text, remedy, about=name, place=conf.place(name))
     if not bad:

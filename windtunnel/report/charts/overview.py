@@ -10,14 +10,13 @@ import altair as alt
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.effects.findings import LOWEST, effect_size
 from windtunnel.analysis.effects.overview import (
-    LOWEST,
     ROWS_SHOWN,
     TOGETHER,
     Row,
     common_baseline,
     overview,
-    size,
     totals,
     worthwhile,
 )
@@ -142,7 +141,7 @@ def _inks(analysis: Analysis) -> dict[str, str]:
 def _domain(effects: Sequence[Effect]) -> tuple[float, float]:
     """Ratios from the lowest to the highest bound; intervals much wider than effects are cut."""
     points = [1 + (e.relative or 0.0) for e in effects]
-    reach = max([size(e) for e in effects] + [math.log(1.05)])
+    reach = max([effect_size(e) for e in effects] + [math.log(1.05)])
     bounds = [1 + b for e in effects for b in (e.ci_low, e.ci_high) if b is not None]
     low = max(min([1.0, *points, *bounds]), math.exp(-1.6 * reach), LOWEST)
     high = min(max([1.0, *points, *bounds]), math.exp(1.6 * reach), HIGHEST)

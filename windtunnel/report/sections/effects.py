@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.effects import Effect
+from windtunnel.analysis.effects.findings import effect_size
 from windtunnel.analysis.effects.overview import level_name, worthwhile
 from windtunnel.analysis.formatting import digits, percent, percent_interval, quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
@@ -58,7 +59,7 @@ def effects_table(
     if not ordered:
         return None
     if totals_only:
-        ordered.sort(key=lambda e: -abs(e.relative or 0.0))
+        ordered.sort(key=lambda e: -effect_size(e))
     several = len(analysis.phases) > 1
     known = any(e.ci_low is not None for e in ordered)
     made = Table(
