@@ -67,14 +67,19 @@ def predict(
     found = []
     for place in range(len(rows)):
         middle, wide = middles[place], reach * deviations[place]
-        parts = alone_s(fit, times, place, rows[place][0])
+        # the resources take the same fractions of the corrected time
+        factor = float(np.exp(middle) / times.elapsed_s[place])
+        parts = {
+            name: value * factor
+            for name, value in alone_s(fit, times, place, rows[place][0]).items()
+        }
         order = sorted(parts, key=lambda name: parts[name], reverse=True)
         found.append(
             Prediction(
                 elapsed_s=float(np.exp(middle)),
                 low_s=float(np.exp(middle - wide)),
                 high_s=float(np.exp(middle + wide)),
-                cpu_s=float(times.cpu_s[place]),
+                cpu_s=float(times.cpu_s[place] * np.exp(shifts[place, 0])),
                 bottleneck=order[0],
                 next_bottleneck=order[1],
                 resources_s=parts,

@@ -76,6 +76,15 @@ def test_a_rolling_log_in_progress(tmp_path: Path) -> None:
     assert "in progress" in job.notes[0]
 
 
+def test_a_log_without_cpu_times_has_none(tmp_path: Path) -> None:
+    """Spark before 2.1."""
+    file = tmp_path / "application_1792000000000_0009"
+    file.write_bytes(TEXT.replace(b'"Executor CPU Time": 500000000, ', b""))
+    job = parse_event_log(file)
+    assert "cpu_s" not in job.counters and job.counters["gc_s"] == 0.04
+    assert [task["cpu_time"] for task in job.tasks] == [None] * 4
+
+
 def test_the_last_attempt_of_an_application_counts(tmp_path: Path) -> None:
     jobs = []
     for attempt, tasks, ended in ((1, 6, False), (2, 3, True), (2, 4, True)):

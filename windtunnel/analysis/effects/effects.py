@@ -142,7 +142,7 @@ def baseline_of(study: StudyRecord, factor: str) -> str:
 def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
     """All effects, corrected, by factor, level and then the order of the cells."""
     where = list(dict.fromkeys((w, p, m) for _, w, p, m in table))
-    pools = {place: _pool(study, table, place) for place in where} if crossed(study) else {}
+    pools = {place: pool_of(study, table, place) for place in where}
     rows = []
     for factor, levels in study.factors.items():
         if not levels:
@@ -170,10 +170,15 @@ def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
     return corrected(rows)
 
 
-def _pool(
+def pool_of(
     study: StudyRecord, table: Mapping[Key, Sample], place: tuple[str, str, str]
 ) -> Pool | None:
-    """The error of all treatments together; None if there are enough rounds for pairing."""
+    """The error of all treatments together, for crossed factors.
+
+    None if there are enough rounds for pairing.
+    """
+    if not crossed(study):
+        return None
     cells = [table.get((t.id, *place)) for t in study.treatments]
     known = [sample for sample in cells if sample is not None]
     few = all(len(sample.values) < PAIRED_FROM for sample in known)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from windtunnel.analysis.effects.cells import Key, Sample
 from windtunnel.analysis.effects.common_rounds import compared
-from windtunnel.analysis.effects.effects import Effect, baseline_of, effect, model_errors
+from windtunnel.analysis.effects.effects import Effect, baseline_of, effect, model_errors, pool_of
 from windtunnel.analysis.effects.pairing import matched_treatments
 from windtunnel.analysis.observations import ELAPSED
 from windtunnel.analysis.statistics.summary import contrast
@@ -117,4 +117,5 @@ def _within(
         return None
     about = (factor, level, baseline, *where, ELAPSED, sides[0][0].unit)
     values, paired = compared(sides)
-    return effect(about, values, paired=paired, model=model_errors(sides))
+    error = pool_of(study, table, (*where, ELAPSED))
+    return effect(about, values, paired=paired, error=error, model=model_errors(sides))

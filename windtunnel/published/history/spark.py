@@ -175,6 +175,7 @@ class _Application:
         self._failed = False
         self._tasks: list[dict[str, Any]] = []
         self._totals: dict[str, float] = {}
+        self._without_cpu = False
         self._executors: dict[str, list[float | None]] = {}
         self.notes: list[str] = []
 
@@ -230,8 +231,12 @@ class _Application:
         )
         took, gave = metrics.get("Input Metrics") or {}, metrics.get("Output Metrics") or {}
         reads = _sum(read, "Remote Bytes Read", "Local Bytes Read")
+        bad = bool(info.get("Failed")) or bool(info.get("Killed"))
+        # Spark before 2.1 records no CPU times; a task that ends early may have no metrics
+        cpu_s = metrics.get("Executor CPU Time")
+        self._without_cpu |= cpu_s is None and not bad
         totals = {
-            "cpu_s": _number(metrics.get("Executor CPU Time")) / 1e9,
+            "cpu_s": _number(cpu_s) / 1e9,
             "gc_s": _number(metrics.get("JVM GC Time")) / 1e3,
             "input_bytes": _number(took.get("Bytes Read")),
             "output_bytes": _number(gave.get("Bytes Written")),
@@ -241,7 +246,6 @@ class _Application:
         }
         for key, value in totals.items():
             self._totals[key] = self._totals.get(key, 0.0) + value
-        bad = bool(info.get("Failed")) or bool(info.get("Killed"))
         stage = f"stage {event.get('Stage ID')}"
         self._tasks.append(
             {
@@ -263,7 +267,7 @@ class _Application:
                 + _number(write.get("Shuffle Records Written")),
                 "output_bytes": _number(write.get("Shuffle Bytes Written")),
                 "spilled_records": None,
-                "cpu_time": totals["cpu_s"],
+                "cpu_time": None if cpu_s is None else totals["cpu_s"],
                 "gc_time": totals["gc_s"],
             }
         )
@@ -291,7 +295,11 @@ class _Application:
             source=self._source,
             version=self._version,
             attempt=_attempt(self._start.get("App Attempt ID")),
-            counters=self._totals,
+            counters={
+                name: value
+                for name, value in self._totals.items()
+                if name != "cpu_s" or not self._without_cpu
+            },
             tasks=self._tasks,
             settings=lasting_settings(self._settings),
             containers=[
