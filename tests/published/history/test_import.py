@@ -123,11 +123,12 @@ def test_without_a_change_nothing_is_found(
 def test_a_drift_is_found(tmp_path: Path) -> None:
     jobs = tmp_path / "jobs"
     jobs.mkdir()
-    for day in range(10):
+    for day in range(20):  # so many that the test for steps rejects as well
         write_job(jobs, day, day * DAY_MS, 30_000 + 600 * day)
     assert run(["import", "history", str(jobs), "--results", str(tmp_path / "r")]) == 0
     (found,) = changes(read_results(tmp_path / "r"))
-    assert found.ratio > 1.05
+    assert found.ratio > 1.05 and found.at is None
+    assert found.kind.startswith("drift over 19 days")
 
 
 def test_a_job_in_two_sources_counts_once(jobs: Path, tmp_path: Path) -> None:

@@ -128,19 +128,36 @@ def runs_by_workload(results: Results) -> dict[str, list[Run]]:
 
 
 def changes(results: Results) -> list[Change]:
-    """Steps and drifts that are significant, the largest first. A step excludes a drift."""
+    """Steps and drifts that are significant, the largest first.
+
+    Each test also rejects under the other kind of change. If both are significant, the one that is
+    nearer to the times is reported.
+    """
     tested = [
-        (_step(name, runs), _drift(name, runs))
+        (runs, (_step(name, runs), _drift(name, runs)))
         for name, runs in runs_by_workload(results).items()
         if len(runs) >= LEAST_RUNS
     ]
-    adjusted = iter(holm([one.p for pair in tested for one in pair if one is not None]))
+    adjusted = iter(holm([one.p for _, pair in tested for one in pair if one is not None]))
     found = []
-    for pair in tested:
+    for runs, pair in tested:
         kept = [replace(one, p=next(adjusted)) for one in pair if one is not None]
         significant = [one for one in kept if one.p < _SIGNIFICANT]
-        found += significant[:1]  # the step comes first
+        if len(significant) == 2 and _steady(runs, significant[0].at):
+            significant.reverse()
+        found += significant[:1]
     return sorted(found, key=lambda one: -abs(math.log(one.ratio)))
+
+
+def _steady(runs: Sequence[Run], step_at: float | None) -> bool:
+    """Whether a line over time is nearer to the times than a mean before and one after a step."""
+    import numpy as np
+
+    at, values = np.array([run.at for run in runs]), np.array([run.log_s for run in runs])
+    line = np.polynomial.Polynomial.fit(at, values, 1)(at)
+    after = at >= (step_at or 0.0)
+    means = np.where(after, values[after].mean(), values[~after].mean())
+    return bool(((values - line) ** 2).sum() < ((values - means) ** 2).sum())
 
 
 def _step(name: str, runs: Sequence[Run]) -> Change | None:
@@ -158,7 +175,7 @@ def _step(name: str, runs: Sequence[Run]) -> Change | None:
     if not allowed.any():
         return None
     place = int(places[allowed][np.argmax(statistic[allowed])])
-    top = float(statistic.max())
+    top = float(statistic[allowed].max())
     p = min(1.0, 2 * math.exp(-6 * top**2 / (count**3 + count**2)))
     before, after = runs[:place], runs[place:]
     ratio, low, high, _ = _compared(before, after)
