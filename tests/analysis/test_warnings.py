@@ -293,7 +293,7 @@ def test_the_cap_is_called_reached_only_after_that_many_extra_trials(tmp_path: P
 def test_an_unfinished_study_has_not_reached_its_cap(tmp_path: Path):
     found = results(tmp_path, edit=extra_at(99), invalid=(7,))
     advice = said(capped(found, 1), "variation-limit")[1]
-    assert "0 of 1), the study is not complete; run the same command again" in advice
+    assert "0 of 1), because the study is not complete; run the same command again" in advice
     assert "reached" not in advice
 
 

@@ -96,16 +96,18 @@ def test_the_plan_says_what_is_confounded(here: Path, capsys: pytest.CaptureFixt
 def test_the_plan_says_what_the_protocol_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = said(
         capsys,
-        "protocol: {preset: cisco-2014, pause: 5 s, restart: round, warmup: 1, "
+        "protocol: {preset: cisco-2014, pause: 5 s, restart: round, "
         "invalidate: {load_before_above: 4}}\n",
     )
 
-    assert "4 trials (warm-up: 1), up to 3 more" in out
+    assert "3 trials, up to 3 more" in out
     assert "(all again)" in out
     assert "preset cisco-2014" in out
     assert "pause between trials: 5 s" in out
     assert "restart of the cluster: each round" in out
     assert "rule that makes a trial invalid: load_before_above 4" in out
+    out = said(capsys, "protocol: {preset: cisco-2014, warmup: 1}\n")
+    assert "4 trials (warm-up: 1), up to 3 more" in out
 
 
 def test_the_plan_as_json_is_whole(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,7 +161,12 @@ class TrialDraft:
     def _drop_infinite(self) -> None:
         """Drop metrics that are no finite numbers, with a flag: JSON has none."""
         for name, metrics in [("", self.metrics), *((p.name, p.metrics) for p in self.phases)]:
-            for bad in [key for key, one in metrics.items() if not math.isfinite(one.value)]:
+            wrong = [
+                key
+                for key, one in metrics.items()
+                if isinstance(one, Metric) and not math.isfinite(one.value)
+            ]
+            for bad in wrong:
                 del metrics[bad]
                 self.flags.append(f"{name} {bad}: no finite number, dropped".strip())
 

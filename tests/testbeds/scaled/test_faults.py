@@ -140,10 +140,10 @@ def test_a_full_disk_is_filled_in_pieces_and_emptied(
     assert not ballast.exists()
 
 
-def test_a_disk_that_is_fuller_than_wanted_already_takes_nothing(tmp_path: Path) -> None:
-    taken: list[int] = []
-    fill(tmp_path / "ballast", 0.0, lambda handle, offset, size: taken.append(size))
-    assert taken == []
+def test_a_disk_that_is_fuller_than_wanted_already_is_no_fault(tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError, match="the disk is already"):
+        fill(tmp_path / "ballast", 0.0)
+    assert not (tmp_path / "ballast").exists()
 
 
 def test_daemons_start_without_quotas_after_a_trial(
@@ -182,6 +182,7 @@ def restorable(model: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     name = "windtunnel.testbeds.hadoop_faults.HadoopFaults.restore"
     monkeypatch.setattr(name, lambda self, copies: None)
     monkeypatch.setattr(time, "sleep", lambda _: None)
+    monkeypatch.setattr("windtunnel.testbeds.scaled.faults.fill", lambda ballast, share: None)
     return model
 
 
@@ -190,7 +191,7 @@ def test_the_next_trial_has_the_disk_that_was_full(restorable: Any) -> None:
     polls += ["worker-1"] * 3
     faults.restore(copies=False)
     assert len(polls) == 3, "no disk was full: nobody waits"
-    faults.fill_disk("worker-1", 1, 0.0)()
+    faults.fill_disk("worker-1", 1, 1.0)()
     faults.restore(copies=False)
     assert not polls
     polls += ["worker-1"]
@@ -204,7 +205,7 @@ def test_a_disk_that_stays_unused_ends_the_cluster(
     monkeypatch.setattr("windtunnel.testbeds.scaled.faults._DISKS_LIMIT_S", -1.0)
     restorable.polls.append("worker-1")
     faults = ScaledFaults(restorable)
-    faults.fill_disk("worker-1", 1, 0.0)()
+    faults.fill_disk("worker-1", 1, 1.0)()
     with pytest.raises(DeploymentError, match="on worker-1 does not use all of its disks") as found:
         faults.restore(copies=False)
     assert "disk-health-checker.interval-ms" in found.value.remedy

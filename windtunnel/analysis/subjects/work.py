@@ -60,7 +60,7 @@ def wanted_core_speeds(reference: Results, models: Mapping[str, Results]) -> dic
     """The core speed at which a model does the CPU work of the reference, relative to it.
 
     It is the CPU time per GB of the reference divided by that of the model, in the phase that takes
-    the most. Models whose core speed is within 10 % of it are left out.
+    the most. Models whose core speed is within 10 % of it are omitted.
     """
     rows = work(reference, models)
     if not rows:
