@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tests.support.mock import job_run, toy_plan
 from windtunnel.probes.sampler import Sampler
-from windtunnel.results.record import Check, Verdict
+from windtunnel.results.record import Check, Metric, Trial, Verdict
 from windtunnel.results.sample import Sample
 from windtunnel.study.trial_draft import Outcome, TrialDraft
 from windtunnel.testbeds.base import Judgement
@@ -107,6 +107,16 @@ def test_a_wrong_part_makes_no_record(part: str, value: object) -> None:
 
     with pytest.raises(ValidationError):
         made.record()
+
+
+def test_metrics_that_are_no_finite_numbers_are_dropped() -> None:
+    """JSON has none: they would make the results folder unreadable."""
+    made = draft(Verdict(valid=True))
+    made.metrics = {name: Metric(value=float(name), unit="s") for name in ("1", "nan", "inf")}
+    trial = made.record()
+    assert trial.metrics.keys() == {"1"}
+    assert {"nan: no finite number, dropped", "inf: no finite number, dropped"} <= {*trial.flags}
+    assert Trial.model_validate_json(trial.model_dump_json()).metrics == trial.metrics
 
 
 def test_a_draft_that_never_ran_is_invalid() -> None:

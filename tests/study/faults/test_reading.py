@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.support.breaking import BreakingTestbed
 from tests.support.mock import MockTestbed, plan_from
 from windtunnel.cluster import (
+    apply_overrides,
     format_duration,
     format_fraction,
     load_cluster,
@@ -275,3 +276,19 @@ def test_a_secret_in_a_setting_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotRealisableError, match="this value is a secret") as caught:
         check_plan(plan, BreakingTestbed())  # type: ignore[arg-type]
     assert "planted" not in caught.value.render()
+
+
+@pytest.mark.parametrize("kind", ["kill-host", "cut-link"])
+def test_the_history_server_must_be_there_when_the_job_ends(kind: str) -> None:
+    changes = {
+        "hosts.master.roles": ["namenode", "resourcemanager"],
+        "hosts.worker.extra_roles": {0: ["historyserver"]},
+    }
+    cluster = apply_overrides(load_cluster("local-3"), changes)
+
+    def problems(host: str, **more: str) -> list[str]:
+        fault = FAULTS[kind].model_validate({"kind": kind, "host": host, **more})
+        return list(fault.problems(cluster))
+
+    assert "the history server on worker-1, which reports" in problems("worker-1")[0]
+    assert problems("worker-1", lasts="5 s") == problems("worker-2") == problems("master") == []
