@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 from windtunnel.errors import ResultsError
-from windtunnel.hosts.identity import machine_id
 from windtunnel.hosts.leftovers import Registration, clean, registered, state_root
 from windtunnel.hosts.supervisor import MARKER
 
@@ -109,12 +108,17 @@ def test_a_process_id_that_was_given_to_another_process_is_not_the_owner(state: 
     assert not entry.owner_alive()
 
 
-def test_entries_of_another_machine_that_shares_the_folder_are_kept(state: Path) -> None:
+def test_entries_of_another_machine_that_shares_the_folder_are_kept(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "machine-id"
+    monkeypatch.setattr("windtunnel.hosts.identity._MACHINE_ID", file)
+    file.write_text("a" * 32)
     entry = Registration.create("local")
-    entry.update(owner=[1, 0.0], machine="edge-2", machine_id="another")
-    if not machine_id():
-        pytest.skip("this machine has no id")
+    entry.update(owner=[1, 0.0], machine="edge-2")
+    assert not entry.owner_alive()
 
+    file.write_text("b" * 32)
     assert entry.owner_alive()
     assert clean() == [f"kept {entry.id}: run 'windtunnel clean' on its machine, edge-2"]
     assert entry.scratch.is_dir()

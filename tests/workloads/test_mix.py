@@ -75,6 +75,16 @@ def test_each_part_runs_alone_and_then_all_together(deployment: Deployment) -> N
     assert together.elapsed_s == pytest.approx(15, abs=0.1)
 
 
+def test_the_parts_have_the_time_limit_of_the_trial_as_it_was_extended(
+    deployment: Deployment,
+) -> None:
+    mix, given = made(), execution()
+    mix.prepare(deployment, given)
+    given.deadline_s += 1000
+    mix.run_phase("alone-sort", deployment, given)
+    assert {one.execution.deadline_s for one in mix._of(given)} == {given.deadline_s}
+
+
 def test_every_execution_is_verified_by_its_own_workload(deployment: Deployment) -> None:
     mix, given = made(), execution()
     run(mix, deployment, given)

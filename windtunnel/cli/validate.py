@@ -92,11 +92,12 @@ def validate(
         for name, plan in plans.items()
         if not _complete(plan, folder / name, plan.protocol.rounds)
     ]
+    rows = work(measured, others)
     made = Validation(
         testbed,
         predictions(measured, others),
-        work(measured, others),
-        wanted_core_speeds(measured, others),
+        rows,
+        wanted_core_speeds(rows, measured, others),
         side_by_side(measured),
         missing,
     )

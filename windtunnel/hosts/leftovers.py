@@ -87,8 +87,12 @@ class Registration:
             make_private(final.parent)
             entry.scratch.mkdir(parents=True)
             (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
-            entry.update(testbed=testbed, owner=identity(os.getpid()))
-            entry.update(machine=socket.gethostname(), machine_id=machine_id())
+            entry.update(
+                testbed=testbed,
+                owner=identity(os.getpid()),
+                machine=socket.gethostname(),
+                machine_id=machine_id(),
+            )
             entry.folder = entry.folder.rename(final)
         return entry
 

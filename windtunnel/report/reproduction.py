@@ -22,7 +22,7 @@ RULE = (
     "tolerance of the claim; same direction: the interval excludes 1 on the side of the published "
     "ratio; contradicted: the interval excludes 1 on the opposite side, or it lies completely "
     "outside the tolerance without the published direction. A measurement has priority over a "
-    "prediction: only if it does not decide a claim, the prediction does. Intervals have 95 %. "
+    "prediction. If it does not decide a claim, the prediction decides. Intervals have 95 %. "
     "Predictions of treatments to which the model was fitted come from a fit to the other study."
 )
 _FEATURES = (

@@ -295,9 +295,15 @@ class Mix(Workload[MixParameters]):
                 own = replace(execution, folder=folder, runs={})
                 yield _Instance(name, number, part, part.make(), part.measured(), own)
 
+    def _of(self, execution: Execution) -> list[_Instance]:
+        """The instances of a trial, with its present time limit, which preparations extend."""
+        for instance in self._instances[execution.folder]:
+            instance.execution.deadline_s = execution.deadline_s
+        return self._instances[execution.folder]
+
     def run_phase(self, phase: str, deployment: Deployment, execution: Execution) -> JobRun:
         """Run one part alone, or all together; raises TrialInvalidError if one fails."""
-        instances = self._instances[execution.folder]
+        instances = self._of(execution)
         if phase != TOGETHER:
             (alone,) = (i for i in instances if i.number == 0 and phase == f"alone-{i.name}")
             run = alone.measure(deployment)
@@ -339,7 +345,7 @@ class Mix(Workload[MixParameters]):
         """Valid if every execution of every part is valid."""
         checks = [
             check.model_copy(update={"name": f"{instance.label}: {check.name}"})
-            for instance in self._instances[execution.folder]
+            for instance in self._of(execution)
             for check in instance.after(deployment).checks
         ]
         return verdict(checks)

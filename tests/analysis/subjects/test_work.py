@@ -95,7 +95,8 @@ def test_warm_ups_and_trials_with_faults_do_not_count() -> None:
 
 
 def test_the_core_speed_of_a_model_gives_its_cpus_the_work_of_the_reference() -> None:
-    reference, model = results([trial(72, 1e9)], speed=2.0), [trial(100, 1e9)]
-    assert wanted_core_speeds(reference, {"a": results(model, speed=2.0)}) == {"a": 0.72}
-    assert wanted_core_speeds(reference, {"a": results(model, speed=2.0 * 0.75)}) == {}
-    assert wanted_core_speeds(reference, {}) == {}
+    reference = results([trial(72, 1e9)], speed=2.0)
+    for speed, wanted in ((2.0, {"a": 0.72}), (2.0 * 0.75, {})):
+        models = {"a": results([trial(100, 1e9)], speed=speed)}
+        assert wanted_core_speeds(work(reference, models), reference, models) == wanted
+    assert wanted_core_speeds([], reference, {}) == {}

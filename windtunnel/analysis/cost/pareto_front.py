@@ -95,7 +95,7 @@ def _front(analysis: Analysis, workload: str, table: Mapping[Key, Sample]) -> Fr
 def _clear(
     table: Mapping[Key, Sample], workload: str, better: str, worse: str, metrics: Sequence[str]
 ) -> bool:
-    """Whether no metric can be lower at the dominated treatment: each difference is detected."""
+    """Whether the difference of every metric is detected, or all of its values are equal."""
     for metric in metrics:
         a, b = (table[(name, workload, TOTAL, metric)] for name in (better, worse))
         if a.values == b.values:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import TYPE_CHECKING
 
 from windtunnel.analysis.bottleneck.physical_limits import number
@@ -105,7 +104,6 @@ def prices(analysis: Analysis) -> Prices | None:
     currency, notes = _comparable(found, analysis.names)
     kind = energy_kind(analysis) if currency else None
     table: dict[Key, Sample] = {}
-    own = count(1)  # rounds of trials whose rounds are not known
     if currency is not None:
         amounts = {price.treatment: price.amount for price in found}
         for trial in analysis.results.trials:
@@ -117,8 +115,8 @@ def prices(analysis: Analysis) -> Prices | None:
                 key = (trial.treatment.id, trial.workload, TOTAL, name)
                 sample = table.setdefault(key, Sample(unit, []))
                 sample.values.append(value)
-                known = study.protocol.rounds_known
-                sample.rounds.append(trial.round if known else next(own))
+                if study.protocol.rounds_known:
+                    sample.rounds.append(trial.round)
         notes += _energy_notes(analysis.tariff, currency, kind)
     changes = effects(study, table)
     if study.scale is not None and table:

@@ -215,7 +215,9 @@ def _frame(known: Sequence[tuple[Treatment, Sample]], factors: Sequence[str]) ->
             **{f"f{i}": str(treatment.levels.get(f)) for i, f in enumerate(factors)},
         }
         for treatment, sample in known
-        for value, number in zip(sample.values, sample.rounds, strict=True)
+        for value, number in zip(
+            sample.values, sample.rounds or [0] * len(sample.values), strict=True
+        )
     ]
     return pd.DataFrame(rows)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Literal
 
 from windtunnel.analysis.observations import ELAPSED, Observation
@@ -63,6 +62,7 @@ class Cell:
 class Sample:
     """The values of one cell in the order of the trials, and the round of each.
 
+    Without known rounds, ``rounds`` is empty: the values have none in common with other cells.
     ``error`` is that of a predicted time; None for measured values.
     """
 
@@ -80,11 +80,9 @@ def samples(
 ) -> dict[Key, Sample]:
     """Values by cell; only valid trials that are not warm-ups count.
 
-    ``errors`` are those of predicted times. If the rounds of the trials are not known, each value
-    has a round of its own, so that values of different treatments share none.
+    ``errors`` are those of predicted times.
     """
     table: dict[Key, Sample] = {}
-    own = count(1)
     for row in observations:
         if not row.counts:
             continue
@@ -94,7 +92,8 @@ def samples(
             error = (errors or {}).get(key[:3]) if row.metric == ELAPSED else None
             table[key] = sample = Sample(row.unit, [], error=error)
         sample.values.append(row.value)
-        sample.rounds.append(row.round if rounds_known else next(own))
+        if rounds_known:
+            sample.rounds.append(row.round)
     return table
 
 

@@ -6,7 +6,7 @@ cores for which its quotas are planned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -56,13 +56,15 @@ def work(reference: Results, models: Mapping[str, Results]) -> list[Work]:
     return found
 
 
-def wanted_core_speeds(reference: Results, models: Mapping[str, Results]) -> dict[str, float]:
+def wanted_core_speeds(
+    rows: Sequence[Work], reference: Results, models: Mapping[str, Results]
+) -> dict[str, float]:
     """The core speed at which a model does the CPU work of the reference, relative to it.
 
     It is the CPU time per GB of the reference divided by that of the model, in the phase that takes
-    the most. Models whose core speed is within 10 % of it are omitted.
+    the most; ``rows`` is :func:`work` of both. Models whose core speed is within 10 % of it are
+    omitted.
     """
-    rows = work(reference, models)
     if not rows:
         return {}
     most = max(rows, key=lambda row: row.reference)

@@ -161,9 +161,8 @@ def hides_history(fault: Options, node: Node) -> str:
     The fault is undone after the phases, and the history is read at the end of each phase. Without
     a ResourceManager the job cannot succeed, which is an outcome.
     """
-    if fault.lasts is not None or "historyserver" not in node.roles:
-        return ""
-    if "resourcemanager" in node.roles:
+    reports = "historyserver" in node.roles and "resourcemanager" not in node.roles
+    if fault.lasts is not None or not reports:
         return ""
     return (
         f"the history server on {node.name}, which reports the tasks of the job, would be out of "
