@@ -232,6 +232,17 @@ def test_unknown_settings_are_caveats_and_not_errors() -> None:
     ]
 
 
+def test_a_value_that_hadoop_cannot_parse_is_refused_before_the_testbed_uses_it() -> None:
+    class Calculating(MockTestbed):
+        def check(self, cluster: Cluster) -> Realisation:
+            int(str(cluster.settings["mapreduce.map.memory.mb"]))
+            return Realisation()
+
+    plan = plan_from(HEAD + "set: {settings.mapreduce.map.memory.mb: 1g}\n")
+    with pytest.raises(NotRealisableError, match=r"memory\.mb: '1g' is not a whole number"):
+        check_plan(plan, Calculating())  # type: ignore[arg-type]
+
+
 def test_a_caveat_names_its_treatments_unless_it_applies_to_all() -> None:
     class Noted(MockTestbed):
         def check(self, cluster: Cluster) -> Realisation:

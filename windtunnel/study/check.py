@@ -7,6 +7,7 @@ from typing import Any
 
 from windtunnel.cluster import Cluster, format_bytes
 from windtunnel.cluster.secrets import holds_secret
+from windtunnel.cluster.setting_values import refused_settings
 from windtunnel.cluster.settings import unknown_settings
 from windtunnel.engines.storage_systems import storage_system, unsupported_engines
 from windtunnel.errors import DescriptionError, NotRealisableError
@@ -198,7 +199,9 @@ class _Checker:
             except DescriptionError as error:
                 error.message = f"treatment {self.plan.names[treatment.id]}: {error.message}"
                 raise
-            found = self.testbed.check(cluster)
+            unparsable = [*refused_settings(cluster.settings, cluster.software.hadoop)]
+            # a testbed calculates with these values
+            found = Realisation(unparsable) if unparsable else self.testbed.check(cluster)
             impossible = [
                 *found.impossible,
                 *(

@@ -9,7 +9,8 @@ from windtunnel.audit.catalogue import limits
 from windtunnel.audit.configuration import Property, property_number, redacted
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, passed
-from windtunnel.cluster.settings import default_of, deprecated, hadoop_bytes
+from windtunnel.cluster.setting_values import WHOLE, refused
+from windtunnel.cluster.settings import default_of
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _DASHES = re.compile("[\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}\N{HYPHEN}\N{NON-BREAKING HYPHEN}]")
@@ -17,34 +18,6 @@ _SPACES = re.compile("[\N{NO-BREAK SPACE}\N{ZERO WIDTH SPACE}]")
 _DURATION = re.compile(r"\d+\s*(ns|us|ms|s|m|h|d)")
 _ADDRESS = re.compile(r"[\w.\-${}\[\]:]*:\d+")
 _XMX = re.compile(r"-Xmx(\S*)")
-_WHOLE = re.compile(r"[+-]?\d+|-?0[xX][0-9a-fA-F]+")
-# Hadoop reads these with getInt or getLong: a suffix such as k is a NumberFormatException
-_INTEGERS = {
-    "dfs.bytes-per-checksum",
-    "dfs.client-write-packet-size",
-    "dfs.client.socket.send.buffer.size",
-    "dfs.datanode.max.transfer.threads",
-    "dfs.replication",
-    "io.file.buffer.size",
-    "ipc.maximum.data.length",
-    "mapreduce.input.fileinputformat.split.maxsize",
-    "mapreduce.input.fileinputformat.split.minsize",
-    "mapreduce.job.reduces",
-    "mapreduce.reduce.shuffle.parallelcopies",
-    "mapreduce.task.io.sort.factor",
-    "mapreduce.task.io.sort.mb",
-}
-# and these with getLongBytes: a whole number, perhaps with a suffix of one letter
-_SIZES = {
-    "dfs.blocksize",
-    "dfs.datanode.balance.bandwidthPerSec",
-    "dfs.datanode.du.reserved",
-    "dfs.datanode.max.locked.memory",
-    "fs.s3a.block.size",
-    "fs.s3a.multipart.size",
-    "fs.s3a.multipart.threshold",
-    "fs.s3a.readahead.range",
-}
 CODECS = (
     "org.apache.hadoop.io.compress.DefaultCodec",
     "org.apache.hadoop.io.compress.GzipCodec",
@@ -68,29 +41,18 @@ def _problem(one: Property, value: str, version: str) -> tuple[str, str] | None:
         return f"'{shown}' is neither true nor false: {default} applies", "write true or false"
     if value == "" or "${" in value:
         return None
-    names = {one.name, *deprecated().get(one.name, ())}
-    if names & _SIZES and hadoop_bytes(value) is None:
-        return (
-            f"'{shown}' is not a size: Hadoop refuses it",
-            "write bytes, or a whole number with k, m, g or t, such as 128m",
-        )
-    if names & _INTEGERS:
-        if _WHOLE.fullmatch(value):
-            return None
-        return (
-            f"'{shown}' is not a whole number without a unit: Hadoop refuses it",
-            "write a whole number" + (f", such as {default}" if default else ""),
-        )
+    found = refused(one.name, value, version)
+    if found is not None:
+        problem, remedy = found
+        return f"'{shown}' {problem}", remedy
     if _NUMBER.fullmatch(default) and property_number(value) is None:
-        if _DURATION.fullmatch(value) or one.name.endswith((".jitter", "-policy")):
+        if (
+            WHOLE.fullmatch(value)
+            or _DURATION.fullmatch(value)
+            or one.name.endswith((".jitter", "-policy"))
+        ):
             return None
         return f"'{shown}' is not a number", f"write a number; Hadoop's default is {default}"
-    whole = default.lstrip("-").isdigit() and one.name.endswith(("-mb", ".mb", "vcores", "count"))
-    if whole and not re.fullmatch(r"[+-]?\d+", value):
-        return (
-            f"'{shown}' is not a whole number without a unit",
-            f"write a whole number, such as {default}",
-        )
     address = re.search(r"(^|[.-])(address|bind-host)$", one.name) is not None
     if address and re.fullmatch(r"[^:]*:\d+", default) and not _ADDRESS.fullmatch(value):
         return f"'{shown}' is not an address", "write HOST:PORT"

@@ -39,13 +39,12 @@ from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.options import OLD_QUEUE, QUEUE
 from windtunnel.testbeds.attached.remains import end_and_remove
 from windtunnel.testbeds.attached.status import Identity, Reading
+from windtunnel.testbeds.attached.task_limits import REDUCES, task_limits
 from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import client_only
 
 TESTBED = "attached"
 _WAIT_STEP_S = 0.2
-_REDUCES_AT_ONCE = "mapreduce.job.running.reduce.limit"
-_MAPS_AT_ONCE = "mapreduce.job.running.map.limit"
 _STAGING = "yarn.app.mapreduce.am.staging-dir"
 _INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
 
@@ -177,19 +176,6 @@ class AttachedDeployment(Deployment):
             _INTERMEDIATE: new,
         }
 
-    def _bounds(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Limits of concurrent tasks, so that a job has no more containers than permitted."""
-        tasks = self.access.options.containers - 1  # the application master
-        written = {**self.access.client.settings, **settings}
-        name = "mapreduce.job.reduces"
-        wanted = int(written.get(name) or self.access.site.get(name, "1"))
-        reduces = min(max(1, wanted), max(1, tasks // 2))
-        limits = {_REDUCES_AT_ONCE: reduces, _MAPS_AT_ONCE: tasks - reduces}
-        return {
-            name: str(min(int(written.get(name) or 0) or limit, limit))  # 0: no limit
-            for name, limit in limits.items()
-        }
-
     def run_job(
         self,
         phase: str,
@@ -199,7 +185,9 @@ class AttachedDeployment(Deployment):
         deadline_s: float,
     ) -> JobRun:
         """Run a main class as one timed phase; see ``engines.deployment.Deployment``."""
-        both = {**self._bounds(settings), **settings}
+        written = {**self.access.client.settings, **settings}
+        written.setdefault(REDUCES, self.access.site.get(REDUCES))
+        both = {**settings, **task_limits(written, self.access.options.containers)}
         job_id, wall_s, output = self.jobs.run(phase, argv, both, deadline_s)
         return replace(self.history.collect(phase, job_id, wall_s), output=output)
 

@@ -1,0 +1,36 @@
+"""Limits of concurrent tasks: a job on an existing cluster has no more containers than allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+REDUCES = "mapreduce.job.reduces"
+REDUCES_AT_ONCE = "mapreduce.job.running.reduce.limit"
+MAPS_AT_ONCE = "mapreduce.job.running.map.limit"
+
+
+def task_limits(settings: Mapping[str, str], containers: int) -> dict[str, str]:
+    """The settings that limit concurrent maps and reduces of a job.
+
+    Parameters
+    ----------
+    settings:
+        The settings of the job. Lower limits in it stay; 0 is no limit, as in Hadoop.
+    containers:
+        The allowed number of containers, of which one is the application master.
+    """
+    tasks = containers - 1
+    reduces = min(max(1, _whole(settings.get(REDUCES), 1)), max(1, tasks // 2))
+    limits = {REDUCES_AT_ONCE: reduces, MAPS_AT_ONCE: tasks - reduces}
+    return {
+        name: str(min(max(0, _whole(settings.get(name), 0)) or limit, limit))
+        for name, limit in limits.items()
+    }
+
+
+def _whole(text: str | None, otherwise: int) -> int:
+    """The number of a property; ``otherwise`` if it is not set, or Hadoop cannot parse it."""
+    try:
+        return int(text or otherwise)
+    except ValueError:
+        return otherwise
