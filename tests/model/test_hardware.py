@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
-from windtunnel.model.hardware import hardware
+from windtunnel.model.energy import energy_j
+from windtunnel.model.hardware import hardware, on_this_machine
 
 CISCO = load_cluster("cisco-2014")
 FULL_RATE = "the switches carry the full rate of all NICs"
@@ -86,3 +87,99 @@ def test_containers_are_whole_and_rounded_up_to_the_minimum() -> None:
     assert slots(1) == pytest.approx(6 - 2 / 5)
     # four of 1000 MiB; the application master takes the place of two
     assert slots(1000) == pytest.approx(4 - 2 / 5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "mean"),
+    [
+        ({}, 64 - 1 / 5),  # the CapacityScheduler counts memory only, by default
+        ({"yarn.scheduler.capacity.resource-calculator": "x.DominantResourceCalculator"}, 8 - 1 / 5),
+        ({"yarn.resourcemanager.scheduler.class": "x.FairScheduler"}, 8 - 1 / 5),
+        (
+            {
+                "yarn.scheduler.capacity.resource-calculator": "x.DominantResourceCalculator",
+                "mapreduce.map.cpu.vcores": 3,
+            },
+            2.0,  # 7 of 8 vcores are enough for two maps
+        ),
+    ],
+)
+def test_vcores_limit_containers_where_yarn_counts_them(
+    settings: dict[str, Any], mean: float
+) -> None:
+    own = {
+        "yarn.nodemanager.resource.memory-mb": 65536,
+        "yarn.nodemanager.resource.cpu-vcores": 8,
+        "mapreduce.map.memory.mb": 1024,
+        "yarn.app.mapreduce.am.resource.mb": 1024,
+        **settings,
+    }
+    changes: dict[str, Any] = {f"settings.{name}": value for name, value in own.items()}
+    found = hardware(cluster(**changes, software__distribution=None))
+    # one of five hosts has one container less: that of the application master
+    assert found.slots == pytest.approx(mean)
+
+
+def test_cdh_counts_vcores() -> None:
+    assert hardware(CISCO).slots == pytest.approx(32 - 1 / 5)
+
+
+def test_a_slow_disk_and_a_slow_port_slow_only_themselves() -> None:
+    whole = hardware(cluster())
+    slow = [{"host": 0, "part": "disk", "index": index, "to": 0.1} for index in range(4)]
+    found = hardware(cluster(hosts__worker__degraded=slow))
+    assert found.spindles == pytest.approx(whole.spindles * (1 - 4 * 0.9 / 24 / 5))
+    twice = [{"host": 0, "part": "disk", "index": 0, "to": 0.5}] * 2
+    found = hardware(cluster(hosts__worker__degraded=twice))
+    assert found.spindles == pytest.approx(whole.spindles * (1 - 0.75 / 24 / 5))
+    ports = {"hosts__worker__nics": [{"count": 2, "rate": "10 Gb/s"}]}
+    port = [{"host": 1, "part": "nic", "index": 1, "to": 0.5}]
+    both = hardware(cluster(**ports)).nic_bytes_s
+    found = hardware(cluster(**ports, hosts__worker__degraded=port))
+    assert found.nic_bytes_s == pytest.approx(both * (1 - 0.5 / 2 / 5))
+    host = [{"host": 1, "part": "nic", "to": 0.5}]
+    found = hardware(cluster(**ports, hosts__worker__degraded=host))
+    assert found.nic_bytes_s == pytest.approx(both * (1 - 0.5 / 5))
+
+
+def test_a_controller_limits_only_the_data_disks_if_all_have_one() -> None:
+    limited = {"kind": "hdd", "count": 8, "controller_rate": "500 MB/s"}
+
+    def limit(*groups: dict[str, Any]) -> float:
+        return hardware(cluster(hosts__worker__disks=[*groups])).controller_bytes_s
+
+    assert limit(limited) == 500e6
+    assert limit(limited, limited) == 1e9
+    assert limit(limited, {"kind": "nvme"}) == math.inf
+    assert limit(limited, {"kind": "hdd", "use": "os", "controller_rate": "1 GB/s"}) == 500e6
+
+
+def test_hosts_of_this_machine_have_none_of_the_described_hardware() -> None:
+    described = apply_overrides(
+        load_cluster("local-3"),
+        {
+            "hosts.worker.cpu": {"sockets": 2, "cores_per_socket": 10, "clock": "3 GHz"},
+            "hosts.worker.disks": [{"kind": "hdd", "count": 24, "rpm": 10000}],
+            "network": {"switch": {"total_rate": "1 Gb/s"}},
+        },
+    )
+    assert hardware(described).cross_bytes_s == 1.25e8
+    assert on_this_machine(described) == on_this_machine(load_cluster("local-3"))
+
+
+def test_energy_counts_the_use_of_all_hosts_that_run_tasks() -> None:
+    power = {f"hosts.{name}.power": {"idle": "100 W", "peak": "400 W"} for name in CISCO.hosts}
+    whole = apply_overrides(CISCO, power)
+
+    def energy(**changes: Any) -> float | None:
+        given = {key.replace("__", "."): value for key, value in changes.items()}
+        one = apply_overrides(whole, given)
+        capacity = hardware(one)
+        busy = capacity.hosts * capacity.cores * capacity.threads_per_core
+        return energy_j(one, 100.0, 100.0 * busy, capacity)
+
+    # eight hosts, of which five work
+    assert energy() == pytest.approx(100 * (8 * 100 + 5 * 300))
+    extra = {0: ["nodemanager"], 1: ["nodemanager"]}
+    only_two = energy(hosts__worker__roles=["datanode"], hosts__worker__extra_roles=extra)
+    assert only_two == pytest.approx(100 * (8 * 100 + 2 * 300))

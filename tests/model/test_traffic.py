@@ -124,3 +124,20 @@ def test_a_block_crosses_racks_once() -> None:
 def test_a_get_needs_the_uplink_of_the_rack_of_its_client() -> None:
     assert seconds(row("get", racked(4)), "network") == pytest.approx(1e12 * 0.75 / 1.25e8)
     assert seconds(row("get"), "network") == pytest.approx(1e12 / NIC)
+
+
+def test_a_put_to_one_host_needs_its_nic() -> None:
+    changes = {"hosts.worker.count": 1, "storage.replication": 1, "hosts.name.roles": ["client"]}
+    slow = apply_overrides(B, {**changes, "hosts.worker.nics": [{"rate": "1 Gb/s"}]})
+    put, get = (seconds(row(kind, slow), "network") for kind in ("put", "get"))
+    assert put == get > 1e12 / 1.25e8
+
+
+def test_sizes_of_files_and_samples_of_maps_are_those_of_every_task() -> None:
+    capacity = hardware(B)
+    found = job("write", {"file_size": "1 GB"}, B, capacity)
+    assert found.data_bytes == pytest.approx(1e9 * capacity.hosts * capacity.slots)
+    assert found.tasks == pytest.approx(capacity.hosts * capacity.slots)
+    assert job("write", {"file_size": "1 GB", "maps": 7}, B, capacity).data_bytes == 7e9
+    found = job("pi", {"samples_per_map": 1000}, B, capacity)
+    assert found.samples == pytest.approx(1000 * found.tasks)

@@ -112,10 +112,13 @@ def points_of(results: Results) -> Found:
 
 
 def as_run(study: StudyRecord) -> AsRun | None:
-    """A function that returns the part of a described cluster that ran; None at full size."""
+    """A function that returns the part of a described cluster that ran; None: all of it."""
+    from windtunnel.cluster import without_hardware
     from windtunnel.testbeds import TESTBEDS, parse_options
 
     kind = TESTBEDS.get(study.testbed)
+    if kind is not None and kind.one_machine:
+        return lambda cluster: (without_hardware(cluster), 1.0)
     if kind is None or study.scale is None:
         return None
     return partial(kind.as_run, parse_options(study.testbed, study.testbed_options))

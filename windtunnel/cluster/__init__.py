@@ -10,6 +10,7 @@ from windtunnel.cluster.override import (
     override_model,
     parse_assignment,
     split_path,
+    without_hardware,
 )
 from windtunnel.cluster.quantity import (
     ByteSize,
@@ -102,4 +103,5 @@ __all__ = [
     "read_cluster",
     "split_path",
     "validate",
+    "without_hardware",
 ]

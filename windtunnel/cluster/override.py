@@ -194,3 +194,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value
+
+
+def without_hardware(cluster: Cluster) -> Cluster:
+    """The description without processors, memory, disks, NICs and network: on one machine."""
+    none = {"cpu": None, "memory": None, "disks": None, "nics": None, "degraded": ()}
+    hosts = {name: one.model_copy(update=none) for name, one in cluster.hosts.items()}
+    return cluster.model_copy(update={"hosts": hosts, "network": None})

@@ -7,7 +7,7 @@ provisioning for a warehouse-sized computer, ISCA 2007).
 from __future__ import annotations
 
 from windtunnel.cluster import Cluster
-from windtunnel.model.hardware import Hardware
+from windtunnel.model.hardware import Hardware, compute_classes
 
 
 def energy_j(cluster: Cluster, elapsed_s: float, cpu_s: float, capacity: Hardware) -> float | None:
@@ -21,10 +21,11 @@ def energy_j(cluster: Cluster, elapsed_s: float, cpu_s: float, capacity: Hardwar
     total_w = 0.0
     threads = capacity.hosts * capacity.cores * capacity.threads_per_core
     used = min(1.0, cpu_s / (threads * elapsed_s)) if elapsed_s > 0 else 0.0
-    for host in cluster.hosts.values():
+    working = {name: count for name, _, count in compute_classes(cluster)}
+    for name, host in cluster.hosts.items():
         watts = host.power
         if watts is None or watts.idle is None or watts.peak is None:
             return None
-        own = used if "nodemanager" in host.roles else 0.0
-        total_w += host.count * (float(watts.idle) + own * float(watts.peak - watts.idle))
+        busy = used * working.get(name, 0)
+        total_w += host.count * float(watts.idle) + busy * float(watts.peak - watts.idle)
     return total_w * elapsed_s

@@ -6,38 +6,29 @@ Unknown values get a stated default; :func:`hardware` returns a line for each of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import psutil
 
-from windtunnel.cluster import ROLES, Cluster, Disk, HostClass, parse_bytes
+from windtunnel.cluster import ROLES, Cluster, parse_bytes, without_hardware
 from windtunnel.cluster.hosts import SMT_GAIN
+from windtunnel.model import parts
 from windtunnel.model.uplinks import (
     Classes,
     client_rate,
     no_limit,
-    port_rate,
     racks_of,
     total_rate,
 )
 
-# Part of the step from the base clock to the highest turbo clock that remains with all cores
-# active: mean over the 5 processors of Cisco 2014 (turbo bins of the report, section 3.1).
-TURBO_HELD = 0.45
-RPM = 7200.0  # the speed to which the rates of disks in constants.py refer
-DEFAULT_CLOCK_GHZ = 2.5
-DEFAULT_CORES = 8
-DEFAULT_MEMORY_BYTES = 16 * 2.0**30
-DEFAULT_NIC_BYTES_S = 1.25e9
 DEFAULT_CONTAINER_BYTES = 2.0**30  # mapreduce.map.memory.mb
 MASTER_CONTAINER_BYTES = 1.5 * 2.0**30  # yarn.app.mapreduce.am.resource.mb
 NODE_MEMORY_SHARE = 0.8  # of the memory for containers, if no setting states it
 LOOPBACK_BYTES_S = 1e10
 CACHE_SHARE = 0.5
 SHARED = ("cores of", "memory of", "rate of")  # defaults that the facts of one machine replace
-SSD_RATE = 450e6  # bytes/s of one SATA solid-state disk; measured ones reach 400 to 520 MB/s
-NVME_RATE = 1.5e9  # bytes/s of one drive on PCIe 3.0 with four lanes, half of its largest rate
+_VCORES = "yarn.nodemanager.resource.cpu-vcores"
+_MASTER_VCORES = "yarn.app.mapreduce.am.resource.cpu-vcores"
 OLD_HADOOP = ("0.20", "0.21", "1.")
 
 
@@ -119,20 +110,10 @@ class Hardware:
     assumed: tuple[str, ...] = field(default=(), compare=False)
 
 
-@dataclass
-class _Notes:
-    """Defaults that were assumed, each once."""
-
-    lines: dict[str, None] = field(default_factory=dict)
-
-    def add(self, what: str) -> None:
-        self.lines[what] = None
-
-
 def hardware(cluster: Cluster) -> Hardware:
     """The capacities of a cluster."""
-    notes = _Notes()
-    compute = with_role(cluster, "nodemanager") or _workers(cluster)
+    notes = parts.Notes()
+    compute = compute_classes(cluster)
     holder = ROLES.holder(cluster.storage.kind)
     stores = (with_role(cluster, holder) if holder else []) or compute
     external = not {name for name, _, _ in compute} & {name for name, _, _ in stores}
@@ -144,37 +125,37 @@ def hardware(cluster: Cluster) -> Hardware:
         notes.add("the switches carry the full rate of all NICs")
     hosts = sum(count for _, _, count in compute)
     clients = with_role(cluster, "client") or compute
-    cores = _mean(compute, lambda one: _cores(one, notes))
-    threads = _mean(compute, _threads_per_core)
+    cores = parts.mean(compute, lambda one: parts.cores(one, notes))
+    threads = parts.mean(compute, parts.threads_per_core)
     old = any(cluster.software.hadoop.startswith(line) for line in OLD_HADOOP)
-    memory = _mean(compute, lambda one: _memory(one, notes))
-    clock = _mean(compute, lambda one: _clock_ghz(one, notes))
+    memory = parts.mean(compute, lambda one: parts.memory_bytes(one, notes))
+    clock = parts.mean(compute, lambda one: parts.clock_ghz(one, notes))
     data_hosts = sum(count for _, _, count in stores)
     guests = [guest for _, one, _ in compute for guest in one.vms]
     per_host = sum(guest.count for guest in guests) / max(1, len({n for n, _, _ in compute}))
-    spindles, fixed_read, fixed_write, disks = _disks(stores, notes)
+    spindles, fixed_read, fixed_write, disks = parts.disks(stores, notes)
     own_spindles = own_fixed = 0.0
     if external:  # tasks spill to their own hosts, to the disk of the system if there is no other
-        own_spindles, own_fixed, _, _ = _disks(compute, notes, uses=("data", "os"))
+        own_spindles, own_fixed, _, _ = parts.disks(compute, notes, uses=("data", "os"))
     return Hardware(
         hosts=hosts,
         stores=data_hosts,
         cores=cores,
         threads_per_core=threads,
-        sockets=_mean(compute, lambda one: (one.cpu and one.cpu.sockets) or 1),
+        sockets=parts.mean(compute, lambda one: (one.cpu and one.cpu.sockets) or 1),
         clock_ghz=clock,
         slots=_slots(cluster, cores * threads, memory, hosts, notes),
         memory_bytes=memory,
-        store_memory_bytes=_mean(stores, lambda one: _memory(one, notes)),
-        nic_bytes_s=_mean(compute, lambda one: _nic(one, notes)),
-        client_nic_bytes_s=_mean(clients, lambda one: _nic(one, notes)),
-        store_nic_bytes_s=_mean(stores, lambda one: _nic(one, notes)),
+        store_memory_bytes=parts.mean(stores, lambda one: parts.memory_bytes(one, notes)),
+        nic_bytes_s=parts.mean(compute, lambda one: parts.nic_bytes_s(one, notes)),
+        client_nic_bytes_s=parts.mean(clients, lambda one: parts.nic_bytes_s(one, notes)),
+        store_nic_bytes_s=parts.mean(stores, lambda one: parts.nic_bytes_s(one, notes)),
         cross_bytes_s=total_rate(cluster, compute),
         spindles=spindles,
         disk_count=disks,
         fixed_read_bytes_s=fixed_read,
         fixed_write_bytes_s=fixed_write,
-        controller_bytes_s=_mean(stores, _controller),
+        controller_bytes_s=parts.mean(stores, parts.controller_bytes_s),
         scratch_spindles=own_spindles,
         scratch_fixed_bytes_s=own_fixed,
         external=float(external),
@@ -194,7 +175,8 @@ def on_one_machine(
 ) -> Hardware:
     """The capacities of hosts that are processes of one machine, which they share equally.
 
-    Half of the memory is for the page cache; the network is the loopback interface.
+    ``capacity`` is that of a description without hardware. Half of the memory is for the page
+    cache; the network is the loopback interface.
     """
     memory = memory_bytes * CACHE_SHARE / capacity.hosts
     return replace(
@@ -208,6 +190,8 @@ def on_one_machine(
         nic_bytes_s=LOOPBACK_BYTES_S,
         client_nic_bytes_s=LOOPBACK_BYTES_S,
         store_nic_bytes_s=LOOPBACK_BYTES_S,
+        guests=0.0,
+        pinned=0.0,
         assumed=(
             "all hosts share the cores and the memory of one machine",
             *(line for line in capacity.assumed if not line.startswith(SHARED)),
@@ -227,11 +211,12 @@ def with_quota(capacity: Hardware, fraction: float) -> Hardware:
     return replace(capacity, cores=cores, threads_per_core=1.0)
 
 
-def on_this_machine(capacity: Hardware) -> Hardware:
-    """As :func:`on_one_machine`, with the cores and the memory of this machine."""
+def on_this_machine(cluster: Cluster) -> Hardware:
+    """The capacities of a cluster whose hosts are processes of this machine."""
     threads = psutil.cpu_count() or 1
     cores = psutil.cpu_count(logical=False) or threads
-    return on_one_machine(capacity, cores, threads, psutil.virtual_memory().total)
+    memory = psutil.virtual_memory().total
+    return on_one_machine(hardware(without_hardware(cluster)), cores, threads, memory)
 
 
 def with_role(cluster: Cluster, role: str) -> Classes:
@@ -245,87 +230,64 @@ def with_role(cluster: Cluster, role: str) -> Classes:
     return found
 
 
-def _workers(cluster: Cluster) -> Classes:
-    """The largest host class: the workers of engines that have no NodeManager."""
+def compute_classes(cluster: Cluster) -> Classes:
+    """Host classes that run tasks, and how many hosts of each class do.
+
+    Engines without NodeManagers have their workers in the largest host class.
+    """
+    found = with_role(cluster, "nodemanager")
+    if found:
+        return found
     name = max(cluster.hosts, key=lambda one: cluster.hosts[one].count)
     return [(name, cluster.hosts[name], cluster.hosts[name].count)]
 
 
-def _mean(classes: Classes, value: Callable[[HostClass], float]) -> float:
-    total = sum(count for _, _, count in classes)
-    return float(sum(value(one) * count for _, one, count in classes) / total)
-
-
-def _cores(one: HostClass, notes: _Notes) -> float:
-    cpu = one.cpu
-    if cpu is not None and cpu.cores is not None:
-        return cpu.cores * _degraded(one, "cpu")
-    vcpus = sum((guest.vcpus or 0) * guest.count for guest in one.vms)
-    if vcpus:
-        return float(vcpus)
-    sockets = (cpu.sockets if cpu else None) or 1
-    notes.add(f"cores of a processor unknown: {DEFAULT_CORES} in each socket")
-    return float(sockets * DEFAULT_CORES)
-
-
-def _threads_per_core(one: HostClass) -> float:
-    return float((one.cpu and one.cpu.threads_per_core) or 1)
-
-
-def _clock_ghz(one: HostClass, notes: _Notes) -> float:
-    cpu = one.cpu
-    if cpu is None or cpu.clock is None:
-        notes.add(f"clock of the processors unknown: {DEFAULT_CLOCK_GHZ} GHz")
-        return DEFAULT_CLOCK_GHZ
-    turbo = cpu.turbo or cpu.clock
-    return float(cpu.clock + TURBO_HELD * (turbo - cpu.clock)) / 1e9
-
-
-def _memory(one: HostClass, notes: _Notes) -> float:
-    if one.memory is None:
-        notes.add("memory of the hosts unknown: 16 GiB")
-        return DEFAULT_MEMORY_BYTES
-    return float(one.memory)
-
-
-def _nic(one: HostClass, notes: _Notes) -> float:
-    rates = [port_rate(port) for port in one.nics or ()]
-    known = [rate for rate in rates if rate]
-    if not known:
-        notes.add("rate of the NICs unknown: 10 Gb/s")
-        return DEFAULT_NIC_BYTES_S
-    return sum(known) * _degraded(one, "nic")
-
-
-def _degraded(one: HostClass, part: str) -> float:
-    """The remaining fraction of a part, as mean over the hosts of the class."""
-    lost = sum(1.0 - entry.to for entry in one.degraded if entry.part == part)
-    return max(0.05, 1.0 - lost / one.count)
-
-
-def _slots(cluster: Cluster, threads: float, memory: float, hosts: float, notes: _Notes) -> float:
+def _slots(
+    cluster: Cluster, threads: float, memory: float, hosts: float, notes: parts.Notes
+) -> float:
     """Containers of map tasks at the same time on one host: the mean over the hosts.
 
     YARN rounds containers up to a multiple of its minimum, if the description states one.
     """
     settings = cluster.settings
-    vcores = number(settings.get("yarn.nodemanager.resource.cpu-vcores"))
     limit = number(settings.get("yarn.nodemanager.resource.memory-mb"))
     each = number(settings.get("mapreduce.map.memory.mb"))
     master = number(settings.get("yarn.app.mapreduce.am.resource.mb"))
     least = (number(settings.get("yarn.scheduler.minimum-allocation-mb")) or 0.0) * 2**20
     container = _rounded_up(each * 2**20 if each else DEFAULT_CONTAINER_BYTES, least)
     room = limit * 2**20 if limit else memory * NODE_MEMORY_SHARE
-    if not vcores:
+    vcores = number(settings.get(_VCORES)) if _counts_vcores(cluster) else None
+    if not vcores and not limit:
         notes.add("containers per host unknown: one per hardware thread, as memory permits")
     if not limit and room < container:
         notes.add("memory for containers unknown: one container per host, as the tasks need more")
     fit = math.floor(room / container) if limit else room / container  # an unknown room is a mean
-    most = max(1.0, min(vcores or threads, fit))
+    cores = math.inf if limit else threads
+    with_master = cores - 1.0
+    if vcores:
+        each_cores = number(settings.get("mapreduce.map.cpu.vcores")) or 1.0
+        master_cores = number(settings.get(_MASTER_VCORES)) or 1.0
+        cores, with_master = vcores // each_cores, (vcores - master_cores) // each_cores
+    most = max(1.0, min(cores, fit))
     # one host also runs the application master of the job
     left = room - _rounded_up(master * 2**20 if master else MASTER_CONTAINER_BYTES, least)
-    beside = max(0.0, min((vcores or threads) - 1.0, math.floor(left / container)))
+    beside = max(0.0, min(with_master, math.floor(left / container)))
     return max(1.0 / hosts, most - max(0.0, most - beside) / hosts)
+
+
+def _counts_vcores(cluster: Cluster) -> bool:
+    """Whether YARN limits the containers of a host by vcores in addition to memory.
+
+    The FairScheduler does, the default of CDH; the CapacityScheduler does with the calculator
+    DominantResourceCalculator.
+    """
+    settings = cluster.settings
+    scheduler = str(settings.get("yarn.resourcemanager.scheduler.class", ""))
+    calculator = str(settings.get("yarn.scheduler.capacity.resource-calculator", ""))
+    if scheduler:
+        fair = scheduler.endswith("FairScheduler")
+        return fair or (scheduler.endswith("CapacityScheduler") and "Dominant" in calculator)
+    return "Dominant" in calculator or (cluster.software.distribution or "").startswith("CDH")
 
 
 def _rounded_up(size: float, step: float) -> float:
@@ -340,37 +302,6 @@ def number(value: object) -> float | None:
     except ValueError:
         return None
     return found if 0.0 < found < math.inf else None
-
-
-def _disks(
-    classes: Classes, notes: _Notes, uses: Sequence[str] = ("data",)
-) -> tuple[float, float, float, float]:
-    """Relative spindles, fixed read and write rate in bytes/s, and disks of a mean host."""
-    spindles = read = write = count = 0.0
-    hosts = sum(number for _, _, number in classes)
-    for _, one, number in classes:
-        own = [disk for disk in one.disks or () if disk.use in uses]
-        if not own:
-            notes.add("data disks of a host unknown: one of 7200 rpm")
-            own = [Disk(kind="hdd")]
-        left = _degraded(one, "disk")
-        for disk in own:
-            part = disk.count * number * left / hosts
-            count += disk.count * number / hosts
-            fixed = {"ssd": SSD_RATE, "nvme": NVME_RATE}.get(disk.kind or "hdd")
-            # one stated rate limits both directions: volumes of clouds often state only one
-            given = disk.read_rate or disk.write_rate or fixed
-            if given is None:
-                spindles += part * (disk.rpm or RPM) / RPM
-            else:
-                read += part * float(disk.read_rate or given)
-                write += part * float(disk.write_rate or given)
-    return spindles, read, write, count
-
-
-def _controller(one: HostClass) -> float:
-    rates = [float(d.controller_rate) for d in one.disks or () if d.controller_rate]
-    return sum(rates) if rates else math.inf
 
 
 def bytes_of(value: object) -> float:

@@ -146,14 +146,14 @@ def job(kind: str, parameters: Mapping[str, Any], cluster: Cluster, hosts: Hardw
     """
     refuse(kind, parameters, cluster)
     settings = cluster.settings
-    data = _data_bytes(parameters)
+    data = _data_bytes(parameters, hosts)
     block = block_bytes(cluster)
     container = (number(settings.get("mapreduce.reduce.memory.mb")) or 0.0) * 2**20
     reduces = number(parameters.get("reduces")) or number(settings.get("mapreduce.job.reduces"))
     return Job(
         kind=kind,
         data_bytes=data,
-        samples=_samples(parameters),
+        samples=_samples(parameters, hosts),
         replicas=_replicas(kind, parameters, cluster),
         tasks=_tasks(kind, parameters, cluster, data / block, hosts, reduces),
         reduces=reduces or _reduces(hosts, kind),
@@ -185,19 +185,25 @@ def assumptions(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> l
     return found
 
 
-def _data_bytes(parameters: Mapping[str, Any]) -> float:
+def _data_bytes(parameters: Mapping[str, Any], hosts: Hardware) -> float:
     rows = number(parameters.get("rows"))
     if rows:
         return rows * ROW_BYTES
     if parameters.get("file_size") is not None:
-        return bytes_of(parameters["file_size"]) * (number(parameters.get("files")) or 1.0)
+        return bytes_of(parameters["file_size"]) * _files(parameters, hosts)
     return bytes_of(parameters.get("size") or 0)
 
 
-def _samples(parameters: Mapping[str, Any]) -> float:
+def _files(parameters: Mapping[str, Any], hosts: Hardware) -> float:
+    """Files of DFSIO, each with a task; one for each container by default."""
+    given = number(parameters.get("files")) or number(parameters.get("maps"))
+    return given or hosts.hosts * hosts.slots
+
+
+def _samples(parameters: Mapping[str, Any], hosts: Hardware) -> float:
     each = number(parameters.get("samples_per_map"))
     if each:
-        return each * (number(parameters.get("maps")) or 1.0)
+        return each * (number(parameters.get("maps")) or hosts.hosts * hosts.slots)
     return number(parameters.get("samples")) or 0.0
 
 
@@ -223,8 +229,7 @@ def _tasks(
     reduces: float | None,
 ) -> float:
     if kind in ("write", "read"):
-        given = number(parameters.get("files")) or number(parameters.get("maps"))
-        return given or hosts.hosts * hosts.slots
+        return _files(parameters, hosts)
     if kind == "pi":
         return number(parameters.get("maps")) or hosts.hosts * hosts.slots
     if kind == "generate":

@@ -78,8 +78,8 @@ def pipeline(
     remote = data * np.maximum(replicas - 1.0 + first, 0.0)
     cells = data * replicas * np.where(first > 0, 1.0, elsewhere(c))
     remote = np.where(c.coded > 0, cells, remote)
-    # With one host there is no other.
-    remote = np.where((c.stores <= 1) & (c.external <= 0), 0.0, remote)
+    # With one host there is no other, unless the writer is elsewhere.
+    remote = np.where((c.stores <= 1) & (c.external <= 0) & (first <= 0), 0.0, remote)
     sends = np.where(c.external > 0, data, np.minimum(remote, data)) / hosts
     forwards = np.maximum(remote - data, 0.0) / c.stores
     sends = np.where(c.external > 0, sends, sends + forwards)

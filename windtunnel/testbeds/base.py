@@ -233,6 +233,7 @@ class Testbed(ABC):
     breakable: ClassVar[frozenset[Part]] = frozenset()
     """The components into which a study can inject faults."""
     fits_model: ClassVar[bool] = False
+    one_machine: ClassVar[bool] = False  # all hosts share it, whatever is described
     """Whether a calibration fits the physics model to a study, instead of measuring limits."""
     calibration_study: ClassVar[str | None] = None
     """The study of the catalogue to which the physics model is fitted; None if the user has to
@@ -270,7 +271,10 @@ class Testbed(ABC):
 
     @classmethod
     def as_run(cls, options: TestbedOptions, cluster: Cluster) -> tuple[Cluster, float]:
-        """The description of what runs, and the fraction of its processors that tasks get."""
+        """The description of what runs, and the fraction of its processors that tasks get.
+
+        Hosts without hardware are processes of one machine.
+        """
         return cluster, 1.0
 
     @classmethod

@@ -113,6 +113,7 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
     about = "real daemons on this machine, without limits on disks, network and CPU"
     options_type = LocalOptions
     fits_model = True
+    one_machine = True
     calibration_study = "calibration"
 
     def check(self, cluster: Cluster) -> Realisation:

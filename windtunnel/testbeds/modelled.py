@@ -178,8 +178,8 @@ class ModelledTestbed(PredictingTestbed):
     def _capacity(self, cluster: Cluster) -> Hardware:
         from windtunnel.model.hardware import hardware, on_this_machine
 
-        described = hardware(cluster)
-        return described if self.options.hosts == "described" else on_this_machine(described)
+        described = self.options.hosts == "described"
+        return hardware(cluster) if described else on_this_machine(cluster)
 
 
 def _record(one: Prediction, freedom: float, errors: Joint, place: int) -> PredictedPhase:

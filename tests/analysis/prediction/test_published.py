@@ -19,7 +19,8 @@ from windtunnel.analysis.prediction.compared import predict_results
 from windtunnel.analysis.prediction.points import capacity_of, chosen, points_of
 from windtunnel.analysis.prediction.sampling import sampled
 from windtunnel.analysis.prediction.splits import SPLITS, STUDIES, Pair, Split, fingerprint
-from windtunnel.cluster import load_cluster
+from windtunnel.cli.options import as_run
+from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.errors import ResultsError
 from windtunnel.model.fit import Point, fit
 from windtunnel.model.hardware import hardware
@@ -132,17 +133,43 @@ def test_processes_of_one_machine_share_it(tmp_path: Path) -> None:
     (tmp_path / "provenance").mkdir()
     facts = {"cpu_cores": 2, "cpu_threads": 4, "memory_bytes": 6e9}
     (tmp_path / "provenance" / "facts.json").write_text(json.dumps({"machine": facts}))
-    _, shared = capacity_of(results, trial, load_cluster("local-3"))
+    local = as_run(published.study.model_copy(update={"testbed": "local"}))
+    _, shared = capacity_of(results, trial, load_cluster("local-3"), local)
     assert shared.hosts * shared.cores == pytest.approx(2)
     assert shared.threads_per_core == 2
     assert shared.hosts * shared.memory_bytes == pytest.approx(3e9)
     assert shared.assumed[0].startswith("all hosts share")
     assert not any("cores of a processor" in line for line in shared.assumed)
-    # a described processor counts, and so does a machine without facts
+    # described hardware has no effect there; on other testbeds it has
     cisco = load_cluster("cisco-2014")
-    assert capacity_of(results, trial, cisco) == (cisco, hardware(cisco))
+    assert capacity_of(results, trial, cisco, local)[1].hosts == 5
+    assert capacity_of(results, trial, cisco, local)[1].cores == 2 / 5
+    for testbed in ("attached", "of another package"):
+        study = published.study.model_copy(update={"testbed": testbed})
+        assert as_run(study) is None
+        assert capacity_of(results, trial, cisco) == (cisco, hardware(cisco))
+    # a machine without facts
     (tmp_path / "provenance" / "facts.json").write_text("{}")
-    assert capacity_of(results, trial, load_cluster("local-3"))[1].cores == 16 / 2
+    assert capacity_of(results, trial, load_cluster("local-3"), local)[1].cores == 8
+
+
+def test_a_changed_setting_replaces_the_one_that_was_in_force(tmp_path: Path) -> None:
+    published = open_results("published:cisco-2014")
+    trial = published.trials[0].model_copy(update={"kind": "measured", "provenance": "facts"})
+    results = Results(tmp_path, published.study, [trial])
+    (tmp_path / "provenance").mkdir()
+    rows = [
+        {"name": "yarn.nodemanager.resource.memory-mb", "value": "2048"},
+        {"name": "mapreduce.task.io.sort.mb", "value": "64"},
+    ]
+    facts = {"software": {"settings": rows}}
+    (tmp_path / "provenance" / "facts.json").write_text(json.dumps(facts))
+    cisco = load_cluster("cisco-2014")
+    wanted = apply_overrides(cisco, {"settings.yarn.nodemanager.resource.memory-mb": 8192})
+    ran, capacity = capacity_of(results, trial, wanted, measured=cisco)
+    assert ran.settings["yarn.nodemanager.resource.memory-mb"] == 8192
+    assert ran.settings["mapreduce.task.io.sort.mb"] == "64"
+    assert capacity.slots > capacity_of(results, trial, cisco)[1].slots
 
 
 def test_stored_blind_predictions_are_unchanged() -> None:

@@ -53,7 +53,7 @@ def predict_workloads(
         If the model cannot use a value of the cluster.
     """
     check_values(cluster)
-    capacity = on_this_machine(hardware(cluster)) if this_machine else hardware(cluster)
+    capacity = on_this_machine(cluster) if this_machine else hardware(cluster)
     keys: list[tuple[str, str]] = []
     rows: list[tuple[Hardware, Job]] = []
     assumed = list(capacity.assumed)

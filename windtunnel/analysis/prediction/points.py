@@ -19,7 +19,10 @@ from windtunnel.results.folder import Results
 from windtunnel.results.record import Metric, StudyRecord, Trial
 
 AsRun = Callable[[Cluster], tuple[Cluster, float]]
-"""What runs of a described cluster, and the fraction of its processors that tasks get."""
+"""What runs of a described cluster, and the fraction of its processors that tasks get.
+
+The hosts have no hardware if they are processes of one machine.
+"""
 CPU = "cpu_time"
 
 
@@ -46,7 +49,7 @@ def points_of(results: Results, as_run: AsRun | None = None) -> Found:
     ----------
     as_run:
         Returns the part of a described cluster that ran on the testbed of the results; None if
-        the cluster ran at full size.
+        all of it ran as described.
 
     Raises
     ------
@@ -127,20 +130,34 @@ def _skip(reason: str, treatments: Mapping[str, None], total: int) -> str:
 
 
 def capacity_of(
-    results: Results, trial: Trial, described: Cluster, as_run: AsRun | None = None
+    results: Results,
+    trial: Trial,
+    described: Cluster,
+    as_run: AsRun | None = None,
+    *,
+    measured: Cluster | None = None,
 ) -> tuple[Cluster, Hardware]:
     """The part of a described cluster that ran in a trial, and its capacities.
 
-    Hosts without a described processor that were measured are processes of one machine; its facts
-    are in the provenance of the trial.
+    Hosts that ``as_run`` returns without a processor are processes of one machine; its facts are
+    in the provenance of the trial.
+
+    Parameters
+    ----------
+    measured:
+        The description with which the trial ran, if ``described`` is a changed one. The settings
+        that differ are those of ``described``, not those that were in force.
     """
     cluster, fraction = (described, 1.0) if as_run is None else as_run(described)
     facts = results.provenance(trial) if trial.kind == "measured" else {}
-    cluster = _with_settings(cluster, facts)
+    before = cluster if measured is None else measured
+    if measured is not None and as_run is not None:
+        before, _ = as_run(measured)
+    cluster = _with_settings(cluster, facts, before)
     capacity = with_quota(hardware(cluster), fraction)
-    known = any(host.cpu is not None for host in cluster.hosts.values())
+    described_cpus = any(host.cpu is not None for host in cluster.hosts.values())
     machine = facts.get("machine")
-    if known or not isinstance(machine, dict):
+    if as_run is None or described_cpus or not isinstance(machine, dict):
         return cluster, capacity
     threads, memory = machine.get("cpu_threads"), machine.get("memory_bytes")
     if not threads or not memory:
@@ -149,14 +166,22 @@ def capacity_of(
     return cluster, on_one_machine(capacity, cores, float(threads), float(memory))
 
 
-def _with_settings(cluster: Cluster, facts: Mapping[str, object]) -> Cluster:
-    """The description with the settings that were in force, as far as they are recorded."""
+def _with_settings(cluster: Cluster, facts: Mapping[str, object], before: Cluster) -> Cluster:
+    """The description with the settings that were in force, as far as they are recorded.
+
+    Settings that differ from those of the description ``before`` keep their value.
+    """
     software = facts.get("software")
     rows = software.get("settings") if isinstance(software, dict) else None
     if not isinstance(rows, list):
         return cluster
     known = {row["name"]: row["value"] for row in rows if {"name", "value"} <= {*row}}
-    return cluster.model_copy(update={"settings": {**cluster.settings, **known}})
+    own = cluster.settings
+    changed = {
+        name for name in {*own, *before.settings} if own.get(name) != before.settings.get(name)
+    }
+    known = {name: value for name, value in known.items() if name not in changed}
+    return cluster.model_copy(update={"settings": {**own, **known}})
 
 
 def _numbers(study: StudyRecord, trial: Trial) -> Iterable[tuple[str, _Number]]:

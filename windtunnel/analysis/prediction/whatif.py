@@ -188,8 +188,8 @@ def _changed(
     points = []
     for point in found.points:
         trial = trials[point.treatment, point.workload]
-        _, changed = _sides(clusters, trial, changes)
-        ran, capacity = capacity_of(results, trial, changed, as_run)
+        measured, changed = _sides(clusters, trial, changes)
+        ran, capacity = capacity_of(results, trial, changed, as_run, measured=measured)
         work = job(point.kind, trial.parameters, ran, capacity)
         work = replace(work, software=point.job.software)
         points.append(replace(point, hardware=capacity, job=work))
