@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from tests.support.mock import run_study, toy_plan
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.subjects.work import Work
 from windtunnel.cli import run
+from windtunnel.cli.validate import _complete
 from windtunnel.report.validation import Validation, print_validation, to_json
 from windtunnel.report.validation_page import render
 
@@ -120,3 +122,13 @@ def test_the_work_of_the_models_is_compared_with_that_of_the_reference(
     page = render(made, "Models")
     assert "Work of the CPUs" in page and "126.0" in page
     assert to_json(made)["cpu_s_per_gb"][0]["models"] == {"model-1-2": 126.0}
+
+
+def test_rounds_that_follow_from_results_are_not_taken_as_complete(tmp_path: Path) -> None:
+    plan = toy_plan(rounds=2)
+    run_study(tmp_path / "plain", plan)
+    assert _complete(plan, tmp_path / "plain", 2)
+    more = toy_plan(rounds=2, extra_rounds=2)
+    run_study(tmp_path / "more", more)
+    assert _complete(more, tmp_path / "more", 1)
+    assert not _complete(more, tmp_path / "more", 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +86,25 @@ def test_other_software_has_a_time_of_its_own() -> None:
     known, unknown = predict(found, [(points[0].hardware, points[0].job), row])
     assert unknown.high_s / unknown.low_s > 2.0 * known.high_s / known.low_s
     assert not unknown.inside
+    # a fit of Spark alone does not know the time of MapReduce: the constants are the latter's
+    alone = fit([p for p in spark if p.treatment in given], Prior.of_new_cluster(shipped_fit()))
+    assert alone.offsets["sort/spark"][1] > 0.2
+
+
+def test_a_crash_while_a_fit_is_written_keeps_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "fit.json"
+    write_fit(shipped_fit(), file)
+    before = file.read_bytes()
+
+    def crash(_: int) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(os, "fsync", crash)
+    with pytest.raises(ResultsError):
+        write_fit(shipped_fit(), file)
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(

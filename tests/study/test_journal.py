@@ -52,6 +52,26 @@ def test_the_study_file_of_a_user_is_not_overwritten(tmp_path: Path) -> None:
     assert file.read_text() == "study: my-only-copy\n"
 
 
+def test_only_unfinished_files_of_ours_are_removed(tmp_path: Path) -> None:
+    plan = toy_plan()
+    with open_journal(tmp_path / "out", study_record(plan)) as journal:
+        append(journal, plan.round_slots(1)[0])
+    ours = [tmp_path / "out" / "trials" / ".t.json.0a1b2c3d.new"]
+    ours += [tmp_path / "out" / "samples" / "t.parquet.new"]
+    theirs = [tmp_path / "out" / "notes.new", tmp_path / "out" / "trials" / "mine.new"]
+    for file in (*ours, *theirs):
+        file.write_text("")
+    with open_journal(tmp_path / "out", study_record(plan)):
+        pass
+    assert not any(file.exists() for file in ours)
+    assert all(file.exists() for file in theirs)
+
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.new").write_text("")
+    with pytest.raises(ResultsError), open_journal(tmp_path / "other", study_record(plan)):
+        pass
+
+
 def test_the_folder_keeps_the_question_as_it_was_written(tmp_path: Path) -> None:
     plan = toy_plan(seed=5)
     with open_journal(tmp_path / "out", study_record(plan, notes=["a caveat"])):

@@ -70,8 +70,10 @@ def _proposal(
 
 
 def _trials(plan: Plan) -> int:
+    """Trials of the study; with ``detect``, as many as its pilot may decide on."""
     protocol = plan.protocol
-    return (protocol.rounds + protocol.warmup) * len(plan.treatments) * len(plan.workloads)
+    rounds = protocol.max_rounds or protocol.rounds
+    return (rounds + protocol.warmup) * len(plan.treatments) * len(plan.workloads)
 
 
 def _seconds(text: str) -> float:

@@ -184,13 +184,16 @@ def _run_rounds(plans: dict[str, Plan], folder: Path, again: list[str]) -> None:
 
 
 def _complete(plan: Plan, folder: Path, rounds: int) -> bool:
-    """Whether a folder has a valid trial for each slot of the first ``rounds`` rounds."""
+    """Whether a folder has an answer for each slot of the first ``rounds`` rounds.
+
+    Rounds that follow from the results (extra ones, those of a decision) are not counted here.
+    """
     from windtunnel.results.folder import read_results
 
-    if not (folder / "study.json").is_file():
+    protocol = plan.protocol
+    more = protocol.extra_rounds > 0 or protocol.detect is not None
+    if not (folder / "study.json").is_file() or (more and rounds >= protocol.rounds):
         return False
-    valid = {
-        t.id.removesuffix(f"-a{t.attempt}") for t in read_results(folder).trials if t.verdict.valid
-    }
+    valid = {t.id.removesuffix(f"-a{t.attempt}") for t in read_results(folder).trials if t.answers}
     slots = (slot for n in range(rounds) for slot in plan.round_slots(n + 1))
     return all(slot.id in valid for slot in slots)

@@ -273,12 +273,10 @@ def _limits() -> Iterator[tuple[Vector, float]]:
 def _offsets(points: Sequence[Point]) -> tuple[list[str], Matrix]:
     """The labels with an offset, and which points have which: shape (points, labels).
 
-    Of several kinds of software with the same equations, the first has none.
+    MapReduce has none: the constants are its own.
     """
-    by_kind: dict[str, dict[str, None]] = {}
-    for point in sorted(points, key=lambda one: one.job.software):
-        by_kind.setdefault(point.kind, {})[point.job.software_label] = None
-    labels = [label for known in by_kind.values() for label in list(known)[1:]]
+    ordered = sorted(points, key=lambda one: one.job.software)
+    labels = [*dict.fromkeys(p.job.software_label for p in ordered if p.job.software)]
     belongs = np.zeros((len(points), len(labels)))
     for row, point in enumerate(points):
         if point.job.software_label in labels:

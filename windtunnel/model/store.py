@@ -125,12 +125,18 @@ def record(fit: Fit) -> FitRecord:
 
 
 def write_fit(fit: Fit, path: Path) -> None:
-    """Write a fit; ResultsError if the file cannot be written."""
+    """Write a fit; ResultsError if the file cannot be written.
+
+    A file that exists has its old or its new content, also after a crash.
+    """
     text = record(fit).model_dump_json(indent=1, by_alias=True) + "\n"
     with durable.storage_errors(
         f"{path} cannot be written", remedy="specify a file in a folder with write permission."
     ):
-        durable.write_flushed(path, text.encode())
+        if path.exists() and not path.is_file():  # such as /dev/stdout
+            durable.write_flushed(path, text.encode())
+        else:
+            durable.write_text(path, text)
 
 
 def read_fit(path: Path) -> Fit:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -141,7 +142,8 @@ def open_journal(path: Path, study: StudyRecord) -> Iterator[Journal]:
     with storage_errors(path):
         path.mkdir(parents=True, exist_ok=True)
         names = [entry.name for entry in path.iterdir() if entry.name not in _UNFINISHED]
-        strangers = [name for name in names if not name.endswith(durable.UNFINISHED)]
+        unfinished = re.compile(rf"\..*{re.escape(durable.UNFINISHED)}")
+        strangers = [name for name in names if not unfinished.fullmatch(name)]
     if strangers and not (path / "study.json").is_file():
         raise ResultsError(
             f"{path} contains other files and no study ({', '.join(sorted(strangers)[:3])} ...)",
@@ -183,9 +185,11 @@ def _sweep(path: Path) -> None:
     They exist if a run was killed before it recorded the trial, or if somebody moved the record.
     """
     for name in (".", "trials", "samples", "tasks", "provenance", CALIBRATION_FOLDER):
-        for file in (path / name).glob(f"*{durable.UNFINISHED}"):
+        for file in (path / name).glob(f".*{durable.UNFINISHED}"):
             file.unlink()
     for name in ("samples", "tasks"):
+        for file in (path / name).glob(f"*.parquet{durable.UNFINISHED}"):
+            file.unlink()
         for file in (path / name).glob("*.parquet"):
             if not (path / "trials" / f"{file.stem}.json").is_file():
                 (path / "orphans" / name).mkdir(parents=True, exist_ok=True)

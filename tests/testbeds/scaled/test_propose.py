@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.models import known
 from windtunnel.cluster import Cluster, apply_overrides
-from windtunnel.errors import NotRealisableError
+from windtunnel.errors import NotRealisableError, StorageFullError
 from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.testbeds.base import Load, PhaseLoad
 from windtunnel.testbeds.scaled.expected_error import total
@@ -155,6 +155,18 @@ def test_free_disk_bounds_the_data() -> None:
 
     assert "free disk" in found.limits[-1]
     assert found.scale.data * 5 * TB <= 0.5 * 10**9
+
+
+def test_a_full_disk_is_an_error_with_a_remedy() -> None:
+    with pytest.raises(StorageFullError, match="is full"):
+        proposed(replace(HERE, disk_free_bytes=0))
+
+
+def test_a_cluster_without_tasks_has_no_scale() -> None:
+    roles = {"hosts.master.roles": ["namenode"], "hosts.worker.roles": ["datanode"]}
+    idle = apply_overrides(known(), roles)
+    with pytest.raises(NotRealisableError, match="no host of .* runs tasks"):
+        propose([idle], [SORT], 10, HERE)
 
 
 def test_hosts_that_do_not_fit_are_refused_with_how_many_would() -> None:

@@ -19,7 +19,7 @@ from windtunnel.cluster import Cluster, apply_overrides
 from windtunnel.engines.hadoop.pool_sizes import JVM_BYTES
 from windtunnel.engines.hadoop.pool_sizes import MEMORY_AT_MOST as WARM_MEMORY_AT_MOST
 from windtunnel.engines.storage_systems import storage_system
-from windtunnel.errors import NotRealisableError
+from windtunnel.errors import NotRealisableError, StorageFullError
 from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.expected_error import expected_error, total
@@ -105,8 +105,15 @@ def propose(
     NotRealisableError
         If a description lacks a required value, its hosts do not fit this machine, or no scale
         fits the time.
+    StorageFullError
+        If the disk has no free space.
     """
     base = clusters[0]
+    if not machine.disk_free_bytes:
+        raise StorageFullError(
+            "the disk of the state folder is full",
+            remedy="free some space, or set WINDTUNNEL_STATE to a folder on a larger disk.",
+        )
     rate, limits = _rate(clusters, machine)
     deploys = DEPLOY_S * len(clusters)
     each_s = TRIAL_S if within_s is None else max(0.0, within_s - deploys) / max(trials, 1)
@@ -270,11 +277,16 @@ def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[st
 def _slots_that_fit(cluster: Cluster, machine: Machine) -> int:
     tasks = tasks_of(cluster)
     workers = len(cluster.nodes_with("nodemanager"))
+    if not workers:
+        raise NotRealisableError(
+            f"no host of '{cluster.name}' runs tasks: the scale of a model follows from them",
+            remedy="add the role 'nodemanager' to a host class, or choose 'rate' and 'data'.",
+        )
     carriers = sum(bool(CARRIERS & {*node.roles}) for node in cluster.nodes())
     room = MEMORY_AT_MOST * machine.memory_bytes
     room -= MASTERS_BYTES + CLIENT_BYTES + carriers * WORKER_BYTES
     smallest = model_size(cluster, Scale(rate=1e-6, data=1e-6)).tasks.map_mib * MIB
-    if not workers or room < workers * smallest:
+    if room < workers * smallest:
         fit = int(MEMORY_AT_MOST * machine.memory_bytes - MASTERS_BYTES - CLIENT_BYTES)
         fewer = max(0, fit // (WORKER_BYTES + ENOUGH_SLOTS * smallest))
         raise NotRealisableError(
