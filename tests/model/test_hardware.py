@@ -93,7 +93,10 @@ def test_containers_are_whole_and_rounded_up_to_the_minimum() -> None:
     ("settings", "mean"),
     [
         ({}, 64 - 1 / 5),  # the CapacityScheduler counts memory only, by default
-        ({"yarn.scheduler.capacity.resource-calculator": "x.DominantResourceCalculator"}, 8 - 1 / 5),
+        (
+            {"yarn.scheduler.capacity.resource-calculator": "x.DominantResourceCalculator"},
+            8 - 1 / 5,
+        ),
         ({"yarn.resourcemanager.scheduler.class": "x.FairScheduler"}, 8 - 1 / 5),
         (
             {

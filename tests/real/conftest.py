@@ -32,23 +32,37 @@ T = TypeVar("T")
 
 LIGHT = "-XX:TieredStopAtLevel=1"
 """An option of JVMs: the second compiler takes a third of the CPU time of such short jobs."""
-MASTER_OPTIONS = f"-Xmx1024m {LIGHT}"
+LIGHT_TASK = f"{LIGHT} -XX:+UseSerialGC -XX:CompileThresholdScaling=3 -XX:-UsePerfData -Xss512k"
+# reflection and dependency injection of masters, as in the daemons: no classes at run time
+_NO_CLASSES = "-Dsun.reflect.inflationThreshold=1000 -Dguice_bytecode_gen_option=DISABLED"
+MASTER_OPTIONS = f"-Xmx1024m {LIGHT_TASK} {_NO_CLASSES}"
 LIGHT_TASKS = {
-    "settings.mapreduce.map.java.opts": LIGHT,
-    "settings.mapreduce.reduce.java.opts": LIGHT,
+    "settings.mapreduce.map.java.opts": LIGHT_TASK,
+    "settings.mapreduce.reduce.java.opts": LIGHT_TASK,
     "settings.yarn.app.mapreduce.am.command-opts": MASTER_OPTIONS,
     # on busy processors, YARN starts some tasks twice: the number of attempts is not determined
     "settings.mapreduce.map.speculative": "false",
     "settings.mapreduce.reduce.speculative": "false",
 }
-# Threads of idle daemons: two wake up every 5 and 10 ms (3 % of a core in each cluster), and 150 of
-# a ResourceManager, which wait for requests, once per second (2 %).
-_REQUESTS = ("client", "scheduler.client", "resource-tracker.client")
+# Threads of idle daemons: two wake up every 5 and 10 ms (3 % of a core in each cluster), and those
+# that wait for requests, 150 in a ResourceManager (2 %), once per second.
+_REQUESTS = (
+    "yarn.resourcemanager.client.thread-count",
+    "yarn.resourcemanager.scheduler.client.thread-count",
+    "yarn.resourcemanager.resource-tracker.client.thread-count",
+    "yarn.nodemanager.container-manager.thread-count",
+    "mapreduce.jobhistory.client.thread-count",
+)
 LIGHT_YARN = {
     "settings.yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": "50",
-    **{f"settings.yarn.resourcemanager.{name}.thread-count": "4" for name in _REQUESTS},
+    **{f"settings.{name}": "4" for name in _REQUESTS},
 }
-LIGHT_DAEMONS = {**LIGHT_YARN, "settings.dfs.namenode.block.deletion.unlock.interval.ms": "200"}
+LIGHT_DAEMONS = {
+    **LIGHT_YARN,
+    "settings.dfs.namenode.block.deletion.unlock.interval.ms": "200",
+    "settings.dfs.namenode.handler.count": "4",
+    "settings.dfs.datanode.handler.count": "4",
+}
 LIGHT_SPARK = {
     f"settings.spark.{who}.extraJavaOptions": f"{LIGHT} -XX:+UseSerialGC"
     for who in ("driver", "executor")
@@ -58,7 +72,7 @@ SMALL_CACHES = {
     "settings.hfile.block.cache.memory.size": "8m",
     "settings.kudu.block_cache_capacity_mb": "8",
 }
-FEW_RECORDS = f"{LIGHT} -Dwindtunnel.pool.records=2000"
+FEW_RECORDS = f"{LIGHT_TASK} -Dwindtunnel.pool.records=2000"
 """Options of tasks: the warm-up of a waiting JVM takes less CPU time than for a measurement."""
 LIMIT_S = 600
 
@@ -106,9 +120,13 @@ LONGEST = (
     "test_kills",
     "test_scaled",
     "test_secure_cluster",
-    "test_ceph",
-    "test_warm_starts",
     "test_ozone",
+    "test_ceph",
+    "test_ceph_gateway",
+    "test_warm_starts",
+    "test_faults",
+    "test_ha",
+    "test_isolation",
 )
 
 

@@ -93,7 +93,7 @@ def skip_if_saturated(analysis: Analysis) -> None:
 
 
 def test_many_points_are_bound_by_the_processors(bench: Bench) -> None:
-    analysis = bench.run("pi: {maps: 4, samples_per_map: 300000000}", {})
+    analysis = bench.run("pi: {maps: 4, samples_per_map: 200000000}", {})
     found = verdict(analysis, "pi")
 
     assert found.binding.kind == "CPU", found.text

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.real.conftest import Intruder, wait_for
+from tests.real.conftest import LIGHT_DAEMONS, Intruder, wait_for
 from tests.support import as_account, intruder
 from windtunnel.hosts.isolation.policy import FLAG
 
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 WINDTUNNEL = [sys.executable, "-m", "windtunnel"]
+LIGHT_UP = [f"--set={name}={value}" for name, value in LIGHT_DAEMONS.items()]
 
 GET = """
 import http.client, sys
@@ -52,7 +53,7 @@ def home(user: intruder.Other) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def up(user: intruder.Other, home: Path) -> Iterator[dict[str, object]]:
     """A cluster that an ordinary user started; its facts."""
-    code, text = as_account.run(user, home, [*WINDTUNNEL, "up", "local-1"])
+    code, text = as_account.run(user, home, [*WINDTUNNEL, "up", "local-1", *LIGHT_UP])
     assert code == 0, text
     assert "isolation" not in text, "nothing is said where all is closed"
     (file,) = home.glob(".local/state/windtunnel/deployments/*/deployment.json")
@@ -148,7 +149,9 @@ def test_without_namespaces_the_daemons_themselves_refuse_others(
         assert code == 0, text
         return " ".join(text.split())
 
-    assert "Java daemons refuse the connections of other accounts" in windtunnel("up", "local-1")
+    assert "Java daemons refuse the connections of other accounts" in windtunnel(
+        "up", "local-1", *LIGHT_UP
+    )
     try:
         (file,) = home.glob("state/deployments/*/deployment.json")
         supervisor = json.loads(file.read_text())["supervisor"]

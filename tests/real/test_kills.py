@@ -16,6 +16,7 @@ import pytest
 from tests.real.conftest import (
     FEW_RECORDS,
     LIGHT_DAEMONS,
+    LIGHT_TASK,
     LIMIT_S,
     PI_STUDY,
     SMALL_JOBS,
@@ -89,10 +90,10 @@ def test_each_daemon_and_the_study_goes_on(cli: Cli, state: Path, tmp_path: Path
 
 POOL_STUDY = re.sub(
     r"  settings.mapreduce.job.ubertask.*\n(.*\n)*?.*reduce.java.opts.*",
-    # with options of its own, the only JVM for tasks is one for reduce tasks
     "  software.task_start: warm\n  software.warm_jvms: 1\n"
     "  settings.yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms: 100\n"
-    f"  settings.mapreduce.reduce.java.opts: -Xmx300m {FEW_RECORDS}",
+    f"  settings.mapreduce.map.java.opts: {FEW_RECORDS}\n"
+    f"  settings.mapreduce.reduce.java.opts: {LIGHT_TASK}",
     PI_STUDY % 2,
 )
 
@@ -116,9 +117,9 @@ def test_the_runner_while_jvms_wait_and_the_study_is_resumed(
     words = ("run", "study.yaml", "--results", str(results))
     running = cli.start(*words)
     wait_for(lambda: started(results, "pi") == 2, "the second trial's job")
-    wait_for(lambda: containers(state, "java"), "a stock container: no JVM waits for the map task")
+    wait_for(lambda: containers(state, "java"), "the application master's container")
     waiting = waiting_jvms()
-    assert waiting, "the JVM for the reduce task still waits"
+    assert waiting, "the JVM for the map task still waits"
     recorded = sorted(results.glob("trials/*.json"))
     assert len(recorded) == 1
     first = recorded[0].read_bytes()

@@ -23,6 +23,8 @@ CHANGES = {
     "hosts.worker.roles": ["ozone-datanode"],
     "hosts.worker.extra_roles": {0: ["nodemanager"]},
     **LIGHT_YARN,
+    # ten threads of the storage container manager look for reports every millisecond
+    "settings.ozone.scm.event.ContainerReportOrIncrementalContainerReport.thread.pool.size": "1",
 }
 STUDY = fault_study(
     "local-3-ozone",

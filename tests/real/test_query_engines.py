@@ -78,7 +78,9 @@ class Watcher:
 
 @pytest.fixture(scope="module")
 def data(deployment: LocalDeployment) -> DataSet:
-    return event_data.ensure(SCAN.parameters, deployment, SHARED, time.monotonic() + 300)
+    # converted by Spark without YARN: the data is the same
+    parameters = SCAN.parameters.model_copy(update={"engine": "spark-local"})
+    return event_data.ensure(parameters, deployment, SHARED, time.monotonic() + 300)
 
 
 def test_every_column_is_read_as_it_was_made_and_no_server_is_left(

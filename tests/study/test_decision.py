@@ -130,7 +130,7 @@ def test_killed_while_the_decision_is_written_it_is_absent_and_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def half(self: Journal, decision: DecisionRecord) -> None:
-        (self.path / "decision.json.new").write_text('{"schema"')
+        (self.path / ".decision.json.0a1b2c3d.new").write_text('{"schema"')
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -140,7 +140,7 @@ def test_killed_while_the_decision_is_written_it_is_absent_and_made_again(
     run_study(tmp_path / "out", plan(), noisy())
 
     assert decision_of(tmp_path / "out").trials == 6
-    assert not (tmp_path / "out" / "decision.json.new").exists()
+    assert not (tmp_path / "out" / ".decision.json.0a1b2c3d.new").exists()
 
 
 def test_a_decision_that_was_made_is_never_made_anew(

@@ -312,6 +312,12 @@ def _configuration(cluster: SecureCluster) -> None:
         "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
         "yarn.scheduler.minimum-allocation-mb": "256",
         "yarn.application.classpath": path,
+        # few of the threads that look for work once per second or more often
+        "yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": "50",
+        "yarn.resourcemanager.client.thread-count": "4",
+        "yarn.resourcemanager.scheduler.client.thread-count": "4",
+        "yarn.resourcemanager.resource-tracker.client.thread-count": "4",
+        "yarn.nodemanager.container-manager.thread-count": "4",
         **{
             f"yarn.{role}.{key}": value
             for role in ("resourcemanager", "nodemanager")
