@@ -12,6 +12,7 @@ from windtunnel.model.energy import energy_j
 from windtunnel.model.hardware import hardware, on_this_machine
 
 CISCO = load_cluster("cisco-2014")
+CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
 FULL_RATE = "the switches carry the full rate of all NICs"
 
 
@@ -94,13 +95,13 @@ def test_containers_are_whole_and_rounded_up_to_the_minimum() -> None:
     [
         ({}, 64 - 1 / 5),  # the CapacityScheduler counts memory only, by default
         (
-            {"yarn.scheduler.capacity.resource-calculator": "x.DominantResourceCalculator"},
+            {CALCULATOR: "x.DominantResourceCalculator"},
             8 - 1 / 5,
         ),
         ({"yarn.resourcemanager.scheduler.class": "x.FairScheduler"}, 8 - 1 / 5),
         (
             {
-                "yarn.scheduler.capacity.resource-calculator": "x.DominantResourceCalculator",
+                CALCULATOR: "x.DominantResourceCalculator",
                 "mapreduce.map.cpu.vcores": 3,
             },
             2.0,  # 7 of 8 vcores are enough for two maps

@@ -165,7 +165,7 @@ def test_a_full_disk_is_an_error_with_a_remedy() -> None:
 def test_a_cluster_without_tasks_has_no_scale() -> None:
     roles = {"hosts.master.roles": ["namenode"], "hosts.worker.roles": ["datanode"]}
     idle = apply_overrides(known(), roles)
-    with pytest.raises(NotRealisableError, match="no host of .* runs tasks"):
+    with pytest.raises(NotRealisableError, match=r"no host of .* runs tasks"):
         propose([idle], [SORT], 10, HERE)
 
 
