@@ -161,6 +161,60 @@ def test_what_was_built_for_a_larger_cluster_covers_a_smaller_one(
     assert covers(apply_overrides(cluster, larger), cluster, FULL_SIZE) is covered
 
 
+@pytest.mark.parametrize("role", ["secondarynamenode", "management", "hbase-master"])
+def test_a_model_with_roles_that_hadoop_does_not_start_is_changed_live(
+    tmp_path: Path, role: str
+) -> None:
+    roles = ["namenode", "resourcemanager", "historyserver", role]
+    cluster = apply_overrides(
+        load_cluster("model-3"), {"hosts.master.roles": roles, "storage.replication": 2}
+    )
+    smaller = apply_overrides(cluster, {"hosts.worker.count": 2})
+    deployment = Model(cluster, tmp_path)
+
+    assert covers(cluster, smaller, FULL_SIZE)
+    assert reconfigure(deployment, smaller, lambda text: None)[0] == "out of service: worker-3"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hosts.master.roles": ["namenode", "resourcemanager", "historyserver", "zookeeper"]},
+        {"hosts.worker.roles": ["datanode", "nodemanager", "zookeeper"]},
+    ],
+)
+def test_other_roles_are_refused_before_anything_changes(
+    deployment: Model, changes: dict[str, Any]
+) -> None:
+    changed = apply_overrides(deployment.cluster, changes)
+    with pytest.raises(DeploymentError, match="other roles of"):
+        reconfigure(deployment, changed, lambda text: None)
+    assert calls(deployment.fabric) == []
+
+
+def test_a_host_with_daemons_of_other_engines_does_not_leave(tmp_path: Path) -> None:
+    roles = ["datanode", "nodemanager", "zookeeper"]
+    cluster = apply_overrides(
+        load_cluster("model-3"), {"hosts.worker.roles": roles, "storage.replication": 2}
+    )
+    smaller = apply_overrides(cluster, {"hosts.worker.count": 2})
+    assert not covers(cluster, smaller, FULL_SIZE)
+    with pytest.raises(DeploymentError, match="worker-3 has roles whose removal requires"):
+        reconfigure(Model(cluster, tmp_path), smaller, lambda text: None)
+
+
+def test_a_worker_comes_back_with_the_same_roles_only(deployment: Model) -> None:
+    whole = deployment.cluster
+    change(deployment, hosts__worker__count=2, storage__replication=2)
+    deployment.daemons.out.add("worker-3")
+    host = whole.hosts["worker"].model_copy(update={"count": 1, "roles": ("datanode",)})
+    workers = whole.hosts["worker"].model_copy(update={"count": 2})
+    hosts = {**whole.hosts, "worker": workers, "worker-3": host}
+    other = whole.model_copy(update={"hosts": hosts})
+    with pytest.raises(DeploymentError, match="other roles of worker-3"):
+        reconfigure(deployment, other, lambda text: None)
+
+
 def test_back_again_is_a_change_as_well(deployment: Model) -> None:
     change(deployment, hosts__worker__nics__0__rate="400 Mb/s")
     change(deployment, hosts__worker__nics__0__rate="100 Mb/s")
