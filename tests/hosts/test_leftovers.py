@@ -222,6 +222,21 @@ def test_the_state_folder_can_be_chosen(state: Path, monkeypatch: pytest.MonkeyP
     assert state_root().name == "windtunnel"
 
 
+def test_the_state_folder_has_no_symbolic_links(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel reports mounts without them; otherwise they would never be undone."""
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for chosen in (tmp_path / "link", tmp_path / "real" / "deep" / ".."):
+        monkeypatch.setenv("WINDTUNNEL_STATE", str(chosen))
+        assert state_root() == tmp_path / "real"
+    monkeypatch.delenv("WINDTUNNEL_STATE")
+    for variable in ("XDG_STATE_HOME", "HOME"):  # macOS has the second one only
+        monkeypatch.setenv(variable, str(tmp_path / "link"))
+    assert (tmp_path / "real") in state_root().parents
+
+
 def test_forget_removes_the_whole_entry(state: Path) -> None:
     entry = Registration.create("local")
     (entry.scratch / "block").write_text("data")

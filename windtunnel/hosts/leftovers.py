@@ -38,15 +38,16 @@ ENTRY = "deployment.json"
 def state_root() -> Path:
     """Folder of all deployments: ``WINDTUNNEL_STATE`` or the user's state folder.
 
+    It has no symbolic links: the kernel reports mounts and images of disks without them.
     On macOS the user's state folder has a space in its name, which Hadoop does not support:
     there it is in the cache folder.
     """
     override = os.environ.get("WINDTUNNEL_STATE")
     if override:
-        return Path(override).expanduser().absolute()
+        return Path(override).expanduser().resolve()
     if sys.platform == "darwin":
-        return platformdirs.user_cache_path("windtunnel") / "state"
-    return platformdirs.user_state_path("windtunnel")
+        return platformdirs.user_cache_path("windtunnel").resolve() / "state"
+    return platformdirs.user_state_path("windtunnel").resolve()
 
 
 def state_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
