@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.testbeds.scaled.deployment import disks_by_node
+from windtunnel.testbeds.scaled.faults import ScaledFaults
 from windtunnel.testbeds.scaled.reconfigure import LiveDeployment, covers, reconfigure
 from windtunnel.testbeds.scaled.scale import FULL_SIZE
 from windtunnel.testbeds.scaled.scale_model import scaled
@@ -83,6 +85,7 @@ class Model(LiveDeployment):
         self.scale, self.cluster, self.software = FULL_SIZE, cluster, SOFTWARE
         self.logs = folder
         self.engines = {}
+        self.limits = threading.Lock()
         self.model = self.built = scaled(cluster, FULL_SIZE)
         self.shaped = fabric_plan(cluster, FULL_SIZE)
         self.registration = SimpleNamespace(scratch=folder, folder=folder)  # type: ignore[assignment]
@@ -356,6 +359,25 @@ def test_limits_come_back_whatever_happens_without_them(deployment: Model) -> No
     assert limits["set_cpu"][2] == 1.0
     assert limits["set_disk"][3].write_bytes_s == 20e6
     assert "set_memory" not in limits
+
+
+def test_a_fault_that_ends_while_the_limits_come_back_is_undone(
+    deployment: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undo = ScaledFaults(deployment).slow_nic("worker-3", 0.1)
+    ending = threading.Thread(target=undo)
+    limit = deployment.fabric.set_cpu
+
+    def ends_now(host: str, cores: float | None) -> None:
+        limit(host, cores)
+        if cores is not None and ending.ident is None:
+            ending.start()
+            ending.join(0.3)
+
+    with deployment.unshaped():
+        monkeypatch.setattr(deployment.fabric, "set_cpu", ends_now)
+    ending.join()
+    assert nic_rates(deployment)["worker-3"] == 12.5e6
 
 
 def test_hosts_that_are_gone_end_the_deployment_and_hide_no_cause(

@@ -57,8 +57,9 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, notify: Notify) 
         raise DeploymentError(refused)
     leaving = _leaving_disks(deployment, plan)
     affected = _sets(model, plan) != _sets(deployment.model, deployment.shaped)
-    done = shape(deployment.fabric, deployment.shaped, plan)
-    deployment.shaped = plan_with_spares(deployment.shaped, plan)
+    with deployment.limits:
+        done = shape(deployment.fabric, deployment.shaped, plan)
+        deployment.shaped = plan_with_spares(deployment.shaped, plan)
     going, coming = _movers(deployment, model)
     if going or coming or affected:
         deployment.close_engines()
