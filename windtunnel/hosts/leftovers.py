@@ -44,10 +44,12 @@ def state_root() -> Path:
     """
     override = os.environ.get("WINDTUNNEL_STATE")
     if override:
-        return Path(override).expanduser().resolve()
-    if sys.platform == "darwin":
-        return platformdirs.user_cache_path("windtunnel").resolve() / "state"
-    return platformdirs.user_state_path("windtunnel").resolve()
+        folder = Path(override).expanduser()
+    elif sys.platform == "darwin":
+        folder = platformdirs.user_cache_path("windtunnel") / "state"
+    else:
+        folder = platformdirs.user_state_path("windtunnel")
+    return Path(os.path.realpath(folder))  # 'resolve' raises an error if links form a circle
 
 
 def state_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
