@@ -361,6 +361,28 @@ def test_limits_come_back_whatever_happens_without_them(deployment: Model) -> No
     assert "set_memory" not in limits
 
 
+def test_virtual_machines_have_no_quota_while_the_limits_are_lifted(tmp_path: Path) -> None:
+    vms = [{"count": 2, "memory": "1 GiB", "vcpus": 2}]
+    cluster = apply_overrides(load_cluster("model-3"), {"hosts.worker.vms": vms})
+    deployment = Model(cluster, tmp_path)
+    (worker,) = (host for host in deployment.shaped.hosts if host.name == "worker-1")
+    guests = [guest.name for guest in worker.guests]
+
+    def quotas() -> list[tuple[Any, ...]]:
+        found = [call for call in calls(deployment.fabric) if call[1] in ("worker-1", *guests)]
+        deployment.fabric.calls.clear()  # type: ignore[attr-defined]
+        return found
+
+    assert (worker.cpu_cores, worker.guests[0].cpu_cores) == (1.0, 2.0)
+    with deployment.unshaped(cpu_only=True):
+        lifted = [("set_guest_cpu", guest, None) for guest in guests]
+        assert quotas() == [("set_cpu", "worker-1", None), *lifted], (
+            "the first call gives the guests their quotas of the plan"
+        )
+    limited = [("set_guest_cpu", guest, 1.0) for guest in guests]
+    assert quotas() == [("set_cpu", "worker-1", 1.0), *limited], "no more than the host's"
+
+
 def test_a_fault_that_ends_while_the_limits_come_back_is_undone(
     deployment: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
