@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import signal
 import subprocess
@@ -11,10 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from windtunnel.cluster import load_cluster
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.identity import identity
 from windtunnel.hosts.leftovers import Registration
-from windtunnel.testbeds import interactive
+from windtunnel.testbeds import interactive, parse_options
 
 
 @pytest.fixture
@@ -80,3 +83,43 @@ def test_a_keeper_that_ends_when_it_is_found_is_no_error(
 
     monkeypatch.setattr(psutil, "Process", gone)
     interactive.stop(entry)
+
+
+def test_clean_keeps_the_folder_of_a_cluster_that_is_starting(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever it runs: before every file, and before the keeper starts."""
+    write, seen = Path.write_text, []
+
+    def clean() -> None:
+        seen.append(interactive.forget_ended())
+
+    def watched_write(self: Path, text: str) -> int:
+        clean()
+        return write(self, text)
+
+    def no_keeper(*_: object, **__: object) -> None:
+        clean()
+        raise InterruptedError("the test ends here")
+
+    monkeypatch.setattr(Path, "write_text", watched_write)
+    monkeypatch.setattr(subprocess, "Popen", no_keeper)
+    with pytest.raises(InterruptedError):
+        interactive.start(load_cluster("local-1"), parse_options("local", {}), lambda text: None)
+    assert seen == [0, 0, 0]
+
+
+def test_clean_removes_the_logs_of_clusters_that_are_down(state: Path) -> None:
+    ended = subprocess.Popen(["sleep", "60"])
+    dead = identity(ended.pid)
+    ended.kill()
+    ended.wait()
+    for name, text in {"down": json.dumps(dead), "damaged": "", "new": "", "absent": None}.items():
+        folder = interactive.folder_of_all() / name
+        folder.mkdir(parents=True)
+        if text is not None:
+            (folder / interactive.KEEPER).write_text(text)
+        if name != "new":
+            os.utime(folder, (0, 0))
+    assert interactive.forget_ended() == 3
+    assert [folder.name for folder in interactive.folder_of_all().glob("*")] == ["new"]

@@ -37,6 +37,7 @@ _END_LIMIT_S = 120.0
 _REMOVAL_LIMIT_S = 900.0  # with data in a storage that stays
 _WATCH_S = 1.0
 _STEP_S = 0.05
+_NEW_S = 600.0
 ENDED = "ended.txt"
 KEEPER = "keeper.json"
 _WANTED = "wanted.json"
@@ -68,10 +69,12 @@ def forget_ended() -> int:
 
 
 def _kept(folder: Path) -> bool:
-    """Whether the keeper of a folder still runs."""
+    """Whether the keeper of a folder still runs, or its cluster may be starting."""
     try:
         return alive(json.loads((folder / KEEPER).read_text()))
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # the file is being written
+        with contextlib.suppress(OSError):
+            return time.time() - folder.stat().st_mtime < _NEW_S
         return False
 
 
@@ -96,6 +99,8 @@ def start(
     try:
         make_private(folder_of_all())
         folder.mkdir()
+        # until the keeper runs, this process protects the folder against 'clean'
+        (folder / KEEPER).write_text(json.dumps(identity(os.getpid())))
         wanted = {
             "cluster": cluster.plain(),
             "testbed": options.kind,
