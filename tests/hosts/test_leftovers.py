@@ -207,6 +207,29 @@ def test_an_entry_that_is_just_being_made_is_never_seen_without_its_owner(
     assert all(seen), "a 'windtunnel clean' at that moment would have removed it"
 
 
+def test_clean_removes_entries_whose_owner_died_while_it_registered_them(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("windtunnel.hosts.leftovers.machine_id", lambda: "this machine")
+    dead, none, new, live, other = (Registration.create("local") for _ in range(5))
+    dead.update(owner=None)
+    new.update(owner=None)
+    other.update(owner=None, machine_id="another machine")
+    (none.folder / "deployment.json").unlink()
+    for entry in (dead, none, new, live, other):
+        entry.folder = entry.folder.rename(entry.folder.with_name(f".{entry.id}"))
+        if entry is not new:
+            os.utime(entry.folder, (0, 0))
+
+    lines = clean()
+    assert sorted(lines) == sorted(
+        f"removed the incomplete folder of {entry.id}" for entry in (dead, none)
+    )
+    assert not dead.folder.exists() and not none.folder.exists()
+    assert new.folder.exists() and live.folder.exists() and other.folder.exists()
+    assert clean() == []
+
+
 def test_a_state_folder_that_cannot_be_written_is_named(
     readonly_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
 
 ENTRY = "deployment.json"
+_NEW_S = 600.0  # an entry that is not complete after this time has lost its owner
 
 
 def state_root() -> Path:
@@ -184,6 +186,18 @@ def registered() -> list[Registration]:
     return [Registration(id=entry.name, folder=entry) for entry in sorted(folder.glob("wt-*"))]
 
 
+def _incomplete() -> list[Registration]:
+    """Entries whose owner died while it registered them: before they got their name."""
+    folder, now = state_root() / "deployments", time.time()
+    found = []
+    for path in sorted(folder.glob(".wt-*")):
+        entry = Registration(id=path.name.removeprefix("."), folder=path)
+        with contextlib.suppress(OSError):  # it has just got its name
+            if now - path.stat().st_mtime > _NEW_S and not entry.owner_alive():
+                found.append(entry)
+    return found
+
+
 def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list[str]:
     """End the processes and remove the folders of dead deployments; returns a line for each.
 
@@ -218,4 +232,7 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
                         f"data of {id_} can be left in {outside}: the next cluster of this "
                         "machine that uses it removes it"
                     )
+    for entry in _incomplete():
+        entry.forget()
+        done.append(f"removed the incomplete folder of {entry.id}")
     return done
