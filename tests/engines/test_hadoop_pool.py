@@ -8,7 +8,9 @@ import signal
 import stat
 import subprocess
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +23,8 @@ from windtunnel.cluster import load_cluster
 from windtunnel.engines.hadoop.daemons import Daemons
 from windtunnel.engines.hadoop.hdfs import Hdfs
 from windtunnel.engines.hadoop.pool import Pool, Starts, Status, launch_options
+from windtunnel.engines.hadoop.software import OWN_JAR
+from windtunnel.engines.java import find_java
 from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.local import LocalHost
@@ -183,6 +187,18 @@ def test_jvms_that_warmed_up_with_other_settings_are_replaced(pool: Pool) -> Non
     assert found[0] == found[1] != found[2]
 
 
+def test_kinds_that_differ_in_properties_of_the_launch_only_are_one(pool: Pool) -> None:
+    """A running JVM sets them, and a launch does not state which of the kinds it is."""
+    own = {f"mapreduce.{kind}.java.opts": f"-Dlog4j.x={kind}" for kind in ("map", "reduce")}
+    pool.layout.settings |= own
+    pool.start()
+    pool.fill(20, answer_as_full(pool))
+    order = orders(pool)["worker-1"]
+    keys = re.findall(r"((?:^key .*\n)+)", order, re.MULTILINE)
+    assert len(keys) == len(set(keys)) == 2, "one kind for tasks, one for masters"
+    assert "log4j.x" not in order
+
+
 def test_no_jvm_waits_with_options_that_act_at_its_start(pool: Pool) -> None:
     pool.layout.settings |= {"mapreduce.map.java.opts": "-Xlog:gc:file=gc.log"}
     pool.start()
@@ -258,6 +274,51 @@ def test_a_jvm_ends_with_its_keeper_and_so_does_the_launch(script: Path) -> None
         done = launch(script, f"warm {jvm.pid}")
         assert done.returncode == 128 + signal.SIGKILL
         assert jvm.wait(20) == -signal.SIGKILL
+
+
+@pytest.fixture
+def keeping(script: Path) -> Iterator[Callable[[str], None]]:
+    """A function that gives an order to a keeper and waits until its JVMs wait.
+
+    Their command is a shell that ends with code 5 when it has its launch.
+    """
+    folder = script.parents[2]
+    java = find_java(17).home / "bin" / "java"
+    argv = [str(java), "-Xmx16m", "-cp", str(OWN_JAR), "io.windtunnel.pool.Keeper", str(folder)]
+    with subprocess.Popen(argv) as keeper:
+        (folder / "keeper").write_text(f"{keeper.pid}\n")
+
+        def order(kinds: str) -> None:
+            jvm = 'command sh\ncommand -c\ncommand echo "windtunnel: warm"; read pid; exit 5\n'
+            text = f"serial 1\n{kinds.format(jvm=jvm)}end\n"
+            (folder / "order.new").write_text(text)
+            (folder / "order.new").rename(folder / "order")
+            for _ in range(600):
+                with suppress(FileNotFoundError):  # the keeper is starting
+                    status = Status.parse((folder / "status").read_text())
+                    if status.serial == 1 and status.filled:
+                        return
+                time.sleep(0.05)
+            raise AssertionError("the JVMs do not wait")
+
+        try:
+            yield order
+        finally:
+            keeper.kill()
+
+
+def test_a_launch_takes_one_jvm_also_of_two_kinds_with_its_key(
+    script: Path, keeping: Callable[[str], None]
+) -> None:
+    key = "key -Xmx1m\nkey Main\n"
+    keeping(f"kind 1 1\n{key}{{jvm}}kind 2 1\n{key}{{jvm}}")
+    found = []
+    for _ in range(2):
+        command = [str(script), "-Xmx1m", "Main"]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        status = Status.parse((script.parents[2] / "status").read_text())
+        found.append((done.returncode, status.starts.warm, len(status.waiting)))
+    assert found == [(5, 1, 1), (5, 2, 0)]
 
 
 def test_stock_starts_without_a_keeper_are_counted(script: Path, pool: Pool) -> None:

@@ -207,6 +207,29 @@ def test_an_entry_that_is_just_being_made_is_never_seen_without_its_owner(
     assert all(seen), "a 'windtunnel clean' at that moment would have removed it"
 
 
+def test_clean_removes_entries_whose_owner_died_while_it_registered_them(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("windtunnel.hosts.leftovers.machine_id", lambda: "this machine")
+    dead, none, new, live, other = (Registration.create("local") for _ in range(5))
+    dead.update(owner=None)
+    new.update(owner=None)
+    other.update(owner=None, machine_id="another machine")
+    (none.folder / "deployment.json").unlink()
+    for entry in (dead, none, new, live, other):
+        entry.folder = entry.folder.rename(entry.folder.with_name(f".{entry.id}"))
+        if entry is not new:
+            os.utime(entry.folder, (0, 0))
+
+    lines = clean()
+    assert sorted(lines) == sorted(
+        f"removed the incomplete folder of {entry.id}" for entry in (dead, none)
+    )
+    assert not dead.folder.exists() and not none.folder.exists()
+    assert new.folder.exists() and live.folder.exists() and other.folder.exists()
+    assert clean() == []
+
+
 def test_a_state_folder_that_cannot_be_written_is_named(
     readonly_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +243,21 @@ def test_the_state_folder_can_be_chosen(state: Path, monkeypatch: pytest.MonkeyP
     assert state_root() == state
     monkeypatch.delenv("WINDTUNNEL_STATE")
     assert state_root().name == "windtunnel"
+
+
+def test_the_state_folder_has_no_symbolic_links(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel reports mounts without them; otherwise they would never be undone."""
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for chosen in (tmp_path / "link", tmp_path / "real" / "deep" / ".."):
+        monkeypatch.setenv("WINDTUNNEL_STATE", str(chosen))
+        assert state_root() == tmp_path / "real"
+    monkeypatch.delenv("WINDTUNNEL_STATE")
+    for variable in ("XDG_STATE_HOME", "HOME"):  # macOS has the second one only
+        monkeypatch.setenv(variable, str(tmp_path / "link"))
+    assert (tmp_path / "real") in state_root().parents
 
 
 def test_forget_removes_the_whole_entry(state: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -85,6 +87,36 @@ def test_a_machine_without_git_has_no_commit(monkeypatch: pytest.MonkeyPatch) ->
         assert machine.own_commit().startswith("unknown")
     finally:
         machine.own_commit.cache_clear()
+
+
+def cpu_times(monkeypatch: pytest.MonkeyPatch, *readings_: tuple[float, ...]) -> None:
+    """The CPU times (user, idle, iowait, guest) of this machine, one after the other."""
+    kind = namedtuple("kind", "user idle iowait guest")
+    times = iter(readings_)
+    monkeypatch.setattr("psutil.cpu_times", lambda: kind(*next(times)))
+
+
+def fractions(probe: ThisMachine) -> dict[str, float]:
+    return {row.metric: row.value for row in probe.sample(1.0) if row.metric.startswith("cpu_")}
+
+
+def test_the_first_sample_has_the_cpu_since_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read in another thread than the one that began."""
+    cpu_times(monkeypatch, (100, 900, 0, 50), (103, 901, 0, 52), (103, 902, 0, 52))
+    probe = ThisMachine(Watched(dict))
+    probe.begin()
+    with ThreadPoolExecutor(1) as sampling:
+        first = sampling.submit(fractions, probe).result()
+    assert first == {"cpu_user": 0.75, "cpu_idle": 0.25, "cpu_iowait": 0.0}
+    assert fractions(probe) == {"cpu_user": 0.0, "cpu_idle": 1.0, "cpu_iowait": 0.0}
+
+
+def test_cpu_counters_that_stand_still_or_shrink(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu_times(monkeypatch, (1, 1, 5, 0), (1, 1, 5, 0), (1, 2, 4, 0))
+    probe = ThisMachine(Watched(dict))
+    probe.begin()
+    assert fractions(probe) == {}
+    assert fractions(probe) == {"cpu_user": 0.0, "cpu_idle": 1.0, "cpu_iowait": 0.0}
 
 
 def test_bytes_through_devices_above_a_disk_count_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,20 +34,24 @@ from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
 
 ENTRY = "deployment.json"
+_NEW_S = 600.0  # an entry that is not complete after this time has lost its owner
 
 
 def state_root() -> Path:
     """Folder of all deployments: ``WINDTUNNEL_STATE`` or the user's state folder.
 
+    It has no symbolic links: the kernel reports mounts and images of disks without them.
     On macOS the user's state folder has a space in its name, which Hadoop does not support:
     there it is in the cache folder.
     """
     override = os.environ.get("WINDTUNNEL_STATE")
     if override:
-        return Path(override).expanduser().absolute()
-    if sys.platform == "darwin":
-        return platformdirs.user_cache_path("windtunnel") / "state"
-    return platformdirs.user_state_path("windtunnel")
+        folder = Path(override).expanduser()
+    elif sys.platform == "darwin":
+        folder = platformdirs.user_cache_path("windtunnel") / "state"
+    else:
+        folder = platformdirs.user_state_path("windtunnel")
+    return Path(os.path.realpath(folder))  # 'resolve' raises an error if links form a circle
 
 
 def state_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
@@ -181,6 +186,18 @@ def registered() -> list[Registration]:
     return [Registration(id=entry.name, folder=entry) for entry in sorted(folder.glob("wt-*"))]
 
 
+def _incomplete() -> list[Registration]:
+    """Entries whose owner died while it registered them: before they got their name."""
+    folder, now = state_root() / "deployments", time.time()
+    found = []
+    for path in sorted(folder.glob(".wt-*")):
+        entry = Registration(id=path.name.removeprefix("."), folder=path)
+        with contextlib.suppress(OSError):  # it has just got its name
+            if now - path.stat().st_mtime > _NEW_S and not entry.owner_alive():
+                found.append(entry)
+    return found
+
+
 def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list[str]:
     """End the processes and remove the folders of dead deployments; returns a line for each.
 
@@ -215,4 +232,7 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
                         f"data of {id_} can be left in {outside}: the next cluster of this "
                         "machine that uses it removes it"
                     )
+    for entry in _incomplete():
+        entry.forget()
+        done.append(f"removed the incomplete folder of {entry.id}")
     return done

@@ -32,15 +32,22 @@ class ThisMachine(Probe):
     )
 
     def begin(self) -> None:
-        """CPU fractions are those since the last call, and this is the first call."""
-        psutil.cpu_times_percent()
+        """CPU fractions of the first sample are those since this call.
+
+        ``psutil.cpu_times_percent`` has its last values by thread, and samples are read in another
+        one.
+        """
+        self._cpu_s = _cpu_seconds()
 
     def sample(self, now: float) -> Iterator[Sample]:
-        """See :class:`Probe`."""
-        cpu = psutil.cpu_times_percent()
+        """See :class:`Probe`; without any CPU time since the last sample, it has no fractions."""
+        before, self._cpu_s = self._cpu_s, _cpu_seconds()
+        # the kernel may correct a counter, such as iowait, to a smaller value
+        spent = {key: max(0.0, value - before[key]) for key, value in self._cpu_s.items()}
+        total = sum(spent.values())
         for state in readings.CPU_STATES:
-            if hasattr(cpu, state):
-                yield self.reading(now, readings.CPU, getattr(cpu, state) / 100.0, state=state)
+            if state in spent and total > 0:
+                yield self.reading(now, readings.CPU, spent[state] / total, state=state)
         yield self.reading(now, readings.LOAD, psutil.getloadavg()[0])
         memory = psutil.virtual_memory()
         yield self.reading(now, readings.MEMORY_USED, float(memory.total - memory.available))
@@ -67,3 +74,12 @@ class ThisMachine(Probe):
         totals[readings.NET_SENT] = net.bytes_sent + sent
         totals[readings.NET_RECEIVED] = net.bytes_recv + received
         return totals
+
+
+def _cpu_seconds() -> dict[str, float]:
+    """CPU seconds of this machine by state, of all CPUs.
+
+    The time of its virtual machines (``guest``, ``guest_nice``) is in ``user`` and ``nice``.
+    """
+    times = psutil.cpu_times()._asdict()
+    return {state: value for state, value in times.items() if not state.startswith("guest")}

@@ -33,9 +33,11 @@ from windtunnel.testbeds.base import TestbedOptions
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 
 _START_LIMIT_S = 300.0
-_END_LIMIT_S = 30.0
+_END_LIMIT_S = 120.0
 _REMOVAL_LIMIT_S = 900.0  # with data in a storage that stays
 _WATCH_S = 1.0
+_STEP_S = 0.05
+_NEW_S = 600.0
 ENDED = "ended.txt"
 KEEPER = "keeper.json"
 _WANTED = "wanted.json"
@@ -67,10 +69,12 @@ def forget_ended() -> int:
 
 
 def _kept(folder: Path) -> bool:
-    """Whether the keeper of a folder still runs."""
+    """Whether the keeper of a folder still runs, or its cluster may be starting."""
     try:
         return alive(json.loads((folder / KEEPER).read_text()))
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # the file is being written
+        with contextlib.suppress(OSError):
+            return time.time() - folder.stat().st_mtime < _NEW_S
         return False
 
 
@@ -95,6 +99,8 @@ def start(
     try:
         make_private(folder_of_all())
         folder.mkdir()
+        # until the keeper runs, this process protects the folder against 'clean'
+        (folder / KEEPER).write_text(json.dumps(identity(os.getpid())))
         wanted = {
             "cluster": cluster.plain(),
             "testbed": options.kind,
@@ -156,13 +162,39 @@ def _wait_ready(
 
 
 def stop(entry: Registration) -> None:
-    """End a keeper and wait until its cluster is gone."""
-    owner = psutil.Process(entry.facts()["owner"][0])
-    owner.terminate()
-    try:
-        owner.wait(_REMOVAL_LIMIT_S if entry.facts().get("outside") else _END_LIMIT_S)
-    except psutil.TimeoutExpired:
-        owner.kill()
+    """End a keeper and wait until its cluster is gone.
+
+    Raises
+    ------
+    DeploymentError
+        If remains of the cluster exist: the keeper was killed after a time limit, or it has died
+        or could not remove all of them.
+    """
+    facts = entry.facts()
+    limit_s = _REMOVAL_LIMIT_S if facts.get("outside") else _END_LIMIT_S
+    why = "its keeper has ended and could not remove everything"
+    if alive(facts.get("owner")):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ends at this moment
+            keeper = psutil.Process(facts["owner"][0])
+            keeper.terminate()
+            if not _ends(keeper, limit_s):
+                keeper.kill()
+                why = f"its keeper was killed, because it did not end within {limit_s:.0f} s"
+    if entry.folder.exists():
+        raise DeploymentError(
+            f"remains of {entry.id} exist: {why}",
+            remedy="run 'windtunnel clean', which removes them.",
+        )
+
+
+def _ends(process: psutil.Process, limit_s: float) -> bool:
+    """Whether a process ends within a time; an ended one may exist until its parent reads that."""
+    deadline = time.monotonic() + limit_s
+    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_STEP_S)
+    return True
 
 
 def _log(text: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windtunnel.hosts import syscalls
 from windtunnel.hosts.fabric import undo as undo_module
 from windtunnel.hosts.fabric.ledger import LEDGER, Ledger, Record, read, undo
 from windtunnel.hosts.leftovers import Registration, clean
@@ -138,6 +139,35 @@ def test_kinds_are_content_when_nothing_is_there(tmp_path: Path) -> None:
     ledger.note({"kind": "loop", "index": 987654, "image": gone})
     assert {str(record["kind"]) for record in read(tmp_path)} == set(undo_module.KINDS)
     assert undo_module.undo(tmp_path) == []
+
+
+def test_paths_of_earlier_versions_are_compared_without_the_links_of_the_state_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = "deployments/wt-12345678/scratch"
+    real, link = tmp_path / "real", tmp_path / "link"
+    (real / inside).mkdir(parents=True)
+    link.symlink_to(real)
+    mounted = {f"{real}/{inside}/disk", "/disk"}
+    (real / inside / "made-by-a-daemon").symlink_to("/")
+    detached: list[int] = []
+
+    def unmount(path: Path, *, lazily: bool) -> None:
+        mounted.remove(str(path))
+
+    monkeypatch.setattr(undo_module, "mount_points", lambda: mounted)
+    monkeypatch.setattr(syscalls, "unmount", unmount)
+    monkeypatch.setattr(
+        Path, "exists", lambda self: str(self) != "/sys/block/loop7" or not detached
+    )
+    monkeypatch.setattr(syscalls, "loop_fact", lambda index, name: f"{real}/{inside}/image")
+    monkeypatch.setattr(syscalls, "loop_detach", detached.append)
+    monkeypatch.setattr(syscalls, "loop_remove", lambda index: None)
+    undo_module.KINDS["mount"]({"path": f"{link}/{inside}/disk"})
+    undo_module.KINDS["mount"]({"path": f"{link}/{inside}/made-by-a-daemon/disk"})
+    undo_module.KINDS["loop"]({"index": 7, "image": f"{link}/{inside}/image"})
+    assert mounted == {"/disk"}, "what a daemon has linked is not the deployment's"
+    assert detached == [7]
 
 
 def test_folders_and_values_are_put_back_by_the_program_that_the_supervisor_runs(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import mmap
+import os
 import socket
 import subprocess
 import sys
@@ -33,6 +35,19 @@ def test_a_file_is_written_again_in_place_and_read(tmp_path: Path) -> None:
     shorter = probe.write(str(file), str(1 << 16), "buffered", str(1 << 16))
     assert shorter["amount"] == 1 << 16
     assert file.stat().st_size == 5 << 16
+
+
+def test_every_block_that_is_read_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk limits the time of each."""
+    file, read, got = tmp_path / "file", os.readv, []
+    file.write_bytes(bytes(5 << 12))
+
+    def counted(handle: int, blocks: list[mmap.mmap]) -> int:
+        got.append(read(handle, blocks))
+        return got[-1]
+
+    monkeypatch.setattr(os, "readv", counted)
+    assert probe.read(str(file), "buffered", "4096", str(2 << 12))["amount"] == sum(got) == 2 << 12
 
 
 def test_a_rate_is_the_amount_over_the_time_between_the_instants(tmp_path: Path) -> None:

@@ -63,6 +63,18 @@ def test_memory_of_omitted_containers_is_no_page_cache() -> None:
     assert memory[0] - memory[1] == 6 << 30  # 2 of 8 containers of 1 GiB are left
 
 
+def test_memory_of_omitted_containers_is_no_page_cache_of_virtual_machines() -> None:
+    vms = [
+        {"name": "worker", "count": 2, "memory": "16 GiB"},
+        {"name": "store", "memory": "16 GiB", "roles": ["datanode"]},
+    ]
+    full = apply_overrides(known(), {"hosts.worker.vms": vms})
+    fewer = combined(full, Combine(slots=4)).hosts["worker"]
+
+    assert [guest.memory for guest in fewer.vms] == [10 << 30, 16 << 30]
+    assert fewer.memory == full.hosts["worker"].memory, "only those of the machines are limits"
+
+
 def test_reduce_tasks_of_the_settings_become_fewer() -> None:
     assert combined(known(), Combine(slots=4)).settings["mapreduce.job.reduces"] == 2
 

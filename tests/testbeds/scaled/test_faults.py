@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -15,8 +16,9 @@ from typing import Any
 import pytest
 
 from windtunnel.cluster import load_cluster
+from windtunnel.engines.faults import Undo
 from windtunnel.errors import DeploymentError, NotRealisableError
-from windtunnel.hosts.fabric.plan import GuestPlan
+from windtunnel.hosts.fabric.plan import GuestPlan, HostPlan
 from windtunnel.testbeds.scaled.faults import BALLAST, ScaledFaults, fill
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
@@ -40,7 +42,12 @@ def model(tmp_path: Path) -> Any:
         folder.mkdir()
     virtual = {host.name: SimpleNamespace(disks=disks) for host in shaped.hosts}
     return SimpleNamespace(
-        shaped=shaped, fabric=Recorder(), virtual=virtual, testbed="scaled", pool=None
+        shaped=shaped,
+        fabric=Recorder(),
+        limits=threading.Lock(),
+        virtual=virtual,
+        testbed="scaled",
+        pool=None,
     )
 
 
@@ -101,6 +108,45 @@ def test_a_limping_nic(model: Any) -> None:
         ("set_nic_rate", "worker-1", pytest.approx(rate / 10)),
         ("set_nic_rate", "worker-1", rate),
     ]
+
+
+def test_two_faults_of_one_part_end_in_any_order(model: Any) -> None:
+    faults, healthy = ScaledFaults(model), model.shaped
+
+    def worker() -> HostPlan:
+        (found,) = (host for host in model.shaped.hosts if host.name == "worker-1")
+        return found
+
+    def slow_both(share: float) -> tuple[Undo, Undo]:
+        return faults.slow_nic("worker-1", share), faults.slow_disk("worker-1", 1, share)
+
+    first, second = slow_both(0.5), slow_both(0.2)
+    rate = 100e6 / 8 / 2
+    assert worker().nic_bytes_s == pytest.approx(rate / 10), "both are in force"
+    assert worker().disks[0].read_bytes_s == pytest.approx(1e6)
+    for undo in first:
+        undo()
+    assert worker().nic_bytes_s == pytest.approx(rate / 5)
+    assert worker().disks[0].read_bytes_s == pytest.approx(2e6)
+    for undo in second:
+        undo()
+    assert model.shaped == healthy
+    assert model.fabric.calls[-2] == ("set_nic_rate", "worker-1", rate)
+    assert model.fabric.calls[-1][-1] == worker().disks[0]
+
+
+def test_a_fault_that_the_kernel_refuses_has_no_part_in_later_ones(model: Any) -> None:
+    def refuse(host: str, rate: float) -> None:
+        raise OSError("no such link")
+
+    faults, working = ScaledFaults(model), model.fabric
+    model.fabric = SimpleNamespace(set_nic_rate=refuse)
+    with pytest.raises(OSError, match="no such link"):
+        faults.slow_nic("worker-1", 0.5)
+    model.fabric = working
+    faults.slow_nic("worker-1", 0.1)()
+    rate = 100e6 / 8 / 2
+    assert [call[2] for call in working.calls] == pytest.approx([rate / 10, rate])
 
 
 def test_a_cable_is_pulled_and_put_back(model: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
 from windtunnel.testbeds.scaled.deployment import disks_by_node
+from windtunnel.testbeds.scaled.faults import ScaledFaults
 from windtunnel.testbeds.scaled.reconfigure import LiveDeployment, covers, reconfigure
 from windtunnel.testbeds.scaled.scale import FULL_SIZE
 from windtunnel.testbeds.scaled.scale_model import scaled
@@ -83,6 +85,7 @@ class Model(LiveDeployment):
         self.scale, self.cluster, self.software = FULL_SIZE, cluster, SOFTWARE
         self.logs = folder
         self.engines = {}
+        self.limits = threading.Lock()
         self.model = self.built = scaled(cluster, FULL_SIZE)
         self.shaped = fabric_plan(cluster, FULL_SIZE)
         self.registration = SimpleNamespace(scratch=folder, folder=folder)  # type: ignore[assignment]
@@ -159,6 +162,60 @@ def test_what_was_built_for_a_larger_cluster_covers_a_smaller_one(
 ) -> None:
     cluster = apply_overrides(load_cluster("model-3"), {"storage.replication": 2})
     assert covers(apply_overrides(cluster, larger), cluster, FULL_SIZE) is covered
+
+
+@pytest.mark.parametrize("role", ["secondarynamenode", "management", "hbase-master"])
+def test_a_model_with_roles_that_hadoop_does_not_start_is_changed_live(
+    tmp_path: Path, role: str
+) -> None:
+    roles = ["namenode", "resourcemanager", "historyserver", role]
+    cluster = apply_overrides(
+        load_cluster("model-3"), {"hosts.master.roles": roles, "storage.replication": 2}
+    )
+    smaller = apply_overrides(cluster, {"hosts.worker.count": 2})
+    deployment = Model(cluster, tmp_path)
+
+    assert covers(cluster, smaller, FULL_SIZE)
+    assert reconfigure(deployment, smaller, lambda text: None)[0] == "out of service: worker-3"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hosts.master.roles": ["namenode", "resourcemanager", "historyserver", "zookeeper"]},
+        {"hosts.worker.roles": ["datanode", "nodemanager", "zookeeper"]},
+    ],
+)
+def test_other_roles_are_refused_before_anything_changes(
+    deployment: Model, changes: dict[str, Any]
+) -> None:
+    changed = apply_overrides(deployment.cluster, changes)
+    with pytest.raises(DeploymentError, match="other roles of"):
+        reconfigure(deployment, changed, lambda text: None)
+    assert calls(deployment.fabric) == []
+
+
+def test_a_host_with_daemons_of_other_engines_does_not_leave(tmp_path: Path) -> None:
+    roles = ["datanode", "nodemanager", "zookeeper"]
+    cluster = apply_overrides(
+        load_cluster("model-3"), {"hosts.worker.roles": roles, "storage.replication": 2}
+    )
+    smaller = apply_overrides(cluster, {"hosts.worker.count": 2})
+    assert not covers(cluster, smaller, FULL_SIZE)
+    with pytest.raises(DeploymentError, match="worker-3 has roles whose removal requires"):
+        reconfigure(Model(cluster, tmp_path), smaller, lambda text: None)
+
+
+def test_a_worker_comes_back_with_the_same_roles_only(deployment: Model) -> None:
+    whole = deployment.cluster
+    change(deployment, hosts__worker__count=2, storage__replication=2)
+    deployment.daemons.out.add("worker-3")
+    host = whole.hosts["worker"].model_copy(update={"count": 1, "roles": ("datanode",)})
+    workers = whole.hosts["worker"].model_copy(update={"count": 2})
+    hosts = {**whole.hosts, "worker": workers, "worker-3": host}
+    other = whole.model_copy(update={"hosts": hosts})
+    with pytest.raises(DeploymentError, match="other roles of worker-3"):
+        reconfigure(deployment, other, lambda text: None)
 
 
 def test_back_again_is_a_change_as_well(deployment: Model) -> None:
@@ -302,6 +359,47 @@ def test_limits_come_back_whatever_happens_without_them(deployment: Model) -> No
     assert limits["set_cpu"][2] == 1.0
     assert limits["set_disk"][3].write_bytes_s == 20e6
     assert "set_memory" not in limits
+
+
+def test_virtual_machines_have_no_quota_while_the_limits_are_lifted(tmp_path: Path) -> None:
+    vms = [{"count": 2, "memory": "1 GiB", "vcpus": 2}]
+    cluster = apply_overrides(load_cluster("model-3"), {"hosts.worker.vms": vms})
+    deployment = Model(cluster, tmp_path)
+    (worker,) = (host for host in deployment.shaped.hosts if host.name == "worker-1")
+    guests = [guest.name for guest in worker.guests]
+
+    def quotas() -> list[tuple[Any, ...]]:
+        found = [call for call in calls(deployment.fabric) if call[1] in ("worker-1", *guests)]
+        deployment.fabric.calls.clear()  # type: ignore[attr-defined]
+        return found
+
+    assert (worker.cpu_cores, worker.guests[0].cpu_cores) == (1.0, 2.0)
+    with deployment.unshaped(cpu_only=True):
+        lifted = [("set_guest_cpu", guest, None) for guest in guests]
+        assert quotas() == [("set_cpu", "worker-1", None), *lifted], (
+            "the first call gives the guests their quotas of the plan"
+        )
+    limited = [("set_guest_cpu", guest, 1.0) for guest in guests]
+    assert quotas() == [("set_cpu", "worker-1", 1.0), *limited], "no more than the host's"
+
+
+def test_a_fault_that_ends_while_the_limits_come_back_is_undone(
+    deployment: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undo = ScaledFaults(deployment).slow_nic("worker-3", 0.1)
+    ending = threading.Thread(target=undo)
+    limit = deployment.fabric.set_cpu
+
+    def ends_now(host: str, cores: float | None) -> None:
+        limit(host, cores)
+        if cores is not None and ending.ident is None:
+            ending.start()
+            ending.join(0.3)
+
+    with deployment.unshaped():
+        monkeypatch.setattr(deployment.fabric, "set_cpu", ends_now)
+    ending.join()
+    assert nic_rates(deployment)["worker-3"] == 12.5e6
 
 
 def test_hosts_that_are_gone_end_the_deployment_and_hide_no_cause(

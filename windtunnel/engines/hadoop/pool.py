@@ -320,7 +320,7 @@ class Pool(Running):
         return host.root / ROLE
 
     def _order(self, placement: Placement) -> list[str]:
-        """The lines of an order; kinds with the same options are one."""
+        """The lines of an order; kinds whose launches have the same key are one."""
         settings = self.layout.properties(placement.host)
         version = self.layout.software.version
         workers = sum(
@@ -335,11 +335,12 @@ class Pool(Running):
             if any(option.startswith(_AT_START) for option in options):
                 continue  # all containers of this kind have stock starts, which are counted
             main = _MASTER if kind == "master" else _TASK
-            kinds[*options, main] = kinds.get((*options, main), 0) + count
+            key = (*(option for option in options if not option.startswith(_SET_LATER)), main)
+            kinds[key] = kinds.get(key, 0) + count
         lines: list[str] = []
         for number, (key, count) in enumerate(kinds.items(), start=1):
             lines.append(f"kind {number} {count}")
-            lines += [f"key {word}" for word in key if not word.startswith(_SET_LATER)]
+            lines += [f"key {word}" for word in key]
             lines += [f"command {word}" for word in self._command(placement, key)]
         return lines
 
@@ -358,7 +359,7 @@ class Pool(Running):
             # It starts outside the quota. The collector and the numbers of threads that it chooses
             # are those of a JVM that starts in the quota; options of the user come later and win.
             *([f"-XX:ActiveProcessorCount={processors}"] if processors else []),
-            *(option for option in options if not option.startswith(_SET_LATER)),
+            *options,
             *OPENS,
             # JVMs that have warmed up with other settings are replaced
             f"-Dwindtunnel.pool.settings={self._settings_hash()}",

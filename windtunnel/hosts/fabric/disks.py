@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,6 +87,7 @@ class Disks:
         self._disks: dict[tuple[str, str], Disk] = {}
         self._controllers: dict[str, Disk] = {}
         self._templates: dict[int, Path] = {}
+        self._loops: set[int] = set()  # chosen numbers; their devices are created later
 
     def build(self, hosts: tuple[HostPlan, ...], file_system: str) -> None:
         """Create and mount all disks. Raises OSError, NotRealisableError."""
@@ -133,7 +134,9 @@ class Disks:
     def _plan(self, host: str, plan: DiskPlan) -> Disk:
         outer = self._controllers.get(host)
         image = outer.mount / plan.name if outer else self._images / f"{host}-{plan.name}"
-        return Disk(host, plan, _free_loop(), image, self._folder / host / "disks" / plan.name)
+        index = _free_loop(self._loops)
+        self._loops.add(index)
+        return Disk(host, plan, index, image, self._folder / host / "disks" / plan.name)
 
     def _set_up(self, disks: list[Disk], file_system: str) -> None:
         """Create, mount and limit several disks in parallel."""
@@ -212,11 +215,14 @@ def _records(disk: Disk) -> list[dict[str, object]]:
     ]
 
 
-def _free_loop() -> int:
-    """Random number of a loop device that does not exist; random, to avoid conflicts."""
+def _free_loop(chosen: Collection[int]) -> int:
+    """Random number of a loop device that does not exist; random, to avoid conflicts.
+
+    ``chosen`` are numbers of devices that will be created. Raises OSError if none is found.
+    """
     for _ in range(100):
         index = _FIRST_LOOP + secrets.randbelow(_LOOPS)
-        if not Path(f"/sys/block/loop{index}").exists():
+        if index not in chosen and not Path(f"/sys/block/loop{index}").exists():
             return index
     raise OSError(errno.EBUSY, "no free loop device was found")
 

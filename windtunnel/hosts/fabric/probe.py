@@ -96,7 +96,7 @@ def read(
     file = os.open(path, os.O_RDONLY | (os.O_DIRECT if how == "direct" else 0))
     _wait(at)
     began, total = time.monotonic(), 0
-    while (got := os.readv(file, [block])) and not 0 < int(most) <= total:
+    while not 0 < int(most) <= total and (got := os.readv(file, [block])):
         total += got
     return _done(total, began, time.monotonic())
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import signal
 import sys
@@ -22,6 +23,7 @@ from windtunnel.hosts.fabric.ledger import undo as undo_ledger
 
 _PATIENCE_S = 5.0
 _STEP_S = 0.02
+_DEPLOYMENT = re.compile(r"(.*?)(/deployments/wt-[0-9a-f]{8}/.*)", re.DOTALL)
 _GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV)
 
 
@@ -55,7 +57,7 @@ def _netns(record: Record) -> None:
 
 def _mount(record: Record) -> None:
     """{path}: a mount point; all mounts there are removed."""
-    path = Path(str(record["path"]))
+    path = Path(_real(str(record["path"])))
     deadline = time.monotonic() + _PATIENCE_S
     while str(path) in mount_points():
         try:
@@ -70,11 +72,11 @@ def _mount(record: Record) -> None:
 
 def _loop(record: Record) -> None:
     """{index, image}: a loop device; it is kept if it holds another image."""
-    index = int(str(record["index"]))
+    index, own = int(str(record["index"])), _real(str(record["image"]))
     deadline = time.monotonic() + _PATIENCE_S
     while Path(f"/sys/block/loop{index}").exists():
         image = syscalls.loop_fact(index, "backing_file")
-        if image and image.removesuffix(" (deleted)") != record["image"]:
+        if image and image.removesuffix(" (deleted)") != own:
             return
         try:
             syscalls.loop_detach(index)
@@ -130,6 +132,16 @@ KINDS: dict[str, Undo] = {
     "value": _value,
     "folder": _folder,
 }
+
+
+def _real(path: str) -> str:
+    """A path as the kernel reports it, without the symbolic links of the state folder.
+
+    Ledgers of earlier versions contain them. Links below the folder of the deployment are not
+    followed, because its processes could have made them.
+    """
+    found = _DEPLOYMENT.fullmatch(path)
+    return os.path.realpath(found[1]) + found[2] if found else path
 
 
 def mount_points() -> set[str]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from windtunnel.cluster import Cluster, Disk, HostClass
+from windtunnel.cluster import Cluster, Disk, Guest, HostClass
 from windtunnel.cluster.description import Setting
 from windtunnel.errors import NotRealisableError
 from windtunnel.testbeds.scaled.scale import Combine
@@ -93,23 +93,32 @@ def _settings(cluster: Cluster, tasks: Tasks, combine: Combine) -> Mapping[str, 
 
 def _host(cluster: Cluster, name: str, combine: Combine, containers: tuple[int, int]) -> HostClass:
     host = cluster.hosts[name]
+    freed = (containers[0] - containers[1]) * MIB
+    running = [n for n in cluster.nodes_with("nodemanager") if n.class_name == name]
+    guests = {node.guest.name for node in running if node.guest}
     update: dict[str, Any] = {}
     if host.disks:
         update["disks"] = tuple(_disks(disk, combine.disks) for disk in host.disks)
     if host.vms:
         update["vms"] = tuple(
-            guest.model_copy(
-                update={"disks": tuple(_disks(disk, combine.disks) for disk in guest.disks)}
-            )
-            if guest.disks
-            else guest
-            for guest in host.vms
+            _guest(guest, combine, freed if guest.name in guests else 0) for guest in host.vms
         )
-    freed = (containers[0] - containers[1]) * MIB
-    runs = any("nodemanager" in n.roles for n in cluster.nodes() if n.class_name == name)
-    if runs and not host.vms and host.memory and host.memory > freed > 0:
-        update["memory"] = host.memory - freed
+    elif running:
+        update |= _without(host.memory, freed)
     return host.model_copy(update=update)
+
+
+def _guest(guest: Guest, combine: Combine, freed: int) -> Guest:
+    """Virtual machines with fewer disks; each has the memory without ``freed`` bytes."""
+    update: dict[str, Any] = _without(guest.memory, freed)
+    if guest.disks:
+        update["disks"] = tuple(_disks(disk, combine.disks) for disk in guest.disks)
+    return guest.model_copy(update=update)
+
+
+def _without(memory: int | None, freed: int) -> dict[str, Any]:
+    """The changed ``memory`` without ``freed`` bytes; no change if it has no more than them."""
+    return {"memory": memory - freed} if memory and memory > freed > 0 else {}
 
 
 def _disks(disk: Disk, factor: int) -> Disk:

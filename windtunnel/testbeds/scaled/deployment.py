@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -50,7 +51,7 @@ class ScaledDeployment(HadoopDeployment):
 
     ``cluster`` is the full-size description, ``model`` the description that Hadoop's settings
     follow, ``shaped`` the current limits of the virtual hosts, ``built`` the model for which the
-    hosts were built.
+    hosts were built. ``limits`` is held while ``shaped`` and the limits change.
     """
 
     testbed: ClassVar[str] = "scaled"
@@ -68,6 +69,7 @@ class ScaledDeployment(HadoopDeployment):
         scale: Scale,
     ) -> None:
         self.scale = scale
+        self.limits = threading.Lock()
         self.model = self.built = scaled(cluster, scale)
         self.shaped = fabric_plan(cluster, scale)
         super().__init__(cluster, installed, logs, isolation, notify)
@@ -101,17 +103,23 @@ class ScaledDeployment(HadoopDeployment):
 
         At its end, written data is flushed to the disks, and the limits are those of ``shaped``.
         """
-        lifted = unlimited(self.shaped, cpu_only=cpu_only)
-        shape(self.fabric, self.shaped, lifted)
+        with self.limits:
+            lifted = unlimited(self.shaped, cpu_only=cpu_only)
+            shape(self.fabric, self.shaped, lifted)
         try:
             yield
         except BaseException:
             with suppress(DeploymentError):  # missing hosts are a consequence of the first error
-                shape(self.fabric, lifted, self.shaped)
+                self._limit(lifted)
             raise
         if not cpu_only:
             os.sync()  # at the rates of the model, the flush would slow down the next phase
-        shape(self.fabric, lifted, self.shaped)
+        self._limit(lifted)
+
+    def _limit(self, lifted: FabricPlan) -> None:
+        """Set the limits of ``shaped`` again, which a fault may change at the same time."""
+        with self.limits:
+            shape(self.fabric, lifted, self.shaped)
 
     def before_phase(self) -> None:
         """As for all clusters of Hadoop; then the speed of the cores is measured."""

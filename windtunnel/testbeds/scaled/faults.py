@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from windtunnel.engines.faults import Undo
 from windtunnel.errors import DeploymentError, NotRealisableError
@@ -18,6 +20,7 @@ from windtunnel.hosts.fabric.plan import DiskPlan, FabricPlan, HostPlan
 from windtunnel.hosts.fabric.virtual import VirtualHost
 from windtunnel.testbeds.hadoop_faults import HadoopFaults, RunningCluster
 
+_P = TypeVar("_P")
 BALLAST = "windtunnel-ballast"
 _LARGEST_PIECE = 64 << 20
 _SMALLEST_PIECE = 64 << 10
@@ -26,9 +29,13 @@ _STEP_S = 1.0
 
 
 class RunningModel(RunningCluster, Protocol):
-    """The parts of a scale model that faults of the hardware need in addition."""
+    """The parts of a scale model that faults of the hardware need in addition.
+
+    ``limits`` is held while limits of the fabric and ``shaped`` change: faults have own threads.
+    """
 
     fabric: Fabric
+    limits: threading.Lock
     shaped: FabricPlan
     virtual: Mapping[str, VirtualHost]
 
@@ -43,6 +50,8 @@ class ScaledFaults(HadoopFaults):
         super().__init__(deployment)
         self._model = deployment
         self._disk_was_full = False
+        # slow parts: their rates without faults, and the factors of all faults in force
+        self._slowed: dict[tuple[str, str], tuple[Any, list[float]]] = {}
 
     def cut(self, name: str) -> Undo:
         """Cut the link of a host or of a rack."""
@@ -66,33 +75,56 @@ class ScaledFaults(HadoopFaults):
 
     def slow_disk(self, host: str, disk: int, share: float) -> Undo:
         """Reduce the rates of one disk, counted from 1, to a fraction."""
-        machine, plan = self._disk(host, disk)
-        slow = replace(
-            plan,
-            read_bytes_s=_times(plan.read_bytes_s, share),
-            write_bytes_s=_times(plan.write_bytes_s, share),
-            read_iops=_whole(plan.read_iops, share),
-            write_iops=_whole(plan.write_iops, share),
-        )
-        if slow == plan:
-            raise NotRealisableError(
-                f"disk {disk} of {host} has no rates that could be reduced",
-                remedy="add its read_rate and write_rate to the description.",
-            )
-        self._set_disk(machine.name, slow)
-        return lambda: self._set_disk(machine.name, plan)
+        with self._model.limits:
+            machine, plan = self._disk(host, disk)
+            if _slower(plan, share) == plan:
+                raise NotRealisableError(
+                    f"disk {disk} of {host} has no rates that could be reduced",
+                    remedy="add its read_rate and write_rate to the description.",
+                )
+
+            def multiply(base: DiskPlan, factor: float) -> None:
+                self._set_disk(machine.name, _slower(base, factor))
+
+            return self._slow((machine.name, plan.name), plan, share, multiply)
 
     def slow_nic(self, host: str, share: float) -> Undo:
         """Reduce the rate of the NIC of a host to a fraction, in both directions."""
-        machine = self._machine(host)
-        rate = machine.nic_bytes_s
-        if rate is None:
-            raise NotRealisableError(
-                f"the NIC of {host} has no rate that could be reduced",
-                remedy="add its rate to the description.",
-            )
-        self._set_nic_rate(machine.name, rate * share)
-        return lambda: self._set_nic_rate(machine.name, rate)
+        with self._model.limits:
+            machine = self._machine(host)
+            rate = machine.nic_bytes_s
+            if rate is None:
+                raise NotRealisableError(
+                    f"the NIC of {host} has no rate that could be reduced",
+                    remedy="add its rate to the description.",
+                )
+
+            def multiply(base: float, factor: float) -> None:
+                self._set_nic_rate(machine.name, base * factor)
+
+            return self._slow((machine.name, "NIC"), rate, share, multiply)
+
+    def _slow(
+        self, part: tuple[str, str], now: _P, share: float, multiply: Callable[[_P, float], None]
+    ) -> Undo:
+        """Reduce the rates of a part that has the rates ``now``; its undo removes this factor only.
+
+        ``multiply`` sets its rates to a factor of those without faults. Faults of one part can end
+        in any order.
+        """
+        base, factors = self._slowed.get(part, (now, []))
+        multiply(base, math.prod([*factors, share]))
+        factors.append(share)
+        self._slowed[part] = base, factors
+
+        def undo() -> None:
+            with self._model.limits:
+                factors.remove(share)
+                multiply(base, math.prod(factors))
+                if not factors:
+                    del self._slowed[part]
+
+        return undo
 
     def fill_disk(self, host: str, disk: int, share: float) -> Undo:
         """Fill one disk with a file that allocates space without writing data."""
@@ -190,6 +222,17 @@ def fill(ballast: Path, share: float, take: Callable[[int, int, int], None] | No
                 piece //= 2
             else:
                 done += step
+
+
+def _slower(plan: DiskPlan, share: float) -> DiskPlan:
+    """A disk with a fraction of its rates."""
+    return replace(
+        plan,
+        read_bytes_s=_times(plan.read_bytes_s, share),
+        write_bytes_s=_times(plan.write_bytes_s, share),
+        read_iops=_whole(plan.read_iops, share),
+        write_iops=_whole(plan.write_iops, share),
+    )
 
 
 def _times(rate: float | None, share: float) -> float | None:

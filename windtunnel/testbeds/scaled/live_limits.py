@@ -40,7 +40,8 @@ def unlimited(plan: FabricPlan, *, cpu_only: bool = False) -> FabricPlan:
 
 
 def _unlimited(host: HostPlan, cpu_only: bool) -> HostPlan:
-    host = replace(host, cpu_cores=None)
+    guests = tuple(replace(guest, cpu_cores=None) for guest in host.guests)
+    host = replace(host, cpu_cores=None, guests=guests)
     if cpu_only:
         return host
     disks = tuple(DiskPlan(disk.name, disk.size_bytes) for disk in host.disks)
@@ -81,6 +82,12 @@ def _changes(fabric: Fabric, before: FabricPlan, plan: FabricPlan) -> Iterator[s
         if host.cpu_cores != was.cpu_cores:
             fabric.set_cpu(host.name, host.cpu_cores)
             note(f"CPU {_cores(was.cpu_cores)} -> {_cores(host.cpu_cores)}", host.name)
+        for guest, before_guest in zip(host.guests, was.guests, strict=True):
+            if guest.cpu_cores != before_guest.cpu_cores:
+                # version 1 of control groups refuses a quota above that of the host
+                fabric.set_guest_cpu(guest.name, _least(guest.cpu_cores, host.cpu_cores))
+                limits = f"{_cores(before_guest.cpu_cores)} -> {_cores(guest.cpu_cores)}"
+                note(f"CPU {limits}", guest.name)
         for name, size, new_size in _memories(was, host):
             fabric.set_memory(name, new_size)
             note(f"memory {_bytes(size)} -> {_bytes(new_size)}", name)
@@ -101,6 +108,10 @@ def _changes(fabric: Fabric, before: FabricPlan, plan: FabricPlan) -> Iterator[s
             note(f"uplink {_rate(uplinks[rack.name])} -> {_rate(rack.uplink_bytes_s)}", rack.name)
     for what, names in lines.items():
         yield f"{what}: {', '.join(names)}"
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    return min((value for value in (one, other) if value is not None), default=None)
 
 
 def _memories(was: HostPlan, host: HostPlan) -> Iterator[tuple[str, int | None, int | None]]:

@@ -57,8 +57,9 @@ def reconfigure(deployment: ScaledDeployment, cluster: Cluster, notify: Notify) 
         raise DeploymentError(refused)
     leaving = _leaving_disks(deployment, plan)
     affected = _sets(model, plan) != _sets(deployment.model, deployment.shaped)
-    done = shape(deployment.fabric, deployment.shaped, plan)
-    deployment.shaped = plan_with_spares(deployment.shaped, plan)
+    with deployment.limits:
+        done = shape(deployment.fabric, deployment.shaped, plan)
+        deployment.shaped = plan_with_spares(deployment.shaped, plan)
     going, coming = _movers(deployment, model)
     if going or coming or affected:
         deployment.close_engines()
@@ -111,6 +112,23 @@ def _refusal(now: Cluster, built: FabricPlan, cluster: Cluster, plan: FabricPlan
         sizes = {disk.name: disk.size_bytes for disk in old[name].disks}
         if any(sizes.get(disk.name) != disk.size_bytes for disk in host.disks):
             return f"other disks on {name} require a new deployment"
+    return _refusal_of_roles(now, cluster)
+
+
+def _refusal_of_roles(now: Cluster, cluster: Cluster) -> str | None:
+    """The reason why the roles of the hosts cannot be changed; None if they can.
+
+    Descriptions can contain roles that Hadoop does not start; placements do not have them. Any
+    host can get or lose the role of a client.
+    """
+    before, after = (
+        {node.name: set(node.roles) - {"client"} for node in one.nodes()} for one in (now, cluster)
+    )
+    for name, roles in before.items():
+        if name not in after and not roles <= _WORKER:
+            return f"{name} has roles whose removal requires a new deployment"
+        if name in after and after[name] != roles:
+            return f"other roles of {name} require a new deployment"
     return None
 
 
@@ -141,19 +159,18 @@ def _fixed(host: HostPlan) -> tuple[object, ...]:
 
 def _movers(deployment: ScaledDeployment, model: Cluster) -> tuple[list[Host], list[Host]]:
     """The workers that leave the service, and those that return to it."""
-    wanted = {node.name: set(node.roles) for node in model.nodes()}
+    wanted = {node.name: set(node.roles) - {"client"} for node in model.nodes()}
     going, coming = [], []
     for placement in deployment.layout.placements:
         name = placement.host.name
         out = name in deployment.daemons.out
         if name not in wanted and not out:
-            if not set(placement.roles) <= _WORKER:
-                raise DeploymentError(f"{name} has roles that cannot be removed")
             going.append(placement.host)
         if name in wanted and out:
+            # only hosts whose roles are all in the placement can have left the service
+            if wanted[name] != set(placement.roles):
+                raise DeploymentError(f"other roles of {name} require a new deployment")
             coming.append(placement.host)
-        if name in wanted and wanted[name] - {"client"} != set(placement.roles):
-            raise DeploymentError(f"other roles of {name} require a new deployment")
     return going, coming
 
 

@@ -258,6 +258,9 @@ public final class Keeper {
         do {
           found = kind.waiting.poll();
         } while (found != null && !found.isAlive());
+        if (found != null) {
+          break; // another kind with this key keeps its JVMs
+        }
         reason = "none left";
       }
     }
