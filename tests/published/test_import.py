@@ -16,7 +16,7 @@ from windtunnel.published.review import open_case, review
 from windtunnel.published.sources import import_csv, read_map
 from windtunnel.published.store import write_results
 from windtunnel.published.table import parse_table
-from windtunnel.published.units import metric
+from windtunnel.published.units import metric, moment, zone
 from windtunnel.results.folder import Results, read_results
 
 ROLES = ["config=factor", "run=round", "job=phase", "seconds=metric:elapsed:s"]
@@ -195,6 +195,19 @@ def test_midnight_can_be_the_end_of_a_day(tmp_path: Path) -> None:
     assert (
         imported(tmp_path, text, map_from_roles(roles)).trials[0].metrics["elapsed"].value == 3600
     )
+
+
+@pytest.mark.parametrize("text", ["1704067200000", "1704012312345", "1.7e12", "1704067200000000"])
+def test_epoch_milliseconds_are_refused(text: str) -> None:
+    with pytest.raises(QuantityError, match="looks like milliseconds"):
+        moment(text, zone(0))
+
+
+def test_epoch_seconds_are_read() -> None:
+    assert moment("1704067200", zone(2)) == 1704067200.0
+    assert moment("1704067200.5", zone(2)) == 1704067200.5
+    with pytest.raises(QuantityError, match="before 1970"):
+        moment("-1", zone(0))
 
 
 def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
