@@ -29,7 +29,7 @@ def listed_jobs(
     params: dict[str, str | int | float] = {"startedTimeBegin": begin_ms} if begin_ms else {}
     found = client.get_json(f"{_base(url)}/jobs", params).get("jobs") or {}
     jobs = [job for job in _many(found.get("job")) if job.get("id")]
-    return sorted(jobs, key=lambda job: -int(job.get("startTime") or 0))[:limit]
+    return sorted(jobs, key=_begun_s, reverse=True)[:limit]
 
 
 def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> ObservedJob:
@@ -51,15 +51,17 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         if reason := refusal(error, "the history server no longer has the job"):
             raise UnreadableJobError(reason) from None
         raise
-    if not job.get("finishTime"):
+    ended = _seconds(job.get("finishTime"))
+    if ended is None:
         raise UnreadableJobError("the job has no end")
     notes: list[str] = []
     total = int(job.get("mapsTotal") or 0) + int(job.get("reducesTotal") or 0)
     tasks = list(_attempts(client, base)) if total <= MOST_TASKS else []
     if total > MOST_TASKS:
         notes.append(f"{total} tasks are not read one by one; its .jhist file has them")
-    begun, ended = float(job["startTime"]) / 1e3, float(job["finishTime"]) / 1e3
-    submitted = job.get("submitTime") or listed.get("submitTime")
+    submitted = _seconds(job.get("submitTime")) or _seconds(listed.get("submitTime"))
+    # a job that was killed before it started has no start (0 or -1)
+    begun = _seconds(job.get("startTime")) or submitted or ended
     return ObservedJob(
         id=str(job["id"]),
         engine="mapreduce",
@@ -67,7 +69,7 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         user=str(job.get("user") or "unknown"),
         queue=str(job.get("queue") or "unknown"),
         status=str(job.get("state") or "unknown"),
-        submitted_at=float(submitted) / 1e3 if submitted else None,
+        submitted_at=submitted,
         started_at=min(begun, ended),
         finished_at=ended,
         source=base,
@@ -79,6 +81,11 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         settings=lasting_settings(settings),
         notes=notes,
     )
+
+
+def _begun_s(job: Mapping[str, Any]) -> float:
+    """The start of a job; its submission if it never started."""
+    return _seconds(job.get("startTime")) or _seconds(job.get("submitTime")) or 0.0
 
 
 def refusal(error: ClusterAccessError, gone: str) -> str | None:
