@@ -84,6 +84,16 @@ def test_elapsed_time_follows_from_start_and_end(tmp_path: Path) -> None:
     assert trial.metrics["elapsed"].value == 60.0
 
 
+def test_a_trial_ends_with_its_last_phase_in_any_order_of_the_rows(tmp_path: Path) -> None:
+    text = (
+        "c,job,b,s\nx,sort,2024-03-04 10:00,100\n"
+        "x,check,2024-03-04 10:05,20\nx,load,2024-03-04 09:50,30\n"
+    )
+    roles = ["c=factor", "job=phase", "b=start", "s=metric:elapsed:s"]
+    trial = imported(tmp_path, text, map_from_roles(roles)).trials[0]
+    assert trial.finished_at - trial.started_at == 15 * 60 + 20
+
+
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
