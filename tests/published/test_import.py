@@ -236,6 +236,22 @@ def test_a_role_that_does_not_exist_is_refused(role: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "roles",
+    [
+        ["a=round", "b=round"],
+        ["a=factor:net", "b=factor:net"],
+        ["net=factor", "b=factor:net"],
+        ["a=metric:elapsed:s", "b=metric:elapsed:min"],
+        ["elapsed=metric", "b=metric:elapsed:s"],
+    ],
+)
+def test_a_role_of_two_columns_is_refused(roles: list[str]) -> None:
+    first = roles[0].partition("=")[0]
+    with pytest.raises(UsageError, match=f"the column '{first}' already has this role"):
+        map_from_roles(["s=metric:time:s", *roles])
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "name: x\n",
