@@ -18,6 +18,7 @@ from windtunnel.published.store import write_results
 from windtunnel.published.table import parse_table
 from windtunnel.published.units import metric, moment, zone
 from windtunnel.results.folder import Results, read_results
+from windtunnel.results.power import PowerRecord, read_power
 
 ROLES = ["config=factor", "run=round", "job=phase", "seconds=metric:elapsed:s"]
 HEAD = "config,run,job,seconds,note\n"
@@ -218,6 +219,34 @@ def test_epoch_seconds_are_read() -> None:
     assert moment("1704067200.5", zone(2)) == 1704067200.5
     with pytest.raises(QuantityError, match="before 1970"):
         moment("-1", zone(0))
+
+
+def metered(tmp_path: Path, samples: str, interval: str = "10 s") -> list[PowerRecord]:
+    (tmp_path / "power.csv").write_text("when,watts,group\n" + samples)
+    (tmp_path / "map.yaml").write_text(
+        "phase: {text: sort}\nmetrics: {elapsed: {column: t, unit: s}}\n"
+        "power:\n  file: power.csv\n  time: when\n  watts: {column: watts, unit: W}\n"
+        f"  interval: {interval}\n  group: group\n  source: meter\n"
+    )
+    imported(tmp_path, "t\n60\n", read_map(tmp_path / "map.yaml")[0])
+    return read_power(tmp_path / "out")
+
+
+def test_power_samples_without_watts_are_gaps(tmp_path: Path) -> None:
+    (record,) = metered(tmp_path, "1704067200,n/a,a\n1704067210,200,a\n1704067220,-,a\n")
+    assert [watts.tolist() for _, watts in record.groups.values()] == [[200.0]]
+
+
+def test_power_without_a_sample_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError, match="no row with a number in the column 'watts'") as it:
+        metered(tmp_path, "1704067200,,a\n1704067210,n/a,a\n")
+    assert str(it.value.file).endswith("power.csv") and "export" in str(it.value.remedy)
+
+
+def test_power_samples_without_an_interval_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        metered(tmp_path, "1704067200,200,a\n", "0 s")
+    assert caught.value.key == "power.interval" and caught.value.line == 7
 
 
 def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:

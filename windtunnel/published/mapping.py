@@ -148,6 +148,16 @@ class PowerSeries(Closed):
     source: str
     hosts: Annotated[int, Field(strict=True, ge=1)] | None = None
 
+    @model_validator(mode="after")
+    def _some_interval(self) -> PowerSeries:
+        if self.interval <= 0:
+            raise blame(
+                "the time between samples must be more than zero",
+                "interval",
+                remedy="write the interval of the meter, such as 'interval: 180 s'",
+            )
+        return self
+
 
 class Conduct(Closed):
     """The rules of execution that the study states."""
