@@ -396,6 +396,33 @@ def test_error_and_unknown_of_openscap_are_unknown() -> None:
     }
 
 
+def test_all_files_of_the_same_host_are_in_the_audit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (DATA / "xccdf.xml").read_text()
+    files = [tmp_path / "before.xml", tmp_path / "after.xml"]
+    files[0].write_text(text)
+    files[1].write_text(text.replace("<result>fail", "<result>pass"))
+    assert cli.run(["audit", *map(str, files), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    totals = {host: rows[-1]["fail"] for host, rows in found["benchmarks"].items()}
+    assert totals == {"server-1": 1, "server-1 (2)": 0}
+    states = {r["subject"]: r["status"] for r in found["results"] if r["check"] == "oscap-r1"}
+    assert states == {"server-1": "FAIL", "server-1 (2)": "PASS"}
+
+
+def test_host_and_results_of_openscap_are_those_of_the_last_test(tmp_path: Path) -> None:
+    text = (DATA / "xccdf.xml").read_text()
+    other = (
+        '<TestResult id="u"><target>server-2</target>'
+        '<rule-result idref="r1"><result>pass</result></rule-result></TestResult></Benchmark>'
+    )
+    (tmp_path / "x.xml").write_text(text.replace("</Benchmark>", other))
+    root = openscap.parse(tmp_path / "x.xml")
+    assert openscap.host_of(root) == "server-2"
+    assert [r.check for r in openscap.results_of(root, "server-2")] == ["oscap-r1"]
+
+
 @pytest.mark.parametrize("text", ["", "<a/>", "<a>"])
 def test_a_file_without_results_of_openscap_is_one_message(text: str, tmp_path: Path) -> None:
     file = tmp_path / "x.xml"

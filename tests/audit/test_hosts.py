@@ -243,6 +243,23 @@ def test_a_fault_of_a_host_is_found(name: str) -> None:
     assert check in {r.check for r in of(host(**facts)).worst}
 
 
+@pytest.mark.parametrize(
+    ("speed", "status"),
+    [
+        (10000, Status.FAIL),
+        (1000, Status.NOT_APPLICABLE),
+        (0, Status.NOT_APPLICABLE),
+        (65535, Status.NOT_APPLICABLE),
+        (4294967295, Status.NOT_APPLICABLE),
+        (None, Status.NOT_APPLICABLE),
+    ],
+)
+def test_a_nic_of_unknown_speed_is_not_fast(speed: int | None, status: Status) -> None:
+    nics = [{"name": "e", "physical": True, "state": "up", "speed_mbit_s": speed, "mtu": 9000}]
+    audit = of(host(nics=nics, sysctl={"net.core.netdev_max_backlog": "1000"}))
+    assert statuses(audit)["host-backlog"] == {status}
+
+
 def lived(**jars: str) -> tuple[Status, str, str]:
     rows = [{"main": "x.Y", "jars": {name.replace("_", "-"): text for name, text in jars.items()}}]
     found = [r for r in of(host(jvms=rows)).results if r.check == "surface-end-of-life"]

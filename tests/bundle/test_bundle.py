@@ -18,7 +18,7 @@ from windtunnel.bundle.contents import collect
 from windtunnel.bundle.redaction import _patterns
 from windtunnel.bundle.verify import differences, verify
 from windtunnel.cli import run
-from windtunnel.errors import BundleError
+from windtunnel.errors import BundleError, ResultsError
 
 REPORT = "reports/mine.json"
 Files = dict[str, bytes]
@@ -155,6 +155,28 @@ def test_redaction_leaves_the_words_of_results(
     notes = json.loads(made.files["results/mine/study.json"])["notes"]
     assert notes[1:] == ["redacted/x.yaml", f"{account}-common.jar"]
     assert (account in notes[0]) == (account != "alice")
+
+
+@pytest.mark.parametrize("name", ["9:30", "a\\b", "a\udcff"])
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_name_that_verify_refuses_is_not_written(kind: str, name: str, tmp_path: Path) -> None:
+    folder = tmp_path / (name if kind == "folder" else "mine")
+    study_folder(folder, Plan(trials=2, write_samples=False))
+    if kind == "file":
+        (folder / "facts").mkdir(exist_ok=True)
+        (folder / "facts" / name).touch()
+    with pytest.raises(ResultsError, match=f"the {kind} .* cannot be in a bundle") as caught:
+        collect([folder], redact=False)
+    assert "rename" in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize("name", ["notes.json", "notes.yaml"])
+def test_a_file_that_is_no_utf_8_cannot_be_redacted(name: str, tmp_path: Path) -> None:
+    study_folder(tmp_path / "mine", Plan(trials=2, write_samples=False))
+    (tmp_path / "mine" / name).write_bytes('"café"'.encode("latin-1"))
+    assert collect([tmp_path / "mine"], redact=False).files[f"results/mine/{name}"] == b'"caf\xe9"'
+    with pytest.raises(ResultsError, match=f"{name} is not UTF-8, so that it cannot be redacted"):
+        collect([tmp_path / "mine"], redact=True)
 
 
 def test_what_the_manifest_does_not_list_is_found(files: Files, tmp_path: Path) -> None:

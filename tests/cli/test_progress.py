@@ -66,6 +66,16 @@ def test_a_trial_is_shown_by_its_levels_and_not_by_an_id(plan: Plan, terminal: b
     assert slot.treatment.id not in out.getvalue()
 
 
+def test_square_brackets_of_names_are_shown_on_a_terminal(plan: Plan) -> None:
+    slot = slot_of(plan, "8 GiB")
+    with listening(plan, terminal=True) as (listener, out):
+        listener.name_of = lambda treatment: "[/disk] [bold]"
+        listener.started(0, 6)
+        listener.trial_started(slot, 1)
+        listener.phase("teragen")
+    assert "round 1: [/disk] [bold]: teragen" in out.getvalue()
+
+
 def test_a_second_attempt_is_marked(plan: Plan) -> None:
     shown = describe(slot_of(plan, "16 GiB"), 2, plan.name_of)
     assert shown == "round 1: terasort at 16 GiB (attempt 2)"

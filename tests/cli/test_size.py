@@ -75,6 +75,14 @@ def test_every_combination_has_the_sum_of_its_parts(
     )
 
 
+def test_rows_replace_the_size_of_the_parts_file(
+    parts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--parts", str(parts), "--within", "1 h", "--set")
+    by_rows = sized(capsys, *words, "workloads.terasort.rows=6000000000")
+    assert by_rows == sized(capsys, *words, "workloads.terasort.size=600GB")
+
+
 def test_limits_of_price_and_power(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--parts", str(parts), "--within", "10 h", "--budget", "40000", "--power", "3 kW")
     rows = {row["name"]: row for row in sized(capsys, *words)}

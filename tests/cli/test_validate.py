@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,19 @@ def test_without_a_reference_there_is_nothing_to_report(
     message = capsys.readouterr().err
     assert "no results of the reference" in message
     assert "run: windtunnel validate scaled model-of-a-model --results out" in message
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_the_results_of_a_file_are_in_the_folder_with_the_name_of_the_study(
+    absolute: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = resources.files("windtunnel.catalogue").joinpath("studies", "model-of-a-model.yaml")
+    (tmp_path / "own").mkdir()
+    file = tmp_path / "own" / "some.yaml"
+    file.write_text(text.read_text().replace("study: model-of-a-model", "study: mine"))
+    name = str(file if absolute else file.relative_to(tmp_path))
+    assert run(["validate", "scaled", name, "--report"]) == 6
+    assert "windtunnel-results/mine has no results" in capsys.readouterr().err
 
 
 def test_the_rounds_of_the_studies_alternate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.cluster.setting_values import refused, refused_settings
+from windtunnel.cluster.setting_values import heap_ratio, refused, refused_settings, whole
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,8 @@ from windtunnel.cluster.setting_values import refused, refused_settings
         ("dfs.namenode.handler.count", "ten"),
         ("dfs.blocksize", "128mb"),
         ("dfs.blocksize", "1.5g"),
+        ("mapreduce.job.heap.memory-mb.ratio", "80 %"),
+        ("mapreduce.job.heap.memory-mb.ratio", "nan"),
     ],
 )
 def test_numbers_and_sizes_of_another_form_are_refused_with_a_remedy(name, value):
@@ -39,10 +41,64 @@ def test_numbers_and_sizes_of_another_form_are_refused_with_a_remedy(name, value
         ("dfs.blocksize", "128m"),
         ("dfs.heartbeat.interval", "3s"),
         ("mapreduce.map.java.opts", "-Xmx1g"),
+        ("mapreduce.map.java.opts", "-Da='b c' -Xmx1g"),
+        ("yarn.app.mapreduce.am.command-opts", ""),
+        ("mapreduce.job.heap.memory-mb.ratio", "0.75f"),
+        ("mapreduce.job.heap.memory-mb.ratio", "8e-1"),
     ],
 )
 def test_what_hadoop_can_parse_or_replaces_is_not_refused(name, value):
     assert refused(name, value, "3.5.0") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mapred.child.java.opts",
+        "mapreduce.map.java.opts",
+        "mapreduce.admin.reduce.child.java.opts",
+        "yarn.app.mapreduce.am.command-opts",
+        "yarn.app.mapreduce.am.admin-command-opts",
+        "spark.driver.extraJavaOptions",
+        "spark.yarn.am.extraJavaOptions",
+    ],
+)
+@pytest.mark.parametrize("value", ["-Da='b", '-Da="${site.b}', "-Da=b\\"])
+def test_options_with_an_open_quotation_are_refused(name, value):
+    (said,) = refused_settings({name: value}, "3.5.0")
+    assert said.startswith(f"settings.{name}: '{value}' cannot be split into options: no ")
+    assert said.endswith("; close each quotation mark")
+
+
+def test_a_heap_of_nothing_is_refused():
+    problem, remedy = refused("mapreduce.job.heap.memory-mb.ratio", "0.0") or ("", "")
+    assert problem == "gives tasks no heap" and remedy == "write a fraction, such as 0.8"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("16", 16),
+        (" +4 ", 4),
+        ("-1", -1),
+        ("0x10", 16),
+        ("-0XfF", -255),
+        ("1g", None),
+        ("${site.reduces}", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_whole_numbers_are_those_of_hadoop(text, number):
+    assert whole(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "ratio"),
+    [("0.5", 0.5), ("1", 1.0), (".5f", 0.5), ("1.5", 0.8), ("-1", 0.8), ("0", 0.8), (None, 0.8)],
+)
+def test_the_ratio_of_the_heap_is_that_of_hadoop(text, ratio):
+    assert heap_ratio(text) == ratio
 
 
 @given(st.integers(-(1 << 31), (1 << 31) - 1))

@@ -46,6 +46,14 @@ def test_a_task_has_the_options_that_hadoop_gives_it() -> None:
 
     smaller = {"mapreduce.map.memory.mb": "320"}
     assert launch_options("map", SETTINGS | smaller, "w", "3.5")[-1] == "-Xmx256m"
+    hexadecimal = {"mapreduce.map.memory.mb": "0x140"}
+    assert launch_options("map", SETTINGS | hexadecimal, "w", "3.5")[-1] == "-Xmx256m"
+
+
+@pytest.mark.parametrize(("ratio", "heap"), [("0.5f", 512), ("1.5", 820), ("half", 820)])
+def test_the_heap_of_a_task_has_the_ratio_that_hadoop_reads(ratio: str, heap: int) -> None:
+    given = {"mapreduce.job.heap.memory-mb.ratio": ratio}
+    assert launch_options("map", SETTINGS | given, "w", "3.5")[-1] == f"-Xmx{heap}m"
 
 
 def test_an_application_master_has_its_own_options() -> None:

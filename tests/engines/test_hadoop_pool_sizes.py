@@ -38,6 +38,8 @@ def test_a_wave_of_tasks_and_a_master_wait_on_each_host() -> None:
     none = {**settings, "mapreduce.job.reduces": "0"}
     assert pool_sizes(none, 6, "3.5") == {"map": 4, "reduce": 0, "master": 1}
     assert pool_sizes(settings, 6, "3.5", 1) == {"map": 1, "reduce": 0, "master": 1}
+    same = {name: hex(int(value)) for name, value in settings.items()}
+    assert pool_sizes(same, 6, "3.5") == {"map": 4, "reduce": 2, "master": 1}
 
 
 @given(

@@ -195,6 +195,8 @@ def test_executors_fit_in_what_yarn_allocates(tmp_path: Path) -> None:
         sizes_of(layout, 6, None)
     layout = layout_of(tmp_path, **{f"settings.{step}": 1024, f"settings.{node}": 4096})
     assert sizes_of(layout, None, None).executor_mb == 3072 - 384
+    layout = layout_of(tmp_path, **{f"settings.{step}": "0x400", f"settings.{node}": "0x1000"})
+    assert sizes_of(layout, None, None).executor_mb == 3072 - 384
 
 
 def test_lines_that_were_cut_off_are_passed_over() -> None:

@@ -310,12 +310,27 @@ def test_wrong_commands(
         ([], 2, "nothing to inspect"),
         ([str(tmp_path / "absent")], 2, "does not exist"),
         ([str(conf), "--output", str(tmp_path / "there.yaml")], 2, "exists already"),
+        ([str(conf), "--output", "."], 2, "is a folder"),
+        ([str(conf), "--output", str(tmp_path)], 2, "is a folder"),
         (["--namenode", "nn:9870"], 2, "not a URL"),
         ([str(conf), "--ca-file", "absent"], 2, "does not exist"),
     ):
         assert run(["inspect", *words]) == code
         error = capfd.readouterr().err
         assert message in error and "what to do" in error
+
+
+@pytest.mark.parametrize("output", [".", "..", "there.yaml", "other.yaml"])
+def test_a_wrong_file_is_refused_before_the_cluster_is_read(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.yaml").touch()
+    (tmp_path / "other.sources.json").touch()
+    read: list[object] = []
+    monkeypatch.setattr("windtunnel.inspection.services.read_services", lambda *a: read.append(a))
+    assert run(["inspect", "--namenode", "http://nn:9870", "--output", output]) == 2
+    assert not read
 
 
 def test_racks_whose_names_are_the_same_in_a_description_stay_apart() -> None:

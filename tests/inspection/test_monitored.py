@@ -87,6 +87,23 @@ def test_the_machines_are_those_of_the_node_exporters(monitored: Make) -> None:
     assert found["worker-1.example"] == Machine(8, int(16 * GIB), (1.25e9,))
 
 
+@pytest.mark.parametrize("mbit_s", [0, 65535, 4294967295])
+def test_a_nic_of_unknown_speed_has_no_rate(
+    web: PrometheusWeb, monitored: Make, monkeypatch: pytest.MonkeyPatch, mbit_s: int
+) -> None:
+    known = PrometheusWeb.values
+    monkeypatch.setattr(
+        PrometheusWeb,
+        "values",
+        lambda self, query: (
+            [({"device": "eno1"}, lambda _: mbit_s * 125e3)]
+            if "speed_bytes" in query
+            else known(self, query)
+        ),
+    )
+    assert monitored().machines()["worker-1.example"] == Machine(8, int(16 * GIB), ())
+
+
 def test_an_answer_of_another_kind_is_named(client: RestClient) -> None:
     text = "does not answer as a Prometheus server"
     with (

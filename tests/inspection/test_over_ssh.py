@@ -22,6 +22,11 @@ def test_facts_are_those_of_connected_nics() -> None:
     assert parse_facts("").cpu_threads is None
 
 
+def test_a_nic_of_unknown_speed_has_no_rate() -> None:
+    text = "nic eno1 0\nnic eno2 65535\nnic eno3 4294967295\nnic eno4 1000\n"
+    assert parse_facts(text).nics_bytes_s == (125e6,)
+
+
 def test_hosts_are_added_and_those_without_an_answer_are_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,8 +16,9 @@ from windtunnel.published.review import open_case, review
 from windtunnel.published.sources import import_csv, read_map
 from windtunnel.published.store import write_results
 from windtunnel.published.table import parse_table
-from windtunnel.published.units import metric
+from windtunnel.published.units import metric, moment, zone
 from windtunnel.results.folder import Results, read_results
+from windtunnel.results.power import PowerRecord, read_power
 
 ROLES = ["config=factor", "run=round", "job=phase", "seconds=metric:elapsed:s"]
 HEAD = "config,run,job,seconds,note\n"
@@ -82,6 +83,16 @@ def test_elapsed_time_follows_from_start_and_end(tmp_path: Path) -> None:
     text = "c,b,e,watts\nx,2024-03-04 10:00,2024-03-04 10:01,7\n"
     trial = imported(tmp_path, text, map_from_roles(roles)).trials[0]
     assert trial.metrics["elapsed"].value == 60.0
+
+
+def test_a_trial_ends_with_its_last_phase_in_any_order_of_the_rows(tmp_path: Path) -> None:
+    text = (
+        "c,job,b,s\nx,sort,2024-03-04 10:00,100\n"
+        "x,check,2024-03-04 10:05,20\nx,load,2024-03-04 09:50,30\n"
+    )
+    roles = ["c=factor", "job=phase", "b=start", "s=metric:elapsed:s"]
+    trial = imported(tmp_path, text, map_from_roles(roles)).trials[0]
+    assert trial.finished_at - trial.started_at == 15 * 60 + 20
 
 
 @pytest.mark.parametrize(
@@ -197,6 +208,47 @@ def test_midnight_can_be_the_end_of_a_day(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["1704067200000", "1704012312345", "1.7e12", "1704067200000000"])
+def test_epoch_milliseconds_are_refused(text: str) -> None:
+    with pytest.raises(QuantityError, match="looks like milliseconds"):
+        moment(text, zone(0))
+
+
+def test_epoch_seconds_are_read() -> None:
+    assert moment("1704067200", zone(2)) == 1704067200.0
+    assert moment("1704067200.5", zone(2)) == 1704067200.5
+    with pytest.raises(QuantityError, match="before 1970"):
+        moment("-1", zone(0))
+
+
+def metered(tmp_path: Path, samples: str, interval: str = "10 s") -> list[PowerRecord]:
+    (tmp_path / "power.csv").write_text("when,watts,group\n" + samples)
+    (tmp_path / "map.yaml").write_text(
+        "phase: {text: sort}\nmetrics: {elapsed: {column: t, unit: s}}\n"
+        "power:\n  file: power.csv\n  time: when\n  watts: {column: watts, unit: W}\n"
+        f"  interval: {interval}\n  group: group\n  source: meter\n"
+    )
+    imported(tmp_path, "t\n60\n", read_map(tmp_path / "map.yaml")[0])
+    return read_power(tmp_path / "out")
+
+
+def test_power_samples_without_watts_are_gaps(tmp_path: Path) -> None:
+    (record,) = metered(tmp_path, "1704067200,n/a,a\n1704067210,200,a\n1704067220,-,a\n")
+    assert [watts.tolist() for _, watts in record.groups.values()] == [[200.0]]
+
+
+def test_power_without_a_sample_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError, match="no row with a number in the column 'watts'") as it:
+        metered(tmp_path, "1704067200,,a\n1704067210,n/a,a\n")
+    assert str(it.value.file).endswith("power.csv") and "export" in str(it.value.remedy)
+
+
+def test_power_samples_without_an_interval_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        metered(tmp_path, "1704067200,200,a\n", "0 s")
+    assert caught.value.key == "power.interval" and caught.value.line == 7
+
+
 def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("x")
@@ -210,6 +262,22 @@ def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
 def test_a_role_that_does_not_exist_is_refused(role: str) -> None:
     with pytest.raises(UsageError):
         map_from_roles([role])
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        ["a=round", "b=round"],
+        ["a=factor:net", "b=factor:net"],
+        ["net=factor", "b=factor:net"],
+        ["a=metric:elapsed:s", "b=metric:elapsed:min"],
+        ["elapsed=metric", "b=metric:elapsed:s"],
+    ],
+)
+def test_a_role_of_two_columns_is_refused(roles: list[str]) -> None:
+    first = roles[0].partition("=")[0]
+    with pytest.raises(UsageError, match=f"the column '{first}' already has this role"):
+        map_from_roles(["s=metric:time:s", *roles])
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,11 @@ from tests.support.detection import points_of as table_points
 from tests.support.published import case_of
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.published.case import Case, Point
-from windtunnel.published.checks import CHECKS, arithmetic, facts
-from windtunnel.published.relations import Equation, Relations, Spelling
+from windtunnel.published.checks import CHECKS, arithmetic, energy, facts
+from windtunnel.published.relations import Counters, Equation, Relations, Spelling
 from windtunnel.published.review import open_case, review
 from windtunnel.published.table import Row, Table, parse_table
+from windtunnel.results.power import read_power
 
 
 @cache
@@ -89,6 +90,16 @@ def test_cisco_energy_holds_more_than_the_jobs() -> None:
     assert delta.stated == "+43.0 %"
     assert delta.found.startswith("+16")
     assert not found("cisco-2014", "energy-samples")
+
+
+def test_power_samples_without_a_period_are_not_compared(tmp_path: Path) -> None:
+    """Folders of earlier versions can have an interval of 0."""
+    case = case_of("cisco-2014")
+    (record,) = read_power(case.results.path)
+    (tmp_path / "power").mkdir()
+    data = replace(record, period_s=0.0).to_bytes()
+    (tmp_path / "power" / record.name).write_bytes(data)
+    assert not list(energy.of_samples(replace(case, results=replace(case.results, path=tmp_path))))
 
 
 def test_cisco_energy_table_is_recomputed() -> None:
@@ -260,6 +271,19 @@ def test_a_rate_below_the_limit_of_the_counter_is_left_alone() -> None:
         case_of("cisco-2014"), "network_series.csv", lambda row: True, "max_bits_per_s", "9e7"
     )
     assert not list(facts.counters(slow))
+
+
+@pytest.mark.parametrize("row", ["", "c,n/a,30\n", "c,1e9,30 s\n", "c,1e9,0\n", "c,1e9,-30\n"])
+def test_rates_of_counters_without_a_number_are_skipped(row: str) -> None:
+    text = "link,largest,interval\na,1145000000,30\nb,1144000000,30\n" + row
+    described = Counters(table="t.csv", series=("link",), largest="largest", interval="interval")
+    case = replace(
+        case_of("intel-2012"),
+        tables={"t.csv": parse_table(text, "t.csv")},
+        relations=Relations(counters=described),
+    )
+    (point,) = facts.counters(case)
+    assert point.subject.startswith("2 series of network rates: a")
 
 
 @pytest.mark.parametrize("name", ["cisco-2014", "vmware-2011", "cern-2016", "intel-2012"])

@@ -316,6 +316,14 @@ def test_relations_beside_an_import_are_kept_and_checked(tmp_path: Path) -> None
     assert sum(p.subject.startswith("power below the limit") for p in points) == 12
 
 
+ROWS = "equations: [{name: a, each: summary.csv, stated: n, found: n, means: z, "
+ONCE = "once: [{name: a, table: summary.csv, column: config, value: n, means: z, "
+MEANS = (
+    "means_of_ratios: [{name: a, means: z, stated: {table: summary.csv, value: n}, "
+    "ratios: {table: summary.csv, "
+)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -340,6 +348,22 @@ def test_relations_beside_an_import_are_kept_and_checked(tmp_path: Path) -> None
             "with the cells of settings.csv:2, '{setting} x': 'dfs.replication x' is not an",
         ),
         ("colour: red\n", "colour"),
+        (ROWS + "label: '{n:02d}'}]\n", "no column and no word of every case '{n:02d}'"),
+        (ROWS + "label: '{n[0]}'}]\n", "'{n[0]}'"),
+        (ROWS + "label: '{n.real}'}]\n", "'{n.real}'"),
+        (ROWS + "where: {config: '{workload}'}}]\n", "the names are: none"),
+        (
+            ROWS + "cases: [config, {stock: {a: x, b: y}, tuned: {a: z}}], label: '{a} {b}'}]\n",
+            "'{b}'",
+        ),
+        (
+            ROWS + "picks: {p: {table: summary.csv, where: {config: '{who}'}, value: n}}}]\n",
+            "equations.0.picks.p.where.config",
+        ),
+        (ONCE + "where: {no_such_column: x}}]\n", "no column 'no_such_column'"),
+        (ONCE + "where: {config: '{config}'}}]\n", "once.0.where.config"),
+        (MEANS + "where: {config: '{config}'}, value: n}}]\n", "means_of_ratios.0.ratios.where"),
+        (MEANS + "value: '{n}'}}]\n", "means_of_ratios.0.ratios.value"),
     ],
 )
 def test_wrong_relations_are_refused_with_their_place(
@@ -350,6 +374,27 @@ def test_wrong_relations_are_refused_with_their_place(
     assert words in caught.value.render()
     assert "review.yaml" in caught.value.render()
     assert not (tmp_path / "out").exists()
+
+
+def test_names_in_braces_can_have_signs_of_formats(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("c[1],n.a,t:2d,s\na,b,c,5\n")
+    (tmp_path / "review.yaml").write_text(
+        "equations: [{name: e, each: r.csv, stated: s, found: 4, means: z, "
+        "label: '{c[1]} {n.a} {t:2d} {', picks: {}}]\n"
+    )
+    mapped = map_from_roles(["c[1]=factor", "s=metric:elapsed:s"])
+    write_results(import_csv(tmp_path / "r.csv", mapped, "r", "", tmp_path), tmp_path / "out")
+    points = review(open_case(str(tmp_path / "out"))).points
+    assert "e: a b c {" in [point.subject for point in points]
+
+
+def test_rows_without_a_case_are_not_checked(tmp_path: Path) -> None:
+    relations = (
+        ROWS + "cases: [config, {stock: {column: n}}], "
+        "picks: {p: {table: summary.csv, where: {config: '{config}'}, value: '{column}', "
+        "take: most}}}]\n"
+    )
+    assert imported(tmp_path, relations).is_dir()
 
 
 def test_an_import_by_roles_is_reviewed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -12,7 +13,7 @@ from windtunnel.audit.audit import Subject, run
 from windtunnel.audit.configuration import read_configuration
 from windtunnel.audit.facts import HostFacts
 from windtunnel.audit.hardware import Hardware, of_facts, with_live
-from windtunnel.report.advice import pairs, settled, write_advice
+from windtunnel.report.advice import pairs, settled, site_text, write_advice
 from windtunnel.study.file import load_study
 from windtunnel.study.plan import make_plan
 
@@ -36,6 +37,13 @@ def test_advice_sets_each_property_with_its_reason(tmp_path: Path) -> None:
 
 
 _MEMORY = ("nodemanager.resource.memory-mb", "scheduler.maximum-allocation-mb")
+
+
+@pytest.mark.parametrize("dashes", ["-", "--", "---", "----", "--- ---", "-----"])
+def test_dashes_in_reasons_are_valid_in_comments(dashes: str) -> None:
+    text = site_text({"a": ("1", f"is {dashes}")})
+    assert text.count("<!--") == text.count("-->") == 2
+    assert ElementTree.fromstring(text).findtext("property/value") == "1"
 
 
 def test_advice_is_repeated_until_it_fits_together(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -132,9 +132,8 @@ def _child(element: ElementTree.Element, tag: str) -> str:
 
 def outcomes(root: ElementTree.Element) -> dict[str, tuple[str, float]]:
     """Rule -> its result in the last TestResult, and its weight."""
-    last = list(_all(root, "TestResult"))[-1]
     found = {}
-    for one in _all(last, "rule-result"):
+    for one in _all(_last(root), "rule-result"):
         text = one.get("weight", "1")
         weight = float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 1.0
         found[one.get("idref", "")] = (_child(one, "result"), weight)
@@ -142,8 +141,25 @@ def outcomes(root: ElementTree.Element) -> dict[str, tuple[str, float]]:
 
 
 def host_of(root: ElementTree.Element) -> str:
-    """The host that was tested."""
-    return next((_child(one, "target") for one in _all(root, "TestResult")), "") or "host"
+    """The host that was tested, in the last TestResult."""
+    return _child(_last(root), "target") or "host"
+
+
+def by_host(roots: Iterable[ElementTree.Element]) -> dict[str, ElementTree.Element]:
+    """The documents by host; several of one host are ``HOST``, ``HOST (2)`` ..."""
+    found: dict[str, ElementTree.Element] = {}
+    for root in roots:
+        host = name = host_of(root)
+        number = 1
+        while name in found:
+            number += 1
+            name = f"{host} ({number})"
+        found[name] = root
+    return found
+
+
+def _last(root: ElementTree.Element) -> ElementTree.Element:
+    return list(_all(root, "TestResult"))[-1]
 
 
 def sections(root: ElementTree.Element) -> list[dict[str, Any]]:

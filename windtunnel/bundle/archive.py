@@ -58,6 +58,14 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def is_safe(name: str) -> bool:
+    """Whether a path of a zip stays in its folder on every system, and is text in UTF-8."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)  # no UTF-8 on the disk
+
+
 def entries(files: Mapping[str, bytes]) -> list[Entry]:
     """The manifest's entries for files by path."""
     return [
@@ -119,8 +127,7 @@ def _check_names(path: Path, infos: list[zipfile.ZipInfo]) -> None:
     total = 0
     for info in infos:
         name = info.filename
-        parts = PurePosixPath(name).parts
-        if name.startswith("/") or "\\" in name or ".." in parts or ":" in name or not parts:
+        if not is_safe(name):
             raise BundleError(
                 f"{path}: the path '{name}' is outside the folder of the bundle",
                 remedy="do not extract this file; get the bundle from its author.",

@@ -13,7 +13,7 @@ from typing import Any
 
 from windtunnel import __version__, durable
 from windtunnel.analysis.analyse import analyse
-from windtunnel.bundle.archive import MANIFEST, SCHEMA, Manifest, entries
+from windtunnel.bundle.archive import MANIFEST, SCHEMA, Manifest, entries, is_safe
 from windtunnel.bundle.crate import METADATA, crate
 from windtunnel.bundle.described import Described
 from windtunnel.bundle.documents import appendix, disclosure
@@ -46,7 +46,8 @@ def collect(folders: Sequence[Path], *, redact: bool) -> Content:
     Raises
     ------
     ResultsError
-        If a folder has no results, or two folders have one name.
+        If a folder has no results, two folders have one name, or the name of a folder or file
+        cannot be that of a file in a bundle.
     """
     found = _named(folders)
     files: dict[str, bytes] = {}
@@ -95,6 +96,7 @@ def _named(folders: Sequence[Path]) -> dict[str, Path]:
         if inner and not (folder / "study.json").is_file():
             given = {f"{folder.resolve().name}/{one.name}": one for one in inner}
         for name, path in given.items():
+            _check_name("folder", name)
             read_results(path)  # reports a folder that is no results folder
             if name in found:
                 raise ResultsError(
@@ -113,11 +115,22 @@ def _journal(folder: Path, *, redact: bool) -> dict[str, bytes]:
             continue
         if file.suffix == durable.UNFINISHED:  # of a process that writes it, or was killed
             continue
+        _check_name("file", path.as_posix())
         content = file.read_bytes()
         if redact and file.suffix in (".json", ".yaml"):
             content = redacted(path, content)
         found[path.as_posix()] = content
     return found
+
+
+def _check_name(kind: str, name: str) -> None:
+    """Refuse a name that 'verify' refuses."""
+    if not is_safe(name):
+        raise ResultsError(
+            f"the {kind} {name!a} cannot be in a bundle: its name contains ':', '\\' or bytes "
+            "that are no UTF-8",
+            remedy=f"rename the {kind}; a CSV file of an import must be imported again.",
+        )
 
 
 def _described(name: str, folder: Path) -> Described:

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from windtunnel.errors import ResultsError
+
 PRIVATE = ("cpu_model", "kernel", "windtunnel_commit")
 """Facts of provenance, of this machine and of others."""
 MACHINES = ("machine", "client_machine")
@@ -33,8 +35,19 @@ def redacted(path: Path, content: bytes) -> bytes:
     ----------
     path:
         Relative to the results folder: provenance has facts of the machine in addition.
+
+    Raises
+    ------
+    ResultsError
+        If the file is not UTF-8: names in it would not be found.
     """
-    text = content.decode()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise ResultsError(
+            f"{path} is not UTF-8, so that it cannot be redacted",
+            remedy="convert the file to UTF-8, or remove it.",
+        ) from None
     if path.suffix != ".json":
         return _without_names(text).encode()
     try:

@@ -251,7 +251,7 @@ def _audited(wanted: Wanted, subject: Subject) -> Audit:
         root, content = openscap.scan(wanted.profile)
         wanted.scans.append(root)
         notes.append(f"OpenSCAP content: {content}")
-    scans = {openscap.host_of(root): root for root in wanted.scans}
+    scans = openscap.by_host(wanted.scans)
     others = [one for host, root in scans.items() for one in openscap.results_of(root, host)]
     others += wanted.failures
     rows: list[dict[str, Any]] = []

@@ -141,7 +141,8 @@ def _progress(console: Console) -> Iterator[Progress]:
         yield _Plain(console)
         return
     columns = (BarColumn(24), MofNCompleteColumn(), TextColumn("parts ·"), TimeElapsedColumn())
-    with Bar(*columns, TextColumn("· {task.description}"), console=console, transient=True) as bar:
+    now = TextColumn("· {task.description}", markup=False)
+    with Bar(*columns, now, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda what, done, total: bar.update(
             task, description=what, completed=done, total=total
@@ -175,6 +176,6 @@ def _print(record: CalibrationRecord) -> None:
         table.add_column(name, justify="left" if words else "right", no_wrap=name != "part")
     for line in lines(record):
         table.add_row(*line.words(), style="bold red" if line.off else None)
-    console.print(table)
+    console.print(table, markup=False)
     for said in (summary(record), f"{HINT}.", *(f"note: {note}" for note in record.notes)):
         console.print(said, markup=False, highlight=False, soft_wrap=True)

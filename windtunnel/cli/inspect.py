@@ -183,7 +183,7 @@ def inspect_(
     from windtunnel.inspection.over_ssh import read_over_ssh
     from windtunnel.inspection.services import read_services
     from windtunnel.inspection.site_files import read_configuration
-    from windtunnel.inspection.writing import write
+    from windtunnel.inspection.writing import new_files, write
 
     if conf_dir is None and not namenode:
         raise UsageError(
@@ -202,6 +202,8 @@ def inspect_(
     where.namenodes = namenode or where.namenodes
     where.resourcemanagers = resourcemanager or where.resourcemanagers
     where.history = [history_server] if history_server else where.history
+    title = name or _name(conf_dir, where.namenodes)
+    file, _ = new_files(output or Path(f"{title}.yaml"))  # before the cluster is read
     access = access_of(ca_file, keytab, principal, user, password_file, proxy)
     with RestClient(access) as client:
         read_services(client, where, facts)
@@ -212,8 +214,8 @@ def inspect_(
     if ssh:
         with closing(SshHosts(SshAccess(config=ssh_config))) as hosts:
             read_over_ssh(hosts, facts)
-    made = describe(name or _name(conf_dir, where.namenodes), conf, facts)
-    _print(made, *write(made, output or Path(f"{made.name}.yaml")))
+    made = describe(title, conf, facts)
+    _print(made, *write(made, file))
 
 
 def _name(folder: Path | None, urls: list[str]) -> str:

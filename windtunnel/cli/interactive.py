@@ -99,7 +99,7 @@ def up(
             "; ".join(found.impossible), remedy="change the cluster description."
         )
     for caveat in found.unrealised:
-        console.print(f"note: {caveat}", highlight=False, soft_wrap=True)
+        console.print(f"note: {caveat}", markup=False, highlight=False, soft_wrap=True)
     bed.prepare(described)
     with console.status("starting") as line:
         facts = interactive.start(described, options, line.update, permit_open=open_)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from windtunnel.model.fit import Fit
 
 WORKLOAD_PATH = "workloads."
-_INSTEAD = {"size": "rows", "rows": "size"}  # one replaces the other
+INSTEAD = {"size": "rows", "rows": "size"}
+"""Parameters of which one replaces the other."""
 
 
 def register(app: typer.Typer) -> None:
@@ -270,7 +271,7 @@ def split_changes(changes: list[str], given: Mapping[str, dict[str, Any]]) -> di
                     remedy=f"the workloads are: {', '.join(given)}.",
                 )
             given[name][parameter] = _parameter(name, parameter, value)
-            given[name].pop(_INSTEAD.get(parameter, ""), None)
+            given[name].pop(INSTEAD.get(parameter, ""), None)
     return {path: value for path, value in pairs if not path.startswith(WORKLOAD_PATH)}
 
 

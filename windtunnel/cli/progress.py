@@ -87,7 +87,7 @@ class LiveListener(PlainListener):
             MofNCompleteColumn(),
             TextColumn("trials ·"),
             TimeElapsedColumn(),
-            TextColumn("· {task.fields[left]}{task.description}"),
+            TextColumn("· {task.fields[left]}{task.description}", markup=False),
             console=console,
             transient=True,
         )

@@ -56,7 +56,7 @@ def _print(found: Review) -> None:
             say(f"  found:  {point.found}\n          {point.found_source}")
         say(f"  means:  {point.means}\n")
     if found.energy:
-        console.print(_energy(found))
+        console.print(_energy(found), markup=False)
     counts = [
         f"{sum(point.severity == severity for point in found.points)} {severity}"
         for severity in dict.fromkeys(point.severity for point in found.points)

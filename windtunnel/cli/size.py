@@ -192,7 +192,7 @@ def _of_study(study: str) -> list[Candidate]:
 def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Candidate]:
     """All combinations of a parts file."""
     from windtunnel.analysis.prediction.described import check_values, phases_of
-    from windtunnel.cli.predict import WORKLOAD_PATH, split_changes
+    from windtunnel.cli.predict import INSTEAD, WORKLOAD_PATH, split_changes
     from windtunnel.cli.predict_checks import problems
     from windtunnel.cluster import apply_overrides, parse_assignment
     from windtunnel.errors import DescriptionError
@@ -217,6 +217,7 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
         name, _, parameter = rest.partition(".")
         if name in written:
             written[name][parameter] = value
+            written[name].pop(INSTEAD.get(parameter, ""), None)
     made = []
     for name, parameters in written.items():
         try:

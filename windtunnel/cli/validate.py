@@ -72,7 +72,7 @@ def validate(
 
     speeds = _core_speeds(core_speed or [])
     plans = _plans(testbed, study, rounds, speeds)
-    folder = results or DEFAULT_FOLDER / study
+    folder = results or DEFAULT_FOLDER / next(iter(plans.values())).name
     again = ["windtunnel", "validate", testbed, study, "--results", str(folder)]
     again += ["--rounds", str(rounds)] if rounds else []
     again += [word for one in core_speed or [] for word in ("--core-speed", one)]

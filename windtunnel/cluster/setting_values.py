@@ -1,8 +1,12 @@
-"""Values of settings that Hadoop cannot parse: each is an error of its daemons, clients or jobs."""
+"""Values of settings as Hadoop parses them.
+
+A value that Hadoop cannot parse is an error of its daemons, clients or jobs.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 
 from windtunnel.cluster.settings import (
@@ -16,6 +20,12 @@ from windtunnel.cluster.settings import (
 
 WHOLE = re.compile(r"[+-]?\d+|-?0[xX][0-9a-fA-F]+")
 """A whole number as Hadoop's getInt and getLong parse it."""
+# a decimal number as getFloat and getDouble parse it, which permit the letters of Java
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?[fFdD]?", re.ASCII)
+HEAP_RATIO = "mapreduce.job.heap.memory-mb.ratio"
+_USUAL_HEAP = 0.8
+# options of JVMs, which NodeManagers, Spark and Windtunnel split into words as a shell does
+_OPTIONS = re.compile(r".*([.-](java|command)[.-]opts|extraJavaOptions)")
 # Hadoop reads these with getInt or getLong: a suffix such as k is a NumberFormatException
 _INTEGERS = {
     "dfs.bytes-per-checksum",
@@ -49,12 +59,37 @@ _SIZES = {
 }
 
 
+def whole(text: str | None) -> int | None:
+    """A whole number as Hadoop parses it, decimal or ``0x`` with hexadecimal digits; else None."""
+    text = (text or "").strip()
+    if not WHOLE.fullmatch(text):
+        return None
+    return int(text, 16 if "x" in text.lower() else 10)
+
+
+def heap_ratio(text: str | None) -> float:
+    """The heap of a task without ``-Xmx`` / the memory of its container.
+
+    As in Hadoop's JobConf, 0.8 replaces values above 1 and below 0; here, also 0 and texts that
+    are no number.
+    """
+    found = _decimal((text or "").strip())
+    return found if found is not None and 0 < found <= 1 else _USUAL_HEAP
+
+
+def _decimal(text: str) -> float | None:
+    return float(text.rstrip("fFdD")) if _DECIMAL.fullmatch(text) else None
+
+
 def refused(name: str, value: str, version: str | None = None) -> tuple[str, str] | None:
     """Why Hadoop cannot parse a value, without the value, and the remedy; None if it can.
 
-    Empty values and values with variables (``${...}``) are not judged. ``version`` is Hadoop's.
+    Empty values and values with variables (``${...}``) are not judged, except options of JVMs.
+    ``version`` is Hadoop's.
     """
     value = value.strip()
+    if _OPTIONS.fullmatch(name):
+        return _refused_options(value)
     if value == "" or "${" in value:
         return None
     default = default_of(name, version) or ""
@@ -66,13 +101,27 @@ def refused(name: str, value: str, version: str | None = None) -> tuple[str, str
     if (names & _INTEGERS or counted) and not WHOLE.fullmatch(value):
         remedy = "write a whole number" + (f", such as {default}" if default else "")
         return "is not a whole number without a unit: Hadoop refuses it", remedy
+    if name == HEAP_RATIO and not _decimal(value):
+        is_zero = _decimal(value) == 0
+        problem = "gives tasks no heap" if is_zero else "is not a number: Hadoop refuses it"
+        return problem, f"write a fraction, such as {default or _USUAL_HEAP}"
+    return None
+
+
+def _refused_options(value: str) -> tuple[str, str] | None:
+    try:
+        shlex.split(value)
+    except ValueError as error:
+        reason = str(error)[:1].lower() + str(error)[1:]
+        return f"cannot be split into options: {reason}", "close each quotation mark"
     return None
 
 
 def refused_settings(settings: Mapping[str, Value], version: str | None = None) -> Iterator[str]:
-    """A sentence for each setting of Hadoop that has a value which Hadoop cannot parse."""
+    """A sentence for each setting that has a value which Hadoop, or Spark, cannot parse."""
     for name, value in settings.items():
-        found = None if engine_of(name) else refused(name, text_of(value), version)
+        known = engine_of(name) is None or _OPTIONS.fullmatch(name)
+        found = refused(name, text_of(value), version) if known else None
         if found:
             problem, remedy = found
             yield f"settings.{name}: '{text_of(value)}' {problem}; {remedy}"

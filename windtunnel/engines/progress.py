@@ -85,7 +85,7 @@ class Bar:
 
     def note(self, text: str) -> None:
         """Print a line above the bar."""
-        self._rich.console.print(text)
+        self._rich.console.print(text, markup=False)
 
     def stop(self) -> None:
         """Leave the bar as it is."""
@@ -127,7 +127,7 @@ class Lines:
 
     def note(self, text: str) -> None:
         """Print the line."""
-        self._console.print(text, highlight=False, soft_wrap=True)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def stop(self) -> None:
         """Print how much was fetched and how long it took."""

@@ -12,6 +12,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
+from windtunnel.cluster.nic_speed import MBIT_BYTES, known_mbit_s
 from windtunnel.errors import ClusterAccessError
 from windtunnel.inspection.devices import NOT_DISKS, NOT_NICS, Machine
 from windtunnel.inspection.facts import ClusterFacts, HostFacts
@@ -112,7 +113,9 @@ class MonitoredHosts:
         for series in self.server.instant(self.query(_NIC_RATES)):
             host = self.targets.hosts.get(series.instance)
             if host is not None and series.points:
-                nics.setdefault(host, []).append(series.points[-1][1])
+                rate = series.points[-1][1]
+                if known_mbit_s(rate / MBIT_BYTES):
+                    nics.setdefault(host, []).append(rate)
         return {
             host: Machine(**facts, nics_bytes_s=tuple(sorted(nics.get(host, ()), reverse=True)))
             for host, facts in found.items()

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable
 
+from windtunnel.cluster.nic_speed import MBIT_BYTES, known_mbit_s
 from windtunnel.errors import ClusterAccessError
 from windtunnel.hosts.ssh import SshHosts
 from windtunnel.inspection.devices import NOT_NICS, Machine
@@ -21,7 +22,6 @@ FACTS = (
 """Program for ``sh`` that prints the facts of a host."""
 
 _KIB = 1024
-_MBIT_BYTES = 125_000
 _NOT_NIC = re.compile(NOT_NICS)
 
 
@@ -36,8 +36,9 @@ def parse_facts(text: str) -> Machine:
             case ["MemTotal:", kib, *_]:
                 memory = int(kib) * _KIB
             # -1 and no number: not connected, or a virtual NIC without a rate
-            case ["nic", name, rate] if rate.isdigit() and not _NOT_NIC.fullmatch(name):
-                rates.append(float(rate) * _MBIT_BYTES)
+            case ["nic", name, number] if number.isdigit() and not _NOT_NIC.fullmatch(name):
+                if speed := known_mbit_s(int(number)):
+                    rates.append(speed * MBIT_BYTES)
     return Machine(threads, memory, tuple(sorted(rates, reverse=True)))
 
 

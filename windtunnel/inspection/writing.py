@@ -26,15 +26,12 @@ def write(made: Inspected, file: Path) -> tuple[Path, Path]:
     Raises
     ------
     UsageError
-        The file exists already.
+        As :func:`new_files`.
     DescriptionError
         The description is not valid, with line and key: a mistake of the program, or facts that
         contradict each other.
     """
-    sources = file.with_suffix(".sources.json")
-    for one in (file, sources):
-        if one.exists():
-            raise UsageError(f"{one} exists already", remedy="specify another file with --output.")
+    sources = new_files(file)[1]
     text = to_yaml(made)
     validate(Cluster, load_text(text, str(file)))
     with durable.storage_errors(
@@ -44,6 +41,24 @@ def write(made: Inspected, file: Path) -> tuple[Path, Path]:
         durable.write_text(sources, json.dumps(to_json(made), indent=1) + "\n")
         durable.write_text(file, text)
     return file, sources
+
+
+def new_files(file: Path) -> tuple[Path, Path]:
+    """The paths of the description and of its sources.
+
+    Raises
+    ------
+    UsageError
+        One of them exists already, or the path is that of a folder.
+    """
+    remedy = "specify another file with --output."
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder", remedy=remedy)
+    both = file, file.with_suffix(".sources.json")
+    for one in both:
+        if one.exists():
+            raise UsageError(f"{one} exists already", remedy=remedy)
+    return both
 
 
 def to_yaml(made: Inspected) -> str:

@@ -174,7 +174,8 @@ def _trial(
 
     The end of a phase is its start plus its elapsed time, which has more digits than the stamps.
     """
-    clock = study.created_at
+    clock = study.created_at  # of rows without time stamps: they follow the row above
+    ends: list[float] = []
     phases: list[Phase] = []
     own: dict[str, Metric] = {}
     for line in group:
@@ -182,6 +183,7 @@ def _trial(
         length = 0.0 if elapsed is None else elapsed.value
         begin = clock if line.started_at is None else line.started_at
         clock = begin + length
+        ends.append(clock)
         if not line.phase:
             if ELAPSED in line.metrics and any(one.phase for one in group):
                 raise line.row.error(
@@ -221,7 +223,7 @@ def _trial(
         round=group[0].round,
         position=place,
         started_at=min(starts, default=study.created_at),
-        finished_at=clock,
+        finished_at=max(ends),
         verdict=Verdict(valid=True, checks=[_source_check(group)]),
         phases=phases,
         metrics=own,

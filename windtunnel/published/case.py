@@ -8,6 +8,7 @@ from functools import cached_property
 
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.evidence import Severity
+from windtunnel.published.filled import filled
 from windtunnel.published.mapping import Map
 from windtunnel.published.numbers import (
     TAKES,
@@ -94,7 +95,7 @@ class Case:
 
     def rows(self, table: str, where: Mapping[str, Values], words: Mapping[str, str]) -> list[Row]:
         """The rows that match; ``{NAME}`` in ``where`` is replaced from ``words``."""
-        wanted = {c: {v.format_map(words) for v in values} for c, values in where.items()}
+        wanted = {c: {filled(v, words) for v in values} for c, values in where.items()}
         return [
             row
             for row in self.tables[table].rows
@@ -109,7 +110,7 @@ class Case:
         NumberError
             If no row matches, cells are empty, or the number cannot be computed.
         """
-        value = pick.value.format_map(words) if "{" in pick.value else pick.value
+        value = filled(pick.value, words)
         spans, used = [], []
         names = {*names_in(value)}
         for row in self.rows(pick.table, pick.where, words):

@@ -148,6 +148,16 @@ class PowerSeries(Closed):
     source: str
     hosts: Annotated[int, Field(strict=True, ge=1)] | None = None
 
+    @model_validator(mode="after")
+    def _some_interval(self) -> PowerSeries:
+        if self.interval <= 0:
+            raise blame(
+                "the time between samples must be more than zero",
+                "interval",
+                remedy="write the interval of the meter, such as 'interval: 180 s'",
+            )
+        return self
+
 
 class Conduct(Closed):
     """The rules of execution that the study states."""
@@ -251,9 +261,10 @@ def map_from_roles(assignments: Sequence[str]) -> Map:
     Raises
     ------
     UsageError
-        An unknown role.
+        An unknown role, or two columns with the same role.
     """
     data: dict[str, Any] = {"factors": {}, "metrics": {}}
+    seen: dict[str, str] = {}  # a role with the name of its factor or metric -> its column
     for text in assignments:
         column, equals, role = text.rpartition("=")
         kind, _, rest = role.partition(":")
@@ -262,10 +273,17 @@ def map_from_roles(assignments: Sequence[str]) -> Map:
                 f"--map {text}: not COLUMN=ROLE",
                 remedy=f"roles are {', '.join(ROLES)}; or specify a map file (MAP.yaml).",
             )
+        name, _, unit = rest.partition(":") if kind == "metric" else (rest, "", "")
+        full = f"{kind}:{name or column}" if kind in ("factor", "metric") else kind
+        if full in seen:
+            raise UsageError(
+                f"--map {text}: the column '{seen[full]}' already has this role",
+                remedy=f"give {full} one column; or specify a map file (MAP.yaml).",
+            )
+        seen[full] = column
         if kind == "factor":
-            data["factors"][rest or column] = {"column": column}
+            data["factors"][name or column] = {"column": column}
         elif kind == "metric":
-            name, _, unit = rest.partition(":")
             data["metrics"][name or column] = {"column": column, "unit": unit or None}
         else:
             data[kind] = column

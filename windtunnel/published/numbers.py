@@ -115,6 +115,15 @@ def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
     return Span(value, value - unit / 2, value + (unit if digits == "cut" else unit / 2))
 
 
+def positive(text: str) -> float | None:
+    """The number of a cell; None if the cell has no number above zero."""
+    try:
+        value = printed(text).value
+    except NumberError:
+        return None
+    return value if value > 0 else None
+
+
 def mean(spans: Sequence[Span]) -> Span:
     """Arithmetic mean."""
     total = _added(spans)

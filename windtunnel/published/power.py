@@ -7,6 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from windtunnel.cluster.quantity import QuantityError
+from windtunnel.errors import DescriptionError
+from windtunnel.published.cells import is_missing
 from windtunnel.published.mapping import PowerSeries
 from windtunnel.published.table import Row, Table
 from windtunnel.published.units import metric, moment, zone
@@ -19,15 +21,22 @@ def read_power_series(described: PowerSeries, table: Table, utc_offset_h: float)
     Raises
     ------
     DescriptionError
-        A missing column, an invalid time or number, a duplicate instant (file, line, column).
+        A missing column, an invalid time or number, a duplicate instant (file, line, column), or
+        no sample at all.
     """
     for column in (described.time, described.watts.column, described.group):
         table.require(column)
     groups: dict[str, list[tuple[float, float, Row]]] = {}
     for row in table.rows:
-        if row[described.watts.column]:
+        if not is_missing(row[described.watts.column]):
             sample = (*_sample(described, row, utc_offset_h), row)
             groups.setdefault(row[described.group], []).append(sample)
+    if not groups:
+        raise DescriptionError(
+            f"there is no row with a number in the column '{described.watts.column}'",
+            file=table.name,
+            remedy="export the samples again, or remove 'power' from the map.",
+        )
     for samples in groups.values():
         samples.sort(key=lambda sample: sample[0])
         for before, after in pairwise(samples):

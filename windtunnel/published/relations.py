@@ -5,14 +5,15 @@ The file contains relations and no results: the review evaluates them with the f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from string import Formatter
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
 from windtunnel.analysis.evidence import Severity
 from windtunnel.cluster import Located, validate
+from windtunnel.published.filled import filled, names_to_fill
 from windtunnel.published.mapping import Closed
 from windtunnel.published.numbers import Digits, NumberError, Take, names_in
 from windtunnel.published.table import Table
@@ -42,10 +43,10 @@ class Pairs(Closed):
 class Pick(Closed):
     """A number from a table: rows that match ``where``, an expression of columns, and a statistic.
 
-    ``{NAME}`` in ``where`` is replaced by a column of the current row or a word of its case. In
-    ``value``, it is the name of a column, or an expression; other texts have no number.
-    ``units`` names a column and the factor of each of its words. With ``pairs``, the numbers are
-    ratios of rows.
+    ``{NAME}`` in ``where`` is replaced by a column of the current row or a word of its case, if
+    the pick is that of an equation with ``each``. In ``value``, it is the name of a column, or an
+    expression; other texts have no number. ``units`` names a column and the factor of each of its
+    words. With ``pairs``, the numbers are ratios of rows.
     """
 
     table: str
@@ -190,8 +191,8 @@ def relations_from(located: Located, tables: Mapping[str, Table]) -> Relations:
     Raises
     ------
     DescriptionError
-        With file, line and key: an unknown key, a table or a column that does not exist, an
-        expression that cannot be parsed.
+        With file, line and key: an unknown key, a table, a column or a ``{NAME}`` that does not
+        exist, an expression that cannot be parsed.
     """
     relations = validate(Relations, located)
     for kind in ("equations", "versions", "spelling", "once"):
@@ -199,7 +200,8 @@ def relations_from(located: Located, tables: Mapping[str, Table]) -> Relations:
             _check_rule(rule, located, tables, (kind, number))
     for number, average in enumerate(relations.means_of_ratios):
         for name in ("stated", "ratios"):
-            _check_pick(getattr(average, name), located, tables, ("means_of_ratios", number, name))
+            key = ("means_of_ratios", number, name)
+            _check_pick(getattr(average, name), located, tables, key, set())
     for name in ("energy", "counters", "applied_apart"):
         rule = getattr(relations, name)
         if rule is not None:
@@ -217,12 +219,14 @@ _COLUMNS = (
 def _check_rule(rule: BaseModel, located: Located, tables: Mapping[str, Table], key: Key) -> None:
     if isinstance(rule, Equation):
         own = _table(rule.each, located, tables, (*key, "each")) if rule.each else None
-        for column in (*rule.where, *([rule.cases[0]] if rule.cases else [])):
-            if own is not None:
-                _column(column, own, located, (*key, "where"))
+        if own is not None:
+            for column in [rule.cases[0]] if rule.cases else []:
+                _column(column, own, located, (*key, "cases"))
+            _check_where(rule.where, own, located, (*key, "where"), set())
+        words = _words(rule, own)
+        _fields([rule.label], words, located, (*key, "label"))
         for name, pick in rule.picks.items():
-            _check_pick(pick, located, tables, (*key, "picks", name))
-        _fields(rule, own, located, key)
+            _check_pick(pick, located, tables, (*key, "picks", name), words)
         _values(rule, own, located, key)
         for text in (rule.stated, *rule.found):
             names = _expression(text, located, key)
@@ -234,6 +238,8 @@ def _check_rule(rule: BaseModel, located: Located, tables: Mapping[str, Table], 
                 _column(column, own, located, key)
         return
     table = _table(getattr(rule, "table"), located, tables, (*key, "table"))  # noqa: B009
+    if isinstance(rule, Once):
+        _check_where(rule.where, table, located, (*key, "where"), set())
     for field in type(rule).model_fields:
         named = getattr(rule, field)
         if field in _COLUMNS or field in ("columns", "series"):
@@ -241,14 +247,27 @@ def _check_rule(rule: BaseModel, located: Located, tables: Mapping[str, Table], 
                 _column(column, table, located, (*key, field))
 
 
-def _check_pick(pick: Pick, located: Located, tables: Mapping[str, Table], key: Key) -> None:
+def _check_where(
+    where: Mapping[str, Values], table: Table, located: Located, key: Key, words: AbstractSet[str]
+) -> None:
+    """Check the columns of a selection, and each ``{NAME}`` in its texts."""
+    for column, texts in where.items():
+        _column(column, table, located, (*key, column))
+        _fields(texts, words, located, (*key, column))
+
+
+def _check_pick(
+    pick: Pick, located: Located, tables: Mapping[str, Table], key: Key, words: AbstractSet[str]
+) -> None:
     table = _table(pick.table, located, tables, (*key, "table"))
-    columns = [*pick.where, *([pick.units[0]] if pick.units else [])]
+    _check_where(pick.where, table, located, (*key, "where"), words)
+    _fields([pick.value], words, located, (*key, "value"))
+    columns = [pick.units[0]] if pick.units else []
     if pick.pairs is not None:
         columns += [pick.pairs.column, *pick.pairs.by]
     for column in columns:
         _column(column, table, located, key)
-    if "{" not in pick.value:
+    if not names_to_fill(pick.value):
         for column in sorted(_expression(pick.value, located, (*key, "value"))):
             _column(column, table, located, (*key, "value"))
 
@@ -292,38 +311,42 @@ def _expression(text: str, located: Located, key: Key) -> set[str]:
         ) from None
 
 
-def _fields(rule: Equation, own: Table | None, located: Located, key: Key) -> None:
-    """Check that each ``{NAME}`` of an equation is a column of its rows or a word of its cases."""
-    words = set(own.columns) if own is not None else set()
-    for case in rule.cases[1].values() if rule.cases else ():
-        words |= case.keys()
-    texts = [rule.label]
-    for pick in rule.picks.values():
-        texts += [pick.value, *(value for values in pick.where.values() for value in values)]
+def _words(rule: Equation, own: Table | None) -> set[str]:
+    """The names that each row of an equation has: its columns, and the words of all its cases."""
+    if own is None:
+        return set()
+    cases = [set(words) for words in rule.cases[1].values()] if rule.cases else []
+    return set(own.columns).union(set.intersection(*cases) if cases else ())
+
+
+def _fields(texts: Iterable[str], words: AbstractSet[str], located: Located, key: Key) -> None:
+    """Check that each ``{NAME}`` of the texts is one of the words."""
     for text in texts:
-        try:
-            names = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
-        except ValueError:
-            names = {text}
-        for name in sorted(names - words):
+        for name in names_to_fill(text):
+            if name in words:
+                continue
+            known = ", ".join(sorted(words)) or "none: only an equation with 'each' has some"
             raise located.error(
-                f"there is no column and no word '{{{name}}}'",
+                f"there is no column and no word of every case '{{{name}}}'",
                 *key,
-                remedy=f"the names are: {', '.join(sorted(words)) or 'none, without each'}.",
+                remedy=f"the names are: {known}.",
             )
 
 
 def _values(rule: Equation, own: Table | None, located: Located, key: Key) -> None:
     """Check that each ``value`` of a pick is an expression also with the cells of its rows."""
-    picks = {name: pick.value for name, pick in rule.picks.items() if "{" in pick.value}
+    picks = {name: pick.value for name, pick in rule.picks.items() if names_to_fill(pick.value)}
     for row in own.rows if own is not None and picks else ():
         words = dict(row.cells)
-        if any(row[c] not in {v.format_map(words) for v in vs} for c, vs in rule.where.items()):
+        if any(row[column] not in texts for column, texts in rule.where.items()):
             continue
         if rule.cases is not None:
-            words |= rule.cases[1].get(row[rule.cases[0]], {})
+            column, cases = rule.cases
+            if row[column] not in cases:
+                continue
+            words |= cases[row[column]]
         for name, value in picks.items():
-            text = value.format_map(words)
+            text = filled(value, words)
             try:
                 names_in(text or "0")
             except NumberError as error:

@@ -26,6 +26,8 @@ _KINDS: tuple[tuple[str, Callable[[object], float]], ...] = (
 _ENERGY = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "Wh": 3600.0, "kWh": 3.6e6}
 _SHARES = {"%": 0.01, "ratio": 1.0}
 _MIDNIGHT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]24:00(:00(\.0+)?)?")
+_LONG = re.compile(r"\d{9,}(\.\d*)?$")
+_MOST_EPOCH_S = 1e11  # the year 5138; as milliseconds, it is 1973
 _PLAIN = {"bytes": "B", "bytes/s": "B/s"}
 
 
@@ -63,19 +65,33 @@ def moment(text: str, where: tzinfo) -> float:
     Raises
     ------
     QuantityError
-        If it is not a date and time.
+        If it is not a date and time, or a number that is no epoch seconds.
     """
+    if _LONG.match(text):  # Python reads some epoch milliseconds as a date of the year 1704
+        return _epoch_s(text)
     midnight = _MIDNIGHT.sub(r"\1 00:00", text)  # ISO 8601 permits 24:00, the end of the day
     try:
         when = datetime.fromisoformat(midnight) + timedelta(days=int(midnight != text))
     except (ValueError, OverflowError):
-        try:
-            return _number(text)
-        except QuantityError:
-            raise QuantityError(
-                f"'{text}' is not a date and time: write 2014-10-01 10:56 or epoch seconds"
-            ) from None
+        return _epoch_s(text)
     return (when if when.tzinfo else when.replace(tzinfo=where)).timestamp()
+
+
+def _epoch_s(text: str) -> float:
+    try:
+        seconds = _number(text)
+    except QuantityError:
+        raise QuantityError(
+            f"'{text}' is not a date and time: write 2014-10-01 10:56 or epoch seconds"
+        ) from None
+    if seconds > _MOST_EPOCH_S:
+        raise QuantityError(
+            f"'{text}' is too large for epoch seconds: it looks like milliseconds or a smaller "
+            "unit; write epoch seconds, or 2014-10-01 10:56"
+        )
+    if seconds < 0:
+        raise QuantityError(f"'{text}' is before 1970: write 2014-10-01 10:56 or epoch seconds")
+    return seconds
 
 
 def _with_unit(text: str) -> Metric:

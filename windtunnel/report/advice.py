@@ -180,7 +180,7 @@ def site_text(found: Mapping[str, tuple[str, str]]) -> str:
     lines = ['<?xml version="1.0"?>', "<!-- Merge into the file of the same name. -->"]
     lines.append("<configuration>")
     for name, (value, reason) in found.items():
-        comment = reason.replace("--", "- -")
+        comment = re.sub("-(?=-)", "- ", reason)  # XML permits no "--" in comments
         lines += [
             f"  <!-- {escape(comment)} -->",
             f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from tests.support.webserver import Reply, Request, serving
 from windtunnel.analysis.subjects.observed import associations, changes
 from windtunnel.cli import run
 from windtunnel.hosts.rest import RestClient
-from windtunnel.published.history.rest import listed_jobs
+from windtunnel.published.history.job import UnreadableJobError
+from windtunnel.published.history.rest import listed_jobs, read_job
 from windtunnel.results.folder import read_results
 from windtunnel.study.file import load_study
 from windtunnel.study.plan import make_plan
@@ -230,6 +232,36 @@ def test_the_newest_jobs_of_a_history_server_are_listed(since: float | None) -> 
         found = listed_jobs(client, url, 3, begin)
     assert [job["id"] for job in found] == ["job_1_8", "job_1_7", "job_1_6"]
     assert queries == [{} if since is None else {"startedTimeBegin": "5000"}]
+
+
+def timed(times: dict[str, int]) -> Callable[[Request], Reply]:
+    """A history server with one killed job that has these times."""
+    job = {"id": "job_1_1", "state": "KILLED", **times}
+    return lambda request: Reply({"job": job} if request.path.endswith("/job_1_1") else {})
+
+
+@pytest.mark.parametrize(
+    ("times", "started_at"),
+    [
+        ({"submitTime": 5000, "startTime": 6000, "finishTime": 9000}, 6.0),
+        ({"submitTime": 5000, "startTime": -1, "finishTime": 9000}, 5.0),
+        ({"submitTime": 5000, "startTime": 0, "finishTime": 9000}, 5.0),
+        ({"submitTime": -1, "startTime": -1, "finishTime": 9000}, 9.0),
+    ],
+)
+def test_a_job_that_never_started(times: dict[str, int], started_at: float) -> None:
+    with serving(timed(times)) as url, RestClient() as client:
+        job = read_job(client, url, {"id": "job_1_1"})
+    assert (job.started_at, job.finished_at) == (started_at, 9.0)
+
+
+def test_a_job_without_an_end() -> None:
+    with (
+        serving(timed({"startTime": 5000, "finishTime": -1})) as url,
+        RestClient() as client,
+        pytest.raises(UnreadableJobError, match="no end"),
+    ):
+        read_job(client, url, {"id": "job_1_1"})
 
 
 def test_a_history_server_that_forgot_a_job(

@@ -30,4 +30,6 @@ def test_a_job_never_has_more_containers_than_allowed(
 def test_lower_limits_of_the_study_stay() -> None:
     settings = {REDUCES: "2", MAPS_AT_ONCE: "3", REDUCES_AT_ONCE: "1"}
     assert task_limits(settings, 11) == {REDUCES_AT_ONCE: "1", MAPS_AT_ONCE: "3"}
+    same = {REDUCES: "0x2", MAPS_AT_ONCE: "0x3", REDUCES_AT_ONCE: "0x1"}
+    assert task_limits(same, 11) == {REDUCES_AT_ONCE: "1", MAPS_AT_ONCE: "3"}
     assert task_limits({REDUCES: "2"}, 11) == {REDUCES_AT_ONCE: "2", MAPS_AT_ONCE: "8"}

@@ -242,6 +242,23 @@ def test_full_size_is_the_description_itself() -> None:
     assert model.reduce_buffer == pytest.approx(full.reduce_buffer)
 
 
+def test_whole_numbers_can_be_hexadecimal() -> None:
+    given = {"settings.yarn.nodemanager.resource.memory-mb": "0x4000"}
+    cluster = apply_overrides(known(), given)
+    assert tasks_of(cluster).nodemanager_mib == 1 << 14
+    assert scaled(cluster, FULL_SIZE).settings["yarn.nodemanager.resource.memory-mb"] == 1 << 14
+
+
+@pytest.mark.parametrize("ratio", ["0", "0.8"])
+def test_a_heap_of_nothing_is_the_default(ratio: str) -> None:
+    given = {
+        "settings.mapreduce.job.heap.memory-mb.ratio": ratio,
+        "settings.mapreduce.map.memory.mb": "-1",
+        "settings.mapreduce.map.java.opts": "-Xmx800m",
+    }
+    assert tasks_of(apply_overrides(known(), given)).map_mib == 1024
+
+
 @pytest.mark.parametrize("size", ["256m", "268435456", "0.25g", 1 << 28])
 def test_sizes_have_the_prefixes_of_hadoop(size: object) -> None:
     cluster = apply_overrides(known(), {"settings.dfs.blocksize": size, "storage.block_size": None})

@@ -9,6 +9,7 @@ from typing import Any
 from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError, is_loopback
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
+from windtunnel.cluster.nic_speed import known_mbit_s
 
 _LATENCY_US = 100
 _OPEN_FILES = 32768
@@ -86,8 +87,8 @@ def rings(evidence: Evidence) -> Iterator[Outcome]:
 
 def fast_nic(evidence: Evidence) -> Iterator[Outcome]:
     """Whether a NIC has 10 Gb/s or more: a condition of other checks."""
-    speeds = [row.get("speed_mbit_s") or 0 for row in evidence.one.table("nics")]
-    fast = any(isinstance(speed, int) and speed >= _FAST_MBIT_S for speed in speeds)
+    speeds = [known_mbit_s(row.get("speed_mbit_s")) or 0 for row in evidence.one.table("nics")]
+    fast = any(speed >= _FAST_MBIT_S for speed in speeds)
     yield passed("fast" if fast else "slow or unknown")
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import psutil
 
+from windtunnel.cluster.setting_values import HEAP_RATIO, heap_ratio, whole
 from windtunnel.cluster.settings import default_of
 from windtunnel.engines.hadoop.daemons import LOG4J, Daemons
 from windtunnel.engines.hadoop.layout import Layout, Placement
@@ -396,10 +397,8 @@ def launch_options(
         return (*_words(given, host), *added)
     own = settings.get(f"mapreduce.{kind}.java.opts") or setting("mapred.child.java.opts")
     if "-Xmx" not in own:
-        ratio = float(setting("mapreduce.job.heap.memory-mb.ratio") or 0.8)
-        memory = setting(f"mapreduce.{kind}.memory.mb")
-        size = int(memory) if memory.isdigit() and int(memory) > 0 else 1024
-        own = f"{own} -Xmx{int(-(-size * ratio // 1))}m"
+        size = max(0, whole(setting(f"mapreduce.{kind}.memory.mb")) or 0) or 1024
+        own = f"{own} -Xmx{int(-(-size * heap_ratio(setting(HEAP_RATIO)) // 1))}m"
     admin = setting(f"mapreduce.admin.{kind}.child.java.opts")
     return (*_words(f"{admin} {own}", host), *added)
 

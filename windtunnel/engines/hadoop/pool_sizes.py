@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from windtunnel.cluster.setting_values import whole
 from windtunnel.cluster.settings import default_of
 
 JVM_BYTES = 280 << 20  # resident, measured with Java 17 and heaps of 256 to 820 MiB
@@ -22,8 +23,8 @@ def pool_sizes(
     """
 
     def number(name: str, otherwise: int) -> int:
-        text = settings.get(name, default_of(name, version) or "")
-        return int(text) if text.isdigit() and int(text) > 0 else otherwise
+        found = whole(settings.get(name, default_of(name, version)))
+        return found if found and found > 0 else otherwise
 
     def at_once(kind: str) -> int:
         """The containers of a kind that run on a host at once."""
@@ -37,7 +38,7 @@ def pool_sizes(
 
     maps = at_once("map")
     reduces = 1 - (-number("mapreduce.job.reduces", 1) // max(workers, 1))
-    if settings.get("mapreduce.job.reduces") == "0":
+    if whole(settings.get("mapreduce.job.reduces")) == 0:
         reduces = 0
     if jvms is not None:
         reduces = min(reduces, jvms // 2)

@@ -15,6 +15,7 @@ from typing import ClassVar
 import psutil
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.setting_values import whole
 from windtunnel.engines.hbase.site import MAIN_CLASS, MASTER, plan_site, xml_of
 from windtunnel.engines.hbase.sizes import (
     BLOCK_CACHE,
@@ -178,7 +179,7 @@ class HBase(Store):
 
     def copies(self) -> int:
         """The replication factor of HDFS for files that HBase writes."""
-        return int(self.hadoop.daemons.layout.properties()["dfs.replication"])
+        return whole(self.hadoop.daemons.layout.properties()["dfs.replication"]) or 3
 
     def settle(self, table: str, deadline_s: float) -> float:
         """Flush, and compact to one file per region."""

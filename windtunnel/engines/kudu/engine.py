@@ -17,6 +17,7 @@ from typing import ClassVar
 import psutil
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.setting_values import whole
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.engine import HadoopCluster
 from windtunnel.engines.hadoop.layout import Placement
@@ -166,7 +167,7 @@ class Kudu(Store):
 
     def copies(self) -> int:
         """The replication factor of HDFS, within Kudu's limits."""
-        replication = int(self.hadoop.daemons.layout.properties()["dfs.replication"])
+        replication = whole(self.hadoop.daemons.layout.properties()["dfs.replication"]) or 3
         return replicas(replication, len(self.site.hosts[TSERVER]))
 
     def settle(self, table: str, deadline_s: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from windtunnel.cluster.setting_values import whole
 from windtunnel.engines.hadoop.layout import Layout
 from windtunnel.errors import TrialInvalidError
 
@@ -17,6 +18,8 @@ _LEAST_EXECUTOR_MB = 480
 _DRIVER_MB = 768
 _STEP_MB = 1024
 """Hadoop's default of yarn.scheduler.minimum-allocation-mb."""
+_NODE_MB = 8192
+"""Hadoop's default of yarn.nodemanager.resource.memory-mb."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,14 @@ def sizes_of(layout: Layout, executors: int | None, cores: int | None) -> Sizes:
         If the NodeManagers cannot hold the executors: Spark would run with fewer. YARN allocates
         multiples of yarn.scheduler.minimum-allocation-mb.
     """
-    step = int(layout.properties().get("yarn.scheduler.minimum-allocation-mb", _STEP_MB))
+    step = whole(layout.properties().get("yarn.scheduler.minimum-allocation-mb")) or _STEP_MB
 
     def allocated(mib: int) -> int:
         return -(-mib // step) * step
 
     nodes = [p.host for p in layout.placements if "nodemanager" in p.roles]
     name = "yarn.nodemanager.resource.memory-mb"
-    offered = min(int(layout.properties(node)[name]) for node in nodes)
+    offered = min(whole(layout.properties(node)[name]) or _NODE_MB for node in nodes)
     master = allocated(_MASTER_MB + _MASTER_OVERHEAD_MB)
     least = allocated(_LEAST_EXECUTOR_MB + _OVERHEAD_MB)
     most = max(0, offered - master) // least + (len(nodes) - 1) * (offered // least)

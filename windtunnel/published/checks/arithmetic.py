@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from windtunnel.analysis.formatting import digits as shown
 from windtunnel.published.case import Case, Number, Point, cells_of, source_of, sources_in_words
+from windtunnel.published.filled import filled
 from windtunnel.published.numbers import NumberError, Span, Take, evaluate, names_in
 from windtunnel.published.relations import Equation
 from windtunnel.published.table import Row
@@ -48,7 +49,7 @@ def _checked(
     found = readings[0]
     unit = f" {equation.unit}" if equation.unit else ""
     others = "".join(f" or {_shown(one.span.value)}{unit}" for one in readings[1:])
-    label = equation.label.format_map(words)
+    label = filled(equation.label, words)
     yield Point(
         check="arithmetic",
         rule=equation.rule,

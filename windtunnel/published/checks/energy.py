@@ -213,5 +213,6 @@ def _curves(case: Case) -> list[PowerCurve]:
     return [
         PowerCurve(t, watts, record.stamp, record.period_s)
         for record in read_power(case.results.path)
+        if record.period_s > 0
         for t, watts in record.groups.values()
     ]

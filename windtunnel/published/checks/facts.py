@@ -9,6 +9,7 @@ from itertools import combinations
 
 from windtunnel.analysis.formatting import listed
 from windtunnel.published.case import Case, Point, source_of, sources_in_words
+from windtunnel.published.numbers import positive
 from windtunnel.published.table import Row
 
 ALIKE = 0.93
@@ -109,10 +110,10 @@ def counters(case: Case) -> Iterator[Point]:
         return
     cut: dict[float, list[tuple[float, Row]]] = defaultdict(list)
     for row in case.tables[described.table].rows:
-        if not row[described.largest] or not row[described.interval]:
+        interval_s, largest = positive(row[described.interval]), positive(row[described.largest])
+        if interval_s is None or largest is None:
             continue
-        limit = 2**COUNTER_BITS * 8 / float(row[described.interval])
-        largest = float(row[described.largest])
+        limit = 2**COUNTER_BITS * 8 / interval_s
         if NEAR_LIMIT * limit <= largest <= limit:
             cut[limit].append((largest, row))
     for limit, found in cut.items():

@@ -6,6 +6,7 @@ Source: MapReduce History Server REST API's, WebHDFS REST API (Apache Hadoop doc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -29,7 +30,7 @@ def listed_jobs(
     params: dict[str, str | int | float] = {"startedTimeBegin": begin_ms} if begin_ms else {}
     found = client.get_json(f"{_base(url)}/jobs", params).get("jobs") or {}
     jobs = [job for job in _many(found.get("job")) if job.get("id")]
-    return sorted(jobs, key=lambda job: -int(job.get("startTime") or 0))[:limit]
+    return sorted(jobs, key=_begun_s, reverse=True)[:limit]
 
 
 def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> ObservedJob:
@@ -51,15 +52,17 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         if reason := refusal(error, "the history server no longer has the job"):
             raise UnreadableJobError(reason) from None
         raise
-    if not job.get("finishTime"):
+    ended = _seconds(job.get("finishTime"))
+    if ended is None:
         raise UnreadableJobError("the job has no end")
     notes: list[str] = []
     total = int(job.get("mapsTotal") or 0) + int(job.get("reducesTotal") or 0)
     tasks = list(_attempts(client, base)) if total <= MOST_TASKS else []
     if total > MOST_TASKS:
         notes.append(f"{total} tasks are not read one by one; its .jhist file has them")
-    begun, ended = float(job["startTime"]) / 1e3, float(job["finishTime"]) / 1e3
-    submitted = job.get("submitTime") or listed.get("submitTime")
+    submitted = _seconds(job.get("submitTime")) or _seconds(listed.get("submitTime"))
+    # a job that was killed before it started has no start (0 or -1)
+    begun = _seconds(job.get("startTime")) or submitted or ended
     return ObservedJob(
         id=str(job["id"]),
         engine="mapreduce",
@@ -67,7 +70,7 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         user=str(job.get("user") or "unknown"),
         queue=str(job.get("queue") or "unknown"),
         status=str(job.get("state") or "unknown"),
-        submitted_at=float(submitted) / 1e3 if submitted else None,
+        submitted_at=submitted,
         started_at=min(begun, ended),
         finished_at=ended,
         source=base,
@@ -79,6 +82,11 @@ def read_job(client: RestClient, url: str, listed: Mapping[str, Any]) -> Observe
         settings=lasting_settings(settings),
         notes=notes,
     )
+
+
+def _begun_s(job: Mapping[str, Any]) -> float:
+    """The start of a job; its submission if it never started."""
+    return _seconds(job.get("startTime")) or _seconds(job.get("submitTime")) or 0.0
 
 
 def refusal(error: ClusterAccessError, gone: str) -> str | None:
@@ -146,18 +154,30 @@ def _seconds(value: object) -> float | None:
     return value / 1e3 if isinstance(value, (int, float)) and value > 0 else None
 
 
-def hdfs_files(
-    client: RestClient, url: str, most: int, refused: dict[str, str]
-) -> Iterator[tuple[str, int]]:
-    """URL and size of each file below a folder of WebHDFS or HttpFS.
+@dataclass
+class HdfsFiles:
+    """The files below a folder of HDFS.
 
-    ``url`` is ``http[s]://HOST:PORT/webhdfs/v1/FOLDER``. ``refused`` receives the URLs of the
-    folders in it that cannot be listed, with the reason. Raises ClusterAccessError.
+    ``files`` maps the URL of a file to its size in bytes and its last change in epoch ms.
+    ``refused`` has the URLs of folders that cannot be listed, with the reason, ``unlisted`` those
+    that were not listed, because there are too many files.
+    """
+
+    files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    unlisted: list[str] = field(default_factory=list)
+
+
+def hdfs_files(client: RestClient, url: str, most: int) -> HdfsFiles:
+    """The files below a folder of WebHDFS or HttpFS.
+
+    ``url`` is ``http[s]://HOST:PORT/webhdfs/v1/FOLDER``. No further folder is listed after
+    ``most`` files. Folders are in reverse order of their names, so that the newest of
+    ``YEAR/MONTH/DAY`` is the first. Raises ClusterAccessError.
     """
     root = url.rstrip("/")
-    folders = [root]
-    count = 0
-    while folders and count < most:
+    folders, found = [root], HdfsFiles()
+    while folders and len(found.files) < most:
         folder = folders.pop()
         try:
             answer = client.get_json(folder, {"op": "LISTSTATUS"})
@@ -165,14 +185,18 @@ def hdfs_files(
             reason = refusal(error, "the folder no longer exists")
             if folder == root or reason is None:
                 raise
-            refused[folder] = reason
+            found.refused[folder] = reason
             continue
+        inner = []
         for one in _many((answer.get("FileStatuses") or {}).get("FileStatus")):
             # names of history files contain percent signs: '-' in the name of a job is '%2D'
             name = quote(str(one.get("pathSuffix") or ""))
             path = f"{folder}/{name}" if name else folder  # the folder is a file
             if one.get("type") == "DIRECTORY":
-                folders.append(path)
+                inner.append(path)
             else:
-                count += 1
-                yield path, int(one.get("length") or 0)
+                changed = int(one.get("modificationTime") or 0)
+                found.files[path] = int(one.get("length") or 0), changed
+        folders += sorted(inner)
+    found.unlisted = folders
+    return found

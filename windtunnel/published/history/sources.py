@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from windtunnel.analysis.formatting import plural
 from windtunnel.errors import ClusterAccessError, UsageError
 from windtunnel.hosts.rest import RestClient
 from windtunnel.published.history import rest
@@ -16,6 +17,8 @@ from windtunnel.published.history.job import ObservedJob, UnreadableJobError
 from windtunnel.published.history.spark import is_event_log, parse_event_log
 
 _MAX_BYTES = 1 << 30
+_FILES_OF_A_JOB = 20  # listed at most for each job to read: not every file has a job
+_RAISE_LIMIT = "raise --limit, or specify a folder in it"
 _PASSED_OVER = (".crc", ".pending", "_SUCCESS")
 
 
@@ -112,27 +115,42 @@ def from_server(client: RestClient, url: str, limit: int, since: float | None) -
 
 
 def from_hdfs(client: RestClient, url: str, limit: int) -> Iterator[Status]:
-    """Jobs of history files below a folder of WebHDFS. Raises ClusterAccessError."""
-    refused: dict[str, str] = {}
-    files = dict(rest.hdfs_files(client, url, limit * 20, refused))
-    for folder, reason in refused.items():
+    """At most ``limit`` jobs of history files below a folder of WebHDFS, the newest files first.
+
+    Raises ClusterAccessError.
+    """
+    found = rest.hdfs_files(client, url, limit * _FILES_OF_A_JOB)
+    for folder, reason in found.refused.items():
         yield Status(unquote(folder.rpartition("/")[2]), None, reason)
-    for path, size in sorted(files.items()):
-        if not path.endswith(".jhist"):
-            continue
-        name = unquote(path.rpartition("/")[2])
-        if size > _MAX_BYTES:
-            yield Status(name, None, "larger than 1 GiB", size)
-            continue
-        job_id = "_".join(name.split("-")[0].split("_")[:3])
-        conf = f"{path.rpartition('/')[0]}/{job_id}_conf.xml"
-        try:
-            settings = parse_job_settings(_content(client, conf)) if conf in files else {}
-            job = parse_jhist(_content(client, path), path, settings)
-        except UnreadableJobError as error:
-            yield Status(name, None, str(error), size)
-        else:
-            yield _read(name, job, size)
+    if found.unlisted:
+        last = unquote(found.unlisted[-1])
+        text = f"not listed: {plural(len(found.unlisted), 'folder')}, first {last}; {_RAISE_LIMIT}"
+        yield Status(url, None, text)
+    names = [path for path in found.files if path.endswith(".jhist")]
+    names.sort(key=lambda path: (-found.files[path][1], path))
+    jobs = 0
+    for number, path in enumerate(names):
+        if jobs == limit:
+            yield Status(url, None, f"{plural(len(names) - number, 'older file')}; {_RAISE_LIMIT}")
+            return
+        status = _hdfs_file(client, path, found)
+        jobs += status.job is not None
+        yield status
+
+
+def _hdfs_file(client: RestClient, path: str, listed: rest.HdfsFiles) -> Status:
+    name, (size, _) = unquote(path.rpartition("/")[2]), listed.files[path]
+    if size > _MAX_BYTES:
+        return Status(name, None, "larger than 1 GiB", size)
+    job_id = "_".join(name.split("-")[0].split("_")[:3])
+    conf = f"{path.rpartition('/')[0]}/{job_id}_conf.xml"
+    try:
+        content = _content(client, conf) if conf in listed.files else b""
+        settings = parse_job_settings(content) if content else {}
+        job = parse_jhist(_content(client, path), path, settings)
+    except UnreadableJobError as error:
+        return Status(name, None, str(error), size)
+    return _read(name, job, size)
 
 
 def _content(client: RestClient, url: str) -> bytes:

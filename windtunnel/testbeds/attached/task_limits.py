@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from windtunnel.cluster.setting_values import whole
+
 REDUCES = "mapreduce.job.reduces"
 REDUCES_AT_ONCE = "mapreduce.job.running.reduce.limit"
 MAPS_AT_ONCE = "mapreduce.job.running.map.limit"
@@ -20,17 +22,9 @@ def task_limits(settings: Mapping[str, str], containers: int) -> dict[str, str]:
         The allowed number of containers, of which one is the application master.
     """
     tasks = containers - 1
-    reduces = min(max(1, _whole(settings.get(REDUCES), 1)), max(1, tasks // 2))
+    reduces = min(max(1, whole(settings.get(REDUCES)) or 1), max(1, tasks // 2))
     limits = {REDUCES_AT_ONCE: reduces, MAPS_AT_ONCE: tasks - reduces}
     return {
-        name: str(min(max(0, _whole(settings.get(name), 0)) or limit, limit))
+        name: str(min(max(0, whole(settings.get(name)) or 0) or limit, limit))
         for name, limit in limits.items()
     }
-
-
-def _whole(text: str | None, otherwise: int) -> int:
-    """The number of a property; ``otherwise`` if it is not set, or Hadoop cannot parse it."""
-    try:
-        return int(text or otherwise)
-    except ValueError:
-        return otherwise

@@ -16,6 +16,7 @@ from functools import lru_cache
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.description import Setting
 from windtunnel.cluster.erasure_code import CELL_BYTES
+from windtunnel.cluster.setting_values import HEAP_RATIO, heap_ratio, whole
 from windtunnel.cluster.settings import default_of
 from windtunnel.testbeds.scaled.scale import Scale
 
@@ -102,7 +103,8 @@ def number(cluster: Cluster, name: str, otherwise: float) -> float:
 def _parsed(text: str) -> float | None:
     match = _NUMBER.fullmatch(text.strip().lower())
     if match is None:
-        return None
+        found = whole(text)  # hexadecimal
+        return None if found is None or found < 0 else float(found)
     return float(match[1]) * 1024.0 ** (" kmgtpe".index(match[2] or " "))
 
 
@@ -254,7 +256,7 @@ def _container_mib(cluster: Cluster, kind: str) -> int:
     wanted = number(cluster, f"mapreduce.{kind}.memory.mb", 0)
     if not wanted:
         heap = _given_heap(cluster, kind)
-        ratio = number(cluster, "mapreduce.job.heap.memory-mb.ratio", 0.8)
+        ratio = heap_ratio(str(cluster.settings.get(HEAP_RATIO)))
         wanted = _CONTAINER_MIB if heap is None else heap / MIB / ratio
     return _allocated_mib(cluster, wanted)
 
@@ -270,7 +272,7 @@ def _heap_bytes(cluster: Cluster, kind: str) -> float:
     given = _given_heap(cluster, kind)
     if given is not None:
         return given
-    ratio = number(cluster, "mapreduce.job.heap.memory-mb.ratio", 0.8)
+    ratio = heap_ratio(str(cluster.settings.get(HEAP_RATIO)))
     return number(cluster, f"mapreduce.{kind}.memory.mb", _CONTAINER_MIB) * MIB * ratio
 
 
