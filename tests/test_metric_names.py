@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -115,6 +116,7 @@ def test_all_numbers_of_a_run_are_described(tmp_path: Path) -> None:
 def test_all_samples_are_described() -> None:
     sampler = Sampler(lambda: {"datanode@worker-1": 1})
     for now in (1.0, 2.0):
+        time.sleep(0.05)  # the kernel counts CPU time in steps of 10 ms
         sampler.rows += sampler._sample(now)
     written = {(row.metric, row.unit) for row in sampler.rows}
 

@@ -315,7 +315,7 @@ def test_a_probe_gives_samples_until_it_fails(target: Path) -> None:
 
     beats = [row.value for row in sampler.rows if row.metric == "plug_beats"]
     assert beats == [61.0, 62.0]
-    assert len({row.time_s for row in sampler.rows if row.metric == "cpu_idle"}) == 4
+    assert len({row.time_s for row in sampler.rows if row.metric == "load_1min"}) == 4
     lead = "of the plug-in plug-heart 1.0"
     assert sampler.failures == [
         f"the probe 'dead' {lead}: RuntimeError: it never beat",
