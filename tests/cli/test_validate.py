@@ -14,7 +14,7 @@ from tests.support.mock import run_study, toy_plan
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.subjects.work import Work
 from windtunnel.cli import run
-from windtunnel.cli.validate import _complete
+from windtunnel.cli.validate import _complete, _run_rounds
 from windtunnel.report.validation import Validation, print_validation, to_json
 from windtunnel.report.validation_page import render
 
@@ -138,11 +138,26 @@ def test_the_work_of_the_models_is_compared_with_that_of_the_reference(
     assert to_json(made)["cpu_s_per_gb"][0]["models"] == {"model-1-2": 126.0}
 
 
-def test_rounds_that_follow_from_results_are_not_taken_as_complete(tmp_path: Path) -> None:
-    plan = toy_plan(rounds=2)
-    run_study(tmp_path / "plain", plan)
-    assert _complete(plan, tmp_path / "plain", 2)
-    more = toy_plan(rounds=2, extra_rounds=2)
-    run_study(tmp_path / "more", more)
-    assert _complete(more, tmp_path / "more", 1)
-    assert not _complete(more, tmp_path / "more", 2)
+def test_the_last_round_is_resumed_if_more_can_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conducted: list[int | None] = []
+    monkeypatch.setattr(
+        "windtunnel.cli.validate.conduct",
+        lambda *_, last_round, **__: conducted.append(last_round),
+    )
+    for extra_rounds, wanted in ((0, []), (2, [None])):
+        plan = toy_plan(rounds=2, extra_rounds=extra_rounds)
+        folder = tmp_path / f"extra-{extra_rounds}"
+        run_study(folder / "reference", plan)
+        conducted.clear()
+        _run_rounds({"reference": plan}, folder, [])
+        assert conducted == wanted
+        assert _complete(plan, folder / "reference", 2)
+
+
+def test_one_model_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*COMMAND, "--model", "model-1-2"]) == 0
+    assert "model-2-3" not in capsys.readouterr().out
+    assert run([*COMMAND, "--model", "model-3-4"]) == 2
+    assert "there is no model 'model-3-4'" in capsys.readouterr().err

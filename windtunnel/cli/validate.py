@@ -16,7 +16,7 @@ from windtunnel.cli.studies import Results, conduct
 from windtunnel.errors import ResultsError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from windtunnel.study.plan import Plan
 
@@ -32,6 +32,10 @@ def validate(
     testbed: Annotated[str, typer.Argument(help="Testbed whose models are validated.")],
     study: Annotated[str, typer.Argument(help="Study of the reference.")] = DEFAULT,
     results: Results = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL", help="Model that is validated (repeatable; default: all)."),
+    ] = None,
     core_speed: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,10 +75,11 @@ def validate(
     from windtunnel.results.folder import read_results
 
     speeds = _core_speeds(core_speed or [])
-    plans = _plans(testbed, study, rounds, speeds)
+    plans = _plans(testbed, study, rounds, speeds, model or [])
     folder = results or DEFAULT_FOLDER / next(iter(plans.values())).name
     again = ["windtunnel", "validate", testbed, study, "--results", str(folder)]
     again += ["--rounds", str(rounds)] if rounds else []
+    again += [word for one in model or [] for word in ("--model", one)]
     again += [word for one in core_speed or [] for word in ("--core-speed", one)]
     if not report:
         _run_rounds(plans, folder, again)
@@ -131,7 +136,11 @@ def _core_speeds(given: list[str]) -> dict[str, float]:
 
 
 def _plans(
-    testbed: str, study: str, rounds: int | None, speeds: Mapping[str, float]
+    testbed: str,
+    study: str,
+    rounds: int | None,
+    speeds: Mapping[str, float],
+    chosen: Sequence[str],
 ) -> dict[str, Plan]:
     """The plans of the reference and of its models, by sub-folder."""
     from windtunnel.study.file import load_study
@@ -148,11 +157,13 @@ def _plans(
             remedy="specify a testbed of scale models, and a study for it.",
         )
     models = [one.folder for one in studies[1:]]
-    if unknown := [name for name in speeds if name not in models]:
-        raise UsageError(
-            f"--core-speed: there is no model '{unknown[0]}'",
-            remedy=f"use one of: {', '.join(models)}.",
-        )
+    for option, names in (("--model", chosen), ("--core-speed", speeds)):
+        if unknown := [name for name in names if name not in models]:
+            raise UsageError(
+                f"{option}: there is no model '{unknown[0]}'",
+                remedy=f"use one of: {', '.join(models)}.",
+            )
+    studies = [studies[0], *(one for one in studies[1:] if not chosen or one.folder in chosen)]
     protocol = file.protocol.model_copy(update={"rounds": rounds} if rounds else {})
     return {
         one.folder: make_plan(
@@ -171,7 +182,8 @@ def _run_rounds(plans: dict[str, Plan], folder: Path, again: list[str]) -> None:
     rounds = max(plan.protocol.rounds for plan in plans.values())
     passes = [(number, name) for number in range(1, rounds + 1) for name in plans]
     for number, name in passes:
-        if not _complete(plans[name], folder / name, number):
+        more = number == rounds and _may_have_more_rounds(plans[name])
+        if more or not _complete(plans[name], folder / name, number):
             print(f"{name}: round {number} of {rounds}", file=sys.stderr)
             conduct(
                 plans[name],
@@ -183,16 +195,16 @@ def _run_rounds(plans: dict[str, Plan], folder: Path, again: list[str]) -> None:
             )
 
 
-def _complete(plan: Plan, folder: Path, rounds: int) -> bool:
-    """Whether a folder has an answer for each slot of the first ``rounds`` rounds.
+def _may_have_more_rounds(plan: Plan) -> bool:
+    """Whether rounds can follow from the results: extra ones, or those of a decision."""
+    return plan.protocol.extra_rounds > 0 or plan.protocol.detect is not None
 
-    Rounds that follow from the results (extra ones, those of a decision) are not counted here.
-    """
+
+def _complete(plan: Plan, folder: Path, rounds: int) -> bool:
+    """Whether a folder has an answer for each slot of the first ``rounds`` rounds."""
     from windtunnel.results.folder import read_results
 
-    protocol = plan.protocol
-    more = protocol.extra_rounds > 0 or protocol.detect is not None
-    if not (folder / "study.json").is_file() or (more and rounds >= protocol.rounds):
+    if not (folder / "study.json").is_file():
         return False
     valid = {t.id.removesuffix(f"-a{t.attempt}") for t in read_results(folder).trials if t.answers}
     slots = (slot for n in range(rounds) for slot in plan.round_slots(n + 1))

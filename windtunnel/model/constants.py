@@ -224,7 +224,7 @@ CONSTANTS: tuple[Constant, ...] = (
     Constant(
         "guest_pinned",
         "ratio",
-        "time of disks and CPUs with virtual machines pinned to sockets, relative to one machine",
+        "time of disks with virtual machines pinned to sockets, relative to one machine",
         0.9,
         0.15,
         0.3,
