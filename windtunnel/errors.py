@@ -95,6 +95,12 @@ class ResultsError(WindtunnelError):
     title = "results folder"
 
 
+class FitFileError(ResultsError):
+    """A file of ``--fit`` that is missing or no fit."""
+
+    title = "fit file"
+
+
 class DeploymentError(WindtunnelError):
     """Real daemons did not start, or one of them died."""
 

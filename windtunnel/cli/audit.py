@@ -33,9 +33,10 @@ Level = Literal["critical", "high", "medium", "low"]
 Targets = Annotated[
     list[str] | None,
     typer.Argument(
-        help="'this-machine' (default), 'running' (the local cluster that is up), a configuration "
-        "directory, hosts (ssh://HOST), files of collected facts (*.json), tables of facts "
-        "(*.csv), results of OpenSCAP (*.xml); or 'collect': write the facts of this host.",
+        help="'this-machine' (default without --probe and --openscap), 'running' (the local "
+        "cluster that is up), a configuration directory, hosts (ssh://HOST), files of collected "
+        "facts (*.json), tables of facts (*.csv), results of OpenSCAP (*.xml); or 'collect': write "
+        "the facts of this host.",
         metavar="[TARGET]...",
         show_default=False,
     ),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windtunnel.cli.options import as_run, check_chart, points_of, print_found
-from windtunnel.errors import ResultsError, UsageError
+from windtunnel.errors import FitFileError, ResultsError, UsageError
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -32,12 +32,6 @@ def register(app: typer.Typer) -> None:
         epilog="Example: windtunnel whatif published:cisco-2014 --set 'hosts.worker.count=10'"
     )(whatif)
     app.command(epilog="Example: windtunnel accuracy")(accuracy)
-
-
-class FitFileError(ResultsError):
-    """A file of ``--fit`` that is missing or no fit."""
-
-    title = "fit file"
 
 
 FitFile = Annotated[

@@ -63,7 +63,7 @@ def validate(
     """Compare the ratios of scale models with those of a reference.
 
     The command runs or resumes the studies in sub-folders and reports them: first one round of each
-    study, then the next round. Slots whose trials are invalid run again. The report also lists the
+    study, then the next round. Invalid trials are repeated. The report also lists the
     published ratios and those that the physics model predicts at full size.
     """
     from rich.console import Console

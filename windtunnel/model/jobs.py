@@ -170,6 +170,8 @@ def assumptions(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> l
     """A line for each number of tasks that nothing states, and for what has no equation."""
     settings = cluster.settings
     found = []
+    if kind == "count" and parameters.get("engine") != "pig":
+        found.append("wordcount with MapReduce: the constants were fitted to Pig")
     if cluster.storage.code is not None and kind != "pi":
         found.append("erasure code: no CPU work for its cells; no fitted time has one")
     if kind in ("generate", "pi") and not (

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _DIGITS = 6  # of standard deviations of logarithms
 _OTHER_ENGINES = "the model has no equations for the engine {engine}"
-_WORD_COUNT = "wordcount with MapReduce is predicted with constants that were fitted to Pig"
 
 
 class ModelledOptions(TestbedOptions):
@@ -127,8 +126,6 @@ class ModelledTestbed(PredictingTestbed):
             if kind is not None
             for line in assumptions(kind, work.parameters, work.cluster)
         ]
-        if work.workload == "wordcount" and engine != "pig":
-            notes.append(_WORD_COUNT)
         return Realisation(missing, notes)
 
     def predict(self, work: Sequence[PlannedWork]) -> list[list[PhasePrediction]]:

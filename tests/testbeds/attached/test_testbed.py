@@ -223,7 +223,7 @@ def test_the_footprint_lists_jobs_space_time_paths_and_requests(conf: Path) -> N
     text = "\n".join(bed.footprint(study_request(plan), 3600.0))
     assert f"id {CLUSTER}" in text
     assert "teragen + terasort + teravalidate" in text
-    assert "container-hours: at most 20 (upper bound: 20 containers for the expected time" in text
+    assert "; about 20 for the expected time, 1 h" in text
     assert "/windtunnel/wt-XXXXXXXX (created and removed)" in text
     assert "/ws/v1/cluster/apps" in text
 

@@ -47,7 +47,7 @@ from windtunnel.testbeds.base import (
 from windtunnel.testbeds.hadoop_software import Installed
 
 _JOB_FILES_BYTES = 512 << 20  # jars of submitted jobs, in up to ten replicas
-_MOST_REPLICAS = 3  # of an input whose replication the loads do not state
+_MOST_REPLICAS = 3  # at least, of an input whose replication the loads do not state
 _UNREACHED = (
     "hosts: this testbed does not reach the hosts of the cluster: their CPU, memory, disks and "
     "network are UNKNOWN, and the report names only bottlenecks that the task times show; "
@@ -245,9 +245,14 @@ class AttachedTestbed(ClusterTestbed):
         ]
         per_trial = ", ".join(f"{name}: {' + '.join(names)}" for name, names, _ in phases)
         longest_s = request.trials * request.trial_limit_s
-        hours = options.containers * (expected_s or longest_s) / 3600
-        basis = "the expected time" if expected_s else "the time limits of all trials"
-        polls = round((expected_s or longest_s) / options.limits.interval)
+        hours = options.containers * longest_s / 3600
+        expected = ""
+        if expected_s:
+            expected = (
+                f"; about {options.containers * expected_s / 3600:.3g} for the expected time, "
+                f"{format_duration(round(expected_s))}"
+            )
+        polls = round(longest_s / options.limits.interval)
         return [
             "on the cluster:",
             f"  id {self._needs[0].cluster if self._needs else 'UNKNOWN'}, user {options.account}, "
@@ -256,8 +261,8 @@ class AttachedTestbed(ClusterTestbed):
             f"  space: at most {format_bytes(space_bytes(request), 3)} in HDFS at a time "
             "(estimate, all replicas)",
             f"  bytes written: at most {format_bytes(_written(request), 3)} (estimate)",
-            f"  container-hours: at most {hours:.3g} (upper bound: {options.containers} containers "
-            f"for {basis}, {format_duration(round(expected_s or longest_s))})",
+            f"  container-hours: at most {hours:.3g} ({options.containers} containers for the "
+            f"time limits of all trials, {format_duration(round(longest_s))}){expected}",
             f"  paths: {options.parent}/wt-XXXXXXXX (created and removed), the job history and, if "
             "the cluster collects them, the logs of containers (kept by the cluster)",
             f"  requests: about {5 * polls} (5 every {format_duration(options.limits.interval)}), "
@@ -362,19 +367,25 @@ def space_bytes(request: StudyRequest) -> int:
     It is an estimate from above: a trial removes its files, shared inputs stay.
     """
     trials = [_trial_bytes(load) for one in request.treatments for load in one.loads]
+    return round(max(trials, default=0.0) + _input_bytes(request)) + _JOB_FILES_BYTES
+
+
+def _input_bytes(request: StudyRequest) -> float:
+    """Shared inputs with all replicas: those of the description, at least three."""
     shared = {
         (input_key(one.cluster), load.workload, load.data_bytes)
         for one in request.treatments
         for load in one.loads
         if load.phases and load.phases[0].read_bytes
     }
-    inputs = sum(data_bytes for _, _, data_bytes in shared) * _MOST_REPLICAS
-    return round(max(trials, default=0.0) + inputs) + _JOB_FILES_BYTES
+    replicas = max((one.cluster.replication for one in request.treatments), default=0)
+    return sum(data_bytes for _, _, data_bytes in shared) * max(replicas, _MOST_REPLICAS)
 
 
 def _written(request: StudyRequest) -> int:
     each = [_trial_bytes(load) for one in request.treatments for load in one.loads]
-    return round(request.trials * max(each, default=0.0)) + _JOB_FILES_BYTES
+    written = request.trials * max(each, default=0.0) + _input_bytes(request)
+    return round(written) + _JOB_FILES_BYTES
 
 
 def _trial_bytes(load: Load) -> float:
