@@ -32,10 +32,10 @@ T = TypeVar("T")
 
 LIGHT = "-XX:TieredStopAtLevel=1"
 """An option of JVMs: the second compiler takes a third of the CPU time of such short jobs."""
-LIGHT_TASK = f"{LIGHT} -XX:+UseSerialGC -XX:CompileThresholdScaling=3 -XX:-UsePerfData"
+LIGHT_TASK = f"{LIGHT} -XX:CompileThresholdScaling=3 -XX:-UsePerfData"
 # reflection and dependency injection of masters, as in the daemons: no classes at run time
 _NO_CLASSES = "-Dsun.reflect.inflationThreshold=1000 -Dguice_bytecode_gen_option=DISABLED"
-MASTER_OPTIONS = f"-Xmx1024m {LIGHT_TASK} {_NO_CLASSES}"
+MASTER_OPTIONS = f"-Xmx1024m -XX:+UseSerialGC {LIGHT_TASK} {_NO_CLASSES}"
 LIGHT_TASKS = {
     "settings.mapreduce.map.java.opts": LIGHT_TASK,
     "settings.mapreduce.reduce.java.opts": LIGHT_TASK,
