@@ -38,10 +38,11 @@ class Tail:
     ``concurrency`` is the maximum number that ran at once; ``waves`` is tasks / concurrency;
     ``full_share`` is the fraction of the phase in which at least 90 % of that number ran.
     ``skew`` is the longest / median working time of a task, ``bytes_skew`` the same of its
-    input; the work of a reducer starts at the end of the last map. ``tail_s`` starts when 95 %
-    of the tasks (with few tasks: all but one) are complete; ``tail_share`` is its fraction of the
-    phase. ``alone_share`` is the fraction of the phase in which one task of this kind worked and
-    no other task did, ``lone_share`` that of the single task with the longest such time.
+    input; the work of a reducer starts at the end of the last map of its job. ``tail_s`` starts
+    when 95 % of the tasks (with few tasks: all but one) are complete; ``tail_share`` is its
+    fraction of the phase. ``alone_share`` is the fraction of the phase in which one task of this
+    kind worked and no other task did, ``lone_share`` that of the single task with the longest such
+    time.
     ``spills`` is the number of times that a record was written to disk. None: unknown, or not
     defined for so few tasks.
     """
@@ -184,14 +185,27 @@ def idle_of(phase: Phase, rows: Sequence[Attempt]) -> Idle:
 
 
 def _working(rows: Sequence[Attempt]) -> list[Span]:
-    """The working time of each attempt; a reducer does not work while it waits for the maps."""
-    ends = [row.finished_at for row in rows if row.type == MAP and row.succeeded]
-    maps_done = max(ends, default=-math.inf)
-    return [
-        (row, (max(row.started_at, maps_done) if row.type == REDUCE else row.started_at, end))
-        for row in rows
-        if (end := row.finished_at) > (maps_done if row.type == REDUCE else -math.inf)
-    ]
+    """The working time of each attempt; a reducer does not work while it waits for the maps.
+
+    The maps are those of its own job: a phase can have several jobs.
+    """
+    maps_done: dict[str, float] = {}
+    for row in rows:
+        job = _job(row)
+        if row.type == MAP and row.succeeded and job is not None:
+            maps_done[job] = max(row.finished_at, maps_done.get(job, -math.inf))
+    spans = []
+    for row in rows:
+        waits = maps_done.get(_job(row) or "", -math.inf) if row.type == REDUCE else -math.inf
+        if row.finished_at > waits:
+            spans.append((row, (max(row.started_at, waits), row.finished_at)))
+    return spans
+
+
+def _job(row: Attempt) -> str | None:
+    """The MapReduce job in the id of a task; None for Spark, whose tasks wait for no other task."""
+    job, *rest = row.task.rsplit("_", 2)  # task_1700000000000_0001_m_000002
+    return job if len(rest) == 2 and rest[0] in ("m", "r") else None
 
 
 def _profile(spans: Sequence[tuple[float, float]]) -> tuple[int, dict[int, float]]:
