@@ -63,6 +63,15 @@ def test_a_reducer_waits_for_the_maps_of_its_own_job_only(tmp_path: Path) -> Non
     assert found.alone_share == pytest.approx((8 + 4) / 20)
 
 
+def test_tasks_are_compared_with_those_of_their_own_job(tmp_path: Path) -> None:
+    rows = [task("MAP", i, 0, 2, input_bytes=10.0) for i in range(4)]
+    long = [task("MAP", i, 0, 16, input_bytes=400.0) for i in range(2)]
+    found = tail(tmp_path, of_job("task_1_0001", *rows) + of_job("task_1_0002", *long))
+
+    assert (found.stragglers, found.bytes_skew) == (0, 1)
+    assert found.skew == 8, "the longest task of the phase"
+
+
 def test_tasks_of_spark_wait_for_no_other_task(tmp_path: Path) -> None:
     reads = {**task("MAP", 0, 10, 12), "task": "application_1_0001-2-0"}
     rows = [reads, {**task("REDUCE", 0, 2, 9), "task": "application_1_0001-1-0"}]
