@@ -70,11 +70,13 @@ class Anova:
     ``error`` is the mean square of the residual (log seconds squared) with ``error_df``
     degrees of freedom; its square root is approximately the coefficient of variation.
     ``interactions`` is False if the design confounds interactions of two factors with factors.
+    ``rounds`` is the number of different rounds, 0 if the rounds are unknown.
     """
 
     workload: str
     phase: str
     trials: int
+    rounds: int
     terms: list[Term]
     interactions: bool
     blocks_df: int
@@ -279,6 +281,7 @@ def _table(
         workload=workload,
         phase=phase,
         trials=trials,
+        rounds=len({number for _, sample in known for number in sample.rounds}),
         terms=terms,
         interactions=bool(pairs),
         blocks_df=fit.blocks[1],
