@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from windtunnel.analysis.analyse import analyse
 from windtunnel.analysis.formatting import listed
-from windtunnel.analysis.names import level_words, origin, treatment_names
+from windtunnel.analysis.names import level_words, origin, short_names, treatment_names
 from windtunnel.published import open_results
 from windtunnel.results.record import Treatment
 
@@ -55,6 +55,17 @@ def test_with_more_factors_what_differs_from_the_baseline_is_named() -> None:
 def test_a_level_that_two_factors_have_needs_its_factor() -> None:
     rows = [{"map": "fast", "sort": "slow"}, {"map": "slow", "sort": "fast"}]
     assert named(*rows) == ["map fast, sort slow", "map slow, sort fast"]
+
+
+def test_factors_with_the_same_last_part_have_longer_names() -> None:
+    assert short_names(["a.map.mb", "a.reduce.mb", "net.rate", "mb"]) == {
+        "a.map.mb": "map.mb",
+        "a.reduce.mb": "reduce.mb",
+        "net.rate": "rate",
+        "mb": "mb",
+    }
+    rows = [{"map.mb": "1", "reduce.mb": "2"}, {"map.mb": "2", "reduce.mb": "1"}]
+    assert named(*rows) == ["map.mb 1, reduce.mb 2", "map.mb 2, reduce.mb 1"]
 
 
 def test_treatments_of_the_same_levels_are_told_apart_by_what_they_set() -> None:

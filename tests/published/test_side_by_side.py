@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,8 @@ def test_the_table_has_a_dash_where_there_is_no_value() -> None:
     label = "teragen, nic 1 Gb/s"
     assert table.rows[0][:4] == (label, "2.00 (n = 1)", "1.50 [1.35, 1.65]", "1.80 [1.62, 1.98]")
     assert table.rows[1][3] == "-"
+    few = replace(ROWS[0], measured=Evidence(1.5, None, None, 5, 1))
+    assert ratios_table([few], "scaled").rows[0][2] == "1.50 (n = 1)"
     assert table.rows[2][1] == "-"
     assert list(agreement_lines(ROWS))[2] == (
         "predicted against measured: 2 ratios, mean error 22 %; "

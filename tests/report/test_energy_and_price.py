@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.support.powered import METERED, powered, steady
+from tests.support.powered import METERED, busy, powered, steady
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.cost.price import MODEL_COSTS
 from windtunnel.analysis.formatting import money, quantity
 from windtunnel.report.charts import CHARTS
 from windtunnel.report.export import to_json
 from windtunnel.report.html import write_html
-from windtunnel.report.sections import price
+from windtunnel.report.sections import energy, price
 from windtunnel.report.sections.known import INTERVALS_UNKNOWN
 from windtunnel.report.terminal import print_report
 from windtunnel.results.folder import Results
@@ -66,6 +66,17 @@ def test_a_scale_model_has_changes_of_costs_and_no_costs(tmp_path: Path) -> None
     assert section.data["figures"] == []
     for effect in section.data["effects"]:
         assert math.isnan(effect["mean"]) and math.isfinite(effect["relative"])
+
+
+@pytest.mark.parametrize("scale", [None, ScaleRecord(rate=0.1, data=0.1)])
+def test_modelled_energy_of_a_scale_model_states_what_it_is(
+    tmp_path: Path, scale: ScaleRecord | None
+) -> None:
+    full = powered(tmp_path, samples=busy(0.25))
+    study = full.study.model_copy(update={"scale": scale})
+    section = energy.section(analyse(Results(full.path, study, full.trials)))
+    assert section is not None
+    assert (energy.MODEL_ENERGY in section.said) == (scale is not None)
 
 
 @pytest.mark.parametrize("trials", [2, 6])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from windtunnel.analysis.analyse import analyse
+from windtunnel.analysis.subjects.observed import associations
 from windtunnel.report.sections.observed import section
 from windtunnel.results.folder import Results
 from windtunnel.results.record import (
@@ -48,8 +49,11 @@ def run(day: int, known: bool) -> Trial:
     )
 
 
-def sentence(path: Path, early: Mapping[str, str] | None, late: Mapping[str, str] | None) -> str:
-    """What is said about the step if these settings are known before and after it."""
+Settings = Mapping[str, str] | None
+
+
+def made(path: Path, early: Settings, late: Settings) -> Results:
+    """Daily runs with these settings before and after the step; None: unknown."""
     sides = {"early": early, "late": late}
     (path / "provenance").mkdir()
     for name, settings in sides.items():
@@ -65,7 +69,12 @@ def sentence(path: Path, early: Mapping[str, str] | None, late: Mapping[str, str
         protocol=ProtocolRecord(rounds=1, seed=0, trial_time_limit_s=0.0),
     )
     trials = [run(day, sides["late" if day >= 10 else "early"] is not None) for day in range(20)]
-    found = section(analyse(Results(path, study, trials)))
+    return Results(path, study, trials)
+
+
+def sentence(path: Path, early: Settings, late: Settings) -> str:
+    """What is said about the step."""
+    found = section(analyse(made(path, early, late)))
     assert found is not None
     return found.said[0]
 
@@ -80,7 +89,17 @@ def test_settings_that_stayed_are_stated(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("early", "late"), [(None, None), (OLD, None), (None, NEW), ({}, NEW)])
 def test_unknown_settings_are_not_called_unchanged(
-    tmp_path: Path, early: Mapping[str, str] | None, late: Mapping[str, str] | None
+    tmp_path: Path, early: Settings, late: Settings
 ) -> None:
     said = sentence(tmp_path, early, late)
     assert said.endswith("; the settings of these runs are unknown")
+
+
+def test_runs_of_unknown_settings_have_no_association(tmp_path: Path) -> None:
+    known = {**NEW, "io.mb": "1"}
+    assert associations(made(tmp_path, None, known)) == []
+
+
+def test_a_setting_that_some_known_runs_lack_has_an_association(tmp_path: Path) -> None:
+    (found,) = associations(made(tmp_path, OLD, {**OLD, "io.mb": "1"}))
+    assert (found.setting, {found.reference, found.value}) == ("io.mb", {None, "1"})

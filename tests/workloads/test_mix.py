@@ -75,6 +75,13 @@ def test_each_part_runs_alone_and_then_all_together(deployment: Deployment) -> N
     assert together.elapsed_s == pytest.approx(15, abs=0.1)
 
 
+def test_tasks_belong_to_the_phases_of_the_mix(deployment: Deployment) -> None:
+    mix, given = made(), execution()
+    run(mix, deployment, given)
+    phases = {phase: {row["phase"] for row in given.runs[phase].tasks} for phase in mix.phases()}
+    assert phases == {phase: {phase} for phase in mix.phases()}
+
+
 def test_the_parts_have_the_time_limit_of_the_trial_as_it_was_extended(
     deployment: Deployment,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from windtunnel.results.folder import Results
 from windtunnel.results.record import StudyRecord, Treatment
@@ -43,16 +43,33 @@ def treatment_names(treatments: Sequence[Treatment], baseline: Mapping[str, str]
     factors = list(dict.fromkeys(factor for each in levels for factor in each))
     varied = [f for f in factors if len({each.get(f) for each in levels}) > 1] or factors
     shared = _shared_levels(levels)
-    made = {t.id: _name(t, varied, baseline, shared) or t.id for t in treatments}
+    short = short_names(factors)
+    made = {t.id: _name(t, varied, baseline, shared, short) or t.id for t in treatments}
     return _distinct(made, {t.id: t for t in treatments})
 
 
-def level_words(factor: str, level: str, shared: frozenset[str] = frozenset()) -> str:
+def short_names(factors: Iterable[str]) -> dict[str, str]:
+    """The end of each factor's path that no other factor has: ``map.memory.mb``, ``disks``."""
+    ends = {factor: _ends(factor) for factor in factors}
+    count = Counter(end for each in ends.values() for end in each)
+    return {f: next((end for end in each if count[end] == 1), f) for f, each in ends.items()}
+
+
+def _ends(path: str) -> list[str]:
+    """``c``, ``b.c`` and ``a.b.c`` of the path ``a.b.c``."""
+    parts = path.split(".")
+    return [".".join(parts[-length:]) for length in range(1, len(parts) + 1)]
+
+
+def level_words(
+    factor: str, level: str, shared: frozenset[str] = frozenset(), short: str = ""
+) -> str:
     """A level as a complete name: ``1 Gb/s``, but ``24 disks`` and ``hyper_threading off``.
 
     ``shared`` holds levels that several factors have; they are named with their factor.
+    ``short`` is the factor's short name, by default the last part of its path.
     """
-    short = factor.rsplit(".", 1)[-1]
+    short = short or factor.rsplit(".", 1)[-1]
     if level.isdecimal() and short.endswith("s") and not short.endswith("ss"):
         return f"{level} {short[:-1] if level == '1' else short}"
     says_little = not any(c.isalpha() for c in level) or level.lower() in _BARE
@@ -71,9 +88,10 @@ def _name(
     varied: Sequence[str],
     baseline: Mapping[str, str],
     shared: frozenset[str],
+    short: Mapping[str, str],
 ) -> str:
     levels = treatment.levels
-    words = {f: level_words(f, levels[f], shared) for f in varied if f in levels}
+    words = {f: level_words(f, levels[f], shared, short[f]) for f in varied if f in levels}
     if len(varied) <= ALL_LEVELS_UP_TO or not any(f in baseline for f in words):
         return ", ".join(words.values())
     differing = [text for f, text in words.items() if levels[f] != baseline.get(f)]

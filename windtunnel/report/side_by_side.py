@@ -80,5 +80,5 @@ def _words(found: Evidence | None) -> str:
     if found is None:
         return NONE
     if found.low is None or found.high is None:
-        return f"{found.ratio:.2f} (n = {found.n})" if found.n else f"{found.ratio:.2f}"
+        return f"{found.ratio:.2f} (n = {found.fewest})" if found.n else f"{found.ratio:.2f}"
     return f"{found.ratio:.2f} [{found.low:.2f}, {found.high:.2f}]"

@@ -307,7 +307,8 @@ class Mix(Workload[MixParameters]):
         if phase != TOGETHER:
             (alone,) = (i for i in instances if i.number == 0 and phase == f"alone-{i.name}")
             run = alone.measure(deployment)
-            return replace(run, phase=run.phase.model_copy(update={"name": phase}))
+            record = run.phase.model_copy(update={"name": phase})
+            return replace(run, phase=record, tasks=_of_phase(phase, [run]))
         chosen = [i for i in instances if i.number > 0]
         runs = _all_at_once(chosen, deployment)
         return self._together(chosen, runs, execution.runs)
@@ -336,7 +337,7 @@ class Mix(Workload[MixParameters]):
         return JobRun(
             record,
             _sums(runs),
-            tasks=[task for run in runs for task in run.tasks],
+            tasks=_of_phase(TOGETHER, runs),
             notes=[note for run in runs for note in run.notes],
             samples=[sample for run in runs for sample in run.samples],
         )
@@ -410,6 +411,11 @@ def _overlap(run: JobRun, others: Sequence[JobRun]) -> float:
         if high > low:
             shared, at = shared + high - low, high
     return shared / (end - start) if end > start else 0.0
+
+
+def _of_phase(phase: str, runs: Sequence[JobRun]) -> list[dict[str, Any]]:
+    """The task attempts of all runs, as those of a phase of the mix."""
+    return [{**row, "phase": phase} for run in runs for row in run.tasks]
 
 
 def _sums(runs: Sequence[JobRun]) -> dict[str, int]:

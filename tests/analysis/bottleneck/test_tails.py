@@ -48,6 +48,36 @@ def test_one_long_reducer_works_alone_behind_the_others(tmp_path: Path) -> None:
     assert found.stragglers == 1
 
 
+def of_job(name: str, *rows: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows as tasks of a job of their own."""
+    return [{**row, "task": row["task"].replace("task", name)} for row in rows]
+
+
+def test_a_reducer_waits_for_the_maps_of_its_own_job_only(tmp_path: Path) -> None:
+    """The first job ends before the maps of the second one do."""
+    rows = of_job("task_1_0001", task("MAP", 0, 0, 2), task("REDUCE", 0, 1, 10))
+    rows += of_job("task_1_0002", task("MAP", 0, 10, 12), task("REDUCE", 0, 11, 16))
+    found = tail(tmp_path, rows, "REDUCE")
+
+    assert found.skew == pytest.approx(8 / 6), "8 s and 4 s of work"
+    assert found.alone_share == pytest.approx((8 + 4) / 20)
+
+
+def test_tasks_are_compared_with_those_of_their_own_job(tmp_path: Path) -> None:
+    rows = [task("MAP", i, 0, 2, input_bytes=10.0) for i in range(4)]
+    long = [task("MAP", i, 0, 16, input_bytes=400.0) for i in range(2)]
+    found = tail(tmp_path, of_job("task_1_0001", *rows) + of_job("task_1_0002", *long))
+
+    assert (found.stragglers, found.bytes_skew) == (0, 1)
+    assert found.skew == 8, "the longest task of the phase"
+
+
+def test_tasks_of_spark_wait_for_no_other_task(tmp_path: Path) -> None:
+    reads = {**task("MAP", 0, 10, 12), "task": "application_1_0001-2-0"}
+    rows = [reads, {**task("REDUCE", 0, 2, 9), "task": "application_1_0001-1-0"}]
+    assert tail(tmp_path, rows, "REDUCE").alone_share == pytest.approx(7 / 20)
+
+
 def test_a_second_attempt_of_the_same_task_does_not_make_it_less_alone(tmp_path: Path) -> None:
     rows = [task("REDUCE", 0, 1, 8), task("REDUCE", 1, 1, 17)]
     rows += [task("REDUCE", 1, 6, 17, status="KILLED", attempt="second")]

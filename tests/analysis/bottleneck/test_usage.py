@@ -76,6 +76,12 @@ def test_an_erasure_code_writes_parity_and_spreads_all_cells(tmp_path: Path) -> 
     assert found["network"] == pytest.approx((1.5 * WRITTEN + READ + SHUFFLED) * 2 / 3)
 
 
+def test_with_an_erasure_code_a_single_worker_moves_nothing(tmp_path: Path) -> None:
+    one = {"worker": {**WORKERS["worker"], "count": 1}}
+    found = used(tmp_path, one, erasure_code="XOR-2-1")
+    assert found["network"] == 0
+
+
 def test_everything_of_storage_hosts_crosses_the_network(tmp_path: Path) -> None:
     found = used(tmp_path, APART, external=["store"])
     assert found["network"] == pytest.approx(2 * WRITTEN + READ + SHUFFLED * 2 / 3)

@@ -50,6 +50,27 @@ def test_a_single_trial_of_a_rival_is_of_unknown_spread() -> None:
     assert {r.level: r.low is None for r in found.rivals} == {"b": True, "c": False}
 
 
+def test_a_metric_with_a_value_of_0_has_no_best_level() -> None:
+    study = StudyRecord(
+        id="s",
+        name="s",
+        testbed="t",
+        created_at=0,
+        fingerprint="f",
+        factors={"cpu": ["a", "b", "c"]},
+        baseline={"cpu": "a"},
+        treatments=[Treatment(id=level, levels={"cpu": level}) for level in "abc"],
+        protocol=ProtocolRecord(rounds=1, seed=1, trial_time_limit_s=1),
+    )
+    values = {"elapsed": [3.0, 2.0, 1.0], "cpu_time": [0.0, 2.0, 1.0]}
+    table: dict[Key, Sample] = {
+        (level, "pi", "total", metric): Sample("s", [each])
+        for metric, several in values.items()
+        for level, each in zip("abc", several, strict=True)
+    }
+    assert [each.metric for each in _winners(study, table, ["pi"])] == ["elapsed"]
+
+
 VALUES = st.lists(st.floats(50, 150), min_size=2, max_size=9)
 
 

@@ -149,6 +149,24 @@ def test_the_samples_of_a_group_can_be_in_several_files(tmp_path: Path) -> None:
     assert means == pytest.approx([500.0] * len(means))
 
 
+@pytest.mark.parametrize("stamp", ["instant", "start", "end"])
+@pytest.mark.parametrize("pause", [0.0, 1.0])
+def test_a_phase_across_two_exports_of_a_meter_has_its_energy_once(
+    tmp_path: Path, stamp: str, pause: float
+) -> None:
+    """``pause``: one sample between the exports is missing, which is no gap."""
+    results = powered(tmp_path)
+    first, middle, last = results.trials[0], results.trials[3], results.trials[-1]
+    seam = middle.phases[1].started_at + 10
+    for start, end in ((seam + pause, last.finished_at + 60), (first.started_at - 60, seam)):
+        t = np.arange(start, end, 1.0)
+        groups = {"A": (t, np.full(len(t), 500.0))}
+        imported(results, 0.0, period=1.0, stamp=stamp, groups=groups)
+    found = with_energy(results).trials
+    means = [p.metrics["power_metered"].value for t in found for p in t.phases]
+    assert means == pytest.approx([500.0] * len(means))
+
+
 def test_a_phase_shorter_than_two_samples_is_marked(tmp_path: Path) -> None:
     results = powered(tmp_path)
     imported(results, 500.0, period=10.0)

@@ -211,3 +211,14 @@ def test_factors_that_change_together_have_no_analysis_of_variance(rows: tuple[s
     assert anova(study, table, *WHERE) is None
     (found,) = rankings(study, table, effects(study, table), {WHERE[0]: ["total"]})
     assert "do not separate" in found.why
+
+
+def test_rounds_that_change_together_with_a_factor_give_no_table() -> None:
+    study = factorial(factors=("a", "b"))
+    table = table_of(study, EFFECTS, 2, 0.02, np.random.default_rng(1))
+    for key, sample in table.items():
+        table[key] = replace(sample, rounds=[1, 3] if key[0].startswith("0") else [2, 4])
+    assert anova(study, table, *WHERE) is None
+    (found,) = rankings(study, table, effects(study, table), {WHERE[0]: ["total"]})
+    assert found.tables == []
+    assert "treatments differ only between rounds" in found.why

@@ -89,6 +89,13 @@ def test_one_trial_a_size_cannot_tell_a_bend(tmp_path: Path) -> None:
     assert "one trial per size cannot show whether" in said.said[0]
 
 
+def test_equal_times_of_each_size_are_not_called_one_trial(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, sized(line), noise=0.0)
+    found = fit_of(analysis)
+    assert ({point.n for point in found.points}, found.bend_p) == ({3}, None)
+    assert section_module.verdict(found).startswith("the times of each size are equal")
+
+
 @pytest.mark.parametrize(
     ("edit", "levels"),
     [

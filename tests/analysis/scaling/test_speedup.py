@@ -184,6 +184,12 @@ def treatments(factor: str, path: str, values: dict[str, object]) -> list[Treatm
     ]
 
 
+SLOW_START = "settings.mapreduce.job.reduce.slowstart.completedmaps"
+VIRTUAL = "settings.yarn.nodemanager.vmem-pmem-ratio"
+VCORES = "settings.yarn.nodemanager.resource.cpu-vcores"
+LOADING = "workloads.keyvalue.load_threads"
+
+
 @pytest.mark.parametrize(
     ("factor", "path", "values", "expected"),
     [
@@ -195,6 +201,11 @@ def treatments(factor: str, path: str, values: dict[str, object]) -> list[Treatm
         ("network", "", {"1 Gb/s": 0, "10 Gb/s": 0}, ({"1 Gb/s": 1, "10 Gb/s": 10}, True)),
         ("size", "workloads.terasort.size", {"1 GB": "1 GB", "4 GB": "4 GB"}, None),
         ("sort", "settings.mapreduce.task.io.sort.mb", {"100": 100, "256": 256}, None),
+        (SLOW_START, SLOW_START, {"0.05": 0.05, "1.0": 1.0}, None),
+        (VIRTUAL, "", {"2.1": 2.1, "4": 4}, None),
+        (VCORES, VCORES, {"2": 2, "4": 4}, ({"2": 2, "4": 4}, False)),
+        (LOADING, LOADING, {"8": 8, "16": 16}, ({"8": 8, "16": 16}, False)),
+        ("hosts.worker.nics.0.mtu", "hosts.worker.nics.0.mtu", {"1500": 1500, "9000": 9000}, None),
         ("year", "", {"2014": 0, "2016": 0}, None),
         ("nodes", "", {"4": 0, "all": 0}, None),
         ("settings", "", {"stock": 0, "tuned": 0}, None),

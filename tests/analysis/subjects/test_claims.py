@@ -71,6 +71,12 @@ def test_one_trial_decides_nothing() -> None:
     assert grade(7.0, 0.15, Evidence(7.0, None, None, 1)) == "not decided"
 
 
+def test_a_missing_interval_has_the_number_of_trials_of_the_smaller_side() -> None:
+    assert Evidence(0.83, None, None, 5, 1).words == "x0.83 (n = 1)"
+    assert Evidence(0.83, None, None, 1, 5).words == "x0.83 (n = 1)"
+    assert Evidence(0.83, None, None).words == "x0.83 (no interval)"
+
+
 def test_a_measurement_decides_before_a_prediction() -> None:
     measured, predicted = found(0.5, 0.6), found(6.5, 7.5, 0)
     assert verdict(7.0, 0.15, measured, predicted, "") == ("contradicted", "measured", "")

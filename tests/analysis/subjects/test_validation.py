@@ -71,6 +71,13 @@ def test_invalid_trials_do_not_count(tmp_path: Path) -> None:
     assert sort_of(tmp_path, invalid=(1, 2)).n == 3
 
 
+def test_the_error_is_the_ratio_of_both_ratios_with_unequal_rounds(tmp_path: Path) -> None:
+    """The times increase by half in each round, and the last round lacks a treatment."""
+    row = sort_of(tmp_path, trials=7, drift=0.5)
+    assert row.n == 3, "only the rounds that both sides have"
+    assert row.error == pytest.approx(row.ratio / row.reference)
+
+
 def test_without_groups_the_permitted_error_is_unknown() -> None:
     assert permitted_error([]) is None
 

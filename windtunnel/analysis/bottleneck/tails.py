@@ -37,13 +37,14 @@ class Tail:
 
     ``concurrency`` is the maximum number that ran at once; ``waves`` is tasks / concurrency;
     ``full_share`` is the fraction of the phase in which at least 90 % of that number ran.
-    ``skew`` is the longest / median working time of a task, ``bytes_skew`` the same of its
-    input; the work of a reducer starts at the end of the last map. ``tail_s`` starts when 95 %
-    of the tasks (with few tasks: all but one) are complete; ``tail_share`` is its fraction of the
-    phase. ``alone_share`` is the fraction of the phase in which one task of this kind worked and
-    no other task did, ``lone_share`` that of the single task with the longest such time.
-    ``spills`` is the number of times that a record was written to disk. None: unknown, or not
-    defined for so few tasks.
+    ``skew`` is the longest / median working time of a task, ``bytes_skew`` the same of its input
+    within its job; the work of a reducer starts at the end of the last map of its job.
+    ``stragglers`` are compared with the median of their job. ``tail_s`` starts when 95 % of the
+    tasks (with few tasks: all but one) are complete; ``tail_share`` is its fraction of the phase.
+    ``alone_share`` is the fraction of the phase in which one task of this kind worked and no other
+    task did, ``lone_share`` that of the single task with the longest such time. ``spills`` is the
+    number of times that a record was written to disk. None: unknown, or not defined for so few
+    tasks.
     """
 
     trial: str
@@ -137,7 +138,8 @@ def _tail(
     running, share_at = _profile([(row.started_at, row.finished_at) for row in own])
     seconds = [row.finished_at - row.started_at for row in done]
     tasks = len({row.task for row in done})
-    middle = median(seconds)
+    jobs = _by_job(done)
+    uneven = [_skew([row.input_bytes for row in each]) for each in jobs]
     tail_s = _tail_s(done)
     mine = {task: seconds for (task, type_), seconds in alone.items() if type_ == kind}
     first, last = min(r.started_at for r in own), max(r.finished_at for r in own)
@@ -150,11 +152,11 @@ def _tail(
         concurrency=running,
         waves=tasks / running,
         full_share=sum(s for n, s in share_at.items() if n >= FULL * running) / phase.elapsed_s,
-        median_s=middle,
+        median_s=median(seconds),
         longest_s=max(seconds),
         skew=_skew(times),
-        bytes_skew=_skew([row.input_bytes for row in done]),
-        stragglers=sum(s > STRAGGLER * middle for s in seconds) if tasks > 1 else 0,
+        bytes_skew=max(filter(None, uneven), default=None),
+        stragglers=sum(map(_stragglers, jobs)),
         tail_s=tail_s,
         tail_share=None if tail_s is None else tail_s / phase.elapsed_s,
         alone_share=sum(mine.values()) / phase.elapsed_s,
@@ -184,14 +186,43 @@ def idle_of(phase: Phase, rows: Sequence[Attempt]) -> Idle:
 
 
 def _working(rows: Sequence[Attempt]) -> list[Span]:
-    """The working time of each attempt; a reducer does not work while it waits for the maps."""
-    ends = [row.finished_at for row in rows if row.type == MAP and row.succeeded]
-    maps_done = max(ends, default=-math.inf)
-    return [
-        (row, (max(row.started_at, maps_done) if row.type == REDUCE else row.started_at, end))
-        for row in rows
-        if (end := row.finished_at) > (maps_done if row.type == REDUCE else -math.inf)
-    ]
+    """The working time of each attempt; a reducer does not work while it waits for the maps.
+
+    The maps are those of its own job: a phase can have several jobs.
+    """
+    maps_done: dict[str, float] = {}
+    for row in rows:
+        job = _job(row)
+        if row.type == MAP and row.succeeded and job is not None:
+            maps_done[job] = max(row.finished_at, maps_done.get(job, -math.inf))
+    spans = []
+    for row in rows:
+        waits = maps_done.get(_job(row) or "", -math.inf) if row.type == REDUCE else -math.inf
+        if row.finished_at > waits:
+            spans.append((row, (max(row.started_at, waits), row.finished_at)))
+    return spans
+
+
+def _job(row: Attempt) -> str | None:
+    """The MapReduce job in the id of a task; None for Spark, whose tasks wait for no other task."""
+    job, *rest = row.task.rsplit("_", 2)  # task_1700000000000_0001_m_000002
+    return job if len(rest) == 2 and rest[0] in ("m", "r") else None
+
+
+def _by_job(rows: Sequence[Attempt]) -> list[list[Attempt]]:
+    """The attempts of each job; those of Spark are together."""
+    found: dict[str | None, list[Attempt]] = {}
+    for row in rows:
+        found.setdefault(_job(row), []).append(row)
+    return list(found.values())
+
+
+def _stragglers(done: Sequence[Attempt]) -> int:
+    """The number of successful attempts of a job that take much longer than their median."""
+    if len({row.task for row in done}) < 2:
+        return 0
+    middle = median(row.seconds for row in done)
+    return sum(row.seconds > STRAGGLER * middle for row in done)
 
 
 def _profile(spans: Sequence[tuple[float, float]]) -> tuple[int, dict[int, float]]:

@@ -115,7 +115,8 @@ def _network(value: Mapping[str, float], copies: float, limits: Capacity) -> flo
     if limits.external:
         written, read = copies, 1.0
     elif limits.stored_per_byte:
-        written, read = copies * (remote or 1.0), remote or 1.0
+        read = 1.0 if remote is None else remote
+        written = copies * read
     away = None if shuffle is None or remote is None else shuffle * remote
     moved = _add(
         _times(value.get("hdfs_bytes_written"), written),

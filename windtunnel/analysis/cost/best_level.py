@@ -88,7 +88,10 @@ class Winner:
 
 
 def winners(analysis: Analysis) -> list[Winner]:
-    """One per factor, workload and metric that at least three of its levels have."""
+    """One per factor, workload and metric that at least three of its levels have.
+
+    A metric with a value of 0 or less is skipped: it has no ratios.
+    """
     found = analysis.once(prices)
     table: dict[Key, Sample] = {**analysis.table, **(found.table if found else {})}
     return list(_winners(analysis.study, table, list(analysis.phases)))
@@ -110,7 +113,7 @@ def _winners(
                     for level, id_ in treatments.items()
                 }
                 known = {level: s for level, s in samples.items() if s is not None}
-                if len(known) >= LEVELS_AT_LEAST:
+                if len(known) >= LEVELS_AT_LEAST and _positive(known):
                     made = _winner((factor, workload, metric, words), known)
                     missing = tuple(level for level in levels if level not in known)
                     yield replace(made, others=others, missing=missing)
@@ -141,6 +144,10 @@ def _at_baseline(study: StudyRecord, others: Levels) -> bool:
     return all(level == baseline_of(study, f) for f, level in others if study.factors.get(f))
 
 
+def _positive(known: Mapping[str, Sample]) -> bool:
+    return all(value > 0 for sample in known.values() for value in sample.values)
+
+
 def _winner(about: tuple[str, str, str, str], known: Mapping[str, Sample]) -> Winner:
     factor, workload, metric, words = about
     order = sorted(known, key=lambda level: _centre(known[level].values))
@@ -158,9 +165,7 @@ def _winner(about: tuple[str, str, str, str], known: Mapping[str, Sample]) -> Wi
 
 
 def _centre(values: Sequence[float]) -> float:
-    """Geometric mean, as for all ratios; the arithmetic mean if a value is 0."""
-    if any(value <= 0 for value in values):
-        return fmean(values)
+    """Geometric mean, as for all ratios, of values above 0."""
     return math.exp(fmean(math.log(value) for value in values))
 
 
@@ -171,7 +176,7 @@ def _spans(groups: Sequence[Sequence[float]]) -> dict[int, tuple[float, float]]:
     The function does not use SciPy's ``tukey_hsd``, with which the tests compare it: that also
     integrates a p value for every pair, which takes almost a second per metric.
     """
-    places = [i for i, values in enumerate(groups) if len(values) > 1 and min(values) > 0]
+    places = [i for i, values in enumerate(groups) if len(values) > 1]
     varied = any(len(set(groups[i])) > 1 for i in places)
     if len(places) < 2 or places[0] != 0 or not varied:
         return {}

@@ -17,7 +17,7 @@ from windtunnel.errors import ResultsError
 from windtunnel.probes.power.modelled import FORMULA, described, host_watts
 from windtunnel.probes.power.rapl import SOURCE as RAPL_SOURCE
 from windtunnel.results.folder import Results
-from windtunnel.results.power import KINDS, Array, Kind, Stamp, read_power
+from windtunnel.results.power import KINDS, Array, Kind, PowerRecord, Stamp, read_power
 from windtunnel.results.record import Trial
 
 DROPPED = (
@@ -71,20 +71,36 @@ def _has(trial: Trial, kind: Kind) -> bool:
 
 def _imported(results: Results, have: dict[str, set[Kind]], found: Found) -> None:
     merged: dict[Kind, Power] = {}
-    for record in read_power(results.path):
+    records = read_power(results.path)
+    for record in records:
         one = merged.setdefault(record.kind, Power(record.kind, record.words))
         if record.words != one.words:  # several exports of one meter
             one.words = f"{one.words}, {record.words.partition(': ')[2]}"
-        one.curves += [
-            PowerCurve(t, watts, record.stamp, record.period_s, group)
-            for group, (t, watts) in record.groups.items()
-        ]
     for kind, one in merged.items():
+        one.curves += _curves([record for record in records if record.kind == kind])
         first = min(curve.t[0] - curve.period_s for curve in one.curves)
         last = max(curve.t[-1] + curve.period_s for curve in one.curves)
         for trial in results.trials:
             if kind not in have[trial.id] and first < trial.finished_at and last > trial.started_at:
                 found[trial.id].append(one)
+
+
+def _curves(records: Sequence[PowerRecord]) -> list[PowerCurve]:
+    """One curve of each group, stamp and period: consecutive exports of a meter are continuous.
+
+    The exports of a group do not overlap: ``import_power`` refuses such samples.
+    """
+    parts: dict[tuple[str, Stamp, float], list[tuple[Array, Array]]] = {}
+    for record in records:
+        for group, samples in record.groups.items():
+            place = (group, record.stamp, round(record.period_s, 3))
+            parts.setdefault(place, []).append(samples)
+    curves = []
+    for (group, stamp, period_s), several in parts.items():
+        t, watts = (np.concatenate(column) for column in zip(*several, strict=True))
+        instants, order = np.unique(t, return_index=True)
+        curves.append(PowerCurve(instants, watts[order], stamp, period_s, group))
+    return curves
 
 
 def _sampled(results: Results, have: dict[str, set[Kind]], found: Found) -> None:

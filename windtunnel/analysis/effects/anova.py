@@ -70,11 +70,13 @@ class Anova:
     ``error`` is the mean square of the residual (log seconds squared) with ``error_df``
     degrees of freedom; its square root is approximately the coefficient of variation.
     ``interactions`` is False if the design confounds interactions of two factors with factors.
+    ``rounds`` is the number of different rounds, 0 if the rounds are unknown.
     """
 
     workload: str
     phase: str
     trials: int
+    rounds: int
     terms: list[Term]
     interactions: bool
     blocks_df: int
@@ -120,8 +122,9 @@ def anova(
 ) -> Anova | None:
     """The analysis of variance of elapsed time; None if the design or the data do not allow it.
 
-    It requires two factors that vary together, a trial of every treatment, times above 0, and
-    repetition or higher interactions from which the error is estimated.
+    It requires two factors that vary together, a trial of every treatment, times above 0,
+    repetition or higher interactions from which the error is estimated, and rounds that do not
+    change together with a factor or a treatment.
     """
     if not crossed(study):
         return None
@@ -170,7 +173,10 @@ def _fit(
     factors: Sequence[str],
     pairs: Sequence[tuple[str, str]],
 ) -> _Fit | None:
-    """Sums of squares with degrees of freedom, by term; None if there is no error term."""
+    """Sums of squares with degrees of freedom, by term.
+
+    None if there is no error term, or if the rounds are confounded with treatments.
+    """
     # These modules are slow to import: only for such studies, and without statsmodels.api.
     from statsmodels.regression.linear_model import OLS
     from statsmodels.stats.anova import anova_lm
@@ -181,8 +187,10 @@ def _fit(
     words = {names[f]: f for f in factors}
     words |= {f"{names[a]}:{names[b]}": f"{a} x {b}" for a, b in pairs}
     blocks = "C(block) + " if _blocked(frame) else ""
-    model = ols(f"y ~ {blocks}{' + '.join(words)}", frame).fit(method="qr")
-    pure = ols(f"y ~ {blocks}C(treatment)", frame).fit(method="qr")
+    designs = [ols(f"y ~ {blocks}{terms}", frame) for terms in (" + ".join(words), "C(treatment)")]
+    if any(np.linalg.matrix_rank(one.exog) < one.exog.shape[1] for one in designs):
+        return None
+    model, pure = (one.fit(method="qr") for one in designs)
     repeated, left = pure.df_resid >= 1, int(model.df_resid)
     if left < 1:
         return None
@@ -273,6 +281,7 @@ def _table(
         workload=workload,
         phase=phase,
         trials=trials,
+        rounds=len({number for _, sample in known for number in sample.rounds}),
         terms=terms,
         interactions=bool(pairs),
         blocks_df=fit.blocks[1],

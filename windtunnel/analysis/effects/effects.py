@@ -153,7 +153,7 @@ def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
                 continue
             matching = match(study.treatments, factor, level, baseline)
             for workload, phase, metric in where:
-                sides = _sides(table, matching, workload, phase, metric)
+                sides = both_sides(table, matching, workload, phase, metric)
                 if not sides:
                     continue
                 about = (factor, level, baseline, workload, phase, metric, sides[0][0].unit)
@@ -327,7 +327,7 @@ def _ratio(log: float) -> float:
     return math.expm1(min(log, 700.0))
 
 
-def _sides(
+def both_sides(
     table: Mapping[Key, Sample], matching: Matching, workload: str, phase: str, metric: str
 ) -> list[tuple[Sample, Sample]]:
     """The samples of the pairs that have both sides; a main effect requires all pairs."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.effects.findings import RESOURCES, STAGES, effect_size
-from windtunnel.analysis.names import level_words
+from windtunnel.analysis.names import level_words, short_names
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 
 FROM = 3
@@ -48,17 +48,26 @@ def overview(analysis: Analysis) -> list[Row]:
     found = totals(analysis)
     together = len({e.workload for e in found}) <= TOGETHER
     alone = common_baseline(found) is not None
-    rows: dict[str, list[Effect]] = {}
+    short = short_names(analysis.study.factors)
+    rows: dict[Level, list[Effect]] = {}
     for e in found:
-        level = level_words(e.factor, e.level) if alone else level_name(e)
-        rows.setdefault(level if together else f"{level}, {e.workload}", []).append(e)
+        place = (e.factor, e.level, e.baseline, "" if together else e.workload)
+        rows.setdefault(place, []).append(e)
     order = list(analysis.phases)
-    return [(h, sorted(es, key=lambda e: order.index(e.workload))) for h, es in rows.items()]
+    named = []
+    for (factor, level, _, workload), effects in rows.items():
+        name = level_words(factor, level) if alone else level_name(effects[0], short)
+        effects.sort(key=lambda e: order.index(e.workload))
+        named.append((f"{name}, {workload}" if workload else name, effects))
+    return named
 
 
-def level_name(e: Effect) -> str:
-    """``network 1 Gb/s : 10 Gb/s``: a level and the baseline."""
-    return f"{e.factor.rsplit('.', 1)[-1]} {e.level} : {e.baseline}"
+def level_name(e: Effect, short: Mapping[str, str]) -> str:
+    """``network 1 Gb/s : 10 Gb/s``: a level and the baseline.
+
+    ``short`` has the short name of each factor.
+    """
+    return f"{short[e.factor]} {e.level} : {e.baseline}"
 
 
 def by_level(analysis: Analysis) -> list[tuple[Level, list[Effect]]]:

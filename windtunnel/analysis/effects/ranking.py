@@ -157,8 +157,8 @@ def _why(study: StudyRecord) -> str:
     if study.kind == "predicted":
         return "times are predicted: the factors are sorted by the range of their effects"
     return (
-        "the error cannot be estimated (no repetition, or trials are missing): "
-        "the factors are sorted by the range of their effects"
+        "the error cannot be estimated (no repetition, trials are missing, or treatments differ "
+        "only between rounds): the factors are sorted by the range of their effects"
     )
 
 

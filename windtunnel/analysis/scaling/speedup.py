@@ -2,8 +2,10 @@
 
 A factor counts something if each of its levels is a number: because of its path (``.count``,
 numbers of maps and reduces), or because all its labels are plain numbers of machines, disks,
-slots and similar units (``4``, ``6 nodes``). Amounts (``16 GiB``, ``10 Gb/s``) are converted to
-multiples of the smallest. The size of the data is excluded, because more data is more work.
+slots and similar units (``4``, ``6 nodes``) and the study gives the factor a name of its own. The
+path of a setting can contain ``reduce`` or ``node`` and set a ratio. Amounts (``16 GiB``,
+``10 Gb/s``) are converted to multiples of the smallest. The size of the data is excluded, because
+more data is more work.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ DOUBLING_PAYS = 0.10
 detects a smaller gain."""
 _COUNT_PATHS = re.compile(
     r"(.*\.)?(count|vcpus|cores_per_socket|threads_per_core|sockets)"
-    r"|workloads\..*\.(maps|reduces|threads|clients)"
+    r"|workloads\..*\.(maps|reduces|(load_)?threads|clients|executor_cores)"
     r"|settings\.mapreduce\.job\.(maps|reduces)|settings\..*cpu-vcores"
 )
 _NAMES = re.compile(
@@ -125,14 +127,21 @@ def level_counts(
     counted = {level: parse_count(value) for level, value in values.items()}
     known = {level: count for level, count in counted.items() if count is not None}
     if len(known) == len(values):
-        named = _COUNT_PATHS.fullmatch(path) if path else _NAMES.search(factor)
-        return (known, False) if (named or _NAMES.search(factor)) and _spread(known) else None
+        return (known, False) if _counts(factor, path) and _spread(known) else None
     amounts = {level: number(str(value)) for level, value in values.items()}
     sizes = {level: value for level, value in amounts.items() if value}
     if len(sizes) < len(values) or not _spread(sizes):
         return None
     smallest = min(sizes.values())
     return {level: value / smallest for level, value in sizes.items()}, True
+
+
+def _counts(factor: str, path: str) -> bool:
+    """Whether the factor counts something, by its path or by the name that the study gives it."""
+    if _COUNT_PATHS.fullmatch(path or factor):
+        return True
+    own_name = factor != path and not factor.startswith("settings.")
+    return own_name and _NAMES.search(factor) is not None
 
 
 def parse_count(value: object) -> float | None:

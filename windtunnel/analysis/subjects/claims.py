@@ -54,12 +54,17 @@ class Evidence:
     note: str = ""
 
     @property
+    def fewest(self) -> int:
+        """The trials of the side with fewer of them, which decides whether there is an interval."""
+        return min(self.n, self.n_baseline or self.n)
+
+    @property
     def words(self) -> str:
         """``x0.83 [0.79, 0.88]``, with the number of trials if there is only one."""
         text = f"x{self.ratio:.3g}"
         if self.low is not None and self.high is not None:
             return f"{text} [{self.low:.3g}, {self.high:.3g}]"
-        return f"{text} (n = {self.n})" if self.n else f"{text} (no interval)"
+        return f"{text} (n = {self.fewest})" if self.n else f"{text} (no interval)"
 
 
 @dataclass(frozen=True, slots=True)

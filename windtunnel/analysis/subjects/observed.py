@@ -265,11 +265,13 @@ def _input_ratio(a: Sequence[Run], b: Sequence[Run]) -> float | None:
 def associations(results: Results) -> list[Association]:
     """Settings whose values are associated with different times in runs of one kind of job.
 
-    The two most frequent values of each setting are compared, with at least three runs each.
+    The two most frequent values of each setting are compared, with at least three runs each. Runs
+    without known settings are excluded; in the others, a setting can be unset.
     Settings that always change together are one row. Significant ones only, the largest first.
     """
     found: list[Association] = []
-    for workload, runs in runs_by_workload(results).items():
+    for workload, every in runs_by_workload(results).items():
+        runs = [run for run in every if run.settings]
         seen: dict[frozenset[str], int] = {}
         for name in sorted({name for run in runs for name in run.settings}):
             made = _association(workload, name, runs)

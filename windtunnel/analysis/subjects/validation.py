@@ -1,8 +1,8 @@
 """Validation of scale models: ratios of a model against those of its reference.
 
 The error of a model is the ratio of both ratios, on the log scale: a contrast of four samples with
-Welch's interval. The permitted error depends on the similarity groups that are relevant for
-factor and phase.
+Welch's interval, from the trials from which the ratios are computed. The permitted error depends
+on the similarity groups that are relevant for factor and phase.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windtunnel.analysis.effects.cells import Key, Sample, samples
-from windtunnel.analysis.effects.effects import Effect, effects
+from windtunnel.analysis.effects.common_rounds import compared
+from windtunnel.analysis.effects.effects import Effect, both_sides, effects
 from windtunnel.analysis.effects.pairing import match
 from windtunnel.analysis.observations import ELAPSED, TOTAL, observe
 from windtunnel.analysis.statistics.summary import Contrast, contrast
@@ -243,17 +244,13 @@ Logs = list[tuple[float, list[float]]]
 
 
 def _logs(study: StudyRecord, table: Mapping[Key, Sample], e: Effect) -> Logs:
-    """The terms of the ratio of a level and its baseline, over all matched pairs with times."""
-    pairs = [
-        sides
-        for pair in match(study.treatments, e.factor, e.level, e.baseline).pairs
-        if None not in (sides := [table.get((t, e.workload, e.phase, ELAPSED)) for t in pair])
-    ]
+    """The terms of the ratio of a level and its baseline, from the trials that the effect uses."""
+    matching = match(study.treatments, e.factor, e.level, e.baseline)
+    pairs, _ = compared(both_sides(table, matching, e.workload, e.phase, ELAPSED))
     return [
-        (sign / len(pairs), [math.log(value) for value in sample.values])
-        for sides in pairs
-        for sign, sample in zip((1, -1), sides, strict=True)
-        if sample is not None
+        (sign / len(pairs), [math.log(value) for value in values])
+        for pair in pairs
+        for sign, values in zip((1, -1), pair, strict=True)
     ]
 
 

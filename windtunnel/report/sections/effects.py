@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from windtunnel.analysis.analyse import Analysis
@@ -9,6 +10,7 @@ from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.effects.findings import effect_size
 from windtunnel.analysis.effects.overview import level_name, worthwhile
 from windtunnel.analysis.formatting import digits, percent, percent_interval, quantity
+from windtunnel.analysis.names import short_names
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.report.sections.base import Column, Section, Table
 from windtunnel.report.sections.known import without_unknown
@@ -60,13 +62,13 @@ def effects_table(
         return None
     if totals_only:
         ordered.sort(key=lambda e: -effect_size(e))
-    several = len(analysis.phases) > 1
+    several, short = len(analysis.phases) > 1, short_names(analysis.study.factors)
     known = any(e.ci_low is not None for e in ordered)
     made = Table(
         caption="Effects on elapsed time, against the baseline"
         + (" (95 % intervals)" if known else ""),
         columns=_COLUMNS,
-        rows=[_row(e, several) for e in ordered],
+        rows=[_row(e, short, several=several) for e in ordered],
         strong=frozenset(i for i, e in enumerate(ordered) if e.phase == TOTAL),
         folded=folded,
     )
@@ -81,9 +83,9 @@ def size(e: Effect) -> str:
     return f"{text} [{digits(e.absolute_ci_low)}, {digits(e.absolute_ci_high)}]"
 
 
-def _row(e: Effect, several: bool) -> tuple[str, ...]:
+def _row(e: Effect, short: Mapping[str, str], *, several: bool) -> tuple[str, ...]:
     return (
-        level_name(e),
+        level_name(e, short),
         f"{e.workload} {e.phase}" if several else e.phase,
         percent(e.relative),
         percent_interval(e.ci_low, e.ci_high, e.relative),

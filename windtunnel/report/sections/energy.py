@@ -27,6 +27,10 @@ from windtunnel.results.power import KINDS, Kind
 
 COARSE_BELOW = 2
 """With fewer power samples than this, the energy of a phase is mostly that of its neighbours."""
+MODEL_ENERGY = (
+    "modelled energy of a scale model: the power is that of the full size and the time that of the "
+    "model, so only changes are results; absolute values are not those of the full size"
+)
 _COVERS: dict[Kind, str] = {
     "metered": "everything that is connected to the meter",
     "rapl": "only processors and memory, without disks, fans and power supply",
@@ -40,6 +44,8 @@ def section(analysis: Analysis) -> Section | None:
     if not sources:
         return _refused(analysis)
     said = [f"{kind} energy: {listed(words)}; {_COVERS[kind]}" for kind, words in sources.items()]
+    if "modelled" in sources and analysis.study.scale is not None:
+        said.append(MODEL_ENERGY)
     tables = [
         table
         for kind in sources

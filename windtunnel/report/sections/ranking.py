@@ -61,12 +61,6 @@ def _hint(found: list[Ranking]) -> str:
     total = next((r.total for r in found if r.total is not None), None)
     if total is None:
         return ""
-    blocks = (
-        "Rounds are blocks: the variance between rounds is removed before the fractions are "
-        "computed. "
-        if total.blocks_df
-        else "Rounds are not blocks, because at least one round has only one treatment. "
-    )
     source = (
         "The error is the spread of repeated trials"
         if total.error_from == "repetition"
@@ -75,11 +69,25 @@ def _hint(found: list[Ranking]) -> str:
     )
     mixed = "" if total.interactions else " The design cannot separate interactions."
     return (
-        f"Least squares, type II sums of squares. {blocks}{source} ({total.error_df} degrees of "
-        "freedom). Variance explained: omega squared; it applies to the levels of this study, "
-        "levels that differ more explain more. p values are corrected for all "
+        f"Least squares, type II sums of squares. {_blocks(total)} {source} ({total.error_df} "
+        "degrees of freedom). Variance explained: omega squared; it applies to the levels of this "
+        "study, levels that differ more explain more. p values are corrected for all "
         f"{len(total.terms)} terms (Holm).{mixed}"
     )
+
+
+def _blocks(total: Anova) -> str:
+    """Whether the rounds are blocks; if not, the reason."""
+    if total.blocks_df:
+        return (
+            "Rounds are blocks: the variance between rounds is removed before the fractions are "
+            "computed."
+        )
+    if total.rounds == 0:
+        return "The rounds of the trials are unknown, so they are not blocks."
+    if total.rounds == 1:
+        return "All trials are in one round, so there are no blocks."
+    return "Rounds are not blocks, because at least one round has only one treatment."
 
 
 def _tables(ranking: Ranking) -> list[Table]:

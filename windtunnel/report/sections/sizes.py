@@ -70,6 +70,8 @@ def _line(fit: SizeFit) -> str:
 def verdict(fit: SizeFit) -> str:
     """Whether the times lie on a line, as a sentence."""
     if fit.bend_p is None:
+        if any(point.n > 1 for point in fit.points):
+            return "the times of each size are equal, so a deviation from a line cannot be tested"
         return "one trial per size cannot show whether the times lie on a line"
     if fit.bend_p < SURE:
         return f"the times do not lie on a line (p = {fit.bend_p:.2g})"

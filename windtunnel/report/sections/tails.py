@@ -118,7 +118,7 @@ def _waves(analysis: Analysis, groups: dict[Key, list[Tail]], several: bool) -> 
         column("phase", "treatment", *names, text=2),
         rows,
         hint="skew: longest divided by median working time (a reduce works from the end of the "
-        "last map); stragglers: number per trial",
+        "last map of its job); stragglers: number per trial",
     )
 
 
