@@ -16,7 +16,8 @@ from windtunnel.hosts.fabric.plan import FabricPlan
 from windtunnel.testbeds.base import Load, PhaseLoad
 from windtunnel.testbeds.scaled.expected_error import total
 from windtunnel.testbeds.scaled.machine import Machine, memory_needed, problems, this_machine
-from windtunnel.testbeds.scaled.propose import MEMORY_AT_MOST, Proposal, lines, propose
+from windtunnel.testbeds.scaled.proposal import Proposal, lines
+from windtunnel.testbeds.scaled.propose import MEMORY_AT_MOST, propose
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 

@@ -9,7 +9,8 @@ from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.results.record import ScaleRecord, SimilarityGroup
 from windtunnel.testbeds.base import PlannedTreatment, Proposal
 from windtunnel.testbeds.scaled.machine import this_machine
-from windtunnel.testbeds.scaled.propose import lines, propose
+from windtunnel.testbeds.scaled.proposal import lines
+from windtunnel.testbeds.scaled.propose import propose
 from windtunnel.testbeds.scaled.scale import Scale
 from windtunnel.testbeds.scaled.similarity import similarity
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psutil
@@ -20,10 +20,10 @@ from windtunnel.engines.hadoop.pool_sizes import JVM_BYTES
 from windtunnel.engines.hadoop.pool_sizes import MEMORY_AT_MOST as WARM_MEMORY_AT_MOST
 from windtunnel.engines.storage_systems import storage_system
 from windtunnel.errors import NotRealisableError, StorageFullError
-from windtunnel.results.record import SimilarityGroup
 from windtunnel.testbeds.base import Load
 from windtunnel.testbeds.scaled.expected_error import expected_error, total
 from windtunnel.testbeds.scaled.machine import BUSY_AT_MOST, Machine, memory_needed, problems
+from windtunnel.testbeds.scaled.proposal import Proposal
 from windtunnel.testbeds.scaled.scale import Combine, Scale
 from windtunnel.testbeds.scaled.scale_model import (
     CARRIERS,
@@ -31,7 +31,6 @@ from windtunnel.testbeds.scaled.scale_model import (
     MASTERS_BYTES,
     WORKER_BYTES,
 )
-from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.similarity import similarity
 from windtunnel.testbeds.scaled.sizes import (
     JVM_START_S,
@@ -57,29 +56,6 @@ ENOUGH_SLOTS = 4  # with 4 slots per host, ratios were accurate within 3-4 % (fi
 _WAVES = (1, 2, 3, 4, 6, 8, 12, 16)  # numbers of waves to choose from
 _WARM = ("software.task_start", "software.warm_jvms")
 WARM_UP_CPU_S = 5.5  # of a waiting JVM (docs/decisions/0032)
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A scale and its consequences.
-
-    ``limits`` state the reasons; ``slots`` and ``disks`` are those of one worker of the model.
-    ``errors`` are the terms of the expected error of ratios; ``settings`` are paths of the
-    description with the values that the proposal needs.
-    """
-
-    scale: Scale
-    limits: list[str]
-    cluster: Cluster
-    slots: int
-    disks: int
-    hosts: int
-    trial_s: float
-    study_s: float
-    groups: list[SimilarityGroup]
-    errors: Mapping[str, float]
-    settings: Mapping[str, Any]
-    notes: list[str] = field(default_factory=list)
 
 
 def propose(
@@ -376,35 +352,3 @@ def _cache_bound(cluster: Cluster, rate: float, combine: Combine, machine: Machi
 def _in_model(load: Load, scale: Scale) -> Load:
     fraction = 1 / scale.combine.slots
     return replace(load, model_bytes=load.data_bytes * scale.data, task_fraction=fraction)
-
-
-def lines(proposal: Proposal) -> list[str]:
-    """The proposal as text, without its groups."""
-    study = proposal.scale
-    nic = max(h.nic_bytes_s or 0.0 for h in fabric_plan(proposal.cluster, study).hosts)
-    disk = next(h for h in fabric_plan(proposal.cluster, study).hosts if h.cpu_cores).disks[0]
-    found = [
-        "proposal for this machine (copy it to the study file):",
-        f"  testbed: {{kind: scaled, {str(study)[1:-1]}}}",
-    ]
-    if proposal.settings:
-        found.append("  set:")
-        found += [f"    {path}: {value}" for path, value in proposal.settings.items()]
-    found += [
-        f"  {proposal.hosts} hosts as described; per worker {proposal.slots} "
-        f"slot{'s' * (proposal.slots != 1)}, "
-        f"{proposal.disks} disk{'s' * (proposal.disks != 1)} of "
-        f"{(disk.read_bytes_s or 0) / 1e6:.3g} MB/s read, NIC "
-        f"{nic * 8 / 1e6:.3g} Mb/s",
-        f"  about {proposal.trial_s / 60:.1f} min per trial, {proposal.study_s / 3600:.1f} h in "
-        "total (estimated from the baseline, not measured)",
-    ]
-    if proposal.errors:
-        terms = ", ".join(f"{name} {error:.0%}" for name, error in proposal.errors.items())
-        found.append(
-            f"  expected error of ratios: about {total(proposal.errors):.0%} ({terms}); an "
-            "estimate from earlier models"
-        )
-    found += [f"  {line}" for line in (*proposal.limits, *proposal.notes)]
-    found += [f"  one second of the model is {1 / study.time:.3g} s at full size"]
-    return found
