@@ -60,6 +60,8 @@ class AttachedDeployment(Deployment):
         The permitted space, which becomes the quota where that is possible.
     by_hand:
         Waits for the settings of daemons that an operator changes during the study.
+    start:
+        The state of the cluster at the start of the study, also if this is a later deployment.
     """
 
     here = False
@@ -77,6 +79,7 @@ class AttachedDeployment(Deployment):
         needs: Sequence[Need],
         space_bytes: int,
         by_hand: ByHand,
+        start: Reading,
     ) -> None:
         self.cluster = cluster
         self.access = access
@@ -89,7 +92,8 @@ class AttachedDeployment(Deployment):
         self.identity: Identity = access.status.identity()
         self.by_hand = by_hand
         limits, containers = access.options.limits, access.options.containers
-        self.guard = Guard(limits, containers, self._read, on_reading=others_log(logs))
+        log = others_log(logs)
+        self.guard = Guard(limits, containers, self._read, start, on_reading=log)
 
     def open(self, study: str) -> None:
         """Create the folder on the cluster, and start to watch; :meth:`close` undoes it.
@@ -354,6 +358,7 @@ class AttachedDeployment(Deployment):
                 "client": self._client_words(),
                 "containers": self.access.options.containers,
                 "quota": self.folder.quota,
+                "live": self.guard.live(),
                 **({"changed_by_hand": self.by_hand.confirmed} if self.by_hand.names else {}),
                 **({"host_samples": self.host_source} if self.host_source else {}),
             },

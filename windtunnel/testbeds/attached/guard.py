@@ -35,7 +35,8 @@ _UNANSWERED_S = 30.0
 class Rule:
     """The abort rule, applied to one reading after the other.
 
-    ``start`` is the first reading: the limits of blocks and nodes are relative to it.
+    ``start`` is the state at the start of the study: the limits of blocks and nodes are relative
+    to it.
     """
 
     limits: Limits
@@ -110,6 +111,7 @@ class Guard:
     limits: Limits
     containers: int
     read: Callable[[], Reading]
+    baseline: Reading
     readings: list[Reading] = field(default_factory=list)
     reason: str = ""
     on_reading: Callable[[Reading, Sequence[str]], None] = lambda *_: None
@@ -123,7 +125,7 @@ class Guard:
     def start(self) -> None:
         """Read the state for the first time, and start the thread; raises ClusterAccessError."""
         first = self.read()
-        self._rule = Rule(self.limits, self.containers, first)
+        self._rule = Rule(self.limits, self.containers, self.baseline)
         self.reason = "; ".join(self._rule.exceeded(first))
         self.readings.append(first)
         self._answered = time.monotonic()
@@ -158,6 +160,12 @@ class Guard:
         """Forget the readings before a trial, except the last one."""
         with self._lock:
             del self.readings[:-1]
+
+    def live(self) -> Mapping[str, int]:
+        """The number of live DataNodes and NodeManagers in the last reading."""
+        with self._lock:
+            last = self.readings[-1]
+        return {"datanodes": last.datanodes, "nodemanagers": last.nodemanagers}
 
     def metrics(self) -> Mapping[str, Metric]:
         """Metrics of the activity of other tenants since :meth:`begin`."""

@@ -1,0 +1,73 @@
+"""A deployment on an existing cluster: when the abort rule acts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.cluster_web import ClusterWeb
+from tests.support.mock import plan_from
+from windtunnel.study.check import check_plan
+from windtunnel.study.plan import Plan
+from windtunnel.testbeds.attached.deployment import AttachedDeployment
+from windtunnel.testbeds.attached.testbed import AttachedTestbed
+
+STUDY = """\
+study: toy
+cluster: local-1
+testbed: {{kind: attached, conf: {conf}, limits: {{interval: 1 h}}}}
+workloads:
+  terasort: {{rows: 1000, input_replication: 1, output_replication: 1}}
+protocol: {{rounds: 2}}
+"""
+
+
+class Supervisor:
+    """The supervisor of no clients."""
+
+    alive = True
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def opened(deployment: AttachedDeployment, study: str) -> None:
+    """Watch the cluster, without a folder on it and without clients."""
+    deployment.logs.mkdir(parents=True)
+    made: Any = Supervisor()
+    deployment.supervisor = made
+    folder: Any = SimpleNamespace(quota=False)
+    deployment.folder = folder
+    deployment.guard.start()
+
+
+@pytest.fixture
+def plan(conf: Path) -> Plan:
+    return plan_from(STUDY.format(conf=conf))
+
+
+@pytest.fixture
+def bed(
+    plan: Plan, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AttachedTestbed:
+    """A testbed with an admitted study, whose deployments only watch the cluster."""
+    made = AttachedTestbed(tmp_path / "logs", lambda text: None, plan.testbed_options)
+    check_plan(plan, made)
+    software: Any = (SimpleNamespace(), None, None)
+    made._software[plan.base.software.hadoop] = software
+    monkeypatch.setattr(AttachedDeployment, "open", opened)
+    return made
+
+
+def test_lost_nodes_count_from_the_start_of_the_study_in_each_deployment(
+    bed: AttachedTestbed, plan: Plan, web: ClusterWeb
+) -> None:
+    web.metrics["activeNodes"] = 0
+    for _ in range(2):
+        with bed.deploy(plan.base) as deployment:
+            reason = deployment.guard.look(before_trial=True)
+            assert reason == "lost NodeManagers since the start: 1 (limit: 0)"
+            assert deployment.guard.live() == {"datanodes": 1, "nodemanagers": 0}
