@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cluster_web import ClusterWeb
 from tests.support.mock import plan_from
+from windtunnel.errors import DeploymentError
 from windtunnel.study.check import check_plan
 from windtunnel.study.plan import Plan
 from windtunnel.testbeds.attached.deployment import AttachedDeployment
@@ -25,22 +26,11 @@ protocol: {{rounds: 2}}
 """
 
 
-class Supervisor:
-    """The supervisor of no clients."""
-
-    alive = True
-
-    def close(self) -> None:
-        """Nothing."""
-
-
 def opened(deployment: AttachedDeployment, study: str) -> None:
     """Watch the cluster, without a folder on it and without clients."""
     deployment.logs.mkdir(parents=True)
-    made: Any = Supervisor()
+    made: Any = SimpleNamespace(alive=True, close=lambda: None)
     deployment.supervisor = made
-    folder: Any = SimpleNamespace(quota=False)
-    deployment.folder = folder
     deployment.guard.start()
 
 
@@ -71,3 +61,32 @@ def test_lost_nodes_count_from_the_start_of_the_study_in_each_deployment(
             reason = deployment.guard.look(before_trial=True)
             assert reason == "lost NodeManagers since the start: 1 (limit: 0)"
             assert deployment.guard.live() == {"datanodes": 1, "nodemanagers": 0}
+
+
+def test_a_limit_ends_a_trial_and_delays_the_next_one(
+    bed: AttachedTestbed, plan: Plan, web: ClusterWeb
+) -> None:
+    notes: list[str] = []
+
+    def calm() -> None:
+        web.metrics["activeNodes"] = 1
+
+    with bed.deploy(plan.base) as deployment:
+        guard = deployment.guard
+        guard.limits = guard.limits.model_copy(update={"interval": 0.01})
+        deployment.settle(notes.append, lambda: None)
+        deployment.check_alive()
+        web.metrics["activeNodes"] = 0
+        guard.look()
+        with pytest.raises(DeploymentError, match="ended its own job: lost NodeManagers"):
+            deployment.check_alive()
+        deployment.surroundings()
+        deployment.check_alive()
+        deployment.settle(notes.append, calm)
+        assert notes[0].startswith("paused: lost NodeManagers") and len(notes) == 2
+        deployment.check_alive()
+        deployment.surroundings()
+        dead: Any = SimpleNamespace(alive=False, close=lambda: None)
+        deployment.supervisor = dead
+        with pytest.raises(DeploymentError, match="supervisor"):
+            deployment.check_alive()

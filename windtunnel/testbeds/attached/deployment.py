@@ -44,7 +44,6 @@ from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import client_only
 
 TESTBED = "attached"
-_WAIT_STEP_S = 0.2
 _STAGING = "yarn.app.mapreduce.am.staging-dir"
 _INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
 
@@ -286,38 +285,25 @@ class AttachedDeployment(Deployment):
                 check_allowed(need)
         except WindtunnelError as error:
             raise StudyStoppedError(error.message, remedy=error.remedy) from error
-        limits = self.access.options.limits
-        reason = self.guard.look(before_trial=True)
-        since = time.monotonic()
-        if reason:
-            note(f"paused: {reason}")
-        while reason:
-            stop_if_requested()
-            if time.monotonic() - since > limits.patience:
-                raise StudyStoppedError(
-                    f"the abort rule paused the study too long: {reason}",
-                    remedy="wait until the cluster is less busy, or change 'limits' of the "
-                    "testbed.",
-                )
-            until = time.monotonic() + limits.interval
-            while time.monotonic() < until:
-                stop_if_requested()
-                time.sleep(_WAIT_STEP_S)
-            reason = self.guard.look(before_trial=True)
-            if not reason:
-                note(f"resumed after a pause of {time.monotonic() - since:.0f} s")
+        self.guard.pause(note, stop_if_requested)
         self.guard.begin()
 
     def check_alive(self) -> None:
-        """Raise DeploymentError if the abort rule requires that the job ends."""
+        """Raise DeploymentError if the abort rule requires that the job ends.
+
+        Between trials, the abort rule ends nothing: :meth:`settle` waits.
+        """
         if not self.supervisor.alive:
             raise DeploymentError("the supervisor of the clients has died")
-        if reason := self.guard.reason:
+        if self.guard.in_trial and (reason := self.guard.reason):
             raise DeploymentError(f"abort rule: the study ended its own job: {reason}")
 
     def surroundings(self) -> tuple[Mapping[str, Metric], list[str]]:
-        """Activity of other tenants during the trial: metrics, and a remark if there was any."""
-        seen = self.guard.metrics()
+        """Activity of other tenants during the trial: metrics, and a remark if there was any.
+
+        The trial has ended.
+        """
+        seen = self.guard.end()
         count = int(seen["other_applications"].value) if seen else 0
         if not count:
             return seen, []
