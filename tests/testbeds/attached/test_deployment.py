@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.cluster_web import ClusterWeb
-from tests.support.mock import plan_from
+from tests.support.mock import job_run, plan_from
 from windtunnel.errors import DeploymentError
 from windtunnel.study.check import check_plan
 from windtunnel.study.plan import Plan
@@ -90,3 +92,16 @@ def test_a_limit_ends_a_trial_and_delays_the_next_one(
         deployment.supervisor = dead
         with pytest.raises(DeploymentError, match="supervisor"):
             deployment.check_alive()
+
+
+def test_a_job_with_times_of_another_clock_is_noted(bed: AttachedTestbed, plan: Plan) -> None:
+    with bed.deploy(plan.base) as deployment:
+        jobs: Any = SimpleNamespace(run=lambda *_: ("job_1_1", 1.0, "done"))
+        deployment.jobs = jobs
+        run = job_run("sort", 10.0, {})
+        late = run.phase.model_copy(update={"finished_at": time.time() + 100})
+        history: Any = SimpleNamespace(collect=lambda *_: replace(run, phase=late, notes=["one"]))
+        deployment.history = history
+        found = deployment.run_job("sort", [], {}, deadline_s=time.monotonic() + 60)
+    assert found.output == "done" and found.notes[0] == "one"
+    assert "clock of the cluster is at least" in found.notes[1]

@@ -33,6 +33,7 @@ from windtunnel.testbeds.attached.access import ClusterAccess
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.by_hand import ByHand
 from windtunnel.testbeds.attached.client import EdgeHost
+from windtunnel.testbeds.attached.clocks import clock_notes
 from windtunnel.testbeds.attached.guard import Guard, others_log
 from windtunnel.testbeds.attached.history import AttachedHistory
 from windtunnel.testbeds.attached.host_samples import HostSamples
@@ -191,8 +192,12 @@ class AttachedDeployment(Deployment):
         written = {**self.access.client.settings, **settings}
         written.setdefault(REDUCES, self.access.site.get(REDUCES))
         both = {**settings, **task_limits(written, self.access.options.containers)}
+        began = time.time()
         job_id, wall_s, output = self.jobs.run(phase, argv, both, deadline_s)
-        return replace(self.history.collect(phase, job_id, wall_s), output=output)
+        ended = time.time()
+        run = self.history.collect(phase, job_id, wall_s)
+        notes = [*run.notes, *clock_notes(run.phase, began, ended)]
+        return replace(run, output=output, notes=notes)
 
     def put(
         self,
