@@ -32,8 +32,15 @@ def web() -> PartlyDown:
     return PartlyDown(applications=[application("1", RUN), application("2", "wt-others")])
 
 
-def end(web: PartlyDown, conf: Path, files: Files) -> list[str]:
-    """End a run with one application and one folder; returns what is left."""
+NEW: dict[str, Any] = {"new_ancestor": "/user/me/windtunnel"}
+EARLIER: dict[str, Any] = {"new_parent": True}
+
+
+def end(web: PartlyDown, conf: Path, files: Files, above: dict[str, Any] = NEW) -> list[str]:
+    """End a run with one application and one folder; returns what is left.
+
+    ``above`` is what its entry states about the folders above.
+    """
     access = open_access(AttachedOptions(conf=str(conf)), conf, None)
     made: Any = files
     folder = OwnFolder(made, "/user/me/windtunnel", RUN)
@@ -46,7 +53,7 @@ def end(web: PartlyDown, conf: Path, files: Files) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ClusterAccess, "own_folder", lambda *_: folder)
         access.clients = clients
-        facts = {"attached": {"cluster_id": CLUSTER, "new_parent": True}}
+        facts = {"attached": {"cluster_id": CLUSTER, **above}}
         entry: Any = SimpleNamespace(id=RUN, facts=lambda: facts)
         try:
             return end_and_remove(access, entry)
@@ -58,13 +65,13 @@ def numbers(web: PartlyDown) -> list[str]:
     return [one["id"].rpartition("_")[2] for one in web.applications]
 
 
-@pytest.mark.parametrize("down", [(), ("/ws/v1/history",)])
+@pytest.mark.parametrize(("down", "above"), [((), NEW), ((), EARLIER), (("/ws/v1/history",), NEW)])
 def test_nothing_is_left_without_the_history_server(
-    down: tuple[str, ...], web: PartlyDown, conf: Path
+    down: tuple[str, ...], above: dict[str, Any], web: PartlyDown, conf: Path
 ) -> None:
     web.down = down
     files = Files()
-    assert end(web, conf, files) == []
+    assert end(web, conf, files, above) == []
     assert numbers(web) == ["2"]
     assert set(files.paths) == {"/user", "/user/me"}
 

@@ -122,7 +122,7 @@ class AttachedDeployment(Deployment):
             "options": options.with_absolute_paths().model_dump(mode="json"),
             "hadoop": self.cluster.software.hadoop,
             "cluster_id": self.identity.cluster,
-            "new_parent": not self.folder.has_parent(),
+            "new_ancestor": self.folder.new_ancestor(),
         }
         self.registration.update(
             cluster=f"attached {self.identity.cluster}", supervisor=self.supervisor.pid

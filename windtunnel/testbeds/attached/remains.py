@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,7 +45,7 @@ def end_and_remove(access: ClusterAccess, entry: Registration) -> list[str]:
         _end(access, entry.id)
     if namenode:
         with _noted(left):
-            left += _remove(access, namenode, entry.id, with_parent=bool(facts["new_parent"]))
+            left += _remove(access, namenode, entry.id, facts)
     if not left:  # the final check: a client could have submitted a job meanwhile
         with _noted(left):
             left += [f"application {one}" for one in access.status.unfinished(entry.id)]
@@ -64,12 +64,14 @@ def _noted(left: list[str]) -> Iterator[None]:
         left.append(error.message)
 
 
-def _remove(access: ClusterAccess, namenode: str, id_: str, *, with_parent: bool) -> list[str]:
+def _remove(access: ClusterAccess, namenode: str, id_: str, facts: Mapping[str, Any]) -> list[str]:
     """Remove the folder of a run; returns it if it is still there."""
     # requests need only the account of a host
     host = cast(Host, SimpleNamespace(open_socket=None, account=access.options.account))
     folder = access.own_folder(namenode, host, id_)
-    folder.remove(with_parent=with_parent)
+    # entries of earlier versions only state whether the parent was new
+    above = folder.parent if facts.get("new_parent") else None
+    folder.remove(facts.get("new_ancestor", above))
     return [f"folder {folder.path}"] if folder.owned() else []
 
 
