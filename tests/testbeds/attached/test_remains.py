@@ -10,10 +10,12 @@ import pytest
 
 from tests.support.cluster_web import CLUSTER, ClusterWeb, application
 from tests.testbeds.attached.test_own_folder import Files
+from windtunnel.hosts import leftovers
+from windtunnel.hosts.leftovers import Registration
 from windtunnel.testbeds.attached.access import ClusterAccess, open_access
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.own_folder import OwnFolder
-from windtunnel.testbeds.attached.remains import end_and_remove
+from windtunnel.testbeds.attached.remains import clean_entry, end_and_remove
 
 RUN = "wt-12345678"
 
@@ -100,3 +102,28 @@ def test_nothing_is_removed_from_another_cluster(web: PartlyDown, conf: Path) ->
     assert "now that of the cluster CID-other" in left
     assert numbers(web) == ["1", "2"]
     assert f"/user/me/windtunnel/{RUN}" in files.paths
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"options": {"conf": "c", "of_another_version": 1}, "hadoop": "3.5", "cluster_id": CLUSTER},
+        {"options": {"conf": "c"}, "hadoop": "3.5"},
+        {"cluster_id": CLUSTER},
+        {"options": "damaged", "hadoop": "3.5", "cluster_id": CLUSTER},
+        ["damaged"],
+    ],
+)
+def test_an_entry_that_cannot_be_read_does_not_stop_the_removal_of_others(
+    facts: Any, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreadable, other = Registration.create("attached"), Registration.create("attached")
+    unreadable.update(attached=facts, owner=None)
+    other.update(owner=None)
+    monkeypatch.setattr(leftovers, "marks", list)
+    lines = leftovers.clean(clean_entry)
+    (kept,) = [line for line in lines if line.startswith("NOT")]
+    assert f"of {unreadable.id}: the entry cannot be read (" in kept
+    assert f"removed the folder of {other.id}" in lines
+    assert [entry.id for entry in leftovers.registered()] == [unreadable.id]
+    assert not list(unreadable.folder.glob("tickets-*"))

@@ -98,12 +98,20 @@ def clean_entry(entry: Registration) -> list[str]:
     facts: dict[str, Any] | None = entry.facts().get("attached")
     if not facts:
         return []
-    with tempfile.TemporaryDirectory(prefix="windtunnel-") as private:
+    # below the entry: if this process is killed, the next 'clean' removes the tickets
+    with tempfile.TemporaryDirectory(prefix="tickets-", dir=entry.folder) as private:
         try:
             access = access_from(facts, Path(private), entry.id)
         except WindtunnelError as error:
             return [error.message]
+        except (ValueError, KeyError, TypeError) as error:  # of another version, or damaged
+            return [f"the entry cannot be read ({type(error).__name__}: {_one_line(error)})"]
         try:
             return end_and_remove(access, entry)
         finally:
             access.close()
+
+
+def _one_line(error: Exception) -> str:
+    """The message of an error on one line, at most 200 characters."""
+    return " ".join(str(error).split())[:200]

@@ -6,7 +6,6 @@ limits a host. A study that needs one of these is refused before it starts.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -179,9 +178,14 @@ class AttachedTestbed(ClusterTestbed):
 
     @contextmanager
     def _opened(self) -> Iterator[ClusterAccess]:
+        """Access for requests, without a deployment."""
         with ExitStack() as stack:
-            private = stack.enter_context(tempfile.TemporaryDirectory(prefix="windtunnel-"))
-            access = open_access(self.options, Path(private), None)
+            folder = self.logs
+            if self.options.keytab:  # 'clean' removes the tickets if this process is killed
+                entry = Registration.create(self.name)
+                stack.callback(entry.forget)
+                folder = entry.folder
+            access = open_access(self.options, folder, None)
             stack.callback(access.close)
             yield access
 
