@@ -190,5 +190,5 @@ def test_the_clock_of_this_machine_is_that_of_daemons_on_it(
     monkeypatch.setattr(MockDeployment, "here", here)
     monkeypatch.setattr(runner, "machine_facts", lambda: {"clock": "same machine"})
     trial = run_study(tmp_path / "out", toy_plan(rounds=1))[0]
-    facts = read_results(tmp_path / "out").provenance(trial)[place]
+    facts: Any = read_results(tmp_path / "out").provenance(trial)[place]
     assert ("same machine" in facts["clock"]) is here
