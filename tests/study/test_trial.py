@@ -12,11 +12,20 @@ from typing import Any
 
 import pytest
 
-from tests.support.mock import MockDeployment, MockTestbed, daemon_dies, job_fails, toy_plan
+from tests.support.mock import (
+    MockDeployment,
+    MockTestbed,
+    daemon_dies,
+    job_fails,
+    run_study,
+    toy_plan,
+)
 from windtunnel.engines.deployment import JobRun
 from windtunnel.errors import NotRealisableError
+from windtunnel.results.folder import read_results
 from windtunnel.results.record import Treatment, Trial
 from windtunnel.results.sample import Recording
+from windtunnel.study import runner
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import Plan
 from windtunnel.study.record import study_record
@@ -172,3 +181,14 @@ def test_without_the_right_to_drop_caches_the_study_does_not_pretend(tmp_path: P
     with pytest.raises(NotRealisableError, match="cannot be dropped without root") as caught:
         one_trial(tmp_path / "out", dropping(toy_plan()), MockTestbed(), hosts)
     assert "cache: warm" in caught.value.remedy
+
+
+@pytest.mark.parametrize(("here", "place"), [(True, "machine"), (False, "client_machine")])
+def test_the_clock_of_this_machine_is_that_of_daemons_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: bool, place: str
+) -> None:
+    monkeypatch.setattr(MockDeployment, "here", here)
+    monkeypatch.setattr(runner, "machine_facts", lambda: {"clock": "same machine"})
+    trial = run_study(tmp_path / "out", toy_plan(rounds=1))[0]
+    facts: Any = read_results(tmp_path / "out").provenance(trial)[place]
+    assert ("same machine" in facts["clock"]) is here

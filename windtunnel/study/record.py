@@ -97,6 +97,8 @@ def loads_of(plan: Plan, treatment: Treatment) -> list[Load]:
                 writers=None if "reduces" in fields else getattr(parameters, "maps", None),
                 task_fraction=plan.testbed_options.task_fraction,
                 own_program=parameters.own_program(),
+                trial_bytes=full.trial_bytes(workers),
+                shared_bytes=full.shared_bytes(),
             )
         )
     return found

@@ -27,6 +27,7 @@ from windtunnel.testbeds.base import ClusterTestbed
 _INVALID_IN_A_ROW = 3
 _NONE_RUNS = "none is running"
 _PAUSE_STEP_S = 0.2
+_OTHER_CLOCKS = "time.time() of the measuring program; the daemons have the clocks of their hosts"
 
 
 class Listener(Contract):
@@ -233,8 +234,7 @@ class Runner:
         self._pause()
         deployment.settle(self.listener.note, self._stop_if_requested)
         self.listener.trial_started(slot, attempt)
-        place = "machine" if deployment.here else "client_machine"
-        provenance = {place: machine_facts(), "software": deployment.provenance()}
+        provenance = {**_machine(deployment), "software": deployment.provenance()}
         if versions := plugins.versions():
             provenance["plugins"] = versions
         conditions = Conditions(
@@ -299,3 +299,11 @@ class Runner:
         self._why = why if self._deployment is not None else self._why
         self._deployment = None
         self._stack.close()
+
+
+def _machine(deployment: Deployment) -> dict[str, Any]:
+    """The facts about this machine in the provenance of a trial."""
+    facts = machine_facts()
+    if deployment.here:
+        return {"machine": facts}
+    return {"client_machine": {**facts, "clock": _OTHER_CLOCKS}}

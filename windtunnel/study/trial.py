@@ -176,7 +176,8 @@ def _run(
     except TrialInvalidError as error:
         injector.abandon()  # only then it is known whether the fault was injected
         # An abandoned job may still have containers, so the next trial starts new daemons.
-        fate: Fate | None = "job failed" if injector.injected else None
+        # A failed verification is no outcome: it does not state what the fault did to the job.
+        fate: Fate | None = "job failed" if injector.injected and running else None
         verdict = Verdict(valid=False, reason=error.message)
         failed = _unfinished(workload, *running) if fate and running else None
         return Outcome(verdict, execution.runs, broken=True, fate=fate, unfinished=failed)

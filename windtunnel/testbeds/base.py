@@ -108,7 +108,8 @@ class Load:
     workload runs in containers of YARN (a client that puts or gets files does not). ``writers`` is
     the number of map tasks that share the data, if the workload sets it and its jobs have no
     reduces; a task then takes its part of the time of the phase. ``own_program`` states that a
-    program of Windtunnel runs on the cluster.
+    program of Windtunnel runs on the cluster. ``trial_bytes`` are those that a trial writes at
+    most, ``shared_bytes`` those of its shared inputs by name, both with all replicas.
     """
 
     workload: str
@@ -120,6 +121,8 @@ class Load:
     writers: int | None = None
     task_fraction: float = 1.0
     own_program: bool = False
+    trial_bytes: float = 0.0
+    shared_bytes: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

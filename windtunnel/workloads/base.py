@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -143,6 +143,20 @@ class Workload(ABC, Generic[P]):
     @abstractmethod
     def demands(self, phase: str, workers: int) -> Demand:
         """Bytes that a phase moves."""
+
+    def trial_bytes(self, workers: int) -> float:
+        """Bytes that a trial writes at most, with all replicas and the spills of tasks.
+
+        Shared inputs are excluded. Override it if untimed work writes as well.
+        """
+        return sum(self.demands(phase, workers).disk_write_bytes for phase in self.phases())
+
+    def shared_bytes(self) -> Mapping[str, float]:
+        """Name of the folder of each shared input -> bytes of all its replicas.
+
+        Only of workloads that need no other engine than Hadoop.
+        """
+        return {}
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Untimed work before the phases."""

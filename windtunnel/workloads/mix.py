@@ -281,6 +281,18 @@ class Mix(Workload[MixParameters]):
             sum(d.network_bytes for d in demands),
         )
 
+    def trial_bytes(self, workers: int) -> float:
+        """Each instance of a part runs all phases of its workload, alone and together."""
+        parts = self.parameters.parts.values()
+        return sum(p.make().trial_bytes(workers) * (p.weight + 1) for p in parts)
+
+    def shared_bytes(self) -> Mapping[str, float]:
+        """Those of all parts; equal ones are shared."""
+        found: dict[str, float] = {}
+        for part in self.parameters.parts.values():
+            found |= part.make().shared_bytes()
+        return found
+
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Prepare each part and run its phases before the measured one."""
         made = list(self._make(execution))

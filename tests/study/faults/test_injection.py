@@ -24,14 +24,15 @@ from tests.support.mock import (
 )
 from windtunnel.cluster import load_cluster
 from windtunnel.engines.faults import Copies
-from windtunnel.errors import DeploymentError, StudyStoppedError
+from windtunnel.errors import DeploymentError, StudyStoppedError, TrialInvalidError
 from windtunnel.results.folder import read_results
-from windtunnel.results.record import Check, Phase, Trial
+from windtunnel.results.record import Check, Phase, Trial, Verdict
 from windtunnel.results.sample import Sample
 from windtunnel.study.faults import FAULTS, decommission, injection
 from windtunnel.study.faults.injection import Injection, Injector
 from windtunnel.study.plan import Plan
 from windtunnel.testbeds.base import Judgement
+from windtunnel.workloads.terasort.terasort import TeraSort
 
 KILL = "kind: kill-daemon, role: datanode, phase: terasort, watch: 50 ms"
 
@@ -222,6 +223,19 @@ def test_wrong_output_under_a_fault_is_an_outcome(tmp_path: Path) -> None:
     trial = only(tmp_path, KILL, breaking(faults={(1, "teravalidate"): wrong_checksum}))
     assert not trial.verdict.valid
     assert trial.outcome == "output wrong"
+
+
+def test_a_verification_that_fails_is_no_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(*_: Any) -> Verdict:
+        raise TrialInvalidError("teravalidate was still running at the time limit")
+
+    monkeypatch.setattr(TeraSort, "verify", too_late)
+    trial = only(tmp_path, KILL, breaking())
+    assert "time limit" in trial.verdict.reason
+    assert (trial.outcome, trial.answers) == (None, False)
+    assert trial.faults
 
 
 def test_another_daemons_death_is_no_outcome(tmp_path: Path) -> None:

@@ -77,9 +77,11 @@ class Server:
     def __init__(self, *reasons: str) -> None:
         self.reasons = list(reasons)
         self.requests: list[str] = []
+        self.limits: list[int] = []
 
-    def send(self, method: str, url: str, query: dict[str, str], **_: Any) -> SimpleNamespace:
+    def send(self, method: str, url: str, query: dict[str, str], **more: Any) -> SimpleNamespace:
         self.requests.append(f"{method} {query['op']}")
+        self.limits.append(more["limit_bytes"])
         if self.reasons:
             raise ClusterAccessError("no", reason=self.reasons.pop(0))
         return SimpleNamespace(status=200, body=b"{}", content_type="application/json")
@@ -91,7 +93,9 @@ def files(server: Server) -> WebHdfs:
     return WebHdfs(lambda: URLS[0], {}, host, 60.0, http=http)
 
 
-@pytest.mark.parametrize("reason", ["forbidden", "refused"])
+@pytest.mark.parametrize(
+    "reason", ["forbidden", "refused", "too long", "redirect", "certificate", "certificate name"]
+)
 def test_a_refusal_is_not_repeated(reason: str) -> None:
     server = Server(reason)
     with pytest.raises(DeploymentError, match="PUT /folder: no"):
@@ -104,3 +108,10 @@ def test_a_request_is_repeated_until_a_namenode_is_active() -> None:
     files(server).set_storage_policy("/folder", "ALL_SSD")
     files(server).set_storage_policy("/folder", None)
     assert server.requests == [*["PUT SETSTORAGEPOLICY"] * 3, "POST UNSETSTORAGEPOLICY"]
+
+
+def test_a_large_file_is_read_to_the_limit_of_its_reader() -> None:
+    server = Server()
+    files(server).read("/large", limit_bytes=1 << 30)
+    files(server).read("/small", limit_bytes=100)
+    assert server.limits == [1 << 30, 256 << 20], "an error is longer than some limits"

@@ -87,7 +87,7 @@ class Script:
 
 
 def guard(*readings: Reading) -> Guard:
-    made = Guard(limits(interval="1 h"), 8, Script(*readings))
+    made = Guard(limits(interval="1 h"), 8, Script(*readings), CALM)
     made.start()
     return made
 
@@ -130,7 +130,7 @@ def test_an_error_of_any_kind_in_the_thread_ends_the_study() -> None:
         if len(made.readings) == 2:
             raise OSError(28, "No space left on device")
 
-    made = Guard(limits(interval="1 s"), 8, lambda: CALM, on_reading=full)
+    made = Guard(limits(interval="1 s"), 8, lambda: CALM, CALM, on_reading=full)
     made.start()
     assert made._thread is not None
     made._thread.join(60)

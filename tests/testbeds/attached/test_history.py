@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.webhdfs import WebHdfs
 from windtunnel.engines.web import Through
 from windtunnel.errors import DeploymentError
@@ -36,16 +37,21 @@ class Unreadable:
 
 
 class Server:
-    """A history server with one job of ``tasks`` maps."""
+    """A history server with one job of ``tasks`` maps; paths with ``fails`` have no answer."""
 
-    def __init__(self, tasks: int) -> None:
+    def __init__(self, tasks: int, fails: str = "nothing") -> None:
         self.tasks = tasks
+        self.fails = fails
+        self.requests = 0
 
     def close(self) -> None:
         """Nothing."""
 
     def get(self, url: str, **_: Any) -> httpx.Response:
         path = urlsplit(url).path.partition(JOB)[2]
+        self.requests += 1
+        if self.fails in path:
+            return httpx.Response(500)
         return httpx.Response(200, json=self._answer(path))
 
     def _answer(self, path: str) -> dict[str, Any]:
@@ -63,24 +69,53 @@ class Server:
                 "state": "SUCCEEDED",
                 "startTime": 1000,
                 "finishTime": 2000,
+                "assignedContainerId": "container_1",
                 "nodeHttpAddress": "worker:8042",
             }
             return {"taskAttempts": {"taskAttempt": [attempt]}}
         return {"jobTaskAttemptCounters": {}}
 
 
-@pytest.mark.parametrize(("tasks", "said"), [(3, []), (5, ["the others (2) were not requested"])])
-def test_tasks_that_were_not_requested_are_noted(
-    tasks: int, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(history, "_MOST_TASKS", 3)
+def collected(server: Server) -> JobRun:
     one = history.AttachedHistory(
-        Through("http://h:1", cast(httpx.Client, Server(tasks))),
+        Through("http://h:1", cast(httpx.Client, server)),
         cast(WebHdfs, Unreadable()),
         cast(Host, SimpleNamespace()),
         ("/new", "/done"),
         "ann",
     )
-    run = one.collect("teragen", JOB, 10.0)
-    assert len(run.tasks) == 3
-    assert [note.rpartition("; ")[2] for note in run.notes] == said
+    return one.collect("teragen", JOB, 10.0)
+
+
+def test_task_attempts_come_from_the_web_server() -> None:
+    run = collected(Server(3))
+    assert len(run.tasks) == 3 and run.notes == []
+    assert run.phase.metrics["map_time"].value == 3.0
+
+
+@pytest.mark.parametrize(
+    ("tasks", "fails", "says"),
+    [
+        (4, "nothing", "it has 4 tasks (limit of the requests: 3)"),
+        (3, "/tasks/task_1/attempts", "did not return /job_1700000000000_0001/tasks/task_1/"),
+        (3, "attempt_task_2_0/counters", "attempt_task_2_0/counters"),
+    ],
+)
+def test_a_part_of_the_task_attempts_is_not_recorded_as_all(
+    tasks: int, fails: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_MOST_TASKS", 3)
+    run = collected(Server(tasks, fails))
+    assert run.tasks == []
+    assert "map_time" not in run.phase.metrics
+    (note,) = run.notes
+    assert note.startswith("teragen: no task times, the job's history file is not readable, and ")
+    assert says in note
+
+
+def test_the_requests_for_task_attempts_have_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "_LIMIT_S", -1.0)
+    server = Server(1000)
+    (note,) = collected(server).notes
+    assert "the requests took more than" in note
+    assert server.requests == 2

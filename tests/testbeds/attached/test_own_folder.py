@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from windtunnel.engines.deployment import FileStatus
 from windtunnel.errors import DeploymentError
 from windtunnel.testbeds.attached.own_folder import MARKER, OwnFolder
 
@@ -46,7 +47,16 @@ class Files:
     def remove_empty(self, path: str) -> bool:
         if any(p.startswith(f"{path}/") for p in self.paths):
             return False
-        return self.paths.pop(path, b"") is None
+        return self.paths.pop(path, b"absent") != b"absent"
+
+    def list_files(self, path: str) -> list[FileStatus]:
+        return [FileStatus(one, len(c), 1) for one, c in self._in(path) if c is not None]
+
+    def folders(self, path: str) -> list[str]:
+        return [one for one, content in self._in(path) if content is None]
+
+    def _in(self, path: str) -> list[tuple[str, bytes | None]]:
+        return [(p, c) for p, c in self.paths.items() if p.rpartition("/")[0] == path]
 
 
 def folder(files: Files, id_: str = "wt-1") -> OwnFolder:
@@ -71,28 +81,44 @@ def test_a_storage_policy_is_set_on_a_folder_that_is_created() -> None:
 def test_what_a_study_created_is_removed_with_an_empty_parent() -> None:
     files = Files()
     mine = folder(files)
-    new_parent = not mine.has_parent()
+    above = mine.new_ancestor()
     mine.create(1 << 30, {"study": "toy"})
-    assert new_parent
+    assert above == "/user/me/windtunnel"
     assert mine.quota
     marker = json.loads(files.paths[f"{mine.path}/{MARKER}"] or b"")
     assert (marker["id"], marker["study"]) == ("wt-1", "toy")
 
-    mine.remove(with_parent=new_parent)
+    mine.remove(above)
     assert files.paths == {"/user": None, "/user/me": None}
-    mine.remove(with_parent=new_parent)
+    mine.remove(above)
 
 
 def test_a_parent_that_another_run_uses_stays() -> None:
     files = Files()
     first, second = folder(files), folder(files, "wt-2")
-    assert not first.has_parent()
+    above = first.new_ancestor()
     first.create(1, {})
-    assert second.has_parent()
+    assert second.new_ancestor() is None
     second.create(1, {})
 
-    first.remove(with_parent=True)
+    first.remove(above)
     assert second.owned()
+
+
+@pytest.mark.parametrize("other", [None, "/data/team/other"])
+def test_all_folders_above_that_a_study_created_are_removed_if_empty(other: str | None) -> None:
+    files = Files()
+    files.make_folder("/data")
+    made: Any = files
+    mine = OwnFolder(made, "/data/team/bench/runs", "wt-1")
+    above = mine.new_ancestor()
+    assert above == "/data/team"
+    mine.create(1, {})
+    if other:
+        files.make_folder(other)
+    mine.remove(above)
+    rest = {path for path in files.paths if path.startswith("/data")}
+    assert rest == ({"/data", "/data/team", other} if other else {"/data"})
 
 
 def test_a_quota_that_is_refused_is_no_error() -> None:
@@ -116,17 +142,30 @@ def test_a_folder_without_the_marker_of_the_run_is_not_removed(name: str, conten
     files.write(f"{mine.path}/{name}", content)
 
     with pytest.raises(DeploymentError, match="no marker of this run"):
-        mine.remove(with_parent=True)
+        mine.remove(mine.parent)
     assert files.exists(mine.path)
 
 
-def test_an_empty_folder_of_a_run_that_was_killed_is_removed() -> None:
+@pytest.mark.parametrize("marker", [False, True])
+def test_an_empty_folder_of_a_run_that_was_killed_is_removed(marker: bool) -> None:
     files = Files()
     mine = folder(files)
     files.make_folder(mine.path)
 
-    mine.remove(with_parent=True)
+    if marker:
+        files.write(f"{mine.path}/{MARKER}", b"")
+    mine.remove(mine.parent)
     assert not files.exists(mine.parent)
+
+
+def test_an_empty_marker_next_to_other_files_is_kept() -> None:
+    files = Files()
+    mine = folder(files)
+    files.make_folder(f"{mine.path}/data")
+    files.write(f"{mine.path}/{MARKER}", b"")
+    with pytest.raises(DeploymentError, match="no marker of this run"):
+        mine.remove()
+    assert files.exists(f"{mine.path}/{MARKER}")
 
 
 def test_a_folder_that_exists_is_not_taken() -> None:

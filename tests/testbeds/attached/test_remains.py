@@ -10,10 +10,12 @@ import pytest
 
 from tests.support.cluster_web import CLUSTER, ClusterWeb, application
 from tests.testbeds.attached.test_own_folder import Files
+from windtunnel.hosts import leftovers
+from windtunnel.hosts.leftovers import Registration
 from windtunnel.testbeds.attached.access import ClusterAccess, open_access
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.own_folder import OwnFolder
-from windtunnel.testbeds.attached.remains import end_and_remove
+from windtunnel.testbeds.attached.remains import clean_entry, end_and_remove
 
 RUN = "wt-12345678"
 
@@ -32,8 +34,15 @@ def web() -> PartlyDown:
     return PartlyDown(applications=[application("1", RUN), application("2", "wt-others")])
 
 
-def end(web: PartlyDown, conf: Path, files: Files) -> list[str]:
-    """End a run with one application and one folder; returns what is left."""
+NEW: dict[str, Any] = {"new_ancestor": "/user/me/windtunnel"}
+EARLIER: dict[str, Any] = {"new_parent": True}
+
+
+def end(web: PartlyDown, conf: Path, files: Files, above: dict[str, Any] = NEW) -> list[str]:
+    """End a run with one application and one folder; returns what is left.
+
+    ``above`` is what its entry states about the folders above.
+    """
     access = open_access(AttachedOptions(conf=str(conf)), conf, None)
     made: Any = files
     folder = OwnFolder(made, "/user/me/windtunnel", RUN)
@@ -46,7 +55,7 @@ def end(web: PartlyDown, conf: Path, files: Files) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ClusterAccess, "own_folder", lambda *_: folder)
         access.clients = clients
-        facts = {"attached": {"cluster_id": CLUSTER, "new_parent": True}}
+        facts = {"attached": {"cluster_id": CLUSTER, **above}}
         entry: Any = SimpleNamespace(id=RUN, facts=lambda: facts)
         try:
             return end_and_remove(access, entry)
@@ -58,13 +67,13 @@ def numbers(web: PartlyDown) -> list[str]:
     return [one["id"].rpartition("_")[2] for one in web.applications]
 
 
-@pytest.mark.parametrize("down", [(), ("/ws/v1/history",)])
+@pytest.mark.parametrize(("down", "above"), [((), NEW), ((), EARLIER), (("/ws/v1/history",), NEW)])
 def test_nothing_is_left_without_the_history_server(
-    down: tuple[str, ...], web: PartlyDown, conf: Path
+    down: tuple[str, ...], above: dict[str, Any], web: PartlyDown, conf: Path
 ) -> None:
     web.down = down
     files = Files()
-    assert end(web, conf, files) == []
+    assert end(web, conf, files, above) == []
     assert numbers(web) == ["2"]
     assert set(files.paths) == {"/user", "/user/me"}
 
@@ -93,3 +102,28 @@ def test_nothing_is_removed_from_another_cluster(web: PartlyDown, conf: Path) ->
     assert "now that of the cluster CID-other" in left
     assert numbers(web) == ["1", "2"]
     assert f"/user/me/windtunnel/{RUN}" in files.paths
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"options": {"conf": "c", "of_another_version": 1}, "hadoop": "3.5", "cluster_id": CLUSTER},
+        {"options": {"conf": "c"}, "hadoop": "3.5"},
+        {"cluster_id": CLUSTER},
+        {"options": "damaged", "hadoop": "3.5", "cluster_id": CLUSTER},
+        ["damaged"],
+    ],
+)
+def test_an_entry_that_cannot_be_read_does_not_stop_the_removal_of_others(
+    facts: Any, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreadable, other = Registration.create("attached"), Registration.create("attached")
+    unreadable.update(attached=facts, owner=None)
+    other.update(owner=None)
+    monkeypatch.setattr(leftovers, "marks", list)
+    lines = leftovers.clean(clean_entry)
+    (kept,) = [line for line in lines if line.startswith("NOT")]
+    assert f"of {unreadable.id}: the entry cannot be read (" in kept
+    assert f"removed the folder of {other.id}" in lines
+    assert [entry.id for entry in leftovers.registered()] == [unreadable.id]
+    assert not list(unreadable.folder.glob("tickets-*"))

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from windtunnel.errors import DeploymentError
+from windtunnel.hosts.leftovers import registered
 from windtunnel.testbeds.attached import tickets
 from windtunnel.testbeds.attached.options import AttachedOptions
+from windtunnel.testbeds.attached.testbed import AttachedTestbed
 
 KINIT = """#!/bin/sh
 echo "kinit $* $KRB5_CONFIG" >> {log}
@@ -101,3 +103,16 @@ def test_a_valid_ticket_serves_while_the_kdc_is_not_there(
     clock.now += 3599
     one.renew()
     assert len(kerberos.requests) == 5
+
+
+def test_the_tickets_of_a_check_are_registered(
+    kerberos: Kerberos, conf: Path, state: Path, tmp_path: Path
+) -> None:
+    given = {"conf": str(conf), "principal": "ann", "keytab": str(tmp_path / "keytab")}
+    options = AttachedOptions.model_validate(given)
+    bed = AttachedTestbed(tmp_path / "logs", lambda text: None, options)
+    with bed._opened() as access:
+        (entry,) = registered()
+        assert access.tickets is not None
+        assert access.tickets.file.parent == entry.folder
+    assert registered() == []

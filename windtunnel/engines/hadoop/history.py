@@ -143,13 +143,18 @@ class History:
         )
 
     def _get(self, path: str) -> dict[str, Any]:
+        """The JSON object at a path; empty without a usable answer."""
+        return self._answer(path) or {}
+
+    def _answer(self, path: str) -> dict[str, Any] | None:
+        """The JSON object at a path; None without a usable answer."""
         import httpx
 
         try:
             answer = self._http.get(self._base + path, headers={"Accept": "application/json"})
-            found: dict[str, Any] = answer.json() if answer.is_success else {}
+            found: dict[str, Any] | None = answer.json() if answer.is_success else None
         except (httpx.HTTPError, ValueError):
-            return {}
+            return None
         return found
 
     def _attempts(self, job_id: str, phase: str) -> Iterator[dict[str, Any]]:

@@ -26,6 +26,8 @@ _MD5 = slice(24, 56)
 _TIMEOUT_S = 30.0
 _STEP_S = 0.5
 _STANDBY = "StandbyException"
+LIMIT = "windtunnel_limit_bytes"
+"""The extension of a request with the bytes that its answer may have, for clients with a limit."""
 
 STORED_PER_BYTE = MetricInfo(
     "stored_per_byte",
@@ -107,7 +109,7 @@ class WebHdfs:
         DeploymentError
             If there is no such file.
         """
-        answer = self._request("GET", path, op="OPEN", length=str(limit_bytes))
+        answer = self._request("GET", path, limit_bytes, op="OPEN", length=str(limit_bytes))
         if answer is None:
             raise DeploymentError(f"{path} is not on the cluster's file system")
         if answer.is_redirect:
@@ -230,16 +232,22 @@ class WebHdfs:
     def _base(self) -> str:
         return f"{self._server()}/webhdfs/v1"
 
-    def _request(self, method: str, path: str, **query: str) -> httpx.Response | None:
+    def _request(
+        self, method: str, path: str, limit_bytes: int = 0, **query: str
+    ) -> httpx.Response | None:
+        """The answer, of which ``limit_bytes`` may be needed; None if there is no such path."""
         import httpx
 
+        extensions = {LIMIT: limit_bytes}
         parameters: dict[str, Any] = {"user.name": self._account, **query}
         limit = time.monotonic() + self._failover_s
         while True:
             base = self._base()
             again = time.monotonic() < limit
             try:
-                answer = self._http.request(method, base + quote(path), params=parameters)
+                answer = self._http.request(
+                    method, base + quote(path), params=parameters, extensions=extensions
+                )
             except httpx.HTTPError as error:
                 if not again:
                     raise DeploymentError(

@@ -135,7 +135,17 @@ def edge_of(options: AttachedOptions, run: str) -> Edge | None:
 
 
 def access_from(facts: Mapping[str, Any], folder: Path, run: str) -> ClusterAccess:
-    """The access that a run registered (``facts``), for the removal of what the run left."""
+    """The access that a run registered (``facts``), for the removal of what the run left.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If the facts are damaged or those of another version of Windtunnel.
+    DescriptionError
+        If the configuration cannot be used.
+    """
+    if "cluster_id" not in facts:
+        raise KeyError("cluster_id")
     options = AttachedOptions.model_validate(facts["options"])
     return open_access(options, folder, releases.load(facts["hadoop"]), run)
 

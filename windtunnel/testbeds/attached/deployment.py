@@ -33,6 +33,7 @@ from windtunnel.testbeds.attached.access import ClusterAccess
 from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.by_hand import ByHand
 from windtunnel.testbeds.attached.client import EdgeHost
+from windtunnel.testbeds.attached.clocks import clock_notes
 from windtunnel.testbeds.attached.guard import Guard, others_log
 from windtunnel.testbeds.attached.history import AttachedHistory
 from windtunnel.testbeds.attached.host_samples import HostSamples
@@ -44,7 +45,6 @@ from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import client_only
 
 TESTBED = "attached"
-_WAIT_STEP_S = 0.2
 _STAGING = "yarn.app.mapreduce.am.staging-dir"
 _INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
 
@@ -60,6 +60,8 @@ class AttachedDeployment(Deployment):
         The permitted space, which becomes the quota where that is possible.
     by_hand:
         Waits for the settings of daemons that an operator changes during the study.
+    start:
+        The state of the cluster at the start of the study, also if this is a later deployment.
     """
 
     here = False
@@ -77,6 +79,7 @@ class AttachedDeployment(Deployment):
         needs: Sequence[Need],
         space_bytes: int,
         by_hand: ByHand,
+        start: Reading,
     ) -> None:
         self.cluster = cluster
         self.access = access
@@ -89,7 +92,8 @@ class AttachedDeployment(Deployment):
         self.identity: Identity = access.status.identity()
         self.by_hand = by_hand
         limits, containers = access.options.limits, access.options.containers
-        self.guard = Guard(limits, containers, self._read, on_reading=others_log(logs))
+        log = others_log(logs)
+        self.guard = Guard(limits, containers, self._read, start, on_reading=log)
 
     def open(self, study: str) -> None:
         """Create the folder on the cluster, and start to watch; :meth:`close` undoes it.
@@ -118,7 +122,7 @@ class AttachedDeployment(Deployment):
             "options": options.with_absolute_paths().model_dump(mode="json"),
             "hadoop": self.cluster.software.hadoop,
             "cluster_id": self.identity.cluster,
-            "new_parent": not self.folder.has_parent(),
+            "new_ancestor": self.folder.new_ancestor(),
         }
         self.registration.update(
             cluster=f"attached {self.identity.cluster}", supervisor=self.supervisor.pid
@@ -188,8 +192,12 @@ class AttachedDeployment(Deployment):
         written = {**self.access.client.settings, **settings}
         written.setdefault(REDUCES, self.access.site.get(REDUCES))
         both = {**settings, **task_limits(written, self.access.options.containers)}
+        began = time.time()
         job_id, wall_s, output = self.jobs.run(phase, argv, both, deadline_s)
-        return replace(self.history.collect(phase, job_id, wall_s), output=output)
+        ended = time.time()
+        run = self.history.collect(phase, job_id, wall_s)
+        notes = [*run.notes, *clock_notes(run.phase, began, ended)]
+        return replace(run, output=output, notes=notes)
 
     def put(
         self,
@@ -282,38 +290,25 @@ class AttachedDeployment(Deployment):
                 check_allowed(need)
         except WindtunnelError as error:
             raise StudyStoppedError(error.message, remedy=error.remedy) from error
-        limits = self.access.options.limits
-        reason = self.guard.look(before_trial=True)
-        since = time.monotonic()
-        if reason:
-            note(f"paused: {reason}")
-        while reason:
-            stop_if_requested()
-            if time.monotonic() - since > limits.patience:
-                raise StudyStoppedError(
-                    f"the abort rule paused the study too long: {reason}",
-                    remedy="wait until the cluster is less busy, or change 'limits' of the "
-                    "testbed.",
-                )
-            until = time.monotonic() + limits.interval
-            while time.monotonic() < until:
-                stop_if_requested()
-                time.sleep(_WAIT_STEP_S)
-            reason = self.guard.look(before_trial=True)
-            if not reason:
-                note(f"resumed after a pause of {time.monotonic() - since:.0f} s")
+        self.guard.pause(note, stop_if_requested)
         self.guard.begin()
 
     def check_alive(self) -> None:
-        """Raise DeploymentError if the abort rule requires that the job ends."""
+        """Raise DeploymentError if the abort rule requires that the job ends.
+
+        Between trials, the abort rule ends nothing: :meth:`settle` waits.
+        """
         if not self.supervisor.alive:
             raise DeploymentError("the supervisor of the clients has died")
-        if reason := self.guard.reason:
+        if self.guard.in_trial and (reason := self.guard.reason):
             raise DeploymentError(f"abort rule: the study ended its own job: {reason}")
 
     def surroundings(self) -> tuple[Mapping[str, Metric], list[str]]:
-        """Activity of other tenants during the trial: metrics, and a remark if there was any."""
-        seen = self.guard.metrics()
+        """Activity of other tenants during the trial: metrics, and a remark if there was any.
+
+        The trial has ended.
+        """
+        seen = self.guard.end()
         count = int(seen["other_applications"].value) if seen else 0
         if not count:
             return seen, []
@@ -354,6 +349,7 @@ class AttachedDeployment(Deployment):
                 "client": self._client_words(),
                 "containers": self.access.options.containers,
                 "quota": self.folder.quota,
+                "live": self.guard.live(),
                 **({"changed_by_hand": self.by_hand.confirmed} if self.by_hand.names else {}),
                 **({"host_samples": self.host_source} if self.host_source else {}),
             },

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from windtunnel.cluster import format_duration, format_fraction
-from windtunnel.errors import ClusterAccessError
+from windtunnel.errors import ClusterAccessError, StudyStoppedError
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
 from windtunnel.results.trial_metrics import (
@@ -29,13 +29,15 @@ from windtunnel.testbeds.attached.status import Reading
 
 _UNANSWERED_S = 30.0
 """Time without any answer after which the cluster counts as not watched."""
+_WAIT_STEP_S = 0.2
 
 
 @dataclass
 class Rule:
     """The abort rule, applied to one reading after the other.
 
-    ``start`` is the first reading: the limits of blocks and nodes are relative to it.
+    ``start`` is the state at the start of the study: the limits of blocks and nodes are relative
+    to it.
     """
 
     limits: Limits
@@ -105,13 +107,22 @@ class Guard:
     ----------
     read:
         Returns the present state of the cluster; raises ClusterAccessError.
+
+    Attributes
+    ----------
+    reason:
+        What exceeds the limits now, in words; empty if nothing does.
+    in_trial:
+        Whether the reason ends the job; between trials, it only delays the next trial.
     """
 
     limits: Limits
     containers: int
     read: Callable[[], Reading]
+    baseline: Reading
     readings: list[Reading] = field(default_factory=list)
     reason: str = ""
+    in_trial: bool = True
     on_reading: Callable[[Reading, Sequence[str]], None] = lambda *_: None
     _rule: Rule | None = None
     _failure: str = ""  # why the thread ended early
@@ -123,7 +134,7 @@ class Guard:
     def start(self) -> None:
         """Read the state for the first time, and start the thread; raises ClusterAccessError."""
         first = self.read()
-        self._rule = Rule(self.limits, self.containers, first)
+        self._rule = Rule(self.limits, self.containers, self.baseline)
         self.reason = "; ".join(self._rule.exceeded(first))
         self.readings.append(first)
         self._answered = time.monotonic()
@@ -154,10 +165,44 @@ class Guard:
             self.reason = "; ".join([*filter(None, [self._failure]), *beyond])
             return self.reason
 
+    def pause(self, note: Callable[[str], None], stop_if_requested: Callable[[], None]) -> None:
+        """Wait until no limit is exceeded; raises StudyStoppedError after ``patience``."""
+        reason = self.look(before_trial=True)
+        since = time.monotonic()
+        if reason:
+            note(f"paused: {reason}")
+        while reason:
+            stop_if_requested()
+            if time.monotonic() - since > self.limits.patience:
+                raise StudyStoppedError(
+                    f"the abort rule paused the study too long: {reason}",
+                    remedy="wait until the cluster is less busy, or change 'limits' of the "
+                    "testbed.",
+                )
+            until = time.monotonic() + self.limits.interval
+            while time.monotonic() < until:
+                stop_if_requested()
+                time.sleep(_WAIT_STEP_S)
+            reason = self.look(before_trial=True)
+            if not reason:
+                note(f"resumed after a pause of {time.monotonic() - since:.0f} s")
+
     def begin(self) -> None:
-        """Forget the readings before a trial, except the last one."""
+        """A trial begins: forget the readings before it, except the last one."""
+        self.in_trial = True
         with self._lock:
             del self.readings[:-1]
+
+    def end(self) -> Mapping[str, Metric]:
+        """The trial has ended; returns :meth:`metrics`."""
+        self.in_trial = False
+        return self.metrics()
+
+    def live(self) -> Mapping[str, int]:
+        """The number of live DataNodes and NodeManagers in the last reading."""
+        with self._lock:
+            last = self.readings[-1]
+        return {"datanodes": last.datanodes, "nodemanagers": last.nodemanagers}
 
     def metrics(self) -> Mapping[str, Metric]:
         """Metrics of the activity of other tenants since :meth:`begin`."""

@@ -2,8 +2,9 @@
 
 The history server knows all jobs. The history file of a job is readable for its user until the
 history server moves it, so it is searched in the two folders where it can be, and nowhere else.
-If it is not readable, the task attempts come from the REST interface, with two requests per task
-and one per attempt, without their locality.
+If it is not readable, the task attempts come from the REST interface, with one request per task
+and one per attempt, without their locality. They are complete or absent: sums over a part of the
+tasks would look like those of the job.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import Host
 
 _MOST_TASKS = 5000
+_LIMIT_S = 120.0  # of all requests for the attempts of a job
 _JOB = re.compile(r"job_\d+_(\d+)")
+
+
+class _UnreadError(Exception):
+    """Task attempts were not read completely, with the reason."""
 
 
 class AttachedHistory(History):
@@ -49,35 +55,45 @@ class AttachedHistory(History):
         super().__init__(("", 0), files, host, through=through)
         self._new, self._done = folders
         self._user = user
-        self._unread = 0  # tasks of the job that is collected
+        self._unread: dict[str, str] = {}  # id of a job -> why its task attempts are unknown
 
     def collect(self, phase: str, job_id: str, wall_s: float) -> JobRun:
-        """As of every history server; tasks that were not read are noted."""
-        self._unread = 0
+        """As of every history server; the reason is noted if the task attempts are unknown."""
         run = super().collect(phase, job_id, wall_s)
-        if not self._unread:
+        reason = self._unread.pop(job_id, "")
+        if not reason:
             return run
-        note = (
-            f"{phase}: the history file is not readable, so that the task attempts are those of "
-            f"{_MOST_TASKS} tasks; the others ({self._unread}) were not requested"
-        )
-        return replace(run, notes=[*run.notes, note])
+        note = f"{phase}: no task times, the job's history file is not readable, and {reason}"
+        return replace(run, notes=[note])
 
     def _attempts(self, job_id: str, phase: str) -> Iterator[dict[str, Any]]:
         rows = list(super()._attempts(job_id, phase))
-        yield from rows or self._by_rest(job_id, phase)
+        try:
+            yield from rows or list(self._by_rest(job_id, phase))
+        except _UnreadError as error:
+            self._unread[job_id] = str(error)
 
     def _by_rest(self, job_id: str, phase: str) -> Iterator[dict[str, Any]]:
-        found = self._get(f"/{job_id}/tasks").get("tasks") or {}
-        tasks = many(found.get("task"))
-        self._unread = len(tasks[_MOST_TASKS:])
-        for task in tasks[:_MOST_TASKS]:
+        """All task attempts; raises _UnreadError if one of them cannot be read in time."""
+        deadline = time.monotonic() + _LIMIT_S
+        tasks = many(self._part(f"/{job_id}/tasks", "tasks", deadline).get("task"))
+        if len(tasks) > _MOST_TASKS:
+            raise _UnreadError(f"it has {len(tasks)} tasks (limit of the requests: {_MOST_TASKS})")
+        for task in tasks:
             lead = f"/{job_id}/tasks/{task['id']}/attempts"
-            attempts = self._get(lead).get("taskAttempts") or {}
-            for attempt in many(attempts.get("taskAttempt")):
-                counters = self._get(f"{lead}/{attempt['id']}/counters")
-                named = _counters(counters.get("jobTaskAttemptCounters") or {})
-                yield attempt_from_rest(attempt, task["id"], phase, named)
+            for attempt in many(self._part(lead, "taskAttempts", deadline).get("taskAttempt")):
+                path = f"{lead}/{attempt['id']}/counters"
+                counters = self._part(path, "jobTaskAttemptCounters", deadline)
+                yield attempt_from_rest(attempt, task["id"], phase, _counters(counters))
+
+    def _part(self, path: str, key: str, deadline_s: float) -> dict[str, Any]:
+        """The object with a key in an answer; raises _UnreadError without an answer."""
+        if time.monotonic() > deadline_s:
+            raise _UnreadError(f"the requests took more than {_LIMIT_S:.0f} s")
+        found = self._answer(path)
+        if found is None:
+            raise _UnreadError(f"the history server did not return {path}")
+        return found.get(key) or {}
 
     def _history_file(self, job_id: str) -> str:
         """Text of the job's ``.jhist`` if it is readable now; empty otherwise."""

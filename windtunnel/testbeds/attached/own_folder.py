@@ -36,9 +36,15 @@ class OwnFolder:
         self.path = f"{parent}/{id_}"
         self.quota = False
 
-    def has_parent(self) -> bool:
-        """Whether the parent folder exists; raises DeploymentError."""
-        return self._files.exists(self.parent)
+    def new_ancestor(self) -> str | None:
+        """The topmost folder above that :meth:`create` will create; None if the parent exists.
+
+        Raises DeploymentError.
+        """
+        found, path = None, self.parent
+        while path and not self._files.exists(path):
+            found, path = path, path.rpartition("/")[0]
+        return found
 
     def create(self, space_bytes: int, facts: Mapping[str, object]) -> None:
         """Create the folder with its marker, and a quota if that is permitted.
@@ -79,8 +85,13 @@ class OwnFolder:
             return False
         return isinstance(found, dict) and found.get("id") == self.id
 
-    def remove(self, *, with_parent: bool) -> None:
-        """Remove the folder, and the parent if it is empty and this run created it.
+    def remove(self, new_ancestor: str | None = None) -> None:
+        """Remove the folder, and the empty folders above that this run created.
+
+        Parameters
+        ----------
+        new_ancestor:
+            The topmost folder above that this run created; None if it created none.
 
         Raises
         ------
@@ -89,15 +100,29 @@ class OwnFolder:
         """
         if self._files.exists(self.path):
             # a run that was killed between the folder and its marker left an empty folder
-            if not self.owned() and not self._files.remove_empty(self.path):
+            if not self.owned() and not self._remove_unmarked():
                 raise DeploymentError(
                     f"{self.path} has no marker of this run and is not removed",
                     remedy="check what it is, and remove it yourself.",
                 )
             if self._files.exists(self.path):
                 self._files.delete(self.path)
-        if with_parent:
-            self._files.remove_empty(self.parent)
+        path = self.parent
+        while new_ancestor and f"{path}/".startswith(f"{new_ancestor}/"):
+            if not self._files.remove_empty(path):
+                break
+            path = path.rpartition("/")[0]
+
+    def _remove_unmarked(self) -> bool:
+        """Remove the folder without a recursion if it is empty, except for an empty marker.
+
+        The write of a marker creates the file before its content. Returns whether it was removed.
+        """
+        marker = f"{self.path}/{MARKER}"
+        files, folders = self._files.list_files(self.path), self._files.folders(self.path)
+        if not folders and [(one.path, one.length_bytes) for one in files] == [(marker, 0)]:
+            self._files.remove_empty(marker)
+        return self._files.remove_empty(self.path)
 
     def list_files(self, path: str) -> list[FileStatus]:
         """Files directly in a folder; an absent folder is empty."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,7 +45,7 @@ def end_and_remove(access: ClusterAccess, entry: Registration) -> list[str]:
         _end(access, entry.id)
     if namenode:
         with _noted(left):
-            left += _remove(access, namenode, entry.id, with_parent=bool(facts["new_parent"]))
+            left += _remove(access, namenode, entry.id, facts)
     if not left:  # the final check: a client could have submitted a job meanwhile
         with _noted(left):
             left += [f"application {one}" for one in access.status.unfinished(entry.id)]
@@ -64,12 +64,14 @@ def _noted(left: list[str]) -> Iterator[None]:
         left.append(error.message)
 
 
-def _remove(access: ClusterAccess, namenode: str, id_: str, *, with_parent: bool) -> list[str]:
+def _remove(access: ClusterAccess, namenode: str, id_: str, facts: Mapping[str, Any]) -> list[str]:
     """Remove the folder of a run; returns it if it is still there."""
     # requests need only the account of a host
     host = cast(Host, SimpleNamespace(open_socket=None, account=access.options.account))
     folder = access.own_folder(namenode, host, id_)
-    folder.remove(with_parent=with_parent)
+    # entries of earlier versions only state whether the parent was new
+    above = folder.parent if facts.get("new_parent") else None
+    folder.remove(facts.get("new_ancestor", above))
     return [f"folder {folder.path}"] if folder.owned() else []
 
 
@@ -96,12 +98,20 @@ def clean_entry(entry: Registration) -> list[str]:
     facts: dict[str, Any] | None = entry.facts().get("attached")
     if not facts:
         return []
-    with tempfile.TemporaryDirectory(prefix="windtunnel-") as private:
+    # below the entry: if this process is killed, the next 'clean' removes the tickets
+    with tempfile.TemporaryDirectory(prefix="tickets-", dir=entry.folder) as private:
         try:
             access = access_from(facts, Path(private), entry.id)
         except WindtunnelError as error:
             return [error.message]
+        except (ValueError, KeyError, TypeError) as error:  # of another version, or damaged
+            return [f"the entry cannot be read ({type(error).__name__}: {_one_line(error)})"]
         try:
             return end_and_remove(access, entry)
         finally:
             access.close()
+
+
+def _one_line(error: Exception) -> str:
+    """The message of an error on one line, at most 200 characters."""
+    return " ".join(str(error).split())[:200]

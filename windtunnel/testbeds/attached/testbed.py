@@ -6,7 +6,6 @@ limits a host. A study that needs one of these is refused before it starts.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -15,7 +14,6 @@ from typing import ClassVar
 
 from windtunnel.cluster import Cluster, format_bytes, format_duration
 from windtunnel.cluster.settings import affects
-from windtunnel.cluster.stored_input import input_key
 from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.hadoop import releases
 from windtunnel.engines.hadoop.software import Software
@@ -33,12 +31,12 @@ from windtunnel.testbeds.attached.client import find_program, unknown_files
 from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment
 from windtunnel.testbeds.attached.in_force import compared_settings, different, not_compared
 from windtunnel.testbeds.attached.options import AttachedOptions, daemon_settings
-from windtunnel.testbeds.attached.status import REQUESTS, Identity
+from windtunnel.testbeds.attached.space import space_bytes, written_bytes
+from windtunnel.testbeds.attached.status import REQUESTS, Identity, Reading
 from windtunnel.testbeds.attached.storage_policy import POLICY, storage_types
 from windtunnel.testbeds.base import (
     ClusterTestbed,
     Judgement,
-    Load,
     Notify,
     Realisation,
     StudyRequest,
@@ -46,8 +44,6 @@ from windtunnel.testbeds.base import (
 )
 from windtunnel.testbeds.hadoop_software import Installed
 
-_JOB_FILES_BYTES = 512 << 20  # jars of submitted jobs, in up to ten replicas
-_MOST_REPLICAS = 3  # at least, of an input whose replication the loads do not state
 _UNREACHED = (
     "hosts: this testbed does not reach the hosts of the cluster: their CPU, memory, disks and "
     "network are UNKNOWN, and the report names only bottlenecks that the task times show; "
@@ -89,6 +85,7 @@ class AttachedTestbed(ClusterTestbed):
         self._by_hand: list[str] = []  # settings that an operator changes during the study
         self._daemons: dict[str, set[str]] = {}  # those that have to confirm each change
         self._needs: list[Need] = []  # one for each queue
+        self._start: Reading | None = None  # at the start of the study, for its abort rule
         self._space_bytes = 0
 
     def permit_open(self) -> None:
@@ -181,9 +178,14 @@ class AttachedTestbed(ClusterTestbed):
 
     @contextmanager
     def _opened(self) -> Iterator[ClusterAccess]:
+        """Access for requests, without a deployment."""
         with ExitStack() as stack:
-            private = stack.enter_context(tempfile.TemporaryDirectory(prefix="windtunnel-"))
-            access = open_access(self.options, Path(private), None)
+            folder = self.logs
+            if self.options.keytab:  # 'clean' removes the tickets if this process is killed
+                entry = Registration.create(self.name)
+                stack.callback(entry.forget)
+                folder = entry.folder
+            access = open_access(self.options, folder, None)
             stack.callback(access.close)
             yield access
 
@@ -211,7 +213,7 @@ class AttachedTestbed(ClusterTestbed):
                 yield f"testbed.queue: there is no queue {need.queue}; {', '.join(known)}"
 
     def _caveats(self, access: ClusterAccess, identity: Identity, cluster: Cluster) -> list[str]:
-        found = access.status.read("no tag", time.time())
+        found = self._start = access.status.read("no tag", time.time())
         counts, versions = cluster.role_counts(), identity.versions
         notes = [f"conf: {note}" for note in access.site.conf.notes]
         for role, number in (
@@ -260,7 +262,7 @@ class AttachedTestbed(ClusterTestbed):
             f"  jobs: at most {request.trials} trials, each with the phases {per_trial}",
             f"  space: at most {format_bytes(space_bytes(request), 3)} in HDFS at a time "
             "(estimate, all replicas)",
-            f"  bytes written: at most {format_bytes(_written(request), 3)} (estimate)",
+            f"  bytes written: at most {format_bytes(written_bytes(request), 3)} (estimate)",
             f"  container-hours: at most {hours:.3g} ({options.containers} containers for the "
             f"time limits of all trials, {format_duration(round(longest_s))}){expected}",
             f"  paths: {options.parent}/wt-XXXXXXXX (created and removed), the job history and, if "
@@ -283,7 +285,7 @@ class AttachedTestbed(ClusterTestbed):
         DeploymentError
             If the cluster does not answer, or the folder cannot be created.
         """
-        assert self._needs, "a study is admitted before it is deployed"
+        assert self._needs and self._start, "a study is admitted before it is deployed"
         self.prepare(cluster)
         self._deployments += 1
         stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{self._deployments}"
@@ -301,6 +303,7 @@ class AttachedTestbed(ClusterTestbed):
                 self._needs,
                 self._space_bytes,
                 self._changes_by_hand(access),
+                self._start,
             )
             deployment.open(self._study)
             yield deployment
@@ -359,34 +362,3 @@ def _refused(request: StudyRequest, *, by_hand: bool) -> Iterator[str]:
             f"workloads.{name}: needs a program of Windtunnel on the cluster; only Hadoop's own "
             "programs run here"
         )
-
-
-def space_bytes(request: StudyRequest) -> int:
-    """The largest space that a study has in HDFS at a time, in bytes of all replicas.
-
-    It is an estimate from above: a trial removes its files, shared inputs stay.
-    """
-    trials = [_trial_bytes(load) for one in request.treatments for load in one.loads]
-    return round(max(trials, default=0.0) + _input_bytes(request)) + _JOB_FILES_BYTES
-
-
-def _input_bytes(request: StudyRequest) -> float:
-    """Shared inputs with all replicas: those of the description, at least three."""
-    shared = {
-        (input_key(one.cluster), load.workload, load.data_bytes)
-        for one in request.treatments
-        for load in one.loads
-        if load.phases and load.phases[0].read_bytes
-    }
-    replicas = max((one.cluster.replication for one in request.treatments), default=0)
-    return sum(data_bytes for _, _, data_bytes in shared) * max(replicas, _MOST_REPLICAS)
-
-
-def _written(request: StudyRequest) -> int:
-    each = [_trial_bytes(load) for one in request.treatments for load in one.loads]
-    written = request.trials * max(each, default=0.0) + _input_bytes(request)
-    return round(written) + _JOB_FILES_BYTES
-
-
-def _trial_bytes(load: Load) -> float:
-    return sum(phase.write_bytes for phase in load.phases)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from windtunnel.engines.hadoop.webhdfs import LIMIT
 from windtunnel.engines.sockets import OpenSocket
 from windtunnel.errors import ClusterAccessError, DeploymentError
 from windtunnel.testbeds.attached.options import AttachedOptions
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from windtunnel.hosts.rest import RestClient
 
 _TIMEOUT_S = 10.0
-# Answers that a repetition does not change: reason of the error -> HTTP status.
+# Failures that a repetition does not change: reason of the error -> HTTP status.
 _REFUSALS = {"not found": 404, "forbidden": 403, "refused": 400}
+_FINAL = ("too long", "redirect", "certificate", "certificate name", "tls", "no tls")
 
 
 def tcp_socket() -> socket.socket:
@@ -165,16 +167,27 @@ class _Http:
         url: str,
         params: Mapping[str, str] | None = None,
         content: bytes | None = None,
+        extensions: Mapping[str, Any] | None = None,
     ) -> httpx.Response:
-        """Send a request. Raises httpx.TransportError if there is no usable answer."""
+        """Send a request. Raises httpx.TransportError if a repetition may have an answer."""
         import httpx
+
+        from windtunnel.hosts.rest.client import LIMIT_BYTES
 
         given = dict(params or {})
         if self._secure:  # the server takes the user from the ticket
             given.pop("user.name", None)
         try:
-            answer = self._client.send(method, url, given, content=content)
+            answer = self._client.send(
+                method,
+                url,
+                given,
+                content=content,
+                limit_bytes=max(LIMIT_BYTES, (extensions or {}).get(LIMIT, 0)),
+            )
         except ClusterAccessError as error:
+            if error.reason in _FINAL:
+                return httpx.Response(400, text=f"{error.message}; {error.remedy}")
             if error.reason in _REFUSALS:
                 return httpx.Response(_REFUSALS[error.reason], text=error.message)
             raise httpx.TransportError(f"{error.message}; {error.remedy}") from error

@@ -7,6 +7,7 @@ during the write (Hadoop's ``TeraGen`` keeps the low 64 bits of the 128-bit sum)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import Field, PositiveInt
@@ -105,6 +106,11 @@ class TeraSort(Workload[TeraSortParameters]):
             return Demand(2 * size, size * (1 + copies_out), sent)
         return Demand(size, 0.0, 0.0)
 
+    def shared_bytes(self) -> Mapping[str, float]:
+        """The input, if it is reused."""
+        size = float(self.data_bytes() * self.parameters.input_replication)
+        return {self._shared_name(): size} if self.parameters.reuse_input else {}
+
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Generate the shared input, if the study uses it again and it is not there yet."""
         if self.parameters.reuse_input:
@@ -178,8 +184,11 @@ class TeraSort(Workload[TeraSortParameters]):
     def _input(self, execution: Execution) -> str:
         if not self.parameters.reuse_input:
             return f"{execution.folder}/input"
+        return f"{execution.shared}/{self._shared_name()}"
+
+    def _shared_name(self) -> str:
         size = f"{self.parameters.row_count}-{self.parameters.input_replication}"
-        return f"{execution.shared}/terasort-{size}-{self.parameters.maps or 'default'}"
+        return f"terasort-{size}-{self.parameters.maps or 'default'}"
 
     def _output(self, execution: Execution) -> str:
         return f"{execution.folder}/output"

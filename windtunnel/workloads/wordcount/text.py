@@ -88,12 +88,17 @@ class Text:
 
     def folder(self, execution: Execution) -> str:
         """The folder of the text in HDFS."""
+        return f"{execution.shared}/{self.name}"
+
+    @property
+    def name(self) -> str:
+        """The name of its folder in HDFS."""
         wanted = self.parameters
         if wanted.path is None:
             name = f"{wanted.file_bytes}-{wanted.files}-{wanted.seed}"
         else:
             name = hashlib.sha256(str(wanted.path).encode()).hexdigest()[:12]
-        return f"{execution.shared}/text-{name}-{wanted.replication}"
+        return f"text-{name}-{wanted.replication}"
 
     def provide(self, deployment: Deployment, execution: Execution) -> None:
         """Generate the text if required, count it and copy it to HDFS, each only once.

@@ -11,6 +11,7 @@ Every word's count must equal that of an independent count without Hadoop: see
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -126,6 +127,10 @@ class WordCount(Workload[WordCountParameters]):
         size = float(self.data_bytes())
         put_out = size * (_COMBINED if self.parameters.combiner else _PUT_OUT)
         return Demand(size + put_out, put_out, put_out * (workers - 1) / workers)
+
+    def shared_bytes(self) -> Mapping[str, float]:
+        """The text."""
+        return {self._text.name: float(self.data_bytes() * self.parameters.replication)}
 
     def prepare(self, deployment: Deployment, execution: Execution) -> None:
         """Provide the text, count it, copy it to HDFS; start the engine."""

@@ -1,0 +1,107 @@
+"""A deployment on an existing cluster: when the abort rule acts."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.cluster_web import ClusterWeb
+from tests.support.mock import job_run, plan_from
+from windtunnel.errors import DeploymentError
+from windtunnel.study.check import check_plan
+from windtunnel.study.plan import Plan
+from windtunnel.testbeds.attached.deployment import AttachedDeployment
+from windtunnel.testbeds.attached.testbed import AttachedTestbed
+
+STUDY = """\
+study: toy
+cluster: local-1
+testbed: {{kind: attached, conf: {conf}, limits: {{interval: 1 h}}}}
+workloads:
+  terasort: {{rows: 1000, input_replication: 1, output_replication: 1}}
+protocol: {{rounds: 2}}
+"""
+
+
+def opened(deployment: AttachedDeployment, study: str) -> None:
+    """Watch the cluster, without a folder on it and without clients."""
+    deployment.logs.mkdir(parents=True)
+    made: Any = SimpleNamespace(alive=True, close=lambda: None)
+    deployment.supervisor = made
+    deployment.guard.start()
+
+
+@pytest.fixture
+def plan(conf: Path) -> Plan:
+    return plan_from(STUDY.format(conf=conf))
+
+
+@pytest.fixture
+def bed(
+    plan: Plan, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AttachedTestbed:
+    """A testbed with an admitted study, whose deployments only watch the cluster."""
+    made = AttachedTestbed(tmp_path / "logs", lambda text: None, plan.testbed_options)
+    check_plan(plan, made)
+    software: Any = (SimpleNamespace(), None, None)
+    made._software[plan.base.software.hadoop] = software
+    monkeypatch.setattr(AttachedDeployment, "open", opened)
+    return made
+
+
+def test_lost_nodes_count_from_the_start_of_the_study_in_each_deployment(
+    bed: AttachedTestbed, plan: Plan, web: ClusterWeb
+) -> None:
+    web.metrics["activeNodes"] = 0
+    for _ in range(2):
+        with bed.deploy(plan.base) as deployment:
+            reason = deployment.guard.look(before_trial=True)
+            assert reason == "lost NodeManagers since the start: 1 (limit: 0)"
+            assert deployment.guard.live() == {"datanodes": 1, "nodemanagers": 0}
+
+
+def test_a_limit_ends_a_trial_and_delays_the_next_one(
+    bed: AttachedTestbed, plan: Plan, web: ClusterWeb
+) -> None:
+    notes: list[str] = []
+
+    def calm() -> None:
+        web.metrics["activeNodes"] = 1
+
+    with bed.deploy(plan.base) as deployment:
+        guard = deployment.guard
+        guard.limits = guard.limits.model_copy(update={"interval": 0.01})
+        deployment.settle(notes.append, lambda: None)
+        deployment.check_alive()
+        web.metrics["activeNodes"] = 0
+        guard.look()
+        with pytest.raises(DeploymentError, match="ended its own job: lost NodeManagers"):
+            deployment.check_alive()
+        deployment.surroundings()
+        deployment.check_alive()
+        deployment.settle(notes.append, calm)
+        assert notes[0].startswith("paused: lost NodeManagers") and len(notes) == 2
+        deployment.check_alive()
+        deployment.surroundings()
+        dead: Any = SimpleNamespace(alive=False, close=lambda: None)
+        deployment.supervisor = dead
+        with pytest.raises(DeploymentError, match="supervisor"):
+            deployment.check_alive()
+
+
+def test_a_job_with_times_of_another_clock_is_noted(bed: AttachedTestbed, plan: Plan) -> None:
+    with bed.deploy(plan.base) as deployment:
+        jobs: Any = SimpleNamespace(run=lambda *_: ("job_1_1", 1.0, "done"))
+        deployment.jobs = jobs
+        run = job_run("sort", 10.0, {})
+        late = run.phase.model_copy(update={"finished_at": time.time() + 100})
+        history: Any = SimpleNamespace(collect=lambda *_: replace(run, phase=late, notes=["one"]))
+        deployment.history = history
+        found = deployment.run_job("sort", [], {}, deadline_s=time.monotonic() + 60)
+    assert found.output == "done" and found.notes[0] == "one"
+    assert "clock of the cluster is at least" in found.notes[1]
