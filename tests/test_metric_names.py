@@ -35,7 +35,7 @@ PASSED_ON = {
     "windtunnel.published.units": "numbers of published studies, under the names of their tables",
     "windtunnel.results.metrics": "MetricInfo.of, which everything else writes with",
     "windtunnel.testbeds.scaled.saturation": "limits that the testbed judges by",
-    "windtunnel.workloads.mix": "the parts' own metrics, as '{part}: {metric}'",
+    "windtunnel.workloads.mix.runs": "the parts' own metrics, as '{part}: {metric}'",
 }
 """Modules that make a Metric of a name or unit that they were given, and which."""
 

@@ -14,7 +14,7 @@ from windtunnel.engines.deployment import JobRun
 from windtunnel.errors import DescriptionError, TrialInvalidError
 from windtunnel.study.plan import make_workload
 from windtunnel.workloads.base import Execution
-from windtunnel.workloads.mix import Mix, MixParameters
+from windtunnel.workloads.mix.mix import Mix, MixParameters
 
 SORT = {"rows": 1000, "input_replication": 1, "output_replication": 1}
 PARTS: dict[str, Any] = {

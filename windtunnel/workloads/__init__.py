@@ -30,7 +30,7 @@ WORKLOADS: Registry[type[Workload[Any]]] = Registry(
         "report": f"{_HERE}.event_index.column_report:Report",
         "metadata": f"{_HERE}.metadata:Metadata",
         "keyvalue": f"{_HERE}.keyvalue.keyvalue:KeyValue",
-        "mix": f"{_HERE}.mix:Mix",
+        "mix": f"{_HERE}.mix.mix:Mix",
     },
     _admit,
 )

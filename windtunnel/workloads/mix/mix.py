@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
@@ -23,40 +22,21 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
 from windtunnel.cluster import Cluster, Duration, Located, blame, validate
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.errors import DescriptionError
-from windtunnel.results.metrics import MetricInfo
 from windtunnel.results.record import Metric, Phase, Verdict
 from windtunnel.workloads import find_workload
 from windtunnel.workloads.base import WARM, About, Demand, Execution, Parameters, Workload
+from windtunnel.workloads.mix.runs import (
+    ELAPSED,
+    OVERLAP,
+    OWN,
+    SLOWDOWN,
+    of_phase,
+    part_metrics,
+    sums,
+)
 from windtunnel.workloads.verdicts import verdict
 
 TOGETHER = "together"
-_PARTS = "phases of the parts"
-ELAPSED = MetricInfo(
-    "{part}: elapsed",
-    "s",
-    "elapsed time of {part} together with the others (mean, if it runs several times)",
-    _PARTS,
-    better="less",
-)
-SLOWDOWN = MetricInfo(
-    "{part}: slowdown",
-    "ratio",
-    "elapsed time of {part} together with the others, divided by its time alone in the same trial",
-    _PARTS,
-    better="less",
-)
-OVERLAP = MetricInfo(
-    "{part}: overlap",
-    "ratio",
-    "fraction of the time of {part} in which at least one other part ran",
-    _PARTS,
-)
-OWN = MetricInfo(
-    "{part}: {metric}",
-    "",
-    "{metric}; of {part} together with the others",
-    "as alone",
-)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -320,7 +300,7 @@ class Mix(Workload[MixParameters]):
             (alone,) = (i for i in instances if i.number == 0 and phase == f"alone-{i.name}")
             run = alone.measure(deployment)
             record = run.phase.model_copy(update={"name": phase})
-            return replace(run, phase=record, tasks=_of_phase(phase, [run]))
+            return replace(run, phase=record, tasks=of_phase(phase, [run]))
         chosen = [i for i in instances if i.number > 0]
         runs = _all_at_once(chosen, deployment)
         return self._together(chosen, runs, execution.runs)
@@ -335,7 +315,7 @@ class Mix(Workload[MixParameters]):
         for name in self.parameters.parts:
             own = [run for i, run in zip(instances, runs, strict=True) if i.name == name]
             others = [run for i, run in zip(instances, runs, strict=True) if i.name != name]
-            metrics |= _metrics(name, own, others, alone[f"alone-{name}"])
+            metrics |= part_metrics(name, own, others, alone[f"alone-{name}"])
         started_at = min(run.phase.started_at for run in runs)
         finished_at = max(run.phase.finished_at for run in runs)
         record = Phase(
@@ -348,8 +328,8 @@ class Mix(Workload[MixParameters]):
         )
         return JobRun(
             record,
-            _sums(runs),
-            tasks=_of_phase(TOGETHER, runs),
+            sums(runs),
+            tasks=of_phase(TOGETHER, runs),
             notes=[note for run in runs for note in run.notes],
             samples=[sample for run in runs for sample in run.samples],
         )
@@ -393,47 +373,3 @@ def _all_at_once(instances: Sequence[_Instance], deployment: Deployment) -> list
             raise error
     runs = [future.result() for future in futures]
     return [run for run in runs if run is not None]
-
-
-def _metrics(
-    name: str, own: Sequence[JobRun], others: Sequence[JobRun], alone: JobRun
-) -> dict[str, Metric]:
-    """A part's metrics when it runs with others: time, slowdown, overlap, and its own metrics."""
-    elapsed_s = fmean(run.phase.elapsed_s for run in own)
-    found = {ELAPSED.name_of(part=name): ELAPSED.of(elapsed_s)}
-    if alone.phase.elapsed_s > 0:
-        ratio = elapsed_s / alone.phase.elapsed_s
-        found[SLOWDOWN.name_of(part=name)] = SLOWDOWN.of(ratio)
-    if elapsed_s > 0:
-        shares = [_overlap(run, others) for run in own]
-        found[OVERLAP.name_of(part=name)] = OVERLAP.of(fmean(shares))
-    for metric, first in own[0].phase.metrics.items():
-        values = [run.phase.metrics[metric].value for run in own if metric in run.phase.metrics]
-        found[OWN.name_of(part=name, metric=metric)] = Metric(value=fmean(values), unit=first.unit)
-    return found
-
-
-def _overlap(run: JobRun, others: Sequence[JobRun]) -> float:
-    """The fraction of a run's time in which at least one of the others also ran."""
-    spans = sorted((r.phase.started_at, r.phase.finished_at) for r in others)
-    start, end, shared = run.phase.started_at, run.phase.finished_at, 0.0
-    at = start
-    for began, ended in spans:
-        low, high = max(began, at), min(ended, end)
-        if high > low:
-            shared, at = shared + high - low, high
-    return shared / (end - start) if end > start else 0.0
-
-
-def _of_phase(phase: str, runs: Sequence[JobRun]) -> list[dict[str, Any]]:
-    """The task attempts of all runs, as those of a phase of the mix."""
-    return [{**row, "phase": phase} for run in runs for row in run.tasks]
-
-
-def _sums(runs: Sequence[JobRun]) -> dict[str, int]:
-    """The sums of the counters of all jobs, for the check of physical limits."""
-    found: dict[str, int] = {}
-    for run in runs:
-        for counter, value in run.counters.items():
-            found[counter] = found.get(counter, 0) + value
-    return found

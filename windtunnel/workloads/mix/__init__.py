@@ -1,0 +1,1 @@
+"""Several workloads at the same time."""
