@@ -317,8 +317,8 @@ def write_file(
 ) -> None:
     """Write or replace a small file of HDFS without the JVM of a client."""
     files = deployment.files
-    how = {"op": "CREATE", "overwrite": "true", "replication": str(replication)}
-    answer = files._request("PUT", path, **how)
+    copies = str(replication)
+    answer = files._request("PUT", path, op="CREATE", overwrite="true", replication=copies)
     assert answer is not None and answer.is_redirect
     done = files._http.put(files._resolve(answer.headers["location"]), content=content)
     assert done.is_success, done.text
