@@ -109,7 +109,7 @@ def validate(
     if html is not None:
         from windtunnel.report.validation_page import write_page  # charts: a second to import
 
-        write_page(made, f"Models of {study}", html)
+        write_page(made, f"Models of {plans[reference].name}", html)
         print(f"wrote {html}", file=sys.stderr)
     if as_json:
         json.dump(to_json(made), sys.stdout, indent=1)
