@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.cluster.setting_values import heap_ratio, refused, refused_settings, whole
+from windtunnel.cluster.setting_values import (
+    counts_vcores,
+    heap_ratio,
+    refused,
+    refused_settings,
+    whole,
+)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +105,20 @@ def test_whole_numbers_are_those_of_hadoop(text, number):
 )
 def test_the_ratio_of_the_heap_is_that_of_hadoop(text, ratio):
     assert heap_ratio(text) == ratio
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "calculator", "counted"),
+    [
+        ("", "", False),
+        ("", "x.DominantResourceCalculator", True),
+        ("x.CapacityScheduler", "x.DefaultResourceCalculator", False),
+        ("x.FairScheduler", "", True),
+        ("x.FifoScheduler", "x.DominantResourceCalculator", False),
+    ],
+)
+def test_yarn_counts_vcores_by_scheduler_and_calculator(scheduler, calculator, counted):
+    assert counts_vcores(scheduler, calculator) is counted
 
 
 @given(st.integers(-(1 << 31), (1 << 31) - 1))

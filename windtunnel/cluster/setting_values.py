@@ -22,6 +22,8 @@ WHOLE = re.compile(r"[+-]?\d+|-?0[xX][0-9a-fA-F]+")
 """A whole number as Hadoop's getInt and getLong parse it."""
 # a decimal number as getFloat and getDouble parse it, which permit the letters of Java
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?[fFdD]?", re.ASCII)
+SCHEDULER = "yarn.resourcemanager.scheduler.class"
+CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
 HEAP_RATIO = "mapreduce.job.heap.memory-mb.ratio"
 _USUAL_HEAP = 0.8
 # options of JVMs, which NodeManagers, Spark and Windtunnel split into words as a shell does
@@ -65,6 +67,22 @@ def whole(text: str | None) -> int | None:
     if not WHOLE.fullmatch(text):
         return None
     return int(text, 16 if "x" in text.lower() else 10)
+
+
+def counts_vcores(scheduler: str, calculator: str) -> bool:
+    """Whether YARN limits the containers of a host by vcores in addition to memory.
+
+    The FairScheduler does; the CapacityScheduler, which is the default, does with the calculator
+    DominantResourceCalculator.
+
+    Parameters
+    ----------
+    scheduler, calculator:
+        The values of ``SCHEDULER`` and ``CALCULATOR``; empty if they are not set.
+    """
+    if scheduler.endswith("FifoScheduler"):
+        return False
+    return scheduler.endswith("FairScheduler") or calculator.endswith("DominantResourceCalculator")
 
 
 def heap_ratio(text: str | None) -> float:

@@ -12,6 +12,7 @@ import psutil
 
 from windtunnel.cluster import ROLES, Cluster, parse_bytes, without_hardware
 from windtunnel.cluster.hosts import SMT_GAIN
+from windtunnel.cluster.setting_values import CALCULATOR, SCHEDULER, counts_vcores
 from windtunnel.model import parts
 from windtunnel.model.uplinks import (
     Classes,
@@ -276,18 +277,12 @@ def _slots(
 
 
 def _counts_vcores(cluster: Cluster) -> bool:
-    """Whether YARN limits the containers of a host by vcores in addition to memory.
-
-    The FairScheduler does, the default of CDH; the CapacityScheduler does with the calculator
-    DominantResourceCalculator.
-    """
+    """Whether vcores limit the containers of a host; CDH has the FairScheduler by default."""
     settings = cluster.settings
-    scheduler = str(settings.get("yarn.resourcemanager.scheduler.class", ""))
-    calculator = str(settings.get("yarn.scheduler.capacity.resource-calculator", ""))
-    if scheduler:
-        fair = scheduler.endswith("FairScheduler")
-        return fair or (scheduler.endswith("CapacityScheduler") and "Dominant" in calculator)
-    return "Dominant" in calculator or (cluster.software.distribution or "").startswith("CDH")
+    scheduler = str(settings.get(SCHEDULER, ""))
+    if not scheduler and (cluster.software.distribution or "").startswith("CDH"):
+        return True
+    return counts_vcores(scheduler, str(settings.get(CALCULATOR, "")))
 
 
 def _rounded_up(size: float, step: float) -> float:

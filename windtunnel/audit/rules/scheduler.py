@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 
 from windtunnel.audit.configuration import Configuration
+from windtunnel.cluster.setting_values import CALCULATOR, SCHEDULER, counts_vcores
 
-SCHEDULER = "yarn.resourcemanager.scheduler.class"
 LEAST_MB = "yarn.scheduler.minimum-allocation-mb"
 INCREMENT = "yarn.resource-types.memory-mb.increment-allocation"  # replaced the next one
 OLD_INCREMENT_MB = "yarn.scheduler.increment-allocation-mb"
 _DEFAULT_MB = 1024.0  # of the least container and of the increment
-_CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
 _DOMINANT = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
-COUNT_CORES = f"{_CALCULATOR} = {_DOMINANT}"
+COUNT_CORES = f"{CALCULATOR} = {_DOMINANT}"
 _UNITS = {"": 1.0, "Mi": 1.0, "Gi": 1024.0, "M": 1e6 / 2**20, "G": 1e9 / 2**20}
 
 
@@ -28,9 +27,7 @@ def _fair(conf: Configuration) -> bool:
 
 def counts_cores(conf: Configuration) -> bool:
     """Whether the cores of a NodeManager limit its containers, in addition to its memory."""
-    if conf.value(SCHEDULER).endswith(".FifoScheduler"):
-        return False
-    return _fair(conf) or "Dominant" in conf.value(_CALCULATOR)
+    return counts_vcores(conf.value(SCHEDULER), conf.value(CALCULATOR))
 
 
 def rounded_mb(conf: Configuration, wanted: float) -> float:

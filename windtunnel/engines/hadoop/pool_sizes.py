@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from windtunnel.cluster.setting_values import whole
+from windtunnel.cluster.setting_values import CALCULATOR, SCHEDULER, counts_vcores, whole
 from windtunnel.cluster.settings import default_of
 
 JVM_BYTES = 280 << 20  # resident, measured with Java 17 and heaps of 256 to 820 MiB
 MEMORY_AT_MOST = 0.75  # of the available memory; daemons need the rest, tasks run in these JVMs
-_BY_ALL_RESOURCES = "DominantResourceCalculator"
 
 
 def pool_sizes(
@@ -30,8 +29,7 @@ def pool_sizes(
         """The containers of a kind that run on a host at once."""
         memory = number("yarn.nodemanager.resource.memory-mb", 8192)
         most = memory // number(f"mapreduce.{kind}.memory.mb", 1024)
-        calculator = settings.get("yarn.scheduler.capacity.resource-calculator", "")
-        if calculator.endswith(_BY_ALL_RESOURCES):
+        if counts_vcores(settings.get(SCHEDULER, ""), settings.get(CALCULATOR, "")):
             vcores = number("yarn.nodemanager.resource.cpu-vcores", 8)
             most = min(most, vcores // number(f"mapreduce.{kind}.cpu.vcores", 1))
         return max(1, most)

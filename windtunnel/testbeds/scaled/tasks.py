@@ -16,7 +16,14 @@ from functools import lru_cache
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.description import Setting
 from windtunnel.cluster.erasure_code import CELL_BYTES
-from windtunnel.cluster.setting_values import HEAP_RATIO, heap_ratio, whole
+from windtunnel.cluster.setting_values import (
+    CALCULATOR,
+    HEAP_RATIO,
+    SCHEDULER,
+    counts_vcores,
+    heap_ratio,
+    whole,
+)
 from windtunnel.cluster.settings import default_of
 from windtunnel.testbeds.scaled.scale import Scale
 
@@ -152,8 +159,8 @@ def tasks_of(cluster: Cluster) -> Tasks:
 
 
 def _vcores(cluster: Cluster) -> int | None:
-    calculator = str(cluster.settings.get("yarn.scheduler.capacity.resource-calculator", ""))
-    if not calculator.endswith("DominantResourceCalculator"):
+    scheduler, calculator = (str(cluster.settings.get(n, "")) for n in (SCHEDULER, CALCULATOR))
+    if not counts_vcores(scheduler, calculator):
         return None
     return int(number(cluster, "yarn.nodemanager.resource.cpu-vcores", _NODEMANAGER_VCORES))
 
