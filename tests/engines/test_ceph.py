@@ -10,6 +10,7 @@ import struct
 import threading
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,23 @@ def test_the_admin_program_answers_over_its_socket(tmp_path: Path, answers: dict
         admin.run("fs new")
     assert admin.queried("fs new") is None
     assert admin.run("status") == {"a": 1}, "the connection is still open"
+    admin.close()
+
+
+def test_each_of_several_threads_gets_its_own_answer(
+    tmp_path: Path, answers: dict[str, str]
+) -> None:
+    admin = Admin(host("master", root=tmp_path), tmp_path / "ceph.conf")
+    for prefix in ("status", "osd dump"):
+        answer = json.dumps({"is": prefix, "filler": "x" * 60_000})
+        answers[prefix] = json.dumps({"code": 0, "output": answer, "error": ""})
+
+    def ask(prefix: str) -> set[str]:
+        return {admin.run(prefix)["is"] for _ in range(30)}
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(ask, ["status", "osd dump"] * 2))
+    assert found == [{"status"}, {"osd dump"}] * 2
     admin.close()
 
 

@@ -52,15 +52,15 @@ def test_the_first_work_is_found_on_any_host(
     log.parent.mkdir(parents=True)
     log.write_text(text)
     logs = ContainerLogs(lambda: [tmp_path / "worker-1", tmp_path / "worker-2"])
-    assert logs.work_started_at(container) == datetime.fromisoformat(at).timestamp()
+    assert logs.work_started_at(container, 0.0) == datetime.fromisoformat(at).timestamp()
 
 
 def test_a_task_that_did_not_come_to_work_has_no_time(tmp_path: Path) -> None:
     log = tmp_path / "application_1_2" / "container_1_2_01_000001" / "syslog"
     log.parent.mkdir(parents=True)
     log.write_bytes(b"\xff no time here\n")
-    assert ContainerLogs(lambda: [tmp_path]).work_started_at("container_1_2_01_000001") is None
-    assert ContainerLogs(lambda: [tmp_path]).work_started_at("container_1_2_01_000009") is None
+    assert ContainerLogs(lambda: [tmp_path]).work_started_at("container_1_2_01_000001", 0.0) is None
+    assert ContainerLogs(lambda: [tmp_path]).work_started_at("container_1_2_01_000009", 0.0) is None
 
 
 def test_start_up_is_a_fraction_of_the_time_of_successful_tasks() -> None:

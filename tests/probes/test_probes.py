@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections import namedtuple
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,6 +51,30 @@ def test_a_daemon_that_has_died_is_passed_over(monkeypatch: pytest.MonkeyPatch) 
     made = sample({"datanode@worker-1": NOBODY}, 2, monkeypatch)
 
     assert not any("daemon" in row.metric for row in made.rows)
+
+
+def test_a_sample_that_does_not_end_adds_nothing_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampler, "PERIOD_S", 0.001)
+    monkeypatch.setattr(sampler, "_END_S", 0.05)
+    entered, release = threading.Event(), threading.Event()
+
+    def slow(now: float) -> Iterator[tuple[str, str, str, float]]:
+        yield "a", "load_1min", "count", 1.0
+        entered.set()
+        release.wait(60)
+        yield "b", "load_1min", "count", 2.0
+
+    with Sampler(dict, sources=[slow], here=False) as made:
+        assert entered.wait(60)
+    known = len(made.rows)
+    release.set()
+    made._thread.join(60)
+
+    assert [row.host for row in made.rows] == ["a"] * known
+    assert made.failures == ["a sample did not end within 0 s"]
+    made.write(tmp_path / "s.parquet", "r01-terasort-stock-a1")
 
 
 @pytest.mark.parametrize("count", [0, 3])

@@ -124,3 +124,26 @@ def test_a_draft_that_never_ran_is_invalid() -> None:
     record = TrialDraft(plan, plan.round_slots(1)[0], 1, "toy-1", 1.0).record()
 
     assert (record.verdict.valid, record.verdict.reason) == (False, "it did not run")
+
+
+@pytest.mark.parametrize("set_by_s", [-3600.0, 2.5])
+def test_a_step_of_the_clock_makes_a_trial_invalid(
+    set_by_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = toy_plan()
+    made = TrialDraft(plan, plan.round_slots(1)[0], 1, "toy-1", time.time())
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + set_by_s)
+    made.ended(Outcome(Verdict(valid=True), {"terasort": job_run("terasort", 10.0)}))
+    made.apply_rules()
+
+    assert not made.verdict.valid
+    assert "this machine's clock was set, or the machine was suspended" in made.verdict.reason
+    assert f"{set_by_s:+.1f} s" in made.verdict.reason
+
+
+def test_a_clock_without_steps_leaves_the_trial_valid() -> None:
+    made = draft(Verdict(valid=True))
+    made.apply_rules()
+    assert made.verdict.valid
+    assert not [check for check in made.verdict.checks if "clock" in check.name]

@@ -162,6 +162,19 @@ def test_a_killed_daemon_is_dead_and_no_crash(deployment: Any, faults: HadoopFau
     deployment.check_alive()
 
 
+def test_a_daemon_that_ended_before_it_was_killed_is_a_crash(
+    deployment: Any, faults: HadoopFaults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = deployment.daemons.running["datanode@w1"]
+    victim.kill()
+    victim.wait(10)
+    killed: list[int] = []
+    monkeypatch.setattr(hadoop_faults.os, "kill", lambda pid, signal: killed.append(pid))
+    with pytest.raises(DeploymentError, match="datanode@w1 ended before it was killed"):
+        faults.kill_daemon("datanode", "w1")
+    assert not killed, "another process can have its number"
+
+
 def test_any_other_death_is_a_crash_all_the_same(deployment: Any, faults: HadoopFaults) -> None:
     faults.kill_daemon("datanode", "w1")
     other = deployment.daemons.running["datanode@w2"]

@@ -21,7 +21,7 @@ from windtunnel.probes.registry import PROBES
 from windtunnel.results.sample import Recording, Sample, Source
 
 PERIOD_S = 1.0
-
+_END_S = 5.0
 
 SCHEMA = pa.schema(
     [
@@ -97,7 +97,10 @@ class Sampler:
         trace: TracebackType | None,
     ) -> None:
         self._stop.set()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=_END_S)
+        if self._thread.is_alive():  # a probe of another package can wait without a limit
+            self.failures.append(f"a sample did not end within {_END_S:.0f} s")
+            self.rows = list(self.rows)  # later samples of the thread are not added
 
     def add(self, recording: Recording) -> None:
         """Add the samples that another system recorded."""
@@ -132,7 +135,7 @@ class Sampler:
             if self._stop.wait(max(0.0, due - time.monotonic())):
                 break
             try:
-                self.rows += self._sample(time.time())
+                self.rows.extend(self._sample(time.time()))
             except (OSError, psutil.Error) as error:
                 self.failures.append(str(error))
             self.cpu_s = time.thread_time()

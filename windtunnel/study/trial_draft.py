@@ -29,6 +29,7 @@ from windtunnel.results.trial_metrics import (
     STORAGE_CPU_TIME,
     TRIAL_WALL,
 )
+from windtunnel.study.clock_steps import LARGEST_STEP_S, ClockSteps
 from windtunnel.study.invalidate import apply_rules
 from windtunnel.study.plan import Plan, Slot
 from windtunnel.study.storage_cpu import storage_cpu_s
@@ -77,6 +78,8 @@ class TrialDraft:
     faults: Sequence[FaultRecord] = ()
     power_source: str | None = None
     thresholds: Mapping[str, Metric] = field(default_factory=dict)
+    clock: ClockSteps = field(default_factory=ClockSteps)
+    clock_step_s: float = 0.0
 
     @property
     def id(self) -> str:
@@ -102,6 +105,7 @@ class TrialDraft:
     def ended(self, outcome: Outcome) -> None:
         """Record the outcome of the phases; the time of the trial ends here."""
         self.finished_at = time.time()
+        self.clock_step_s = self.clock.step_s()
         self.outcome = outcome
         self.verdict = outcome.verdict
         self.flags += [note for run in outcome.runs.values() for note in run.notes]
@@ -135,6 +139,16 @@ class TrialDraft:
             failed = [f"{c.name}: {c.got}, not {c.expected}" for c in checks if not c.passed]
             self.flags += flags
             self._judge(checks, failed)
+            if self.clock_step_s:
+                step = f"{self.clock_step_s:+.1f} s"
+                check = Check(
+                    name="steps of this machine's clock",
+                    passed=False,
+                    expected=f"at most {LARGEST_STEP_S:.0f} s",
+                    got=step,
+                )
+                reason = f"this machine's clock was set, or the machine was suspended ({step})"
+                self._judge([check], [reason])
 
     def judge(self, judgement: Judgement) -> None:
         """Add the checks of the testbed, and the limits that they used."""

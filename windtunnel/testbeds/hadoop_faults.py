@@ -67,6 +67,8 @@ class HadoopFaults(Faulty):
             host = self.deployment.storage.active_host() or "no host"
         name = f"{ROLES.canonical(role)}@{host}"
         for process in self._release([name]):
+            if process.returncode() is not None:  # another process can have its number now
+                raise DeploymentError(f"{name} ended before it was killed", log=process.log)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
             if process.wait(_END_S) is None:

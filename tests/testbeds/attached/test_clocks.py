@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from windtunnel.engines.hadoop.job_counters import MASTER_START
 from windtunnel.results.record import Phase
-from windtunnel.testbeds.attached.clocks import clock_notes
+from windtunnel.testbeds.attached.clocks import clock_notes, last_wait
 
 JOB = Phase(
     name="sort",
@@ -34,3 +36,12 @@ def test_a_job_outside_the_time_of_its_client_is_noted(
     found = clock_notes(JOB, began, ended)
     assert len(found) == (says is not None)
     assert says is None or says in found[0]
+
+
+@pytest.mark.parametrize(("set_by_s", "waits_s"), [(0.0, 9.0), (-3600.0, 10.0), (3600.0, -3591.0)])
+def test_a_clock_that_was_set_does_not_make_a_wait_longer(
+    set_by_s: float, waits_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1001.0 + set_by_s)
+    monkeypatch.setattr(time, "monotonic", lambda: 50.0)
+    assert last_wait(1000.0, 5.0) == pytest.approx(50.0 + waits_s)

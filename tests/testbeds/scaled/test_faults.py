@@ -68,6 +68,17 @@ def test_the_pool_knows_the_hosts_behind_each_cut_link(model: Any) -> None:
     assert not model.pool.cuts
 
 
+def test_a_link_is_cut_until_the_last_fault_on_it_is_undone(model: Any) -> None:
+    faults = ScaledFaults(model)
+    first, second = faults.cut("worker-1"), faults.cut("worker-1")
+    first()
+    assert ("mend", "worker-1") not in model.fabric.calls
+    second()
+    assert model.fabric.calls[-1] == ("mend", "worker-1")
+    faults.cut("worker-1")()
+    assert [c[0] for c in model.fabric.calls] == ["cut", "cut", "mend", "cut", "mend"]
+
+
 def test_a_limping_disk_has_a_share_of_the_rates_that_it_has_now(model: Any) -> None:
     undo = ScaledFaults(model).slow_disk("worker-2", 2, 0.1)
     ((verb, host, disk, slow),) = model.fabric.calls

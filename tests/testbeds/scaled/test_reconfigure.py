@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +20,7 @@ from windtunnel.engines.hadoop.software import Software
 from windtunnel.engines.storage_system import Ground
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.base import ProcessSpec
+from windtunnel.testbeds.scaled import reconfigure as live
 from windtunnel.testbeds.scaled.deployment import disks_by_node
 from windtunnel.testbeds.scaled.faults import ScaledFaults
 from windtunnel.testbeds.scaled.reconfigure import LiveDeployment, covers, reconfigure
@@ -286,6 +289,17 @@ def test_a_disk_less_restarts_the_workers_and_keeps_their_blocks(deployment: Mod
 
     change(deployment, hosts__worker__disks__0__count=2)
     assert "disk-2" in deployment.layout.properties(worker)["dfs.datanode.data.dir"]
+
+
+def test_blocks_that_do_not_fit_on_the_remaining_disks_need_a_new_deployment(
+    deployment: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(live, "move_blocks", full)
+    with pytest.raises(DeploymentError, match=r"cannot move to the remaining disks: .*No space"):
+        change(deployment, hosts__worker__disks__0__count=1)
 
 
 @pytest.mark.parametrize(

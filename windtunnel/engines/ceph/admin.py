@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import socket
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -38,6 +39,7 @@ class Admin:
         self._conf = conf
         self._process: Process | None = None
         self._connection: socket.socket | None = None
+        self._asking = threading.RLock()  # faults ask at the same time, each in its own thread
 
     def spawn(self) -> Process:
         """Start the program."""
@@ -69,9 +71,10 @@ class Admin:
 
     def close(self) -> None:
         """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        with self._asking:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     def _run(self, prefix: str, arguments: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
         command = {"prefix": prefix, "format": "json", **arguments}
@@ -85,20 +88,23 @@ class Admin:
         return found if isinstance(found, dict) else {"list": found}
 
     def _ask(self, order: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
-        try:
-            connection = self._connected()
-            connection.settimeout(limit_s)
-            connection.sendall(json.dumps(order).encode() + b"\n")
-            with connection.makefile("rb") as lines:
-                line = lines.readline()
-            answer: dict[str, Any] = json.loads(line)
-        except (OSError, ValueError) as problem:
-            self.close()
-            raise DeploymentError(
-                f"the monitors of Ceph do not answer: {problem}",
-                log=self._process.log if self._process else None,
-                tail=tail(self._process.log) if self._process else "",
-            ) from problem
+        with self._asking:
+            try:
+                return self._answer(order, limit_s)
+            except (OSError, ValueError) as problem:
+                self.close()  # a late answer is not that of the next order
+                raise DeploymentError(
+                    f"the monitors of Ceph do not answer: {problem}",
+                    log=self._process.log if self._process else None,
+                    tail=tail(self._process.log) if self._process else "",
+                ) from problem
+
+    def _answer(self, order: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
+        connection = self._connected()
+        connection.settimeout(limit_s)
+        connection.sendall(json.dumps(order).encode() + b"\n")
+        with connection.makefile("rb") as lines:
+            answer: dict[str, Any] = json.loads(lines.readline())
         return answer
 
     def _connected(self) -> socket.socket:

@@ -161,7 +161,8 @@ class History:
         text = self._history_file(job_id)
         for row in parse_attempts(text, phase) if text else ():
             if self._logs and row["container"]:
-                row["work_started_at"] = self._logs.work_started_at(row["container"])
+                launched_at = row["started_at"] or 0.0
+                row["work_started_at"] = self._logs.work_started_at(row["container"], launched_at)
             yield row
 
     def _history_file(self, job_id: str) -> str:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from windtunnel.engines.hadoop.log_times import epoch_s
 from windtunnel.results.metrics import MetricInfo, register
 
 _SOURCE = "the job history and the logs of the containers"
@@ -56,8 +56,11 @@ class ContainerLogs:
     def __init__(self, folders: Callable[[], Sequence[Path]]) -> None:
         self._folders = folders
 
-    def work_started_at(self, container: str) -> float | None:
-        """Time of the first work of a task's container, epoch s; None if no log has it."""
+    def work_started_at(self, container: str, launched_at: float) -> float | None:
+        """Time of the first work of a task's container, epoch s; None if no log has it.
+
+        ``launched_at`` is the launch of the container, epoch s.
+        """
         application = _application(container)
         for folder in self._folders():
             try:
@@ -66,7 +69,7 @@ class ContainerLogs:
             except OSError:
                 continue
             if found:
-                return datetime.fromisoformat(found[1].decode().replace(",", ".")).timestamp()
+                return epoch_s(found[1].decode(), launched_at)
         return None
 
 

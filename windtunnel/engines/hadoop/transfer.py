@@ -11,11 +11,11 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from windtunnel.engines.deployment import JobRun
 from windtunnel.engines.hadoop.client import Submitter, numbered, watch, why
+from windtunnel.engines.hadoop.log_times import epoch_s
 from windtunnel.engines.job_metrics import CLIENT_OVERHEAD
 from windtunnel.errors import DeploymentError, TrialInvalidError
 from windtunnel.hosts.base import Host, ProcessSpec
@@ -84,7 +84,9 @@ class Transfer:
         run = self._shell("put", words, deadline_s, reads=sources)
         log = self._log_since(began)
         size = sum(source.stat().st_size for source in sources)
-        started, finished = _moments(log, "create", folder), _closed(log, folder)
+        near_s = run.started_at
+        started = _moments(log, "create", folder, near_s)
+        finished = _closed(log, folder, near_s)
         return _phase("put", run, started[:1], finished[-1:], size)
 
     def get(self, sources: Sequence[str], folder: Path, streams: int, deadline_s: float) -> JobRun:
@@ -95,7 +97,9 @@ class Transfer:
         run = self._shell("get", words, deadline_s)
         log = self._log_since(began)
         size = sum((folder / source.rpartition("/")[2]).stat().st_size for source in sources)
-        opened = [when for source in sources for when in _moments(log, "open", source)]
+        opened = [
+            when for source in sources for when in _moments(log, "open", source, run.started_at)
+        ]
         return _phase("get", run, sorted(opened)[:1], [run.finished_at], size)
 
     def run(
@@ -134,24 +138,25 @@ class Transfer:
         return "".join(texts)
 
 
-def _moments(log: str, command: str, path: str) -> list[float]:
-    """Times of a command on a path or below it in the NameNode's audit log; epoch seconds."""
+def _moments(log: str, command: str, path: str, near_s: float) -> list[float]:
+    """Times of a command on a path or below it in the NameNode's audit log; epoch seconds.
+
+    ``near_s`` is a time near to the command, epoch seconds.
+    """
     below = re.escape(path)
     line = rf"{_STAMP}FSNamesystem\.audit: allowed=true\t.*\tcmd={command}\tsrc={below}(?:/|\t)"
-    return _times(line, log)
+    return _times(line, log, near_s)
 
 
-def _closed(log: str, folder: str) -> list[float]:
+def _closed(log: str, folder: str, near_s: float) -> list[float]:
     """Times at which the NameNode closed files of a folder; epoch seconds."""
     line = rf"{_STAMP}hdfs\.StateChange: DIR\* completeFile: {re.escape(folder)}/.* is closed"
-    return _times(line, log)
+    return _times(line, log, near_s)
 
 
-def _times(line: str, log: str) -> list[float]:
+def _times(line: str, log: str, near_s: float) -> list[float]:
     found = re.findall(line, log, re.MULTILINE)
-    # the log and a naive datetime both use the machine's time zone
-    stamps = sorted(found)  # several NameNodes have a log each
-    return [datetime.fromisoformat(stamp.replace(",", ".")).timestamp() for stamp in stamps]
+    return sorted(epoch_s(stamp, near_s) for stamp in found)  # several NameNodes have a log each
 
 
 def _phase(

@@ -18,6 +18,7 @@ from windtunnel.hosts.ipmi import Ipmi
 from windtunnel.inspection.monitored import counted
 from windtunnel.probes.readings import POWER
 from windtunnel.results.sample import Recording, Sample
+from windtunnel.testbeds.attached.clocks import last_wait
 from windtunnel.testbeds.attached.host_samples import power_problem
 from windtunnel.testbeds.attached.source_options import PowerOptions
 
@@ -232,8 +233,8 @@ class PowerSamples:
         """
         if problem := power_problem(since_s, until_s, self._interval_s):
             return Recording([], None, [problem])
-        limit_s = until_s + 2 * self._interval_s
-        while time.time() <= limit_s and any(
+        limit_s = last_wait(until_s, self._interval_s)
+        while time.monotonic() <= limit_s and any(
             self._failures(host) < _FAILURES and not (readings and readings[-1][0] >= until_s)
             for host, readings in self._readings.items()
         ):

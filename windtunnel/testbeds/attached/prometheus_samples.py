@@ -27,6 +27,7 @@ from windtunnel.probes.readings import (
 )
 from windtunnel.results.metrics import MetricInfo
 from windtunnel.results.sample import Recording, Sample
+from windtunnel.testbeds.attached.clocks import last_wait
 from windtunnel.testbeds.attached.host_samples import (
     HALF_S,
     facts_of,
@@ -210,12 +211,13 @@ class PrometheusSamples:
 
     def _complete(self, targets: Targets, since_s: float, until_s: float) -> dict[str, list[float]]:
         """The times of the scrapes by instance, from one before the start to one after the end."""
-        limit_s = until_s + 2 * targets.interval_s
-        while (now := time.time()) <= limit_s:
-            last = self._hosts.scrapes(now, 4 * targets.interval_s)
+        limit_s = last_wait(until_s, targets.interval_s)
+        while time.monotonic() <= limit_s:
+            last = self._hosts.scrapes(time.time(), 4 * targets.interval_s)
             if all(one in last and last[one][-1] >= until_s for one in targets.hosts):
                 break
             time.sleep(min(1.0, targets.interval_s / 4))
+        now = time.time()
         return self._hosts.scrapes(now, now - since_s + 2 * targets.interval_s)
 
     def _samples(

@@ -23,6 +23,7 @@ from windtunnel.inspection.devices import Machine
 from windtunnel.inspection.monitored import counted
 from windtunnel.inspection.over_ssh import in_sh, machines
 from windtunnel.results.sample import Recording, Sample
+from windtunnel.testbeds.attached.clocks import last_wait
 from windtunnel.testbeds.attached.host_samples import facts_of, interval_caveat
 from windtunnel.testbeds.attached.proc_counters import (
     END,
@@ -135,8 +136,8 @@ class SshSamples:
         It waits for the reading after the end, for at most two intervals. Earlier readings are
         dropped.
         """
-        limit_s = until_s + 2 * self._interval_s
-        while time.time() <= limit_s and any(
+        limit_s = last_wait(until_s, self._interval_s)
+        while time.monotonic() <= limit_s and any(
             host not in self._lost and not (readings and readings[-1].time_s >= until_s)
             for host, readings in self._readings.items()
         ):

@@ -7,6 +7,7 @@ import math
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -50,20 +51,28 @@ class ScaledFaults(HadoopFaults):
         super().__init__(deployment)
         self._model = deployment
         self._disk_was_full = False
+        self._cuts = Counter[str]()  # the faults in force that cut a link
         # slow parts: their rates without faults, and the factors of all faults in force
         self._slowed: dict[tuple[str, str], tuple[Any, list[float]]] = {}
 
     def cut(self, name: str) -> Undo:
-        """Cut the link of a host or of a rack."""
-        self._model.fabric.cut(name)
+        """Cut the link of a host or of a rack, until the last fault on it is undone."""
         pool = self._model.pool
-        if pool:
-            pool.cuts[name] = self._behind(name)
+        with self._model.limits:
+            self._model.fabric.cut(name)
+            self._cuts[name] += 1
+            if pool:
+                pool.cuts[name] = self._behind(name)
 
         def undo() -> None:
-            self._model.fabric.mend(name)
-            if pool:
-                pool.cuts.pop(name, None)
+            with self._model.limits:
+                if self._cuts[name] > 1:
+                    self._cuts[name] -= 1
+                    return
+                self._model.fabric.mend(name)
+                self._cuts[name] = 0
+                if pool:
+                    pool.cuts.pop(name, None)
 
         return undo
 

@@ -211,7 +211,13 @@ def _empty(deployment: ScaledDeployment, leaving: Mapping[str, Sequence[str]]) -
     daemons, used = deployment.daemons, disks_by_node(deployment.shaped)
     daemons.stop(f"datanode@{node}" for node in leaving if node not in daemons.out)
     for node, disks in folders.items():
-        move_blocks(disks, [deployment.virtual[node].disks[name] for name in used[node]])
+        remaining = [deployment.virtual[node].disks[name] for name in used[node]]
+        try:
+            move_blocks(disks, remaining)
+        except OSError as problem:  # such as a full disk of the model: a new cluster can still work
+            raise DeploymentError(
+                f"{node}: the blocks of its disks cannot move to the remaining disks: {problem}"
+            ) from problem
 
 
 def _free_disks(deployment: ScaledDeployment, machine: str, names: Sequence[str]) -> None:
