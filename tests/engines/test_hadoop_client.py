@@ -109,6 +109,14 @@ def test_the_last_of_several_jobs_counts(tmp_path: Path) -> None:
             1,
             r"terasort failed \(exit code 1\): java.io.IOException: File /in does not exist",
         ),
+        (
+            "2026-11-29 19:20:07,270 INFO mapreduce.Job: Task Id : attempt_17_0007_m_000000_2, "
+            "Status : FAILED\nError: Java heap space\n\n"
+            "2026-11-29 19:20:10,219 INFO mapreduce.Job: Job job_17_0007 failed with state FAILED "
+            "due to: Task failed task_17_0007_m_000000\nJob failed as tasks failed. failedMaps:1\n",
+            1,
+            r"\(exit code 1\): map task 17_0007_m_000000_2: Java heap space",
+        ),
         ("", 137, r"exit code 137\): no output"),
         ("nothing telling\n", 1, "nothing telling"),
         ("INFO all is well\n", 0, "submitted no job"),

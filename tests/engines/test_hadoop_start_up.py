@@ -79,3 +79,12 @@ def test_unknown_starts_give_no_figure(rows: list[Any]) -> None:
 
 def test_clocks_that_disagree_give_no_negative_start() -> None:
     assert start_metrics([row(10, 9.9, 20)])[TASK_START] == 0.0
+
+
+def test_the_output_of_a_container_is_found_on_any_host(tmp_path: Path) -> None:
+    log = tmp_path / "worker-2" / "application_1_2" / "container_1_2_01_000001" / "stdout"
+    log.parent.mkdir(parents=True)
+    log.write_text("Multiple garbage collectors selected\n")
+    logs = ContainerLogs(lambda: [tmp_path / "worker-1", tmp_path / "worker-2"])
+    assert logs.output("container_1_2_01_000001") == "Multiple garbage collectors selected\n"
+    assert logs.output("container_1_2_01_000002") == ""

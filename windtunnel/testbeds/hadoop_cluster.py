@@ -231,7 +231,7 @@ class HadoopDeployment(HadoopCluster):
         logs = ContainerLogs(lambda: [p.container_logs for p in self.layout.placements])
         self.history = History(history, self.files, host, check_alive=self.check_alive, logs=logs)
         clients = DaemonClients(self.daemons, self.client, self.check_alive)
-        self.jobs = JobClient(clients, self.client)
+        self.jobs = JobClient(clients, self.client, logs)
         make_folder = self.files.make_folder
         self.transfers = Transfer(clients, self.client, make_folder, self._namenode_logs())
         binding = self.layout.binding(self.hosts[0].address)

@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from windtunnel.engines.hadoop.daemons import Daemons
+from windtunnel.engines.hadoop.job_failure import cause_of_failure
 from windtunnel.engines.hadoop.loopback import Binding
 from windtunnel.engines.hadoop.software import Software
+from windtunnel.engines.hadoop.start_up import ContainerLogs
 from windtunnel.engines.running import tail
 from windtunnel.errors import TrialInvalidError, UsageError
 from windtunnel.hosts.base import Host, Process, ProcessSpec
@@ -176,9 +178,10 @@ class DaemonClients:
 class JobClient:
     """Runs MapReduce programs on one host of a deployment; several may run concurrently."""
 
-    def __init__(self, submitter: Submitter, host: Host) -> None:
+    def __init__(self, submitter: Submitter, host: Host, logs: ContainerLogs | None = None) -> None:
         self._submitter = submitter
         self._host = host
+        self._logs = logs
 
     def run(
         self,
@@ -210,9 +213,11 @@ class JobClient:
         process = self._host.spawn(spec)
         code = watch(self._submitter, process, name, deadline_s)
         wall_s = time.monotonic() - began
-        ids = _JOB_ID.findall(log.read_text(errors="replace"))
+        text = log.read_text(errors="replace")
         if code != 0:
-            raise TrialInvalidError(f"{name} failed (exit code {code}): {why(log)}")
+            cause = cause_of_failure(text, self._logs.output if self._logs else lambda _: "")
+            raise TrialInvalidError(f"{name} failed (exit code {code}): {cause or why(log)}")
+        ids = _JOB_ID.findall(text)
         if not ids:
             raise TrialInvalidError(f"{name} succeeded but submitted no job; log: {log}")
         return ids[-1], wall_s, tail(log, _OUTPUT_LINES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +61,24 @@ class ContainerLogs:
 
         ``launched_at`` is the launch of the container, epoch s.
         """
+        for head in self._heads(container, "syslog"):
+            if found := _WORK.search(head):
+                return epoch_s(found[1].decode(), launched_at)
+        return None
+
+    def output(self, container: str) -> str:
+        """The beginning of the standard output of a container; empty if it is unknown."""
+        return "".join(h.decode(errors="replace") for h in self._heads(container, "stdout"))
+
+    def _heads(self, container: str, name: str) -> Iterator[bytes]:
+        """The beginning of a log of a container, from each host that has it."""
         application = _application(container)
         for folder in self._folders():
             try:
-                with (folder / application / container / "syslog").open("rb") as file:
-                    found = _WORK.search(file.read(_HEAD_BYTES))
+                with (folder / application / container / name).open("rb") as file:
+                    yield file.read(_HEAD_BYTES)
             except OSError:
                 continue
-            if found:
-                return epoch_s(found[1].decode(), launched_at)
-        return None
 
 
 def _application(container: str) -> str:
