@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from windtunnel.cluster import Disk, HostClass
-from windtunnel.model.uplinks import Classes, port_rate
+from windtunnel.cluster.host_counts import Classes
+from windtunnel.model.uplinks import port_rate
 
 # Part of the step from the base clock to the highest turbo clock that remains with all cores
 # active: mean over the 5 processors of Cisco 2014 (turbo bins of the report, section 3.1).
