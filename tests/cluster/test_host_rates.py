@@ -12,6 +12,7 @@ from windtunnel.cluster.host_rates import (
     controller_bytes_s,
     disk_bytes_s,
     nic_bytes_s,
+    oversubscription,
 )
 
 GBIT = 1.25e8
@@ -99,3 +100,16 @@ def test_a_disk_without_a_rate_makes_the_rate_of_the_host_unknown() -> None:
     assert disks(changed(hosts__worker__disks=[group, {"read_rate": "1 MB/s"}])) == (101e6, None)
     assert disks(changed(hosts__worker__disks=[{**group, "use": "os"}])) == (None, None)
     assert disks(changed(hosts__worker__disks=None)) == (None, None)
+
+
+def test_racks_have_the_stated_oversubscription_or_that_of_their_nics() -> None:
+    assert oversubscription(known()) is None
+    # four workers and the master, of 10 Gb/s each: three and two hosts
+    spread = {"spread_over": 2, "uplink": "10 Gb/s"}
+    assert oversubscription(changed(network=spread)) == 3.0
+    assert oversubscription(changed(network={"spread_over": 2, "oversubscription": 4.0})) == 4.0
+    assert oversubscription(changed(network={"spread_over": 2})) is None
+    assert oversubscription(changed(network={"switch": {"total_rate": "40 Gb/s"}})) is None
+    assert oversubscription(changed(network={"spread_over": 1, "uplink": "10 Gb/s"})) is None
+    racks = {"a": {**RACKS["a"], "uplink": "1 Gb/s"}, "b": {**RACKS["b"], "oversubscription": 5.0}}
+    assert oversubscription(changed(network={"racks": racks})) == 20.0

@@ -124,3 +124,31 @@ def port_bytes_s(cluster: Cluster, name: str, index: int) -> float | None:
     rack = network.racks.get(cluster.rack_of(name, index) or "")
     switch = (rack and rack.switch) or network.switch
     return None if switch is None or switch.port_rate is None else float(switch.port_rate)
+
+
+def oversubscription(cluster: Cluster) -> float | None:
+    """The rates of the NICs of a rack divided by its uplink, of the rack with the most.
+
+    It is that of the description, or computed from the nominal rates of the NICs. None with less
+    than two racks, or if no rack has a known uplink.
+    """
+    network = cluster.network
+    behind: dict[str, float] = {}
+    for name, host in cluster.hosts.items():
+        rate = sum((nic.rate or nic.measured_rate or 0) * nic.count for nic in host.nics or ())
+        for index in range(host.count):
+            place = cluster.rack_of(name, index)
+            if place is not None:
+                behind[place] = behind.get(place, 0.0) + rate
+    if network is None or len(behind) < 2:
+        return None
+    found = []
+    for place, rates in behind.items():
+        rack = network.racks.get(place)
+        uplink = (rack and rack.uplink) or network.uplink
+        factor = (rack and rack.oversubscription) or network.oversubscription
+        if uplink and rates:
+            found.append(rates / uplink)
+        elif factor and not uplink:
+            found.append(factor)
+    return max(found, default=None)
