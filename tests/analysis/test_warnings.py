@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.synthetic import Plan, study_folder
 from windtunnel.analysis.analyse import analyse
-from windtunnel.analysis.bottleneck.physical_limits import capacity, number
+from windtunnel.analysis.bottleneck.described_hosts import number
+from windtunnel.analysis.bottleneck.physical_limits import capacity
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Metric, ScaleRecord, Trial
 

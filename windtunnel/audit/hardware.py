@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from windtunnel.audit.facts import AbsentFactError, HostFacts, UnreadableError
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.host_counts import compute_classes
 
 _PARTITION = re.compile(r"/dev/(?:(?P<nvme>(?:nvme\d+n|mmcblk)\d+)|(?P<other>[a-z]+))(p?\d+)?$")
 _OF_SYSTEM = re.compile(r"/|/(boot|var|usr|opt|home|tmp)(/.*)?")
@@ -132,8 +133,7 @@ def _system_disks(host: HostFacts) -> set[str]:
 
 def of_cluster(cluster: Cluster) -> Hardware:
     """The hardware of a described cluster."""
-    classes = [one for one in cluster.hosts.values() if "nodemanager" in one.roles]
-    classes = classes or [max(cluster.hosts.values(), key=lambda one: one.count)]
+    classes = [one for _, one, _ in compute_classes(cluster)]
     threads = [float(one.cpu.threads) for one in classes if one.cpu and one.cpu.threads]
     cores = [float(one.cpu.cores) for one in classes if one.cpu and one.cpu.cores]
     memory = [float(one.memory) for one in classes if one.memory]

@@ -63,7 +63,8 @@ class Switch(Part):
     model: str | None = Field(None, description="Name of the model; not used in computations.")
     ports: Count | None = Field(None, description="Number of ports; not used in computations.")
     port_rate: LinkRate | None = Field(
-        None, description="Rate of one port, an upper limit of the NICs; only scale models use it."
+        None,
+        description="Rate of one port, an upper limit of the NICs; predictions do not use it.",
     )
     total_rate: LinkRate | None = Field(
         None,

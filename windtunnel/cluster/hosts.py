@@ -230,6 +230,12 @@ class HostClass(Part):
         """The roles of the host with the number ``index`` (from 0)."""
         return tuple(dict.fromkeys((*self.roles, *self.extra_roles.get(index, ()))))
 
+    @property
+    def common_roles(self) -> frozenset[str]:
+        """The roles that each host of the class has, itself or in its virtual machines."""
+        groups = [guest.roles for guest in self.vms] or [None]
+        return frozenset(r for own in groups for r in (self.roles if own is None else own))
+
     def role_counts(self) -> Counter[str]:
         """Number of nodes (hosts, or VMs if there are any) of the class with each role."""
         groups = [(guest.count, guest.roles) for guest in self.vms] or [(1, None)]

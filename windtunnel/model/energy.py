@@ -7,7 +7,8 @@ provisioning for a warehouse-sized computer, ISCA 2007).
 from __future__ import annotations
 
 from windtunnel.cluster import Cluster
-from windtunnel.model.hardware import Hardware, compute_classes
+from windtunnel.cluster.host_counts import compute_classes
+from windtunnel.model.hardware import Hardware
 
 
 def energy_j(cluster: Cluster, elapsed_s: float, cpu_s: float, capacity: Hardware) -> float | None:

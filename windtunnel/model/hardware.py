@@ -10,17 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import psutil
 
-from windtunnel.cluster import ROLES, Cluster, parse_bytes, without_hardware
+from windtunnel.cluster import Cluster, parse_bytes, without_hardware
+from windtunnel.cluster.host_counts import compute_classes, store_classes, with_role
 from windtunnel.cluster.hosts import SMT_GAIN
 from windtunnel.cluster.setting_values import CALCULATOR, SCHEDULER, counts_vcores
 from windtunnel.model import parts
-from windtunnel.model.uplinks import (
-    Classes,
-    client_rate,
-    no_limit,
-    racks_of,
-    total_rate,
-)
+from windtunnel.model.uplinks import client_rate, no_limit, racks_of, total_rate
 
 DEFAULT_CONTAINER_BYTES = 2.0**30  # mapreduce.map.memory.mb
 MASTER_CONTAINER_BYTES = 1.5 * 2.0**30  # yarn.app.mapreduce.am.resource.mb
@@ -115,8 +110,7 @@ def hardware(cluster: Cluster) -> Hardware:
     """The capacities of a cluster."""
     notes = parts.Notes()
     compute = compute_classes(cluster)
-    holder = ROLES.holder(cluster.storage.kind)
-    stores = (with_role(cluster, holder) if holder else []) or compute
+    stores = store_classes(cluster)
     external = not {name for name, _, _ in compute} & {name for name, _, _ in stores}
     if external and not cluster.storage.external:
         notes.add("no host both runs tasks and holds data: all data crosses the network")
@@ -218,29 +212,6 @@ def on_this_machine(cluster: Cluster) -> Hardware:
     cores = psutil.cpu_count(logical=False) or threads
     memory = psutil.virtual_memory().total
     return on_one_machine(hardware(without_hardware(cluster)), cores, threads, memory)
-
-
-def with_role(cluster: Cluster, role: str) -> Classes:
-    """Host classes with a role, and how many hosts of the class have it."""
-    found = []
-    for name, one in cluster.hosts.items():
-        own = role in one.roles or any(role in (guest.roles or ()) for guest in one.vms)
-        count = one.count if own else sum(role in roles for roles in one.extra_roles.values())
-        if count:
-            found.append((name, one, count))
-    return found
-
-
-def compute_classes(cluster: Cluster) -> Classes:
-    """Host classes that run tasks, and how many hosts of each class do.
-
-    Engines without NodeManagers have their workers in the largest host class.
-    """
-    found = with_role(cluster, "nodemanager")
-    if found:
-        return found
-    name = max(cluster.hosts, key=lambda one: cluster.hosts[one].count)
-    return [(name, cluster.hosts[name], cluster.hosts[name].count)]
 
 
 def _slots(

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from windtunnel.cluster import Disk, HostClass
-from windtunnel.model.uplinks import Classes, port_rate
+from windtunnel.cluster import Disk, HostClass, host_rates
+from windtunnel.cluster.host_counts import Classes
+from windtunnel.model.uplinks import port_rate
 
 # Part of the step from the base clock to the highest turbo clock that remains with all cores
 # active: mean over the 5 processors of Cisco 2014 (turbo bins of the report, section 3.1).
@@ -90,13 +92,10 @@ def nic_bytes_s(one: HostClass, notes: Notes) -> float:
     return total
 
 
-def _left(one: HostClass, part: str, place: int = 0) -> float:
+def _left(one: HostClass, part: Literal["cpu", "disk", "nic"], place: int = 0) -> float:
     """The remaining fraction of a component (by index from 0), as mean over the hosts."""
-    fractions: dict[int, float] = {}
-    for entry in one.degraded:
-        if entry.part == part and entry.index in (None, place):
-            fractions[entry.host] = fractions.get(entry.host, 1.0) * entry.to
-    lost = sum(1.0 - fraction for fraction in fractions.values())
+    hosts = {entry.host for entry in one.degraded}
+    lost = sum(1.0 - host_rates.remaining(one, host, part, place) for host in hosts)
     return max(0.05, 1.0 - lost / one.count)
 
 
@@ -138,6 +137,5 @@ def _single_disks(one: HostClass, uses: Sequence[str]) -> Iterator[tuple[Disk, i
 
 def controller_bytes_s(one: HostClass) -> float:
     """The joint limit of the data disks, bytes/s; infinite unless every group has a limit."""
-    rates = [disk.controller_rate for disk in one.disks or () if disk.use == "data"]
-    known = [float(rate) for rate in rates if rate is not None]
-    return sum(known) if known and len(known) == len(rates) else math.inf
+    limit = host_rates.controller_bytes_s(one)
+    return math.inf if limit is None else limit

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from windtunnel.cluster import Cluster, HostClass, Nic
+from windtunnel.cluster.host_counts import Classes
 
-Classes = list[tuple[str, HostClass, int]]
-"""Name and class of hosts, and how many hosts of the class count."""
 SWITCH_PORTS = 48  # hosts of one switch: the usual number of ports; more hosts need several
 
 

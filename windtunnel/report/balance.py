@@ -19,7 +19,7 @@ def print_balance(found: Mapping[str, Any], console: Console) -> None:
     said = (
         f"Each worker of {found['cluster']}: {one['cores']:.0f} cores, "
         f"{one['memory_bytes'] / 2**30:.0f} GiB, {one['disks']:.0f} data disks, "
-        f"{one['nic_bytes_s'] * 8e-9:.3g} Gb/s"
+        f"data rate of the NICs {one['nic_bytes_s'] * 8e-9:.3g} Gb/s"
     )
     if one["oversubscription"] is not None:
         said += f"; racks oversubscribed {one['oversubscription']:.2g} to 1"

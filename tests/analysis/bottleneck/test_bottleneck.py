@@ -99,6 +99,25 @@ def test_described_hosts_are_measured_against_their_own_parts(tmp_path: Path) ->
     assert "95 % of its limit on worker-1" in found.text, "the master's busy CPU is no worker's"
 
 
+def test_a_full_degraded_nic_is_the_bottleneck(tmp_path: Path) -> None:
+    slow = [{"host": 1, "part": "nic", "to": 0.1}]
+    worker = {**WORKERS["hosts"]["worker"], "degraded": slow}
+    samples = {
+        "worker-1": {"cpu_idle": 0.9, "net_sent": 12e6},
+        "worker-2": {"cpu_idle": 0.9, "net_sent": 0.95 * 12.5e6},
+    }
+    analysis = built(
+        tmp_path,
+        [Built(samples=samples)],
+        cluster={**WORKERS, "hosts": {**WORKERS["hosts"], "worker": worker}},
+        testbed="attached",
+    )
+    assert use(analysis, "network out", "worker-2").share == pytest.approx(0.95)
+    found = verdict(analysis)
+    assert found.binding.kind == "network"
+    assert "95 % of its limit on worker-2" in found.text
+
+
 def test_monitored_hosts_have_the_limits_that_the_monitoring_reports(tmp_path: Path) -> None:
     """Hosts of an existing cluster have names of their own; the description knows only classes."""
     facts = {"cpu_threads": 16, "memory_bytes": 2**36, "network_bytes_s": 125e6}

@@ -13,7 +13,7 @@ from windtunnel.analysis.bottleneck.physical_limits import (
     capacity,
     limits_by_treatment,
 )
-from windtunnel.analysis.bottleneck.usage import usages
+from windtunnel.analysis.bottleneck.usage import Usage, usages
 from windtunnel.cluster import load_cluster
 from windtunnel.results.folder import Results, read_results
 from windtunnel.results.record import Metric, Trial
@@ -82,15 +82,60 @@ def test_with_an_erasure_code_a_single_worker_moves_nothing(tmp_path: Path) -> N
     assert found["network"] == 0
 
 
-def test_everything_of_storage_hosts_crosses_the_network(tmp_path: Path) -> None:
-    found = used(tmp_path, APART, external=["store"])
-    assert found["network"] == pytest.approx(2 * WRITTEN + READ + SHUFFLED * 2 / 3)
+def test_storage_hosts_and_hosts_with_tasks_have_nics_of_their_own(tmp_path: Path) -> None:
+    """The direction with more bytes counts, on the hosts with the larger utilisation."""
+    found = used(tmp_path / "tasks", APART, external=["store"])
+    assert found["network"] == pytest.approx(READ + SHUFFLED * 2 / 3)
+    few = {**APART, "store": {**APART["store"], "count": 3}}
+    found = used(tmp_path / "stores", few, external=["store"])
+    assert found["network"] == pytest.approx(READ + WRITTEN), "one additional replica is sent on"
+
+
+def test_with_an_erasure_code_tasks_send_all_cells(tmp_path: Path) -> None:
+    many = {**APART, "store": {**APART["store"], "count": 50}}
+    found = used(tmp_path, many, external=["store"], erasure_code="RS-3-2", kind="hdfs")
+    assert found["network"] == pytest.approx(max(READ, 5 / 3 * WRITTEN) + SHUFFLED * 2 / 3)
+
+
+def rows(path: Path, hosts: dict[str, Any], **amounts: float) -> dict[str, Usage]:
+    """The use of each resource in ten seconds, with separate storage hosts."""
+    trial = trial_of(read_results(study_folder(path, Plan(trials=2))))
+    metrics = {name: Metric(value=value, unit="bytes") for name, value in amounts.items()}
+    phase = trial.phases[0].model_copy(update={"metrics": metrics})
+    trial = trial.model_copy(update={"phases": [phase]})
+    limits = {trial.treatment.id: capacity({"hosts": hosts, "storage": {"external": ["store"]}})}
+    return {one.resource: one for one in usages([trial], limits)}
+
+
+def test_full_nics_of_the_hosts_with_tasks_are_full(tmp_path: Path) -> None:
+    hosts = {
+        "worker": {**APART["worker"], "count": 4},
+        "store": {**APART["store"], "count": 12},
+    }
+    found = rows(tmp_path, hosts, hdfs_bytes_read=10 * 40e9 / 8)["network"]
+    assert (found.used, found.limit, found.share) == pytest.approx((5e9, 5e9, 1.0))
+
+
+def test_data_is_read_from_the_disks_of_the_storage_hosts(tmp_path: Path) -> None:
+    fast = [{"read_rate": "400 MB/s", "write_rate": "400 MB/s"}]
+    hosts = {
+        "worker": {**APART["worker"], "disks": []},
+        "store": {**APART["store"], "count": 12, "disks": fast},
+    }
+    found = rows(tmp_path / "a", hosts, hdfs_bytes_read=24e9, file_bytes_read=1e6)["disk read"]
+    assert (found.limit, found.share) == pytest.approx((12 * 400e6, 0.5))
+    # the disks of the hosts with tasks can be the bottleneck if they read much and are unknown
+    found = rows(tmp_path / "b", hosts, hdfs_bytes_read=12e9, file_bytes_read=1e9)["disk read"]
+    assert (found.used, found.share, found.state) == (1e8, None, "unknown")
+    hosts["worker"] = APART["worker"]
+    found = rows(tmp_path / "c", hosts, hdfs_bytes_read=12e9, file_bytes_read=24e6)["disk read"]
+    assert (found.limit, found.share) == pytest.approx((3e6, 0.8))
 
 
 def test_storage_hosts_run_no_tasks() -> None:
     limits = capacity({"hosts": APART, "storage": {"external": ["store"]}})
     assert (limits.workers, limits.cores) == (3, 12.0)
-    assert limits.disk_read == 8e6
+    assert (limits.disk_read, limits.store_disk_read) == (3e6, 5e6)
     assert limits.external
 
 

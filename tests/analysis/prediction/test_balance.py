@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from windtunnel.analysis.prediction.alternatives import alternatives
-from windtunnel.analysis.prediction.balance import balance
+from windtunnel.analysis.prediction.balance import _faster_nic, balance
 from windtunnel.cli import run
-from windtunnel.cluster import apply_overrides, load_cluster
+from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.errors import UsageError
+from windtunnel.model.hardware import hardware
 from windtunnel.model.store import shipped_fit
 
 
@@ -44,6 +45,57 @@ def test_prices_are_those_of_the_description() -> None:
     assert step(found, "more cores")["price"] == pytest.approx(6500.86 * 0.25 * 5)
     assert step(found, "rate of the NICs")["price"] is None
     assert all(row["low"] <= row["change"] <= row["high"] for row in found["steps"])
+
+
+RACKED = {"hosts.worker.count": 16, "hosts.worker.nics.0.rate": "10 Gb/s", "hosts.name.nics": None}
+
+
+@pytest.mark.parametrize(
+    ("network", "factor"),
+    [
+        ({"spread_over": 2, "uplink": "40 Gb/s"}, 2.0),
+        ({"spread_over": 4, "uplink": "40 Gb/s"}, 1.0),
+        ({"spread_over": 2, "oversubscription": 4.0}, 4.0),
+        ({"switch": {"total_rate": "40 Gb/s"}}, None),
+        (None, None),
+    ],
+)
+def test_racks_are_oversubscribed_by_the_nominal_rates(
+    network: dict[str, Any] | None, factor: float | None
+) -> None:
+    changes = {**RACKED, "hosts.store": None, "network": network}
+    assert made(changes, "teragen")["per_host"]["oversubscription"] == factor
+
+
+def test_the_next_rate_is_that_of_each_port() -> None:
+    def by(*nics: dict[str, Any]) -> float:
+        cluster = apply_overrides(load_cluster("cisco-2014"), {"hosts.worker.nics": list(nics)})
+        before = hardware(cluster)
+        return _faster_nic(before, cluster).nic_bytes_s / before.nic_bytes_s
+
+    assert by({"rate": "25 Gb/s", "count": 2}) == pytest.approx(40 / 25)
+    assert by({"rate": "10 Gb/s"}) == pytest.approx(25 / 10)
+    assert by({"rate": "2 Gb/s"}) == pytest.approx(10 / 2)
+    assert by({"rate": "10 Gb/s", "measured_rate": "9 Gb/s"}) == pytest.approx(25 / 10)
+    assert by({"rate": "400 Gb/s"}) == pytest.approx(2)
+    assert by({"rate": "25 Gb/s"}, {"rate": "1 Gb/s"}) == pytest.approx(50 / 26)
+    assert by() == pytest.approx(25 / 10), "10 Gb/s are assumed"
+
+
+def test_one_more_worker_has_the_mean_price_of_all() -> None:
+    def price(second: str, **worker: Any) -> tuple[float | None, str]:
+        given = load_cluster("cisco-2014").model_dump(mode="json")
+        first = {**given["hosts"]["worker"], "price_parts": {}, "price": "10000 USD"}
+        other = {**first, "count": 15, "price": second}
+        given["hosts"] |= {"worker": {**first, **worker}, "other": other}
+        found = balance("two", Cluster.model_validate(given), ["teragen"], shipped_fit())
+        row = step(found, "more worker")
+        return row["price"], row["currency"]
+
+    assert price("20000 USD") == (pytest.approx(17500), "USD")
+    assert price("20000 EUR") == (None, "")
+    one = {"roles": ["datanode"], "extra_roles": {"0": ["nodemanager"]}}
+    assert price("20000 USD", **one) == (pytest.approx(310000 / 16), "USD")
 
 
 def test_a_workload_without_equations_is_one_message() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from windtunnel.analysis.bottleneck.facts import Facts, Load
-from windtunnel.analysis.bottleneck.usage import IDLE_BELOW
+from windtunnel.analysis.bottleneck.usage import IDLE_BELOW, WORTH_NAMING
 from windtunnel.analysis.bottleneck.utilisation import CPU, MEMORY, WAITING
 from windtunnel.analysis.formatting import digits, percent, quantity
 
@@ -51,8 +51,6 @@ IDLE_MOST = 0.50
 and of containers."""
 ROOMY = 0.50
 """Memory with a lower utilisation than this is not a candidate for the next bottleneck."""
-WORTH_NAMING = 1e6
-"""Bytes/s below which an unknown limit is not reported: any disk and NIC has a higher rate."""
 FULL_MOST = 0.50
 WAVES = 1.5
 """Slots are the bottleneck if they are full for more than half of the phase while tasks wait for

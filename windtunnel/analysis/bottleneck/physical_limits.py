@@ -7,16 +7,20 @@ source does not state is unknown and reported as unknown (rule of trust 6).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from windtunnel.analysis.bottleneck.described_hosts import (
+    HostGroup,
+    HostLimits,
+    described_hosts,
+    number,
+)
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
+from windtunnel.cluster import Cluster
 from windtunnel.cluster.erasure_code import ErasureCode
-from windtunnel.cluster.quantity import QuantityError, parse_bytes, parse_rate
-from windtunnel.cluster.roles import HADOOP, ROLES
 from windtunnel.errors import ResultsError
 from windtunnel.results.folder import Results
 from windtunnel.results.record import StudyRecord
@@ -32,7 +36,9 @@ class Capacity:
     ``cores`` is a count, ``memory`` bytes, the others bytes/s. ``workers`` and ``cores`` are those
     of the hosts that run tasks, the others include storage hosts. ``network`` is the sum of the
     NICs in one direction. ``stored_per_byte`` is the number of bytes that the erasure code stores
-    for each byte; None with replication. ``external``: no host with data runs tasks.
+    for each byte; None with replication. ``external``: no host with data runs tasks. Then the
+    rates of disks and NICs are those of the hosts that run tasks, and those with ``store_`` are of
+    the hosts with data; else these are None.
     """
 
     workers: int | None
@@ -43,43 +49,45 @@ class Capacity:
     network: float | None
     stored_per_byte: float | None = None
     external: bool = False
+    store_disk_read: float | None = None
+    store_disk_write: float | None = None
+    store_network: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HostLimits:
-    """The limits of one host: hardware threads, bytes, bytes/s; None if unknown."""
-
-    threads: float | None = None
-    memory: float | None = None
-    disk_read: float | None = None
-    disk_write: float | None = None
-    network: float | None = None
-    worker: bool = True
+_RATES = ("disk_read", "disk_write", "network")
+_STORE_RATES = tuple(f"store_{name}" for name in _RATES)
 
 
-def capacity(cluster: Mapping[str, Any], smt_gain: float | None = None) -> Capacity:
-    """The workers' limits from a stored cluster description.
+def capacity(cluster: Cluster | Mapping[str, Any], smt_gain: float | None = None) -> Capacity:
+    """The workers' limits from a cluster description, which may be a stored one.
 
     ``smt_gain`` is the work of a core with several threads, relative to one; by default each
     hardware thread is one core, as counters of CPU time count them.
-
-    Host classes are the entries of ``hosts``; workers are those with a role ``worker``,
-    ``datanode`` or ``nodemanager`` or of that name, else all classes. Numbers are taken as
-    bytes, bytes/s; texts such as ``"10 Gb/s"`` or ``"64 GiB"`` are read.
     """
-    classes = [(c, _count(c)) for c in _workers(cluster)]
-    if not classes:
+    groups = [one for one in described_hosts(cluster, smt_gain) if one.limits.worker]
+    if not groups:
         return Capacity(None, None, None, None, None, None)
-    computing = [(c, n) for c, n in classes if "nodemanager" in _roles(c)] or classes
-    return Capacity(
-        workers=int(sum(count for _, count in computing)),
-        cores=_sum((_cores(c, smt_gain), n) for c, n in computing),
-        memory=_sum((number(c.get("memory")), n) for c, n in classes),
-        disk_read=_sum((_rate(c, "disks", "read_rate"), n) for c, n in classes),
-        disk_write=_sum((_rate(c, "disks", "write_rate"), n) for c, n in classes),
-        network=_sum((_rate(c, "nics", "rate"), n) for c, n in classes),
+    computing = [one for one in groups if one.runs_tasks]
+    storing = [one for one in groups if one.holds_data]
+    external = not any(one.runs_tasks for one in storing)
+    near = computing if external else groups
+    found = Capacity(
+        workers=sum(len(one.names) for one in computing),
+        cores=_sum(computing, lambda one: one.limits.threads),
+        memory=_sum(groups, lambda one: one.limits.memory),
+        disk_read=_sum(near, lambda one: one.local_read if external else one.limits.disk_read),
+        disk_write=_sum(near, lambda one: one.local_write if external else one.limits.disk_write),
+        network=_sum(near, lambda one: one.limits.network),
         stored_per_byte=_stored_per_byte(cluster),
-        external=bool(_storage(cluster).get("external")),
+        external=external,
+    )
+    if not external:
+        return found
+    return replace(
+        found,
+        store_disk_read=_sum(storing, lambda one: one.limits.disk_read),
+        store_disk_write=_sum(storing, lambda one: one.limits.disk_write),
+        store_network=_sum(storing, lambda one: one.limits.network),
     )
 
 
@@ -98,10 +106,8 @@ def limits_of(results: Results) -> Capacity:
     described = _in_model(capacity(results.study.cluster, _smt(results)), results.study)
     if not shares_machine(results.study):
         return described
-    threads = _machine_fact(results, "cpu_threads")
-    return replace(
-        described, cores=threads, memory=None, disk_read=None, disk_write=None, network=None
-    )
+    unknown: dict[str, Any] = dict.fromkeys(("memory", *_RATES, *_STORE_RATES))
+    return replace(described, **unknown, cores=_machine_fact(results, "cpu_threads"))
 
 
 def limits_by_treatment(results: Results) -> dict[str, Capacity]:
@@ -112,17 +118,10 @@ def limits_by_treatment(results: Results) -> dict[str, Capacity]:
         cluster = clusters.of(treatment)
         own = base
         if cluster is not None:
-            described = cluster.model_dump(mode="json")
-            own = _in_model(capacity(described, _smt(results)), results.study)
+            own = _in_model(capacity(cluster, _smt(results)), results.study)
         if shared:
-            own = replace(
-                own,
-                cores=base.cores,
-                memory=base.memory,
-                disk_read=base.disk_read,
-                disk_write=base.disk_write,
-                network=base.network,
-            )
+            names = ("cores", "memory", *_RATES, *_STORE_RATES)
+            own = replace(own, **{name: getattr(base, name) for name in names})
         found[treatment.id] = own
     return found
 
@@ -143,10 +142,10 @@ def limits_by_host(results: Results) -> dict[str, dict[str, HostLimits]]:
     clusters, found = ClusterOf(results.study), dict[str, dict[str, HostLimits]]()
     monitored = _monitored(results)
     for treatment in {trial.treatment.id: trial.treatment for trial in results.trials}.values():
-        cluster = clusters.of(treatment)
-        described = results.study.cluster if cluster is None else cluster.model_dump(mode="json")
-        hosts = _hosts(described, _smt(results))
-        limits = {n: _in_model(host, results.study) for n, host in hosts.items()}
+        groups = described_hosts(clusters.of(treatment) or results.study.cluster, _smt(results))
+        limits: dict[str, HostLimits] = {}
+        for group in groups:
+            limits |= dict.fromkeys(group.names, _in_model(group.limits, results.study))
         alike = {host for host in limits.values() if host.worker}
         worker = alike.pop() if len(alike) == 1 else HostLimits()
         for name, host in monitored.items():
@@ -165,27 +164,13 @@ def _in_model(limits: _Limits, study: StudyRecord) -> _Limits:
     """
     if study.scale is None:
         return limits
-    names = ("cores", "threads", "disk_read", "disk_write", "network")
+    names = ("cores", "threads", *_RATES, *_STORE_RATES)
     known = {name: getattr(limits, name, None) for name in names}
     rates = {name: value * study.scale.rate for name, value in known.items() if value is not None}
     for name in ("cores", "threads"):
         if name in rates:
             rates[name] /= study.scale.core_speed or 1.0
     return replace(limits, memory=None, **rates)
-
-
-def number(value: Any) -> float | None:
-    """A quantity in bytes or bytes/s, from a number or a text with a unit; else None."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) else None
-    for parse in (parse_rate, parse_bytes):
-        try:
-            return float(parse(value))
-        except QuantityError:
-            continue
-    return None
 
 
 def _machine_fact(results: Results, name: str) -> float | None:
@@ -205,7 +190,7 @@ def _machine_fact(results: Results, name: str) -> float | None:
 
 def _or_else(host: HostLimits, other: HostLimits) -> HostLimits:
     """The limits of a host; unknown ones are those of another."""
-    names = ("threads", "memory", "disk_read", "disk_write", "network")
+    names = ("threads", "memory", *_RATES)
     missing = {name: getattr(other, name) for name in names if getattr(host, name) is None}
     return replace(host, **missing)
 
@@ -236,97 +221,23 @@ def _smt(results: Results) -> float | None:
     return results.study.scale.smt_gain if results.study.scale else None
 
 
-def _hosts(cluster: Mapping[str, Any], smt_gain: float | None) -> dict[str, HostLimits]:
-    hosts = cluster.get("hosts")
-    classes = hosts if isinstance(hosts, Mapping) else {}
-    workers = [id(c) for c in _workers(cluster)]
-    found = {}
-    for name, host in classes.items():
-        if not isinstance(host, Mapping):
-            continue
-        count = int(_count(host))
-        limits = HostLimits(
-            threads=_cores(host, smt_gain),
-            memory=number(host.get("memory")),
-            disk_read=_rate(host, "disks", "read_rate"),
-            disk_write=_rate(host, "disks", "write_rate"),
-            network=_rate(host, "nics", "rate"),
-            worker=id(host) in workers,
-        )
-        names = [str(name)] if count == 1 else [f"{name}-{i + 1}" for i in range(count)]
-        found.update(dict.fromkeys(names, limits))
-    return found
-
-
-def _storage(cluster: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = cluster.get("storage")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _stored_per_byte(cluster: Mapping[str, Any]) -> float | None:
-    name = _storage(cluster).get("erasure_code")
+def _stored_per_byte(cluster: Cluster | Mapping[str, Any]) -> float | None:
+    if isinstance(cluster, Cluster):
+        return cluster.storage.code.stored_per_byte if cluster.storage.code else None
+    storage = cluster.get("storage")
+    name = storage.get("erasure_code") if isinstance(storage, Mapping) else None
     try:
         return ErasureCode.parse(name).stored_per_byte if isinstance(name, str) else None
     except ValueError:  # of a study that another program wrote
         return None
 
 
-def _workers(cluster: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    hosts = cluster.get("hosts")
-    if not isinstance(hosts, Mapping):
-        return []
-    classes = {n: c for n, c in hosts.items() if isinstance(c, Mapping)}
-    named = [c for name, c in classes.items() if _is_worker(str(name), c)]
-    return named or list(classes.values())
-
-
-def _is_worker(name: str, host: Mapping[str, Any]) -> bool:
-    return name == "worker" or bool(_roles(host) & {"worker", *ROLES.workers(HADOOP)})
-
-
-def _roles(host: Mapping[str, Any]) -> set[str]:
-    roles = host.get("roles")
-    return {str(role).lower() for role in roles} if isinstance(roles, list | tuple) else set()
-
-
-def _count(host: Mapping[str, Any]) -> float:
-    count = host.get("count", 1)
-    return float(count) if isinstance(count, int | float) else 1.0
-
-
-def _cores(host: Mapping[str, Any], smt_gain: float | None) -> float | None:
-    """Hardware threads of one host, or the work of its cores with ``smt_gain``."""
-    cpu = host.get("cpu")
-    if not isinstance(cpu, Mapping):
-        return None
-    sockets, cores = cpu.get("sockets"), cpu.get("cores_per_socket")
-    if not isinstance(sockets, int) or not isinstance(cores, int):
-        return None
-    threads = cpu.get("threads_per_core") or 1
-    return float(sockets * cores * (smt_gain if smt_gain and threads > 1 else threads))
-
-
-def _rate(host: Mapping[str, Any], part: str, name: str) -> float | None:
-    """Summed rate of a host's data disks or NICs; None if one of them does not state it."""
-    items = host.get(part)
-    if not isinstance(items, Sequence) or not items:
-        return None
-    rates = []
-    for item in items:
-        if not isinstance(item, Mapping):
-            return None
-        if item.get("use", "data") != "data":
-            continue
-        rate, cap = number(item.get(name)), number(item.get("controller_rate"))
-        total = None if rate is None else rate * _count(item)
-        rates.append((min(total, cap) if total is not None and cap is not None else total, 1.0))
-    return _sum(rates) if rates else None
-
-
-def _sum(parts: Iterable[tuple[float | None, float]]) -> float | None:
+def _sum(groups: Iterable[HostGroup], value: Callable[[HostGroup], float | None]) -> float | None:
+    """The sum of a value over all hosts of groups; None if it is unknown for one of them."""
     total = 0.0
-    for value, count in parts:
-        if value is None:
+    for one in groups:
+        each = value(one)
+        if each is None:
             return None
-        total += value * count
+        total += each * len(one.names)
     return total

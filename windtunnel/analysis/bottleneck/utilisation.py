@@ -14,7 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from windtunnel.analysis.bottleneck.physical_limits import HostLimits, limits_by_host
+from windtunnel.analysis.bottleneck.described_hosts import HostLimits
+from windtunnel.analysis.bottleneck.physical_limits import limits_by_host
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.parquet_files import Reading, read_files
 from windtunnel.analysis.recorded import Recorded

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from windtunnel.analysis.bottleneck.physical_limits import number
+from windtunnel.analysis.bottleneck.described_hosts import number
 from windtunnel.analysis.cost.energy import covered_idle, energy, power
 from windtunnel.analysis.cost.tariff import Tariff
 from windtunnel.analysis.effects.cells import Cell, Key, Sample, cells

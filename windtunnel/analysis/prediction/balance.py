@@ -11,11 +11,14 @@ import numpy as np
 from scipy.stats import t as student
 
 from windtunnel.analysis.prediction.described import DEFAULTS, SIZES, check_values
-from windtunnel.cluster import Cluster, HostClass
+from windtunnel.cluster import Cluster, Nic
+from windtunnel.cluster.host_counts import Classes, compute_classes, store_classes, with_role
+from windtunnel.cluster.host_rates import oversubscription
 from windtunnel.errors import UsageError
 from windtunnel.model.fit import Batch, Fit
 from windtunnel.model.hardware import Hardware, hardware
 from windtunnel.model.jobs import WORKLOAD_PHASES, Job, job, kind_of
+from windtunnel.model.parts import DEFAULT_NIC_BYTES_S
 from windtunnel.model.phases import RESOURCES
 from windtunnel.model.predict import LEVEL, alone_s
 
@@ -56,7 +59,7 @@ def balance(name: str, cluster: Cluster, workloads: Sequence[str], fit: Fit) -> 
         "cluster": name,
         "fit": fit.origin,
         "level": LEVEL,
-        "per_host": _per_host(capacity),
+        "per_host": _per_host(cluster, capacity),
         "phases": phases,
         "never_used": [one for one in RESOURCES if most[one] < NOT_USED],
         "steps": _steps(cluster, capacity, keys, fit),
@@ -94,19 +97,18 @@ def _times(keys: Keys, cluster: Cluster, capacity: Hardware, fit: Fit) -> Any:
     return _batch(keys, cluster, capacity).times(fit.log)
 
 
-def _per_host(one: Hardware) -> dict[str, float | None]:
-    """The parts of a worker; ``oversubscription``: NIC rates of all hosts / rate between racks."""
-    cross = one.cross_bytes_s
+def _per_host(cluster: Cluster, one: Hardware) -> dict[str, float | None]:
+    """The parts of a worker; ``nic_bytes_s`` is the data rate, without the headers of packets."""
     return {
         "cores": one.cores,
         "memory_bytes": one.memory_bytes,
         "disks": one.disk_count,
         "nic_bytes_s": one.nic_bytes_s,
-        "oversubscription": one.hosts * one.nic_bytes_s / cross if math.isfinite(cross) else None,
+        "oversubscription": oversubscription(cluster),
     }
 
 
-def _more_disks(one: Hardware) -> Hardware:
+def _more_disks(one: Hardware, _: Cluster) -> Hardware:
     return replace(
         one,
         spindles=one.spindles * STEP,
@@ -118,23 +120,34 @@ def _more_disks(one: Hardware) -> Hardware:
     )
 
 
-def _faster_nic(one: Hardware) -> Hardware:
-    now = one.nic_bytes_s * 8e-9
-    rate = next((rate for rate in _RATES_GBIT_S if rate > 1.1 * now), 2.0 * now)
-    by = rate / next((r for r in reversed(_RATES_GBIT_S) if r <= 1.1 * now), now)
+def _faster_nic(one: Hardware, cluster: Cluster) -> Hardware:
+    compute, stores = compute_classes(cluster), store_classes(cluster)
+    clients = with_role(cluster, "client") or compute
     return replace(
         one,
-        nic_bytes_s=one.nic_bytes_s * by,
-        store_nic_bytes_s=one.store_nic_bytes_s * by,
-        client_nic_bytes_s=one.client_nic_bytes_s * by,
+        nic_bytes_s=one.nic_bytes_s * _next_nics(compute),
+        store_nic_bytes_s=one.store_nic_bytes_s * _next_nics(stores),
+        client_nic_bytes_s=one.client_nic_bytes_s * _next_nics(clients),
     )
 
 
-def _more_cores(one: Hardware) -> Hardware:
+def _next_nics(classes: Classes) -> float:
+    """The rate of all ports if each had the next usual rate, relative to the described one."""
+    before = after = 0.0
+    for _, host, count in classes:
+        for nic in host.nics or (Nic(),):
+            now = float(nic.rate or nic.measured_rate or DEFAULT_NIC_BYTES_S) * 8e-9
+            rate = next((rate for rate in _RATES_GBIT_S if rate > 1.1 * now), 2.0 * now)
+            before += now * nic.count * count
+            after += rate * nic.count * count
+    return after / before
+
+
+def _more_cores(one: Hardware, _: Cluster) -> Hardware:
     return replace(one, cores=one.cores * STEP, slots=one.slots * STEP)
 
 
-def _more_memory(one: Hardware) -> Hardware:
+def _more_memory(one: Hardware, _: Cluster) -> Hardware:
     return replace(
         one,
         memory_bytes=one.memory_bytes * STEP,
@@ -142,13 +155,13 @@ def _more_memory(one: Hardware) -> Hardware:
     )
 
 
-def _more_hosts(one: Hardware) -> Hardware:
+def _more_hosts(one: Hardware, _: Cluster) -> Hardware:
     stores = one.stores if one.external else one.stores + 1
     return replace(one, hosts=one.hosts + 1, stores=stores)
 
 
 # name, change, part of the price, fraction of this part on each host (None: a whole host more)
-_STEPS: tuple[tuple[str, Callable[[Hardware], Hardware], str, float | None], ...] = (
+_STEPS: tuple[tuple[str, Callable[[Hardware, Cluster], Hardware], str, float | None], ...] = (
     ("25 % more disks", _more_disks, "disks", 0.25),
     ("the next rate of the NICs", _faster_nic, "nics", 1.0),
     ("25 % more cores", _more_cores, "processors", 0.25),
@@ -162,7 +175,7 @@ def _steps(cluster: Cluster, capacity: Hardware, keys: Keys, fit: Fit) -> list[d
     reach = float(student.ppf(0.5 + LEVEL / 2.0, fit.freedom))
     rows = []
     for name, change, part, fraction in _STEPS:
-        after = _batch(keys, cluster, change(capacity))
+        after = _batch(keys, cluster, change(capacity, cluster))
         price, currency = _price(cluster, part, fraction)
         for workload in dict.fromkeys(key[0] for key in keys):
             own = [at for at, key in enumerate(keys) if key[0] == workload]
@@ -193,14 +206,19 @@ def _total(batch: Batch, fit: Fit, own: list[int]) -> tuple[float, Any]:
 
 
 def _price(cluster: Cluster, part: str, fraction: float | None) -> tuple[float | None, str]:
-    """The price of a step on all workers, None if the description does not state it."""
-    workers: list[HostClass] = [h for h in cluster.hosts.values() if "nodemanager" in h.roles]
-    total, currency = 0.0, ""
-    for one in workers:
+    """The price of a step on all workers, or that of a mean worker more (``fraction`` None).
+
+    None if the description does not state it, or states it in several currencies.
+    """
+    workers = compute_classes(cluster)
+    total, currencies = 0.0, set()
+    for _, one, count in workers:
         money = one.host_price if fraction is None else one.price_parts.get(part)
         if money is None:
             return None, ""
-        currency = money.currency
-        amount = float(money.amount)
-        total = amount if fraction is None else total + amount * fraction * one.count
-    return (total, currency) if workers else (None, "")
+        currencies.add(money.currency)
+        total += float(money.amount) * count
+    if len(currencies) != 1:
+        return None, ""
+    hosts = sum(count for _, _, count in workers)
+    return (total / hosts if fraction is None else total * fraction), currencies.pop()

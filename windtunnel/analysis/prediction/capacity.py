@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.cluster import ROLES, Cluster
-from windtunnel.model.hardware import Hardware, with_role
+from windtunnel.cluster.host_counts import with_role
+from windtunnel.model.hardware import Hardware
 from windtunnel.model.jobs import job
 
 TERABYTE = 1e12

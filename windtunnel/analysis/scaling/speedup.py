@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from windtunnel.analysis.analyse import Analysis
-from windtunnel.analysis.bottleneck.physical_limits import number
+from windtunnel.analysis.bottleneck.described_hosts import number
 from windtunnel.analysis.observations import (
     TOTAL,
     counts,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
-from windtunnel.cluster import Cluster, Disk, HostClass, Node
+from windtunnel.cluster import Cluster, Disk, HostClass, Node, host_rates
 from windtunnel.errors import NotRealisableError
 from windtunnel.hosts.fabric.plan import (
     DiskPlan,
@@ -22,9 +21,6 @@ from windtunnel.testbeds.scaled.scale_model import MemoryLimits, carries, disk_b
 
 ONE_RACK = "rack-1"
 _MTU = 1500
-# Number of disks of an array that store parity, which add no capacity and no streaming rate.
-_WRITES = {"raid0": 0, "raid5": 1, "raid6": 2}
-_MIRRORS = ("raid1", "raid10")
 
 
 def refuse_unknown(cluster: Cluster) -> None:
@@ -75,8 +71,8 @@ def _hosts(cluster: Cluster, scale: Scale) -> Iterator[HostPlan]:
                 cpu_cores=None if work is None else work * scale.rate / scale.core_speed,
                 memory_bytes=None if None in limits else sum(limit or 0 for limit in limits),
                 disks=disks,
-                controller_bytes_s=_controller(host, scale.rate),
-                nic_bytes_s=_nic(cluster, name, index, scale.rate),
+                controller_bytes_s=_times(host_rates.controller_bytes_s(host), scale),
+                nic_bytes_s=_times(host_rates.nic_bytes_s(cluster, name, index), scale),
                 mtu=min((nic.mtu for nic in host.nics or () if nic.mtu), default=_MTU),
                 latency_s=((cluster.network and cluster.network.latency) or 0.0) * scale.time,
                 guests=tuple(_guests(host, own, limits, disks, scale)) if host.vms else (),
@@ -112,29 +108,16 @@ def _data_disks(disks: Sequence[Disk] | None) -> int:
 def _work(host: HostClass, index: int) -> float | None:
     if host.cpu is None or host.cpu.work is None:
         return None
-    return host.cpu.work * _left(host, index, "cpu", 0)
-
-
-def _left(host: HostClass, index: int, part: Literal["cpu", "disk", "nic"], place: int) -> float:
-    """The remaining fraction of the rate of a degraded component of one host (``degraded``)."""
-    fraction = 1.0
-    for entry in host.degraded:
-        if (entry.host, entry.part) == (index, part) and entry.index in (None, place):
-            fraction *= entry.to
-    return fraction
+    return host.cpu.work * host_rates.remaining(host, index, "cpu")
 
 
 def _disks(host: HostClass, index: int, scale: Scale) -> Iterator[DiskPlan]:
     """The data disks; an array is one disk."""
-    made, place = 0, 0
-    for group in host.disks or ():
-        own = []
-        for _ in range(group.count):
-            if group.use == "data":
-                own.append(_disk(group, _left(host, index, "disk", place), scale))
-            place += 1
+    made = 0
+    for group, left in host_rates.disk_groups(host, index):
+        own = [_disk(group, fraction, scale) for fraction in left]
         layout = group.layout or "jbod"
-        if own and layout != "jbod":
+        if layout != "jbod":
             own = [_array(layout, own)]
         for disk in own:
             made += 1
@@ -156,50 +139,17 @@ def _disk(group: Disk, left: float, scale: Scale) -> DiskPlan:
 
 def _array(layout: str, disks: list[DiskPlan]) -> DiskPlan:
     """An array as one disk with streaming rates; parity and mirrors reduce writes and capacity."""
-    whole, count = raid0("disk", disks), len(disks)
-    if layout in _MIRRORS:
-        room = 1 / count if layout == "raid1" else 0.5
-        reads, writes = 1.0, room
-    else:
-        room = max(count - _WRITES[layout], 1) / count
-        reads = writes = room
+    whole, parts = raid0("disk", disks), host_rates.array_parts(layout, len(disks))
     return replace(
         whole,
-        size_bytes=int(whole.size_bytes * room),
-        read_bytes_s=whole.read_bytes_s and whole.read_bytes_s * reads,
-        write_bytes_s=whole.write_bytes_s and whole.write_bytes_s * writes,
+        size_bytes=int(whole.size_bytes * parts.capacity),
+        read_bytes_s=whole.read_bytes_s and whole.read_bytes_s * parts.reads,
+        write_bytes_s=whole.write_bytes_s and whole.write_bytes_s * parts.writes,
     )
 
 
-def _controller(host: HostClass, rate: float) -> float | None:
-    """The joint limit of all disks of a host; None unless every group has a limit."""
-    groups = [disk.controller_rate for disk in host.disks or () if disk.use == "data"]
-    known = [limit for limit in groups if limit is not None]
-    return sum(known) * rate if known and len(known) == len(groups) else None
-
-
-def _nic(cluster: Cluster, name: str, index: int, rate: float) -> float | None:
-    """The rate of all ports of a host: as measured or described, at most that of the switch."""
-    host = cluster.hosts[name]
-    port = _port_rate(cluster, name, index)
-    total, place = 0.0, 0
-    for nic in host.nics or ():
-        limits = [limit for limit in (nic.rate, nic.measured_rate, port) if limit is not None]
-        if not limits:
-            return None
-        for _ in range(nic.count):
-            total += min(limits) * _left(host, index, "nic", place)
-            place += 1
-    return total * rate or None
-
-
-def _port_rate(cluster: Cluster, name: str, index: int) -> float | None:
-    network = cluster.network
-    if network is None:
-        return None
-    rack = network.racks.get(cluster.rack_of(name, index) or "")
-    switch = (rack and rack.switch) or network.switch
-    return switch.port_rate if switch else None
+def _times(rate_bytes_s: float | None, scale: Scale) -> float | None:
+    return None if rate_bytes_s is None else rate_bytes_s * scale.rate
 
 
 def _racks(cluster: Cluster, rate: float, hosts: Sequence[HostPlan]) -> Iterator[RackPlan]:
