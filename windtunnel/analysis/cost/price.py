@@ -117,6 +117,7 @@ def prices(analysis: Analysis) -> Prices | None:
                 sample.values.append(value)
                 if study.protocol.rounds_known:
                     sample.rounds.append(trial.round)
+        table = {key: sample.by_round() for key, sample in table.items()}
         notes += _energy_notes(analysis.tariff, currency, kind)
     changes = effects(study, table)
     if study.scale is not None and table:
