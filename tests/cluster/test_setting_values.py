@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.cluster.setting_values import (
+    INCREMENT,
+    LEAST_MB,
+    OLD_INCREMENT_MB,
+    SCHEDULER,
     counts_vcores,
+    granted_mib,
     heap_ratio,
     refused,
     refused_settings,
@@ -132,3 +137,27 @@ def test_the_sentence_has_the_name_the_value_and_the_remedy():
         "settings.mapreduce.job.reduces: 'lots' is not a whole number without a unit: "
         "Hadoop refuses it; write a whole number, such as 1"
     ]
+
+
+FAIR = {SCHEDULER: "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "granted"),
+    [
+        ({}, 2048),  # YARN's default minimum is 1024 MiB
+        ({LEAST_MB: "-1"}, 2048),
+        ({LEAST_MB: "512"}, 1536),
+        ({LEAST_MB: "0x200"}, 1536),
+        ({LEAST_MB: "1000"}, 2000),
+        ({LEAST_MB: "4096"}, 4096),
+        ({LEAST_MB: "0"}, 1500),
+        ({LEAST_MB: "512", **FAIR}, 2048),  # its default increment is 1024 MiB
+        ({LEAST_MB: "512", OLD_INCREMENT_MB: "256", **FAIR}, 1536),
+        ({LEAST_MB: "1600", OLD_INCREMENT_MB: "500", **FAIR}, 2000),
+        ({OLD_INCREMENT_MB: "256", INCREMENT: "1Gi", **FAIR}, 2048),
+        ({OLD_INCREMENT_MB: "100"}, 2048),  # of the FairScheduler only
+    ],
+)
+def test_yarn_rounds_the_memory_of_a_container_up(settings: dict[str, str], granted: float) -> None:
+    assert granted_mib(1500, settings.get) == granted

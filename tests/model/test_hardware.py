@@ -10,6 +10,7 @@ import pytest
 from windtunnel.cluster import Cluster, apply_overrides, load_cluster
 from windtunnel.model.energy import energy_j
 from windtunnel.model.hardware import hardware, on_this_machine
+from windtunnel.testbeds.scaled.tasks import tasks_of
 
 CISCO = load_cluster("cisco-2014")
 CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
@@ -82,12 +83,34 @@ def test_containers_are_whole_and_rounded_up_to_the_minimum() -> None:
         }
         settings = {f"settings.yarn.{name}": size for name, size in sizes.items()}
         settings["settings.mapreduce.map.memory.mb"] = 600
-        return hardware(cluster(**settings)).slots
+        return hardware(cluster(**settings, software__distribution=None)).slots
 
     # six containers on each of five hosts, and four on that of the application master
     assert slots(1) == pytest.approx(6 - 2 / 5)
     # four of 1000 MiB; the application master takes the place of two
     assert slots(1000) == pytest.approx(4 - 2 / 5)
+
+
+def test_containers_are_rounded_up_to_the_default_minimum_of_yarn() -> None:
+    """As in the scale model of the same description, which takes Hadoop's defaults."""
+    settings = {
+        "settings.yarn.nodemanager.resource.memory-mb": 12288,
+        "settings.mapreduce.map.memory.mb": 1536,
+    }
+    described = cluster(**settings, software__distribution=None)
+    own = {k: v for k, v in described.settings.items() if not k.endswith("minimum-allocation-mb")}
+    described = described.model_copy(update={"settings": own})
+    # six of 2048 MiB; that of the application master, 1536 MiB by default, has the same size
+    assert hardware(described).slots == pytest.approx(6 - 1 / 5)
+    assert tasks_of(described).slots == 6
+    assert tasks_of(described).master_slots == 1
+
+
+def test_clusters_on_one_machine_have_the_minimum_of_windtunnel() -> None:
+    sizes = {"mapreduce.map.memory.mb": 512, "yarn.nodemanager.resource.memory-mb": 1024}
+    own = apply_overrides(load_cluster("local-3"), {f"settings.{n}": v for n, v in sizes.items()})
+    one = apply_overrides(own, {"settings.yarn.scheduler.minimum-allocation-mb": 1024})
+    assert on_this_machine(own).slots > on_this_machine(one).slots
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ def test_the_span_of_a_rounded_number_holds_the_number(value: float, places: int
 def test_a_number_that_was_cut_off_is_held_too(value: float, places: int) -> None:
     cut = math.floor(value * 10**places) / 10**places
     assert printed(f"{cut:.{places}f}", "cut").meets(Span.exact(value))
+    assert printed(f"{-cut:.{places}f}", "cut").meets(Span.exact(-value))
 
 
 @given(numbers, numbers, decimals)
@@ -62,6 +63,8 @@ def test_the_geometric_mean_is_never_above_the_arithmetic_one(values: list[float
         ("18.3", "printed", 18.25, 18.35),
         ("3212", "printed", 3211.5, 3212.5),
         ("1.37", "cut", 1.365, 1.38),
+        ("-12", "cut", -13.0, -11.5),
+        ("0", "cut", -1.0, 1.0),
         ("30", "about", 25.0, 40.0),
         ("33", "about", 32.5, 34.0),
         ("-50", "about", -60.0, -45.0),

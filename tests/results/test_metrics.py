@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jsonschema
 import pytest
 
+import windtunnel.workloads  # noqa: F401  (completes the catalogue)
 from windtunnel.errors import SetupError
-from windtunnel.results.metrics import Catalogue, MetricInfo, described, numbers
+from windtunnel.results.metrics import CATALOGUE, Catalogue, MetricInfo, described, numbers
 
 TIME = MetricInfo("cpu_time", "s", "CPU time of tasks", "counters", better="less", label="CPU time")
 FAMILY = MetricInfo(
@@ -69,6 +71,27 @@ def test_a_metric_of_a_metric_takes_over_its_unit_and_direction() -> None:
     assert named is not None
     assert named.unit == "ms"
     assert made.find("sort: made_up") is None
+
+
+def test_amounts_are_additive_by_their_unit_and_others_by_their_description() -> None:
+    median = MetricInfo("task_start", "s", "median start", "logs", additive=False)
+    made = catalogue(TIME, median, OWN)
+
+    for name, additive in (("cpu_time", True), ("task_start", False)):
+        assert made.describe(name, "s").additive is additive
+        assert made.describe(f"sort: {name}", "s").additive is additive
+    assert made.describe("of_a_plugin", "J").additive is True
+    assert made.describe("of_a_plugin", "J/s").additive is False
+
+
+def test_no_median_mean_or_level_of_a_phase_is_additive() -> None:
+    """A new metric of this kind needs ``additive=False``."""
+    words = re.compile(r"\b(median|mean|largest|longest|smallest|resident|percentile|different)\b")
+    added = {info.name for info in CATALOGUE if info.level == "phase" and info.additive}
+
+    assert "cpu_time" in added
+    assert {info.name for info in CATALOGUE if words.search(info.meaning)} & added == set()
+    assert not added & {"stored", "bytes_on_disk", "memory_per_file", "start_to_first_result"}
 
 
 def test_the_more_specific_name_counts() -> None:

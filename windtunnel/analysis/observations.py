@@ -2,8 +2,8 @@
 
 Phases are the named ones plus :data:`TOTAL`. Metrics of a phase are ``elapsed``
 (s) and the metrics that the phase recorded. The total holds the sum of ``elapsed`` over
-the phases, the trial's own metrics, and the sums of the phase metrics that are additive
-(their unit is one of :data:`ADDITIVE`) and that every phase of the trial has.
+the phases, the trial's own metrics, and the sums of the phase metrics that are additive (by the
+catalogue of metrics; without a description, by their unit) and that every phase of the trial has.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from windtunnel.results import trial_metrics
+from windtunnel.results.metrics import describe
 from windtunnel.results.record import Metric, Treatment, Trial
 
 TOTAL = "total"
 ELAPSED = trial_metrics.ELAPSED.name
 TIMEOUT = "timeout"
 """Metric of imported runs: above 0 if the run was stopped at a time limit."""
-ADDITIVE = frozenset({"s", "bytes", "count", "J", "Wh", "kWh"})
-
 
 Number = tuple[float, str]
 """A value and its unit."""
@@ -105,7 +104,7 @@ def _total(trial: Trial) -> dict[str, Number]:
     for name, metric in first.items():
         parts = [phase.metrics.get(name) for phase in summed]
         known = [part.value for part in parts if part is not None]
-        if metric.unit in ADDITIVE and len(known) == len(parts):
+        if len(known) == len(parts) and describe(name, metric.unit).additive:
             total[name] = (sum(known), metric.unit)
     total |= {name: (metric.value, metric.unit) for name, metric in trial.metrics.items()}
     total.pop(ELAPSED, None)

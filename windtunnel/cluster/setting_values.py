@@ -5,9 +5,10 @@ A value that Hadoop cannot parse is an error of its daemons, clients or jobs.
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from windtunnel.cluster.settings import (
     Value,
@@ -24,6 +25,14 @@ WHOLE = re.compile(r"[+-]?\d+|-?0[xX][0-9a-fA-F]+")
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?[fFdD]?", re.ASCII)
 SCHEDULER = "yarn.resourcemanager.scheduler.class"
 CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
+LEAST_MB = "yarn.scheduler.minimum-allocation-mb"
+OWN_LEAST_MIB = 256
+"""``LEAST_MB`` of the clusters that Windtunnel starts, unless the description has another value."""
+INCREMENT = "yarn.resource-types.memory-mb.increment-allocation"
+"""The increment of the FairScheduler; it replaced the next one."""
+OLD_INCREMENT_MB = "yarn.scheduler.increment-allocation-mb"
+_ALLOCATION_MIB = 1024.0  # the default of the minimum and of the increment
+_INCREMENT_UNITS = {"": 1.0, "Mi": 1.0, "Gi": 1024.0, "M": 1e6 / 2**20, "G": 1e9 / 2**20}
 HEAP_RATIO = "mapreduce.job.heap.memory-mb.ratio"
 _USUAL_HEAP = 0.8
 # options of JVMs, which NodeManagers, Spark and Windtunnel split into words as a shell does
@@ -82,7 +91,41 @@ def counts_vcores(scheduler: str, calculator: str) -> bool:
     """
     if scheduler.endswith("FifoScheduler"):
         return False
-    return scheduler.endswith("FairScheduler") or calculator.endswith("DominantResourceCalculator")
+    return is_fair(scheduler) or calculator.endswith("DominantResourceCalculator")
+
+
+def is_fair(scheduler: str) -> bool:
+    """Whether a value of ``SCHEDULER`` is the FairScheduler."""
+    return scheduler.endswith("FairScheduler")
+
+
+def granted_mib(wanted_mib: float, text_of: Callable[[str], str | None]) -> float:
+    """The memory of the container that YARN grants for a request, MiB.
+
+    A container has at least the minimum of the scheduler. The CapacityScheduler and the
+    FifoScheduler round it up to a multiple of the minimum, the FairScheduler to a multiple of its
+    increment. YARN's default of both is 1024 MiB.
+
+    Parameters
+    ----------
+    wanted_mib:
+        The request, MiB.
+    text_of:
+        The text of a setting by its name; None or empty if it is not set.
+    """
+    stated = whole(text_of(LEAST_MB))
+    least = _ALLOCATION_MIB if stated is None or stated < 0 else float(stated)
+    fair = is_fair(text_of(SCHEDULER) or "")
+    step = _increment_mib(text_of) if fair else least
+    size = max(wanted_mib, least)
+    return math.ceil(size / step) * step if step > 0 else size
+
+
+def _increment_mib(text_of: Callable[[str], str | None]) -> float:
+    found = re.fullmatch(r"(\d+)\s*([A-Za-z]*)", (text_of(INCREMENT) or "").strip())
+    if found and found[2] in _INCREMENT_UNITS:
+        return float(found[1]) * _INCREMENT_UNITS[found[2]]
+    return float(whole(text_of(OLD_INCREMENT_MB)) or _ALLOCATION_MIB)
 
 
 def heap_ratio(text: str | None) -> float:

@@ -81,6 +81,7 @@ START_TO_FIRST_RESULT = MetricInfo(
     "time from the start of the engine to its first answer",
     "the engine's client",
     better="less",
+    additive=False,
 )
 
 register(

@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import psutil
 
 from windtunnel.cluster import Cluster, parse_bytes, without_hardware
 from windtunnel.cluster.host_counts import compute_classes, store_classes, with_role
 from windtunnel.cluster.hosts import SMT_GAIN
-from windtunnel.cluster.setting_values import CALCULATOR, SCHEDULER, counts_vcores
+from windtunnel.cluster.setting_values import (
+    CALCULATOR,
+    LEAST_MB,
+    OWN_LEAST_MIB,
+    SCHEDULER,
+    counts_vcores,
+    granted_mib,
+)
 from windtunnel.model import parts
 from windtunnel.model.uplinks import client_rate, no_limit, racks_of, total_rate
 
-DEFAULT_CONTAINER_BYTES = 2.0**30  # mapreduce.map.memory.mb
-MASTER_CONTAINER_BYTES = 1.5 * 2.0**30  # yarn.app.mapreduce.am.resource.mb
+DEFAULT_CONTAINER_MIB = 1024.0  # mapreduce.map.memory.mb
+MASTER_CONTAINER_MIB = 1536.0  # yarn.app.mapreduce.am.resource.mb
 NODE_MEMORY_SHARE = 0.8  # of the memory for containers, if no setting states it
 LOOPBACK_BYTES_S = 1e10
 CACHE_SHARE = 0.5
@@ -211,7 +219,9 @@ def on_this_machine(cluster: Cluster) -> Hardware:
     threads = psutil.cpu_count() or 1
     cores = psutil.cpu_count(logical=False) or threads
     memory = psutil.virtual_memory().total
-    return on_one_machine(hardware(without_hardware(cluster)), cores, threads, memory)
+    settings = {LEAST_MB: OWN_LEAST_MIB, **cluster.settings}
+    own = without_hardware(cluster).model_copy(update={"settings": settings})
+    return on_one_machine(hardware(own), cores, threads, memory)
 
 
 def _slots(
@@ -219,14 +229,13 @@ def _slots(
 ) -> float:
     """Containers of map tasks at the same time on one host: the mean over the hosts.
 
-    YARN rounds containers up to a multiple of its minimum, if the description states one.
+    YARN rounds the memory of containers up.
     """
     settings = cluster.settings
     limit = number(settings.get("yarn.nodemanager.resource.memory-mb"))
     each = number(settings.get("mapreduce.map.memory.mb"))
     master = number(settings.get("yarn.app.mapreduce.am.resource.mb"))
-    least = (number(settings.get("yarn.scheduler.minimum-allocation-mb")) or 0.0) * 2**20
-    container = _rounded_up(each * 2**20 if each else DEFAULT_CONTAINER_BYTES, least)
+    container = _granted_bytes(cluster, each or DEFAULT_CONTAINER_MIB)
     room = limit * 2**20 if limit else memory * NODE_MEMORY_SHARE
     vcores = number(settings.get(_VCORES)) if _counts_vcores(cluster) else None
     if not vcores and not limit:
@@ -242,23 +251,27 @@ def _slots(
         cores, with_master = vcores // each_cores, (vcores - master_cores) // each_cores
     most = max(1.0, min(cores, fit))
     # one host also runs the application master of the job
-    left = room - _rounded_up(master * 2**20 if master else MASTER_CONTAINER_BYTES, least)
+    left = room - _granted_bytes(cluster, master or MASTER_CONTAINER_MIB)
     beside = max(0.0, min(with_master, math.floor(left / container)))
     return max(1.0 / hosts, most - max(0.0, most - beside) / hosts)
 
 
 def _counts_vcores(cluster: Cluster) -> bool:
     """Whether vcores limit the containers of a host; CDH has the FairScheduler by default."""
-    settings = cluster.settings
-    scheduler = str(settings.get(SCHEDULER, ""))
-    if not scheduler and (cluster.software.distribution or "").startswith("CDH"):
-        return True
-    return counts_vcores(scheduler, str(settings.get(CALCULATOR, "")))
+    return counts_vcores(_text_of(cluster, SCHEDULER), _text_of(cluster, CALCULATOR))
 
 
-def _rounded_up(size: float, step: float) -> float:
-    """The next multiple of a step; the size itself without a step."""
-    return math.ceil(size / step) * step if step else size
+def _granted_bytes(cluster: Cluster, wanted_mib: float) -> float:
+    """The container that YARN grants for a request."""
+    return granted_mib(wanted_mib, partial(_text_of, cluster)) * 2**20
+
+
+def _text_of(cluster: Cluster, name: str) -> str:
+    """A setting as text, with the default scheduler of the distribution; empty without either."""
+    text = str(cluster.settings.get(name, ""))
+    if not text and name == SCHEDULER and (cluster.software.distribution or "").startswith("CDH"):
+        return "FairScheduler"
+    return text
 
 
 def number(value: object) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.setting_values import LEAST_MB, OLD_INCREMENT_MB
 
 GBIT_S = 8e-9  # of one byte per second
 LEAST_MERGE = 2.0  # streams: a merge of one stream does not end
@@ -51,7 +52,8 @@ SETTINGS: Mapping[str, Callable[[object], str]] = {
     "yarn.app.mapreduce.am.resource.mb": _default_or_more,
     "yarn.nodemanager.resource.cpu-vcores": _default_or_more,
     "yarn.nodemanager.resource.memory-mb": _default_or_more,
-    "yarn.scheduler.minimum-allocation-mb": _default_or_more,
+    LEAST_MB: _default_or_more,
+    OLD_INCREMENT_MB: _default_or_more,
 }
 
 

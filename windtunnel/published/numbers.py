@@ -86,7 +86,8 @@ def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
 
     ``printed``: half a unit of the last digit on both sides, with at least ``decimals`` decimals
     (spreadsheets omit final zeros). ``cut``: the same, but digits may have been truncated instead
-    of rounded, so one unit above. ``about``: the text says that it is not exact, and
+    of rounded: half a unit towards zero, one unit away from it ("12" 11.5 to 13, "-12" -13 to
+    -11.5, "0" -1 to 1). ``about``: the text says that it is not exact, and
     their final zeros are not significant: half a unit of the last other digit below, one unit
     above ("30" may be 25 to 40, "33" 32.5 to 34).
 
@@ -112,7 +113,10 @@ def printed(text: str, digits: Digits = "printed", decimals: int = 0) -> Span:
         inner, outer = abs(value) - unit / 2, abs(value) + unit
         return Span(value, inner, outer) if value >= 0 else Span(value, -outer, -inner)
     unit = 10.0 ** min(exponent, -decimals)
-    return Span(value, value - unit / 2, value + (unit if digits == "cut" else unit / 2))
+    away = unit if digits == "cut" else unit / 2
+    low = away if value <= 0 else unit / 2
+    high = away if value >= 0 else unit / 2
+    return Span(value, value - low, value + high)
 
 
 def positive(text: str) -> float | None:

@@ -29,6 +29,9 @@ Level = Literal["phase", "trial", "sample"]
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _OTHER = "metric"
+ADDITIVE_UNITS = frozenset({"s", "bytes", "count", "J", "Wh", "kWh"})
+"""Units of amounts: a metric in one of them can be added over phases, unless it is registered
+otherwise."""
 _LESS_BY_UNIT = frozenset({"s", "ms", "J", "Wh", "kWh", "J s", "J.s", "J*s"})
 
 
@@ -40,6 +43,10 @@ class MetricInfo:
     reads, or power without its duration. ``label`` is the name in tables and charts, by default
     the metric's name without underscores. ``source`` is the origin of the numbers. ``choices``
     are the possible texts of each part in braces.
+
+    ``additive``: whether the sum over the phases of a trial is the value of the trial. A median, a
+    mean, a maximum, a level (resident memory) and the size of data that several phases use are not
+    additive. By default, amounts are additive (:data:`ADDITIVE_UNITS`).
     """
 
     name: str
@@ -50,8 +57,11 @@ class MetricInfo:
     label: str = ""
     level: Level = "phase"
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    additive: bool | None = None
 
     def __post_init__(self) -> None:
+        if self.additive is None:
+            object.__setattr__(self, "additive", self.unit in ADDITIVE_UNITS)
         if not self.label:
             object.__setattr__(self, "label", self.name.replace("_", " "))
 
@@ -273,10 +283,16 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def _taken_over(info: MetricInfo, other: MetricInfo, texts: Mapping[str, str]) -> MetricInfo:
-    """A metric of a metric, with unit, direction and source of the other one."""
+    """A metric of a metric, with unit, direction, source and additivity of the other one."""
     label = _fill(info.label, {**texts, _OTHER: other.label})
     made = info.filled(**{**texts, _OTHER: other.meaning})
     name = info.name_of(**texts)
     return replace(
-        made, name=name, label=label, unit=other.unit, better=other.better, source=other.source
+        made,
+        name=name,
+        label=label,
+        unit=other.unit,
+        better=other.better,
+        source=other.source,
+        additive=other.additive,
     )

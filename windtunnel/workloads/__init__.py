@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+# registers the metrics that scale models add to phases, which reports read without a testbed
+import windtunnel.engines.hadoop.pool_metrics  # noqa: F401
 from windtunnel.plugins import Registry, check_class
 from windtunnel.results.metrics import CATALOGUE
 from windtunnel.workloads.base import Workload, register_metrics

@@ -49,6 +49,7 @@ MEMORY_PER_FILE = MetricInfo(
     "on its heap",
     "histogram of the NameNode's heap before and after the phase",
     better="less",
+    additive=False,
 )
 
 

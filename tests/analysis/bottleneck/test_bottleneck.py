@@ -10,7 +10,8 @@ import pytest
 from tests.support.built import Built, built, task
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.bottleneck.causes import BUSY, EXTRA_PASSES, IDLE_MOST, LONE, SINGLE
-from windtunnel.analysis.bottleneck.facts import Facts, Load, mean_facts
+from windtunnel.analysis.bottleneck.facts import Facts, Load, cpu_of_workers, mean_facts
+from windtunnel.analysis.bottleneck.physical_limits import HostLimits
 from windtunnel.analysis.bottleneck.utilisation import HostUse, host_uses
 from windtunnel.analysis.bottleneck.verdicts import (
     Verdict,
@@ -285,6 +286,48 @@ def test_busy_processors_that_are_not_the_jobs_are_told(tmp_path: Path) -> None:
 
     assert "93 % of 2 threads busy, only 20 % by the job's tasks" in found.text
     assert "one trial, spread unknown" in found.text
+
+
+def test_the_busiest_worker_does_not_stand_for_all_workers(tmp_path: Path) -> None:
+    """It is another one in each trial, and the job used half of the CPU time of all workers."""
+    idle = ({"worker-1": 0.1, "worker-2": 0.9}, {"worker-1": 0.9, "worker-2": 0.1})
+    trials = [
+        Built(samples={host: {"cpu_idle": share} for host, share in row.items()}, metrics=cpu_time)
+        for row in idle
+        for cpu_time in [{"cpu_time": 0.3 * 16 * 20}]
+    ]
+    found = verdict(built(tmp_path, trials, cluster=WORKERS, testbed="attached"))
+
+    assert found.binding.words == "CPU 90 % busy on the busiest worker"
+
+
+def test_other_work_is_that_of_all_workers() -> None:
+    busiest = Load("CPU", 0.9, None, 0.9, "ratio", sampled=True, varies=True)
+    known: dict[str, Any] = {"loads": (busiest,), "threads": 40.0, "own_cpu": 0.1}
+
+    assert judge(Facts(**known, mean_cpu=0.12))[0].words == "CPU 90 % busy on the busiest worker"
+    assert judge(Facts(**known, mean_cpu=0.6))[0].words == (
+        "CPU 90 % busy on the busiest worker; all workers 60 %, only 10 % by the job's tasks"
+    )
+
+
+def test_the_mean_of_the_workers_counts_their_threads() -> None:
+    uses = [
+        HostUse("t1", "sort", host, "CPU", "ratio", share, 1.0, share, 0.0)
+        for host, share in (("small", 0.9), ("large", 0.1))
+    ]
+    limits = {"small": HostLimits(threads=4), "large": HostLimits(threads=12)}
+
+    assert cpu_of_workers(uses, limits) == pytest.approx(0.3)
+    assert cpu_of_workers(uses, {}) == pytest.approx(0.5)
+    assert cpu_of_workers([], limits) is None
+
+
+def test_one_of_several_workers_with_samples_is_named(tmp_path: Path) -> None:
+    trials = [Built(samples={"worker-1": {"cpu_idle": 0.05}})]
+    found = verdict(built(tmp_path, trials, cluster=WORKERS, testbed="attached"))
+
+    assert found.binding.words == "CPU 95 % busy on worker-1"
 
 
 def test_trials_that_disagree_are_counted(tmp_path: Path) -> None:

@@ -165,6 +165,28 @@ def test_idle_hours_of_unknown_power_leave_the_cost_unknown(tmp_path: Path) -> N
     assert not means(analyse(results, Tariff(utilisation=0.5)), "cost_over_years")
 
 
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (METERED, None),
+        ("metered: Intel DCM, 2 hosts", "states 2 hosts, and the description has 4: costs"),
+        ("metered: Intel DCM", "does not state how many of the 4 hosts it covers: costs"),
+    ],
+)
+def test_a_cost_with_the_energy_of_other_hosts_than_the_described_ones_has_a_note(
+    source: str, words: str | None, tmp_path: Path
+) -> None:
+    """At full utilisation no idle power is needed, which is unknown for some of the hosts."""
+    analysis = analyse(powered(tmp_path, samples=steady(800.0), source=source))
+    assert means(analysis, "cost_over_years")
+    notes = [note for note in found(analysis).notes if "energy of the metered" in note]
+    assert len(notes) == (words is not None)
+    assert all((words or "") in note for note in notes)
+
+    other = analyse(analysis.results, Tariff(electricity=Money(0.2, "EUR")))
+    assert not [note for note in found(other).notes if "energy of the metered" in note]
+
+
 def test_electricity_in_another_currency_is_left_out_and_told(tmp_path: Path) -> None:
     results = powered(tmp_path, samples=steady(800.0), source=METERED)
     analysis = analyse(results, Tariff(electricity=Money(0.2, "EUR")))

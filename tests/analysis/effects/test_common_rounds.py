@@ -96,3 +96,22 @@ def test_rows_without_rounds_have_none_in_common() -> None:
         a, b = samples(rows, rounds_known=known).values()
         assert compared([(a, b)])[1] is known
         assert whole_rounds([(a, b)]) is known
+
+
+def test_a_round_that_was_repeated_last_is_paired() -> None:
+    """``run --retry-invalid`` repeats a trial of an early round at the end of a study."""
+    base = {1: 100.0, 2: 120.0, 3: 90.0, 4: 140.0, 5: 110.0}
+    times = {"a": {n: base[n] * (0.99 + n / 1000) for n in (2, 3, 4, 5, 1)}, "b": base}
+    rows = [
+        Observation(f"{name}-{n}", "sort", name, n, TOTAL, ELAPSED, "s", value, True, False)
+        for name, values in times.items()
+        for n, value in values.items()
+    ]
+    a, b = samples(rows).values()
+    assert a.rounds == b.rounds == [1, 2, 3, 4, 5]
+    assert a.values == [times["a"][n] for n in a.rounds]
+    values, paired = compared([(a, b)])
+    e = effect(ABOUT, values, paired=paired)
+    assert e.method == "paired by round, on logs"
+    assert e.ci_low is not None and e.ci_high is not None
+    assert -0.02 < e.ci_low < e.ci_high < 0.0

@@ -170,6 +170,23 @@ def test_an_application_master_takes_as_many_slots_as_at_full_size(
     assert TASK_MIB - 16 <= model.master_mib <= model.nodemanager_mib
 
 
+def test_the_fair_scheduler_of_a_model_does_not_round_its_small_containers() -> None:
+    fair = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
+    settings = {
+        "yarn.resourcemanager.scheduler.class": fair,
+        "yarn.scheduler.increment-allocation-mb": 512,
+        "yarn.nodemanager.resource.memory-mb": 12288,
+        "mapreduce.map.memory.mb": 1536,
+    }
+    given = {f"settings.{name}": value for name, value in settings.items()}
+    full = apply_overrides(known(), given)
+    model = scaled(full, SMALL)
+
+    assert tasks_of(full).slots == tasks_of(model).slots == 8
+    assert model.settings["yarn.resource-types.memory-mb.increment-allocation"] == 16
+    assert "yarn.scheduler.increment-allocation-mb" not in model.settings
+
+
 def test_an_application_master_fits_next_to_a_small_task() -> None:
     sizes = {
         "settings.yarn.scheduler.minimum-allocation-mb": 512,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from windtunnel.analysis.bottleneck.facts import Facts, Load
 from windtunnel.analysis.bottleneck.usage import IDLE_BELOW, WORTH_NAMING
-from windtunnel.analysis.bottleneck.utilisation import CPU, MEMORY, WAITING
+from windtunnel.analysis.bottleneck.utilisation import CPU, DATA_PATH, MEMORY, WAITING
 from windtunnel.analysis.formatting import digits, percent, quantity
 
 BUSY = 0.80
@@ -229,16 +229,22 @@ def _threads(number: float) -> str:
     return f"{number:.0f} threads" if number == round(number) else f"{number:.2g} cores"
 
 
+def _others(load: Load, facts: Facts, *, several: bool) -> str:
+    """That less than half of the CPU use is that of the job's tasks, on all workers together."""
+    mean = load.share if facts.mean_cpu is None else facts.mean_cpu
+    if facts.own_cpu is None or not mean or facts.own_cpu >= mean / 2:
+        return ""
+    own = f"only {percent(facts.own_cpu, signed=False)} by the job's tasks"
+    return f"; all workers {percent(mean, signed=False)}, {own}" if several else f", {own}"
+
+
 def _words(load: Load, facts: Facts) -> str:
     share = percent(load.share, signed=False)
-    where = f" on {load.host}" if load.host else ""
+    busiest = "host" if load.resource in DATA_PATH else "worker"
+    where = f" on the busiest {busiest}" if load.varies else f" on {load.host}" if load.host else ""
     if load.resource == CPU:
         threads = f" of {_threads(facts.threads)}" if facts.threads and not where else ""
-        words = f"CPU {share}{threads} busy{where}"
-        if facts.own_cpu is not None and load.share and facts.own_cpu < load.share / 2:
-            own = percent(facts.own_cpu, signed=False)
-            words += f", only {own} by the job's tasks"
-        return words
+        return f"CPU {share}{threads} busy{where}{_others(load, facts, several=bool(where))}"
     if load.resource == WAITING:
         return f"processors waited for disks {share} of the time{where}"
     if load.resource == MEMORY:

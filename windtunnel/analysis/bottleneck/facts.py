@@ -10,12 +10,14 @@ from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.bottleneck.physical_limits import (
     SHARED_HOST,
     Capacity,
+    HostLimits,
+    limits_by_host,
     limits_by_treatment,
     shares_machine,
 )
 from windtunnel.analysis.bottleneck.tails import MAP, REDUCE, Idle, Tail, idles, tails
 from windtunnel.analysis.bottleneck.usage import usages
-from windtunnel.analysis.bottleneck.utilisation import DATA_PATH, HostUse, host_uses
+from windtunnel.analysis.bottleneck.utilisation import CPU, DATA_PATH, HostUse, host_uses
 from windtunnel.analysis.core_speed import quota_factor
 from windtunnel.analysis.observations import counts
 from windtunnel.results.record import Phase, Trial
@@ -28,8 +30,10 @@ Key = tuple[str, str, str]
 class Load:
     """Utilisation of a resource: ``share`` of its limit (None: unknown), host, amount.
 
-    ``pressed`` is the fraction of the time at 90 % of the limit or above. ``sampled``: from samples
-    of the hosts, not from the counters of the job.
+    ``pressed`` is the fraction of the time at 90 % of the limit or above. ``host`` is empty if all
+    hosts share one machine, for sums over all hosts, and if ``varies``: the host with the highest
+    utilisation differs between the trials. ``sampled``: from samples of the hosts, not from the
+    counters of the job.
     """
 
     resource: str
@@ -39,25 +43,28 @@ class Load:
     unit: str
     host: str = ""
     sampled: bool = False
+    varies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Numbers of one phase: fractions of its elapsed time unless stated; None: unknown.
 
-    ``own_cpu`` is the CPU time that the tasks counted, as a fraction of all threads; ``idle`` the
-    time without any task; ``lone_map`` and ``lone_reduce`` the time in which only one task
-    worked; ``map_skew`` and ``reduce_skew`` the longest / median working time of the tasks, and
-    ``map_bytes_skew`` and ``reduce_bytes_skew`` the same of their input bytes; ``full`` the time
-    in which all slots were full, in ``waves`` waves of ``slots`` tasks; ``maps_stage`` the time
-    from the first map's start to the last map's end; ``map_spills`` the number of times that a
-    map's record was written to disk, ``all_spills`` that of maps and reduces together; ``gc``
-    the fraction of the task time in garbage collection.
+    ``own_cpu`` is the CPU time that the tasks counted, as a fraction of all threads; ``mean_cpu``
+    the CPU utilisation of all workers together, from samples; ``idle`` the time without any task;
+    ``lone_map`` and ``lone_reduce`` the time in which only one task worked; ``map_skew`` and
+    ``reduce_skew`` the longest / median working time of the tasks, and ``map_bytes_skew`` and
+    ``reduce_bytes_skew`` the same of their input bytes; ``full`` the time in which all slots were
+    full, in ``waves`` waves of ``slots`` tasks; ``maps_stage`` the time from the first map's start
+    to the last map's end; ``map_spills`` the number of times that a map's record was written to
+    disk, ``all_spills`` that of maps and reduces together; ``gc`` the fraction of the task time in
+    garbage collection.
     """
 
     loads: tuple[Load, ...] = ()
     threads: float | None = None
     own_cpu: float | None = None
+    mean_cpu: float | None = None
     idle: float | None = None
     maps: float | None = None
     reduces: float | None = None
@@ -80,6 +87,7 @@ class Facts:
 def facts(analysis: Analysis) -> dict[Key, list[Facts]]:
     """The facts of every counted trial, by treatment, workload and phase."""
     limits = limits_by_treatment(analysis.results)
+    by_host = limits_by_host(analysis.results)
     uses, without = analysis.once(host_uses), analysis.once(idles)
     by_phase: dict[tuple[str, str], dict[str, Tail]] = {}
     for tail in analysis.once(tails):
@@ -90,9 +98,11 @@ def facts(analysis: Analysis) -> dict[Key, list[Facts]]:
             continue
         for phase in trial.phases:
             place, limit = (trial.id, phase.name), limits[trial.treatment.id]
+            used, of_hosts = uses.get(place, []), by_host[trial.treatment.id]
             row = _facts(
-                _loads(analysis, trial, phase, uses.get(place, []), limit),
+                _loads(analysis, trial, phase, used, limit),
                 _own_cpu(phase, limit),
+                cpu_of_workers(_sampled(analysis, used), of_hosts),
                 limit.cores,
                 by_phase.get(place, {}),
                 without.get(place),
@@ -133,8 +143,9 @@ def _mean_load(group: Sequence[Load]) -> Load:
         pressed=fmean(pressed) if pressed else None,
         used=fmean(load.used for load in group),
         unit=group[0].unit,
-        host=hosts.pop() if len(hosts) == 1 else "",
+        host=min(hosts) if len(hosts) == 1 else "",
         sampled=group[0].sampled,
+        varies=len(hosts) > 1,
     )
 
 
@@ -147,7 +158,7 @@ def _loads(
     masters. The host machine of a scale model is excluded: another check judges it.
     """
     shared = shares_machine(analysis.study)
-    hosts = [use for use in uses if shared or use.host != SHARED_HOST]
+    hosts = _sampled(analysis, uses)
     if not hosts:
         return tuple(
             Load(use.resource, use.share, None, use.used, use.unit)
@@ -161,7 +172,7 @@ def _loads(
         rank = (use.share if use.share is not None else -1.0, use.used)
         if old is None or rank > (old.share if old.share is not None else -1.0, old.used):
             best[use.resource] = use
-    several = len({use.host for use in judged}) > 1
+    several = len({use.host for use in judged}) > 1 or (limit.workers or 1) > 1
     return tuple(
         Load(
             use.resource,
@@ -176,6 +187,23 @@ def _loads(
     )
 
 
+def _sampled(analysis: Analysis, uses: Sequence[HostUse]) -> list[HostUse]:
+    """The use of the cluster's hosts, without the host machine of a scale model."""
+    shared = shares_machine(analysis.study)
+    return [use for use in uses if shared or use.host != SHARED_HOST]
+
+
+def cpu_of_workers(uses: Sequence[HostUse], limits: Mapping[str, HostLimits]) -> float | None:
+    """The CPU utilisation of all workers, weighted by their threads if all are known."""
+    own = [use for use in uses if use.resource == CPU and use.worker]
+    shares = {use.host: use.share for use in own if use.share is not None}
+    if not shares:
+        return None
+    known = [limits.get(host, HostLimits()).threads for host in shares]
+    weights = [threads for threads in known if threads]
+    return fmean(shares.values(), weights if len(weights) == len(known) else None)
+
+
 def _own_cpu(phase: Phase, limit: Capacity) -> float | None:
     counted = phase.metrics.get("cpu_time")
     if counted is None or not limit.cores or phase.elapsed_s <= 0:
@@ -186,6 +214,7 @@ def _own_cpu(phase: Phase, limit: Capacity) -> float | None:
 def _facts(
     loads: tuple[Load, ...],
     own_cpu: float | None,
+    mean_cpu: float | None,
     threads: float | None,
     kinds: Mapping[str, Tail],
     without: Idle | None,
@@ -196,6 +225,7 @@ def _facts(
         loads=loads,
         threads=threads,
         own_cpu=own_cpu,
+        mean_cpu=mean_cpu,
         idle=without.total if without else None,
         maps=maps.tasks if maps else None,
         reduces=reduces.tasks if reduces else None,

@@ -270,13 +270,16 @@ def _idle(kind: Kind, source: str, cluster: Cluster | None) -> float | None:
         return None
     if kind == "metered":
         hosts = sum(host_class.count for host_class in cluster.hosts.values())
-        if _metered_hosts(source) != hosts:
+        if metered_hosts(source) != hosts:
             return None
     return idle_watts(cluster)
 
 
-def _metered_hosts(source: str) -> int | None:
-    """The number in ``metered: DCM, GroupBD, 8 hosts``; None if there is none, or several."""
+def metered_hosts(source: str) -> int | None:
+    """Number of hosts in a source such as ``metered: DCM, GroupBD, 8 hosts``.
+
+    None if it states none, or several.
+    """
     parts = (part for part in source.split("; ") if part.startswith("metered"))
     numbers = {int(number) for part in parts for number in _HOSTS.findall(part)}
     return numbers.pop() if len(numbers) == 1 else None

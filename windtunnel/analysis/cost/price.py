@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from windtunnel.analysis.bottleneck.described_hosts import number
-from windtunnel.analysis.cost.energy import covered_idle, energy, power
+from windtunnel.analysis.cost.energy import covered_idle, energy, metered_hosts, power
 from windtunnel.analysis.cost.tariff import Tariff
 from windtunnel.analysis.effects.cells import Cell, Key, Sample, cells
 from windtunnel.analysis.effects.effects import Effect, effects
+from windtunnel.analysis.formatting import plural
 from windtunnel.analysis.observations import TOTAL, counts, total_elapsed
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import Cluster, Money
@@ -41,6 +42,7 @@ PRICE_PERFORMANCE, HARDWARE_PER_TB, COST_PER_TB, COST_OVER_YEARS = (
     "cost_per_tb",
     "cost_over_years",
 )
+WITH_ENERGY = frozenset({COST_PER_TB, COST_OVER_YEARS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,10 @@ def prices(analysis: Analysis) -> Prices | None:
                 sample.values.append(value)
                 if study.protocol.rounds_known:
                     sample.rounds.append(trial.round)
+        table = {key: sample.by_round() for key, sample in table.items()}
         notes += _energy_notes(analysis.tariff, currency, kind)
+        if kind == "metered" and WITH_ENERGY & {metric for *_, metric in table}:
+            notes += _coverage_notes(analysis, clusters)
     changes = effects(study, table)
     if study.scale is not None and table:
         changes, table = [_relative(effect) for effect in changes], {}
@@ -257,6 +262,28 @@ def _energy_notes(tariff: Tariff, currency: str, kind: Kind | None) -> list[str]
     if kind == "rapl":
         return ["RAPL covers only processors and memory: the real cost of energy is higher"]
     return []
+
+
+def _coverage_notes(analysis: Analysis, clusters: ClusterOf) -> list[str]:
+    """Notes if the meters do not cover the hosts whose price is in the same figures."""
+    notes: dict[str, None] = {}
+    for trial in analysis.results.trials:
+        cluster = clusters.of(trial.treatment)
+        if not counts(trial) or cluster is None or _joules(trial, "metered") is None:
+            continue
+        described = sum(host_class.count for host_class in cluster.hosts.values())
+        metered = metered_hosts(trial.power_source or "")
+        if metered is None:
+            words = f"the power source does not state how many of the {described} hosts it covers"
+        else:
+            states = f"the power source states {plural(metered, 'host')}"
+            words = f"{states}, and the description has {described}"
+        if metered != described:
+            notes[
+                f"{words}: costs with energy contain the price of the described hosts and the "
+                "energy of the metered ones"
+            ] = None
+    return list(notes)
 
 
 def figure_cells(found: Prices) -> Mapping[tuple[str, str], dict[str, Cell]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Literal
 
 from windtunnel.analysis.observations import ELAPSED, Observation
@@ -60,16 +61,27 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The values of one cell in the order of the trials, and the round of each.
+    """The values of one cell in the order of their rounds, and the round of each.
 
-    Without known rounds, ``rounds`` is empty: the values have none in common with other cells.
-    ``error`` is that of a predicted time; None for measured values.
+    Without known rounds, ``rounds`` is empty: the values have none in common with other cells,
+    and are in the order of the trials. ``error`` is that of a predicted time; None for measured
+    values.
     """
 
     unit: str
     values: list[float]
     rounds: list[int] = field(default_factory=list)
     error: PredictedError | None = None
+
+    def by_round(self) -> Sample:
+        """The sample in the order of its rounds, in which samples are paired.
+
+        A trial that was repeated at the end of a study belongs to an earlier round.
+        """
+        if self.rounds == sorted(self.rounds):
+            return self
+        rows = sorted(zip(self.rounds, self.values, strict=True), key=itemgetter(0))
+        return replace(self, values=[v for _, v in rows], rounds=[number for number, _ in rows])
 
 
 def samples(
@@ -78,7 +90,7 @@ def samples(
     *,
     rounds_known: bool = True,
 ) -> dict[Key, Sample]:
-    """Values by cell; only valid trials that are not warm-ups count.
+    """Values by cell, by round; only valid trials that are not warm-ups count.
 
     ``errors`` are those of predicted times.
     """
@@ -94,7 +106,7 @@ def samples(
         sample.values.append(row.value)
         if rounds_known:
             sample.rounds.append(row.round)
-    return table
+    return {key: sample.by_round() for key, sample in table.items()}
 
 
 def cells(table: dict[Key, Sample], method: Method = "t") -> list[Cell]:

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.roles import HADOOP, ROLES
+from windtunnel.cluster.setting_values import LEAST_MB, OWN_LEAST_MIB
 from windtunnel.cluster.settings import engine_of, site_of
 from windtunnel.engines.hadoop import ha
 from windtunnel.engines.hadoop.history import HISTORY_FOLDER
@@ -293,7 +294,7 @@ def _shared_settings(layout: Layout, around: Surroundings, workers: int) -> dict
         "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         "yarn.nodemanager.resource.memory-mb": str(memory_mb),
         "yarn.nodemanager.resource.cpu-vcores": str(max(around.cores, 4)),
-        "yarn.scheduler.minimum-allocation-mb": "256",
+        LEAST_MB: str(OWN_LEAST_MIB),
         "yarn.scheduler.maximum-allocation-mb": str(memory_mb),
         MAX_DISK_UTILISATION: DISK_UTILISATION,
         "yarn.scheduler.capacity.root.queues": "default",

@@ -30,5 +30,6 @@ POOL_MEMORY = MetricInfo(
     "bytes",
     "resident memory of the waiting JVMs before the phase; shared pages count for each JVM",
     "/proc",
+    additive=False,
 )
 register(WARM_STARTS, STOCK_STARTS, POOL_FILL, POOL_MEMORY)

@@ -24,6 +24,7 @@ TASK_START = MetricInfo(
     "median time from the launch of a task's container to the task's first work",
     _SOURCE,
     better="less",
+    additive=False,
 )
 START_SHARE = MetricInfo(
     "start_share",

@@ -19,9 +19,14 @@ from windtunnel.cluster.erasure_code import CELL_BYTES
 from windtunnel.cluster.setting_values import (
     CALCULATOR,
     HEAP_RATIO,
+    INCREMENT,
+    LEAST_MB,
+    OLD_INCREMENT_MB,
     SCHEDULER,
     counts_vcores,
+    granted_mib,
     heap_ratio,
+    is_fair,
     whole,
 )
 from windtunnel.cluster.settings import default_of
@@ -201,11 +206,14 @@ def model_settings(cluster: Cluster, scale: Scale) -> dict[str, Setting]:
         _MASTER: master,
         "yarn.app.mapreduce.am.command-opts": _master_options(cluster, master),
         "yarn.nodemanager.resource.memory-mb": held,
-        "yarn.scheduler.minimum-allocation-mb": _STEP_MIB,
+        LEAST_MB: _STEP_MIB,
         "yarn.scheduler.maximum-allocation-mb": max(held, *sizes.values()),
         "dfs.namenode.fs-limits.min-block-size": min(block, MIB),
     }
     found.pop("dfs.blocksize", None)  # the description has it as storage.block_size
+    if is_fair(str(cluster.settings.get(SCHEDULER, ""))):
+        found.pop(OLD_INCREMENT_MB, None)
+        found[INCREMENT] = _STEP_MIB
     return {**found, **dict(_heaps(cluster, shrink))}
 
 
@@ -269,9 +277,8 @@ def _container_mib(cluster: Cluster, kind: str) -> int:
 
 
 def _allocated_mib(cluster: Cluster, wanted: float) -> int:
-    """The memory that YARN allocates to a request: rounded up to a multiple of the minimum."""
-    least = max(1.0, number(cluster, "yarn.scheduler.minimum-allocation-mb", 1024))
-    return int(math.ceil(wanted / least) * least)
+    """The memory that YARN allocates to a request."""
+    return math.ceil(granted_mib(wanted, lambda name: str(cluster.settings.get(name, ""))))
 
 
 def _heap_bytes(cluster: Cluster, kind: str) -> float:

@@ -49,6 +49,7 @@ BYTES_ON_DISK = MetricInfo(
     "bytes of the selected collections, one replica",
     "list of the files in HDFS",
     better="less",
+    additive=False,
 )
 READ_SHARE = MetricInfo(
     "read_share",

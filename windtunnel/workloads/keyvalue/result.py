@@ -75,9 +75,16 @@ FAILED_OPERATIONS = MetricInfo(
     better="less",
 )
 LONGEST_STALL = MetricInfo(
-    "longest_stall", "s", "longest time in which no operation ended", _YCSB, better="less"
+    "longest_stall",
+    "s",
+    "longest time in which no operation ended",
+    _YCSB,
+    better="less",
+    additive=False,
 )
-STORED = MetricInfo("stored", "bytes", "bytes of the table's files, one replica", "the store")
+STORED = MetricInfo(
+    "stored", "bytes", "bytes of the table's files, one replica", "the store", additive=False
+)
 DATA_TO_CACHE = MetricInfo(
     "data_to_cache",
     "ratio",

@@ -17,6 +17,7 @@ ELAPSED = MetricInfo(
     "elapsed time of {part} together with the others (mean, if it runs several times)",
     _PARTS,
     better="less",
+    additive=False,
 )
 SLOWDOWN = MetricInfo(
     "{part}: slowdown",

@@ -26,6 +26,7 @@ MACHINES_PER_BLOCK = MetricInfo(
     "mean number of physical hosts that hold replicas of a block",
     _BLOCKS,
     better="more",
+    additive=False,
 )
 BLOCKS_ON_ONE_MACHINE = MetricInfo(
     "blocks_on_one_machine",

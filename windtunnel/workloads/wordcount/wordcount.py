@@ -38,7 +38,9 @@ from windtunnel.workloads.wordcount.text import Text, TextParameters
 _PHASE = "wordcount"
 _COUNTED_BY = "a count of the text without Hadoop"
 WORDS = MetricInfo("words", "count", "words of the text", _COUNTED_BY)
-DISTINCT_WORDS = MetricInfo("distinct_words", "count", "different words of the text", _COUNTED_BY)
+DISTINCT_WORDS = MetricInfo(
+    "distinct_words", "count", "different words of the text", _COUNTED_BY, additive=False
+)
 BYTES_PER_CPU_SECOND = MetricInfo(
     "bytes_per_cpu_second",
     "bytes/s",
