@@ -1,9 +1,10 @@
 """Register of deployments on this machine, and the removal of dead deployments.
 
 Every deployment has a folder ``STATE/ID`` with ``deployment.json``, written before the
-first process starts. A deployment is *dead* if its owner (process id and start time)
-no longer runs. Only dead deployments are removed, and only their processes, identified by
-the deployment's id, and their folders, identified by Windtunnel's marker file.
+first process starts. Its owner holds a lock in the folder as long as it lives. A deployment is
+*dead* if nobody holds the lock and its owner (process id and start time) no longer runs. Only
+dead deployments are removed, and only their processes, identified by the deployment's id, and
+their folders, identified by Windtunnel's marker file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +28,9 @@ import psutil
 
 from windtunnel import durable
 from windtunnel.errors import DeploymentError
+from windtunnel.hosts import owner_lock
 from windtunnel.hosts.fabric.undo import undo
-from windtunnel.hosts.identity import alive, identity, machine_id
+from windtunnel.hosts.identity import alive, identity, machine_id, process_namespace
 from windtunnel.hosts.isolation.channel import Channel
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
@@ -69,6 +71,7 @@ class Registration:
 
     id: str
     folder: Path
+    _lock: int | None = field(default=None, repr=False, compare=False)
 
     @property
     def scratch(self) -> Path:
@@ -91,12 +94,14 @@ class Registration:
         with state_errors(final):
             make_private(final.parent)
             entry.scratch.mkdir(parents=True)
+            entry._lock = owner_lock.take(entry.folder)
             (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
             entry.update(
                 testbed=testbed,
                 owner=identity(os.getpid()),
                 machine=socket.gethostname(),
                 machine_id=machine_id(),
+                processes=process_namespace(),
             )
             entry.folder = entry.folder.rename(final)
         return entry
@@ -115,8 +120,18 @@ class Registration:
         return facts if isinstance(facts, dict) else {}
 
     def owner_alive(self) -> bool:
-        """Whether the process that owns the deployment still runs, or may run elsewhere."""
-        return self.of_other_machine() or alive(self.facts().get("owner"))
+        """Whether the process that owns the deployment still runs, or may run elsewhere.
+
+        Its number has a meaning only in its own namespace of processes. Without a lock, a process
+        of another one may run.
+        """
+        if self.of_other_machine():  # locks of a network file system can be those of one machine
+            return True
+        facts = self.facts()
+        held = owner_lock.held(self.folder)
+        if held is None and facts.get("processes", "") not in ("", process_namespace()):
+            return True
+        return bool(held) or alive(facts.get("owner"))
 
     def of_other_machine(self) -> bool:
         """Whether another machine, which shares the folder, has the processes of the entry."""
@@ -133,7 +148,14 @@ class Registration:
         if not problems:
             remove_scratch(self.scratch)
             shutil.rmtree(self.folder, ignore_errors=True)
+            self.release()
         return problems
+
+    def release(self) -> None:
+        """Release the lock of the owner, if this process holds it: the deployment has ended."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 def entering(

@@ -195,6 +195,7 @@ def test_clean_undoes_a_dead_deployment_and_keeps_its_entry_if_it_cannot(
     Ledger(entry.folder).note({"kind": "value", "path": str(value), "text": "old"})
     assert clean() == [], "it lives"
     entry.update(owner=None)
+    entry.release()
 
     def refuse(record: Record) -> None:
         raise OSError("not today")

@@ -120,6 +120,8 @@ def test_an_entry_that_cannot_be_read_does_not_stop_the_removal_of_others(
     unreadable, other = Registration.create("attached"), Registration.create("attached")
     unreadable.update(attached=facts, owner=None)
     other.update(owner=None)
+    for entry in (unreadable, other):
+        entry.release()
     monkeypatch.setattr(leftovers, "marks", list)
     lines = leftovers.clean(clean_entry)
     (kept,) = [line for line in lines if line.startswith("NOT")]
