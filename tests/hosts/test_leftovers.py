@@ -18,7 +18,13 @@ import pytest
 
 from windtunnel.errors import ResultsError
 from windtunnel.hosts import owner_lock
-from windtunnel.hosts.leftovers import Registration, clean, registered, state_root
+from windtunnel.hosts.leftovers import (
+    Registration,
+    clean,
+    clean_this_machine,
+    registered,
+    state_root,
+)
 from windtunnel.hosts.owner_lock import LOCK
 from windtunnel.hosts.supervisor import MARKER
 
@@ -221,6 +227,28 @@ def test_an_entry_stays_until_all_that_is_elsewhere_is_removed(state: Path) -> N
     assert [entry.id for entry in registered()] == [id_]
     assert clean(lambda entry: []) == [f"removed the folder of {id_}"]
     assert registered() == []
+
+
+def test_before_a_study_the_rest_of_dead_ones_is_removed_from_this_machine(state: Path) -> None:
+    """A container of YARN, which detaches itself, survives if program and supervisor are killed."""
+    notes: list[str] = []
+    with (
+        owner("dead") as dead,
+        owner("dead") as attached,
+        owner("live") as live,
+        sleeper(**{MARKER: dead}) as container,
+        sleeper(**{MARKER: live}) as of_the_living,
+    ):
+        entry_of(attached).update(attached={"cluster_id": "CID-1"})
+        clean_this_machine(notes.append)
+        assert container.wait(60) is not None
+        assert of_the_living.poll() is None
+        assert {entry.id for entry in registered()} == {attached, live}
+    lead = "left by a command that was killed: "
+    assert notes == [
+        f"{lead}ended process {container.pid} (sleep) of {dead}",
+        f"{lead}removed the folder of {dead}",
+    ]
 
 
 def test_clean_names_the_storage_in_which_data_can_be_left(state: Path) -> None:

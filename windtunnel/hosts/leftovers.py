@@ -220,7 +220,10 @@ def _incomplete() -> list[Registration]:
     return found
 
 
-def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list[str]:
+def clean(
+    elsewhere: Callable[[Registration], list[str]] = lambda _: [],
+    chosen: Callable[[Registration], bool] = lambda _: True,
+) -> list[str]:
     """End the processes and remove the folders of dead deployments; returns a line for each.
 
     Parameters
@@ -228,22 +231,26 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
     elsewhere:
         Removes what a deployment left on other machines, and returns what could not be removed:
         the entry then stays for the next attempt.
+    chosen:
+        Whether the entry of a deployment is removed. Processes are ended in any case.
     """
     entries = {entry.id: entry for entry in registered()}
-    living = {id_ for id_, entry in entries.items() if entry.owner_alive()}
+    dead = {id_ for id_, entry in entries.items() if not entry.owner_alive()}
     done = []
-    for mark, process in marks():
-        if mark in entries and mark not in living:
+    for mark, process in marks() if dead else ():
+        if mark in dead:
             with contextlib.suppress(psutil.Error):
                 line = f"ended process {process.pid} ({process.name()}) of {mark}"
                 process.kill()
                 process.wait(5)
                 done.append(line)
     for id_, entry in entries.items():
+        if not chosen(entry):
+            continue
         if entry.of_other_machine():
             machine = entry.facts().get("machine")
             done.append(f"kept {id_}: run 'windtunnel clean' on its machine, {machine}")
-        if id_ not in living:
+        if id_ in dead:
             outside = entry.facts().get("outside")
             problems = elsewhere(entry) or entry.forget()
             done += [f"NOT removed, of {id_}: {problem}" for problem in problems]
@@ -258,3 +265,13 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
         entry.forget()
         done.append(f"removed the incomplete folder of {entry.id}")
     return done
+
+
+def clean_this_machine(note: Callable[[str], object]) -> None:
+    """Remove what dead deployments left on this machine, before another one is measured here.
+
+    Those that used existing clusters keep their entries, because files and jobs are left there.
+    ``note`` receives a line for each thing that was removed or could not be removed.
+    """
+    for line in clean(chosen=lambda one: not (one.of_other_machine() or one.facts().get("attached"))):
+        note(f"left by a command that was killed: {line}")

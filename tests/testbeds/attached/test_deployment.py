@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.cluster_web import ClusterWeb
+from tests.support.cluster_web import CLUSTER, ClusterWeb
 from tests.support.mock import job_run, plan_from
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.leftovers import Registration, registered
 from windtunnel.study.check import check_plan
 from windtunnel.study.plan import Plan
 from windtunnel.testbeds.attached import deployment as deployments
+from windtunnel.testbeds.attached import testbed as testbeds
 from windtunnel.testbeds.attached.deployment import AttachedDeployment
 from windtunnel.testbeds.attached.guard import Guard
 from windtunnel.testbeds.attached.testbed import AttachedTestbed
@@ -132,3 +133,12 @@ def test_jobs_and_files_are_removed_also_if_the_end_of_the_abort_rule_is_interru
     assert done == ["supervisor", id_]
     assert caught.value.__notes__ == [f"jobs and files of {id_} on the cluster"]
     assert [entry.id for entry in registered()] == [id_], "'clean' finds it"
+
+
+def test_a_deployment_begins_with_the_removal_of_what_earlier_runs_left(
+    bed: AttachedTestbed, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clusters: list[str] = []
+    monkeypatch.setattr(testbeds, "remove_earlier", lambda cluster, note: clusters.append(cluster))
+    with bed.deploy(plan.base):
+        assert clusters == [CLUSTER]
