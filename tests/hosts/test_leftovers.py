@@ -136,7 +136,13 @@ def test_entries_of_another_machine_that_shares_the_folder_are_kept(
 
     file.write_text("b" * 32)
     assert entry.owner_alive()
-    assert clean() == [f"kept {entry.id}: run 'windtunnel clean' on its machine, edge-2"]
+    (line,) = clean()
+    assert line.startswith(f"kept {entry.id}: run 'windtunnel clean' on its machine or in its con")
+    assert "edge-2; if it no longer exists, " in line
+    assert line.endswith(f"'windtunnel clean --forget {entry.id}' removes its entry")
+    assert "--id" not in line
+    entry.update(attached={"cluster_id": "CID-1"})
+    assert f"'windtunnel clean --id {entry.id}'" in clean()[0]
     assert entry.scratch.is_dir()
 
 
@@ -162,7 +168,9 @@ def test_without_a_lock_a_process_of_another_container_may_run(state: Path) -> N
         assert not entry.owner_alive(), "an entry of an earlier version, by its process"
         entry.update(processes="pid:[1]")
         assert entry.owner_alive()
-        assert clean() == []
+        (line,) = clean()
+        assert line.startswith(f"kept {name}: ")
+        assert (entry.scratch / "block").is_file()
 
 
 def test_a_file_system_without_locks_leaves_the_process(

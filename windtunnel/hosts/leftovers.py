@@ -120,18 +120,25 @@ class Registration:
         return facts if isinstance(facts, dict) else {}
 
     def owner_alive(self) -> bool:
-        """Whether the process that owns the deployment still runs, or may run elsewhere.
+        """Whether the process that owns the deployment still runs, or may run elsewhere."""
+        return self.running() or self.elsewhere()
 
-        Its number has a meaning only in its own namespace of processes. Without a lock, a process
-        of another one may run.
+    def running(self) -> bool:
+        """Whether the process that owns the deployment is known to run."""
+        if owner_lock.held(self.folder):
+            return True
+        return not self.elsewhere() and alive(self.facts().get("owner"))
+
+    def elsewhere(self) -> bool:
+        """Whether its process can be on another machine or in another container.
+
+        Without a lock, nothing shows here whether such a process runs: its number has no meaning
+        here. Locks of a network file system can be those of one machine.
         """
-        if self.of_other_machine():  # locks of a network file system can be those of one machine
+        if self.of_other_machine():
             return True
-        facts = self.facts()
-        held = owner_lock.held(self.folder)
-        if held is None and facts.get("processes", "") not in ("", process_namespace()):
-            return True
-        return bool(held) or alive(facts.get("owner"))
+        namespace = self.facts().get("processes") or process_namespace()
+        return namespace != process_namespace() and owner_lock.held(self.folder) is None
 
     def of_other_machine(self) -> bool:
         """Whether another machine, which shares the folder, has the processes of the entry."""
@@ -146,10 +153,14 @@ class Registration:
         """
         problems = undo(self.folder)
         if not problems:
-            remove_scratch(self.scratch)
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.release()
+            self.discard()
         return problems
+
+    def discard(self) -> None:
+        """Remove the entry and its folders. Changes of its machine are not undone."""
+        remove_scratch(self.scratch)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.release()
 
     def release(self) -> None:
         """Release the lock of the owner, if this process holds it: the deployment has ended."""
@@ -247,9 +258,8 @@ def clean(
     for id_, entry in entries.items():
         if not chosen(entry):
             continue
-        if entry.of_other_machine():
-            machine = entry.facts().get("machine")
-            done.append(f"kept {id_}: run 'windtunnel clean' on its machine, {machine}")
+        if entry.elsewhere() and not entry.running():
+            done.append(_kept(entry))
         if id_ in dead:
             outside = entry.facts().get("outside")
             problems = elsewhere(entry) or entry.forget()
@@ -267,11 +277,22 @@ def clean(
     return done
 
 
+def _kept(entry: Registration) -> str:
+    """Why a deployment of another machine is kept, and what removes it."""
+    facts = entry.facts()
+    here = f"'windtunnel clean --id {entry.id}' removes its jobs and files from the cluster, and "
+    return (
+        f"kept {entry.id}: run 'windtunnel clean' on its machine or in its container, "
+        f"{facts.get('machine')}; if it no longer exists, {here if facts.get('attached') else ''}"
+        f"'windtunnel clean --forget {entry.id}' removes its entry"
+    )
+
+
 def clean_this_machine(note: Callable[[str], object]) -> None:
     """Remove what dead deployments left on this machine, before another one is measured here.
 
     Those that used existing clusters keep their entries, because files and jobs are left there.
     ``note`` receives a line for each thing that was removed or could not be removed.
     """
-    for line in clean(chosen=lambda one: not (one.of_other_machine() or one.facts().get("attached"))):
+    for line in clean(chosen=lambda one: not (one.elsewhere() or one.facts().get("attached"))):
         note(f"left by a command that was killed: {line}")

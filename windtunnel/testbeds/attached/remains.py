@@ -127,7 +127,7 @@ def remove_earlier(cluster_id: str, note: Callable[[str], object]) -> None:
     def chosen(entry: Registration) -> bool:
         facts = entry.facts().get("attached")
         here = not facts or (isinstance(facts, dict) and facts.get("cluster_id") == cluster_id)
-        return here and not entry.of_other_machine()
+        return here and not entry.elsewhere()
 
     def elsewhere(entry: Registration) -> list[str]:
         if entry.facts().get("attached"):
