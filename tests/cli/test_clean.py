@@ -108,3 +108,23 @@ def test_a_run_that_is_running_or_unknown_is_refused(
     assert run(["clean", option, "wt-00000000"]) == 2
     assert "there is no run wt-00000000" in capsys.readouterr().err
     assert [one.id for one in registered()] == [entry.id]
+
+
+def test_the_jars_of_a_running_study_are_kept(
+    state: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("WINDTUNNEL_CACHE", str(tmp_path / "cache"))
+    jar = tmp_path / "cache" / "artifacts" / "hadoop-3.5" / "one.jar"
+    jar.parent.mkdir(parents=True)
+    jar.write_text("classes")
+    entry = Registration.create("local")
+
+    assert run(["clean", "--cache"]) == 2
+    assert f"the jars are in use by {entry.id}" in capsys.readouterr().err
+    assert jar.is_file()
+    entry.forget()
+    assert run(["clean", "--cache"]) == 0
+    assert not jar.exists()

@@ -255,6 +255,8 @@ def clean(
     from windtunnel.testbeds import interactive
     from windtunnel.testbeds.attached.remains import clean_entry
 
+    if cache:
+        _refuse_used_cache()
     if forget is not None:
         _forget(forget)
     lines = clean_remains(clean_entry) if id_ is None else _clean_named(id_)
@@ -271,6 +273,16 @@ def clean(
             "clean --forget ID' if it no longer exists.",
         )
     print("clean")
+
+
+def _refuse_used_cache() -> None:
+    """Raise UsageError if a run may use the jars: its tasks would fail without them."""
+    if used := [entry.id for entry in registered() if entry.owner_alive()]:
+        raise UsageError(
+            f"the jars are in use by {', '.join(used)}",
+            remedy="wait until the studies end, and stop clusters with 'windtunnel down'; nothing "
+            "was removed. 'windtunnel clean' without --cache lists runs of other machines.",
+        )
 
 
 def _forget(id_: str) -> None:
