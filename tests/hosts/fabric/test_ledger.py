@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import tempfile
@@ -125,6 +126,35 @@ def test_a_record_after_a_failed_write_is_still_read(tmp_path: Path) -> None:
     (tmp_path / LEDGER).write_bytes(b'{"kind": "thi')
     Ledger(tmp_path).note({"kind": "value", "name": "x", "text": "y"})
     assert read(tmp_path) == [{"kind": "value", "name": "x", "text": "y"}]
+
+
+def test_a_ledger_that_cannot_be_read_is_kept_and_reported(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mounts, loop devices and control groups are known from it alone."""
+    entry = Registration.create("scaled")
+    entry.update(owner=None)
+    entry.release()
+    value = entry.folder / "limit"
+    Ledger(entry.folder).note({"kind": "value", "path": str(value), "text": "old"})
+    read_bytes = Path.read_bytes
+
+    def fail(self: Path) -> bytes:
+        if self.name == LEDGER:
+            raise OSError(errno.EIO, "Input/output error")
+        return read_bytes(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            read(entry.folder)
+        line = f"{entry.folder / LEDGER}: Input/output error"
+        assert undo_module.undo(entry.folder) == [line]
+        assert clean() == [f"NOT removed, of {entry.id}: {line}"]
+    assert len(read(entry.folder)) == 1
+    value.write_text("new")
+    assert undo_module.undo(entry.folder) == []
+    assert value.read_text() == "old"
 
 
 def test_a_folder_that_is_gone_needs_no_undoing(tmp_path: Path) -> None:
