@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from windtunnel import durable
 from windtunnel.errors import ResultsError
 from windtunnel.hosts import owner_lock
 from windtunnel.hosts.leftovers import (
@@ -306,6 +307,21 @@ def test_an_entry_that_is_just_being_made_is_never_seen_without_its_owner(
     Registration.create("local")
 
     assert all(seen), "a 'windtunnel clean' at that moment would have removed it"
+
+
+def test_the_name_of_a_new_entry_survives_a_power_failure(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[tuple[Path, list[str]]] = []
+    flush = durable.flush
+
+    def watched(path: Path) -> None:
+        flushed.append((path, [entry.id for entry in registered()]))
+        flush(path)
+
+    monkeypatch.setattr(durable, "flush", watched)
+    entry = Registration.create("local")
+    assert flushed[-1] == (state / "deployments", [entry.id])
 
 
 def test_clean_removes_entries_whose_owner_died_while_it_registered_them(

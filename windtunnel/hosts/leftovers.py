@@ -104,6 +104,7 @@ class Registration:
                 processes=process_namespace(),
             )
             entry.folder = entry.folder.rename(final)
+            durable.flush(final.parent)  # before anything starts that only the entry names
         return entry
 
     def update(self, **facts: object) -> None:
