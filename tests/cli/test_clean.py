@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from windtunnel.cli import run
 from windtunnel.hosts.fabric.ledger import Ledger
 from windtunnel.hosts.leftovers import Registration, registered
+from windtunnel.hosts.supervisor import MARKER
 from windtunnel.testbeds.attached import remains
 
 ATTACHED = {"attached": {"cluster_id": "CID-1"}, "cluster": "attached CID-1"}
@@ -90,8 +93,13 @@ def test_a_named_run_of_this_machine_is_removed_alone(
     for entry in (one, two):
         entry.update(owner=None)
         entry.release()
-
-    assert run(["clean", "--id", one.id]) == 0
+    other = subprocess.Popen(["/bin/sleep", "60"], env=os.environ | {MARKER: two.id})
+    try:
+        assert run(["clean", "--id", one.id]) == 0
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
     assert capsys.readouterr().out == f"removed the folder of {one.id}\nclean\n"
     assert [entry.id for entry in registered()] == [two.id]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -92,3 +93,15 @@ def test_a_terminal_that_cannot_be_written_does_not_change_what_a_signal_does() 
         assert runner.stop_requested
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGHUP)
+
+
+def test_a_signal_interrupts_again_if_code_ignored_the_first_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with handled():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        now = time.monotonic()
+        monkeypatch.setattr(time, "monotonic", lambda: now + 60)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)

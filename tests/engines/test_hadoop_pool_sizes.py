@@ -29,7 +29,10 @@ def test_a_wave_of_tasks_and_a_master_wait_on_each_host() -> None:
         "mapreduce.map.memory.mb": "320",
         "mapreduce.reduce.memory.mb": "320",
         "mapreduce.job.reduces": "6",
+        "yarn.scheduler.minimum-allocation-mb": "16",
     }
+    rounded = {**settings, "yarn.scheduler.minimum-allocation-mb": "640"}
+    assert pool_sizes(rounded, 6, "3.5")["map"] == 2, "YARN rounds containers up"
     assert pool_sizes(settings, 6, "3.5") == {"map": 4, "reduce": 2, "master": 1}
     assert pool_sizes(settings, 2, "3.5") == {"map": 4, "reduce": 4, "master": 1}
     # a given number of JVMs serves several waves

@@ -199,6 +199,19 @@ def test_executors_fit_in_what_yarn_allocates(tmp_path: Path) -> None:
     assert sizes_of(layout, None, None).executor_mb == 3072 - 384
 
 
+def test_executors_fit_in_what_the_fair_scheduler_allocates(tmp_path: Path) -> None:
+    fair = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
+    settings = {
+        "yarn.resourcemanager.scheduler.class": fair,
+        "yarn.scheduler.minimum-allocation-mb": 256,
+        "yarn.nodemanager.resource.memory-mb": 2048,
+    }
+    layout = layout_of(tmp_path, **{f"settings.{name}": value for name, value in settings.items()})
+    assert sizes_of(layout, None, None).executor_mb == 1024 - 384, "multiples of its increment"
+    with pytest.raises(TrialInvalidError, match="an application master of 1024 MiB"):
+        sizes_of(layout, 6, None)
+
+
 def test_lines_that_were_cut_off_are_passed_over() -> None:
     text = 'noise\nwindtunnel {"did": "start"}\nwindtunnel {"did": "que\nwindtunnel {"did": "x"}\n'
     assert [line["did"] for line in steps_in(text)] == ["start", "x"]

@@ -186,6 +186,8 @@ def test_a_file_system_without_locks_leaves_the_process(
     assert entry.owner_alive()
     entry.update(owner=[2**22 + 1, 5, "boot"])
     assert not entry.owner_alive()
+    assert entry.forget() == [], "an entry without a ledger needs no lock"
+    assert not entry.folder.exists()
 
 
 def test_processes_of_the_owner_do_not_hold_its_lock(state: Path) -> None:
@@ -258,6 +260,19 @@ def test_before_a_study_the_rest_of_dead_ones_is_removed_from_this_machine(state
         f"{lead}ended process {container.pid} (sleep) of {dead}",
         f"{lead}removed the folder of {dead}",
     ]
+
+
+def test_a_study_leaves_runs_of_other_containers_to_the_command_clean(state: Path) -> None:
+    """Those of earlier versions have no lock and do not state their container."""
+    notes: list[str] = []
+    with owner("dead") as other, owner("dead") as older, sleeper(**{MARKER: older}) as container:
+        entry_of(other).update(processes="pid:[1]")
+        entry_of(older).update(processes=None)
+        (entry_of(older).folder / owner_lock.LOCK).unlink()
+        clean_this_machine(notes.append)
+        assert container.poll() is None
+        assert {entry.id for entry in registered()} == {other, older}
+    assert notes == []
 
 
 def test_clean_names_the_storage_in_which_data_can_be_left(state: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_keeper_that_removes_its_cluster_has_stopped(
 def test_a_keeper_that_does_not_end_is_killed_and_its_remains_are_reported(
     keeper: Callable[[str], tuple[Registration, psutil.Process]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(interactive, "_END_LIMIT_S", 0.2)
+    monkeypatch.setattr(interactive, "removal_limit_s", lambda outside: 0.2)
     entry, process = keeper("")
     with pytest.raises(DeploymentError, match=f"remains of {entry.id} exist: .* killed") as caught:
         interactive.stop(entry)
@@ -134,3 +134,13 @@ def test_clean_keeps_the_logs_of_a_cluster_that_is_up_in_another_container(state
     assert interactive.forget_ended() == 0
     entry.forget()
     assert interactive.forget_ended() == 1
+
+
+def test_clusters_of_another_container_are_not_those_of_this_one(state: Path) -> None:
+    """Their processes cannot be reached here, although the lock shows that they run."""
+    here, there = Registration.create("local"), Registration.create("local")
+    for entry in (here, there):
+        entry.update(interactive=True)
+    there.update(processes="pid:[1]")
+    assert there.owner_alive()
+    assert [entry.id for entry in interactive.interactive()] == [here.id]

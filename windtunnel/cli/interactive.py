@@ -144,7 +144,7 @@ def status() -> None:
         if not entry.owner_alive():
             print(f"{entry.id}: remains of a crashed run; 'windtunnel clean' removes them")
             continue
-        if entry.elsewhere():
+        if not entry.here():
             print(f"{entry.id}: of another machine or container, {facts.get('machine')}")
             continue
         kind = "interactive" if facts.get("interactive") else "of a running study"
@@ -312,7 +312,11 @@ def _clean_named(id_: str) -> list[str]:
 
     found = _ended(id_)
     if not found.elsewhere():
-        return clean_remains(clean_entry, lambda entry: entry.id == id_)
+
+        def chosen(entry: Registration) -> bool:
+            return entry.id == id_
+
+        return clean_remains(clean_entry, chosen, chosen)
     facts = found.facts()
     if not facts.get("attached"):
         raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from rich.console import Console
 from windtunnel.cluster import format_duration
 from windtunnel.hosts.removal import Removal, running_removal
 from windtunnel.study.runner import Runner
+
+_INTERRUPT_S = 10.0
 
 
 @dataclass
@@ -26,13 +29,13 @@ class Signals:
 
     runner: Runner
     console: Console
-    stopped: bool = False  # immediately
+    stopped_at: float | None = None  # immediately; monotonic seconds
     warned: list[Removal | None] = field(default_factory=list)  # None: it has not begun
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal."""
         removal = running_removal()
-        if not self.stopped and removal is None:
+        if removal is None and not self._stops():
             self._stop(immediately=self.runner.stop_requested or number != signal.SIGINT)
             return
         self.runner.stop_requested = True
@@ -54,9 +57,14 @@ class Signals:
         if not immediately:
             self._print("stopping after the current trial; press Ctrl-C again to stop immediately")
             return
-        self.stopped = True
+        self.stopped_at = time.monotonic()
         self._print("stopping immediately, and removing what the study has started")
         raise KeyboardInterrupt
+
+    def _stops(self) -> bool:
+        """Whether it has just stopped immediately; later, code has ignored the interrupt."""
+        now = time.monotonic()
+        return self.stopped_at is not None and now - self.stopped_at < _INTERRUPT_S
 
     def _print(self, text: str) -> None:
         # a closed terminal, or a line of the interrupted code that is being written

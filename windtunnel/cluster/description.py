@@ -124,7 +124,9 @@ class Software(Part):
         "3.5", description="Release line (`3.5`), exact version (`3.5.0`), or `unknown`."
     )
     distribution: Version | None = Field(
-        None, description="Distribution of the described cluster; not used in computations."
+        None,
+        description="Distribution of the described cluster; the physics model uses the default "
+        "scheduler of CDH, and nothing else uses it.",
     )
     java: Version | None = Field(
         None, description="Java of the described cluster; not used in computations."

@@ -113,12 +113,18 @@ def granted_mib(wanted_mib: float, text_of: Callable[[str], str | None]) -> floa
     text_of:
         The text of a setting by its name; None or empty if it is not set.
     """
-    stated = whole(text_of(LEAST_MB))
-    least = _ALLOCATION_MIB if stated is None or stated < 0 else float(stated)
-    fair = is_fair(text_of(SCHEDULER) or "")
-    step = _increment_mib(text_of) if fair else least
-    size = max(wanted_mib, least)
+    step, size = allocation_step_mib(text_of), max(wanted_mib, _least_mib(text_of))
     return math.ceil(size / step) * step if step > 0 else size
+
+
+def allocation_step_mib(text_of: Callable[[str], str | None]) -> float:
+    """The memory of containers is a multiple of this; settings as in :func:`granted_mib`."""
+    return _increment_mib(text_of) if is_fair(text_of(SCHEDULER) or "") else _least_mib(text_of)
+
+
+def _least_mib(text_of: Callable[[str], str | None]) -> float:
+    stated = whole(text_of(LEAST_MB))
+    return _ALLOCATION_MIB if stated is None or stated < 0 else float(stated)
 
 
 def _increment_mib(text_of: Callable[[str], str | None]) -> float:

@@ -141,6 +141,15 @@ class Registration:
         namespace = self.facts().get("processes") or process_namespace()
         return namespace != process_namespace() and owner_lock.held(self.folder) is None
 
+    def here(self, *, unknown: bool = True) -> bool:
+        """Whether its numbers of processes are those of this machine and container.
+
+        ``unknown``: the result for an entry that does not state its container.
+        """
+        namespace = self.facts().get("processes")
+        same = namespace == process_namespace() if namespace else unknown
+        return same and not self.of_other_machine()
+
     def of_other_machine(self) -> bool:
         """Whether another machine, which shares the folder, has the processes of the entry."""
         theirs, own = self.facts().get("machine_id"), machine_id()
@@ -233,24 +242,27 @@ def _incomplete() -> list[Registration]:
 
 
 def clean(
-    elsewhere: Callable[[Registration], list[str]] = lambda _: [],
+    remove_outside: Callable[[Registration], list[str]] = lambda _: [],
     chosen: Callable[[Registration], bool] = lambda _: True,
+    ended: Callable[[Registration], bool] = lambda _: True,
 ) -> list[str]:
     """End the processes and remove the folders of dead deployments; returns a line for each.
 
     Parameters
     ----------
-    elsewhere:
+    remove_outside:
         Removes what a deployment left on other machines, and returns what could not be removed:
         the entry then stays for the next attempt.
     chosen:
-        Whether the entry of a deployment is removed. Processes are ended in any case.
+        Whether the entry of a dead deployment is removed.
+    ended:
+        Whether the processes of a dead deployment are ended.
     """
     entries = {entry.id: entry for entry in registered()}
     dead = {id_ for id_, entry in entries.items() if not entry.owner_alive()}
     done = []
     for mark, process in marks() if dead else ():
-        if mark in dead:
+        if mark in dead and ended(entries[mark]):
             with contextlib.suppress(psutil.Error):
                 line = f"ended process {process.pid} ({process.name()}) of {mark}"
                 process.kill()
@@ -263,7 +275,7 @@ def clean(
             done.append(_kept(entry))
         if id_ in dead:
             outside = entry.facts().get("outside")
-            problems = elsewhere(entry) or entry.forget()
+            problems = remove_outside(entry) or entry.forget()
             done += [f"NOT removed, of {id_}: {problem}" for problem in problems]
             if not problems:
                 done.append(f"removed the folder of {id_}")
@@ -272,7 +284,7 @@ def clean(
                         f"data of {id_} can be left in {outside}: the next cluster of this "
                         "machine that uses it removes it"
                     )
-    for entry in _incomplete():
+    for entry in filter(chosen, _incomplete()):
         entry.forget()
         done.append(f"removed the incomplete folder of {entry.id}")
     return done
@@ -293,7 +305,16 @@ def clean_this_machine(note: Callable[[str], object]) -> None:
     """Remove what dead deployments left on this machine, before another one is measured here.
 
     Those that used existing clusters keep their entries, because files and jobs are left there.
-    ``note`` receives a line for each thing that was removed or could not be removed.
+    Those of other containers, and those that do not state theirs, are left to the command
+    ``clean``: they can be running. ``note`` receives a line for each thing that was removed or
+    could not be removed.
     """
-    for line in clean(chosen=lambda one: not (one.elsewhere() or one.facts().get("attached"))):
+
+    def ended(entry: Registration) -> bool:
+        return entry.here(unknown=False)
+
+    def chosen(entry: Registration) -> bool:
+        return ended(entry) and not entry.facts().get("attached")
+
+    for line in clean(chosen=chosen, ended=ended):
         note(f"left by a command that was killed: {line}")

@@ -9,6 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+_END_S = 120.0
+_WITH_DATA_S = 900.0
+
+
+def removal_limit_s(outside: bool) -> float:
+    """The longest time that a removal takes, in seconds.
+
+    ``outside``: the cluster has data in a storage that stays.
+    """
+    return _WITH_DATA_S if outside else _END_S
+
 
 @dataclass(frozen=True, eq=False)
 class Removal:

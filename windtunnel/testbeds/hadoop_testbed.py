@@ -63,6 +63,7 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         self._engines: dict[str, tuple[ArtifactSet, Java | None]] = {}
         self._deployments = 0
         self._permit_open = False
+        self._cleaned = False
 
     def permit_open(self) -> None:
         """Permit root to start clusters that other accounts of this machine can reach."""
@@ -70,7 +71,7 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
 
     def begin_study(self, study: str, note: Notify) -> None:
         """Remove what killed commands left on this machine: it would compute during the trials."""
-        self._note = note
+        self._note, self._cleaned = note, True
         clean_this_machine(note)
 
     def isolation(self, cluster: Cluster) -> Isolation:
@@ -149,7 +150,8 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         DeploymentError
             If a daemon does not start.
         """
-        clean_this_machine(self._note)
+        if not self._cleaned:  # a command without a study
+            clean_this_machine(self._note)
         self.prepare(cluster)
         self._deployments += 1
         stamp = time.strftime("%Y%m%d-%H%M%S")

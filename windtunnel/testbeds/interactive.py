@@ -27,14 +27,13 @@ from windtunnel.errors import DeploymentError, ResultsError, WindtunnelError
 from windtunnel.hosts.identity import alive, identity
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.leftovers import Registration, registered, state_root
+from windtunnel.hosts.removal import removal_limit_s
 from windtunnel.hosts.supervisor import python_path
 from windtunnel.testbeds import cluster_testbed, parse_options
 from windtunnel.testbeds.base import TestbedOptions
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 
 _START_LIMIT_S = 300.0
-_END_LIMIT_S = 120.0
-_REMOVAL_LIMIT_S = 900.0  # with data in a storage that stays
 _WATCH_S = 1.0
 _STEP_S = 0.05
 _NEW_S = 600.0
@@ -44,8 +43,9 @@ _WANTED = "wanted.json"
 
 
 def interactive() -> list[Registration]:
-    """The clusters that ``up`` started and that still run."""
-    return [e for e in registered() if e.owner_alive() and e.facts().get("interactive")]
+    """The clusters that ``up`` started on this machine, in this container, and that still run."""
+    entries = (entry for entry in registered() if entry.facts().get("interactive"))
+    return [entry for entry in entries if entry.here() and entry.owner_alive()]
 
 
 def folder_of_all() -> Path:
@@ -181,7 +181,7 @@ def stop(entry: Registration) -> None:
         or could not remove all of them.
     """
     facts = entry.facts()
-    limit_s = _REMOVAL_LIMIT_S if facts.get("outside") else _END_LIMIT_S
+    limit_s = removal_limit_s(bool(facts.get("outside")))
     why = "its keeper has ended and could not remove everything"
     if alive(facts.get("owner")):
         with contextlib.suppress(psutil.NoSuchProcess):  # it ends at this moment

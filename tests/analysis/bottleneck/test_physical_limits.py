@@ -104,6 +104,8 @@ def test_separate_storage_hosts_have_limits_of_their_own() -> None:
     found = capacity(Cluster.model_validate(given))
     assert found == capacity(given)
     assert found.external
+    del given["hosts"]["store"]["roles"]
+    assert capacity({**given, "name": None}).external, "also of an incomplete description"
     assert (found.network, found.store_network) == (40 * GBIT, 300 * GBIT)
     assert (found.store_disk_read, found.store_disk_write) == (12 * 400e6, 12 * 200e6)
     assert (found.disk_read, found.disk_write) == (4 * 90e6, None), "tasks spill to their own hosts"

@@ -89,3 +89,11 @@ def test_a_single_trial_or_a_zero_shares_nothing(values: list[float]) -> None:
 
 def test_from_five_rounds_on_differences_are_paired() -> None:
     assert {e.method for e in found(5, 0.05, 1)} == {"paired by round, on logs"}
+
+
+@given(st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=5), st.integers(2, 6))
+def test_equal_values_have_no_variance_at_all(levels: list[float], trials: int) -> None:
+    """Their mean is rounded, and the rounding is no spread."""
+    found = pool([Sample("s", [level] * trials, list(range(trials))) for level in levels])
+    assert found is not None
+    assert found.variance == 0.0

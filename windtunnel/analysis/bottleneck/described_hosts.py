@@ -133,7 +133,8 @@ def _of_mapping(cluster: Mapping[str, Any], smt_gain: float | None) -> list[Host
     Texts such as ``"10 Gb/s"`` or ``"64 GiB"`` are read. A role ``worker`` means both roles.
     """
     hosts, storage = cluster.get("hosts"), cluster.get("storage")
-    kind = storage.get("kind") if isinstance(storage, Mapping) else None
+    own = storage if isinstance(storage, Mapping) else {}
+    kind, external = own.get("kind"), own.get("external") or ()
     holder = ROLES.holder(str(kind or "hdfs"))
     found = []
     for name, host in hosts.items() if isinstance(hosts, Mapping) else ():
@@ -147,7 +148,10 @@ def _of_mapping(cluster: Mapping[str, Any], smt_gain: float | None) -> list[Host
             disk_write=_rate(host, "disks", "write_rate"),
             network=_rate(host, "nics", "rate"),
         )
-        does = (bool(roles & {"nodemanager", "worker"}), bool(roles & {holder, "worker"}))
+        does = (
+            bool(roles & {"nodemanager", "worker"}),
+            name in external or bool(roles & {holder, "worker"}),
+        )
         names = [str(name)] if count == 1 else [f"{name}-{i + 1}" for i in range(count)]
         disks = (limits.disk_read, limits.disk_write)
         found.append(HostGroup(str(name), limits, *does, *disks, names))

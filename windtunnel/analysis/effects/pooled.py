@@ -34,7 +34,7 @@ def pool(samples: Sequence[Sample]) -> Pool | None:
     if any(len(s.values) < 2 or min(s.values) <= 0 for s in samples):
         return None
     logs = [np.log(s.values) for s in samples]
-    left = [values - values.mean() for values in logs]
+    left = [_deviations(values) for values in logs]
     df = sum(len(values) - 1 for values in left)
     rounds = samples[0].rounds
     if len(set(rounds)) == len(rounds) > 0 and all(s.rounds == rounds for s in samples):
@@ -44,3 +44,8 @@ def pool(samples: Sequence[Sample]) -> Pool | None:
     if df < 1:
         return None
     return Pool(float(sum(values @ values for values in left)) / df, df)
+
+
+def _deviations(values: np.ndarray) -> np.ndarray:
+    """The deviations from the mean; exactly 0 if all values are equal, without rounding."""
+    return np.zeros_like(values) if (values == values[0]).all() else values - values.mean()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from windtunnel.cluster.setting_values import CALCULATOR, SCHEDULER, counts_vcores, whole
+from windtunnel.cluster.setting_values import (
+    CALCULATOR,
+    SCHEDULER,
+    counts_vcores,
+    granted_mib,
+    whole,
+)
 from windtunnel.cluster.settings import default_of
 
 JVM_BYTES = 280 << 20  # resident, measured with Java 17 and heaps of 256 to 820 MiB
@@ -28,7 +34,8 @@ def pool_sizes(
     def at_once(kind: str) -> int:
         """The containers of a kind that run on a host at once."""
         memory = number("yarn.nodemanager.resource.memory-mb", 8192)
-        most = memory // number(f"mapreduce.{kind}.memory.mb", 1024)
+        wanted = number(f"mapreduce.{kind}.memory.mb", 1024)
+        most = int(memory // granted_mib(wanted, lambda n: settings.get(n, default_of(n, version))))
         if counts_vcores(settings.get(SCHEDULER, ""), settings.get(CALCULATOR, "")):
             vcores = number("yarn.nodemanager.resource.cpu-vcores", 8)
             most = min(most, vcores // number(f"mapreduce.{kind}.cpu.vcores", 1))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from windtunnel.cluster.setting_values import whole
+from windtunnel.cluster.setting_values import allocation_step_mib, granted_mib, whole
 from windtunnel.engines.hadoop.layout import Layout
 from windtunnel.errors import TrialInvalidError
 
@@ -16,8 +16,6 @@ _OVERHEAD_MB = 384
 _LEAST_EXECUTOR_MB = 480
 """Spark refuses heaps below 450 MiB."""
 _DRIVER_MB = 768
-_STEP_MB = 1024
-"""Hadoop's default of yarn.scheduler.minimum-allocation-mb."""
 _NODE_MB = 8192
 """Hadoop's default of yarn.nodemanager.resource.memory-mb."""
 
@@ -55,13 +53,14 @@ def sizes_of(layout: Layout, executors: int | None, cores: int | None) -> Sizes:
     Raises
     ------
     TrialInvalidError
-        If the NodeManagers cannot hold the executors: Spark would run with fewer. YARN allocates
-        multiples of yarn.scheduler.minimum-allocation-mb.
+        If the NodeManagers cannot hold the executors: Spark would run with fewer. YARN rounds
+        their memory up.
     """
-    step = whole(layout.properties().get("yarn.scheduler.minimum-allocation-mb")) or _STEP_MB
+    text_of = layout.properties().get
+    step = max(1, int(allocation_step_mib(text_of)))
 
     def allocated(mib: int) -> int:
-        return -(-mib // step) * step
+        return int(granted_mib(mib, text_of))
 
     nodes = [p.host for p in layout.placements if "nodemanager" in p.roles]
     name = "yarn.nodemanager.resource.memory-mb"

@@ -78,6 +78,7 @@ def undo(folder: Path, kinds: Mapping[str, Undo]) -> list[str]:
     kept: list[Record] = []
     problems = []
     try:
+        (folder / LEDGER).lstat()  # without a ledger, no lock is needed, which a folder can lack
         with _alone(folder):
             for record in reversed(read(folder)):
                 try:
@@ -86,7 +87,7 @@ def undo(folder: Path, kinds: Mapping[str, Undo]) -> list[str]:
                     kept.append(record)
                     problems.append(f"{json.dumps(record)}: {error}")
             _replace(folder, kept[::-1])
-    except FileNotFoundError:  # another process has removed the folder meanwhile
+    except FileNotFoundError:  # there is none, or another process has removed it meanwhile
         return problems
     except OSError as error:
         problems.append(f"{folder / LEDGER}: {error.strerror or error}")

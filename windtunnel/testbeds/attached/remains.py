@@ -126,17 +126,20 @@ def remove_earlier(cluster_id: str, note: Callable[[str], object]) -> None:
 
     def chosen(entry: Registration) -> bool:
         facts = entry.facts().get("attached")
-        here = not facts or (isinstance(facts, dict) and facts.get("cluster_id") == cluster_id)
-        return here and not entry.elsewhere()
+        near = not facts or (isinstance(facts, dict) and facts.get("cluster_id") == cluster_id)
+        return near and ended(entry)
 
-    def elsewhere(entry: Registration) -> list[str]:
+    def ended(entry: Registration) -> bool:
+        return entry.here(unknown=False)
+
+    def remove(entry: Registration) -> list[str]:
         if entry.facts().get("attached"):
             note(f"{entry.id} was killed: its jobs and its folder on the cluster are removed first")
         found = clean_entry(entry)
         left.extend(f"{one} (of {entry.id})" for one in found)
         return found
 
-    for line in clean(elsewhere, chosen):
+    for line in clean(remove, chosen, ended):
         note(f"left by a command that was killed: {line}")
     if left:
         raise StudyStoppedError(
