@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tests.cli.bad_case import CHECK, GOOD, RUN, Bad, answer, edited
+from tests.cli.bad_outputs import OUTPUTS
 from tests.cli.bad_predictions import PREDICTIONS
 from tests.cli.bad_reproductions import REPRODUCTIONS
 from tests.cli.prepared import (
@@ -301,6 +302,7 @@ CASES = [
     Bad("prediction of nothing", "predict", 2, ("a cluster and at least one workload",)),
     *PREDICTIONS,
     *REPRODUCTIONS,
+    *OUTPUTS,
     # -- audits
     Bad("audit of nothing", "audit {d}/none", 2, ("no such file or directory", "this-machine")),
     Bad("no facts", "audit {d}/study.yaml", 3, ("study.yaml", "not JSON"), study="a: 1\n"),

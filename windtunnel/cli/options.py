@@ -90,14 +90,20 @@ def print_found(data: Mapping[str, Any], lines: Iterable[str], *, as_json: bool)
 
 
 def check_chart(path: Path | None) -> None:
-    """Refuse a file for a chart whose name does not end with ``.svg``.
+    """Refuse a folder, and a file for a chart whose name does not end with ``.svg``.
 
     Raises
     ------
     UsageError
-        Another ending.
+        A folder, or another ending.
     """
-    if path is not None and path.suffix.lower() != ".svg":
+    if path is None:
+        return
+    if not path.name or path.is_dir():
+        raise UsageError(
+            f"--chart {path}: it is a folder", remedy="specify a file: --chart chart.svg"
+        )
+    if path.suffix.lower() != ".svg":
         raise UsageError(
             f"--chart {path}: the chart is an SVG file",
             remedy=f"for example: --chart {path.with_suffix('.svg')}",
