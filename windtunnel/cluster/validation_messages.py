@@ -140,7 +140,12 @@ def _fixed(message: str, remedy: str = "") -> _Say:
 
 
 def _bound(words: str, name: str) -> _Say:
-    return lambda context: (f"must be {words} {context[name]}", "")
+    return lambda context: (f"must be {words} {_number(context[name])}", "")
+
+
+def _number(value: Any) -> Any:
+    """A limit as it is written: 0 and not 0.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _WHOLE = _fixed("must be a whole number")
