@@ -274,7 +274,7 @@ def make_plan(
     levels = levels_of(file, located)
     refuse_fixed(levels, overrides or {}, located)
     baseline = baseline_of(file, levels, located)
-    with blame(located, "design"):
+    with blame(located, "design" if "design" in located.data else "factors"):
         chosen, design = _apply(file.design, levels, baseline, _predictable(file, base, levels))
     treatments = [treatment_of(combination, levels) for combination in chosen]
     treatments = _with_fault(treatments, file, located)
