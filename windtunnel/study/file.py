@@ -191,7 +191,8 @@ def blame(located: Located, *loc: str) -> Iterator[None]:
     except DescriptionError as error:
         if error.file is not None:
             raise
-        message = f"{error.key}: {error.message}" if error.key else error.message
+        named = error.key and error.key != loc[-1]
+        message = f"{error.key}: {error.message}" if named else error.message
         raise located.error(message, *loc, remedy=error.remedy) from error
 
 
