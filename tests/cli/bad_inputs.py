@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tests.cli.bad_case import CHECK, GOOD, RUN, Bad, answer, edited
+from tests.cli.bad_names import NAMES
 from tests.cli.bad_outputs import OUTPUTS
 from tests.cli.bad_predictions import PREDICTIONS
 from tests.cli.bad_reproductions import REPRODUCTIONS
@@ -303,6 +304,7 @@ CASES = [
     *PREDICTIONS,
     *REPRODUCTIONS,
     *OUTPUTS,
+    *NAMES,
     # -- audits
     Bad("audit of nothing", "audit {d}/none", 2, ("no such file or directory", "this-machine")),
     Bad("no facts", "audit {d}/study.yaml", 3, ("study.yaml", "not JSON"), study="a: 1\n"),

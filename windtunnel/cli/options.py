@@ -131,10 +131,24 @@ def as_run(study: StudyRecord) -> AsRun | None:
 
 
 def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
-    """Changes of the cluster from the command line: path -> value."""
-    from windtunnel.cluster import parse_assignment
+    """Changes of the cluster from the command line: path -> value.
+
+    Raises
+    ------
+    UsageError
+        If a change is one of the study, not of the cluster, or the release line is unknown.
+    """
+    from windtunnel.cluster import Cluster, parse_assignment
+    from windtunnel.study.file import StudyFile
 
     found = dict(parse_assignment(change) for change in changes or [])
+    for path in found:
+        first = path.split(".")[0]
+        if first in StudyFile.model_fields and first not in Cluster.model_fields:
+            raise UsageError(
+                f"--set changes only the cluster description, and '{path}' is a key of the study",
+                remedy="change it in the study file, or make it a factor.",
+            )
     if hadoop is not None:
         if hadoop not in ("3.4", "3.5"):
             raise UsageError(f"--hadoop {hadoop}: unknown release line", remedy="use 3.5 or 3.4.")

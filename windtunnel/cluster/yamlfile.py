@@ -66,7 +66,10 @@ def load_yaml(path: Path | str) -> Located:
     file = Path(path)
     try:
         if not file.exists():
-            raise DescriptionError("the file does not exist", file=path, remedy="check the path")
+            problem = "the file does not exist"
+            if file.is_symlink():
+                problem = f"the link points to {file.readlink()}, which does not exist"
+            raise DescriptionError(problem, file=path, remedy="check the path")
         if not file.is_file():
             kind = "a directory" if file.is_dir() else "not a regular file"
             raise DescriptionError(f"this is {kind}", file=path, remedy="specify a YAML file")

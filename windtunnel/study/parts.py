@@ -23,7 +23,7 @@ from windtunnel.cluster import (
 )
 from windtunnel.cluster.hosts import Cpu, Disk, Nic
 from windtunnel.cluster.quantity import ByteSize, Power
-from windtunnel.study.file import catalogue_names, catalogue_text
+from windtunnel.study.file import catalogue_names, catalogue_text, refuse_unknown
 
 FOLDER = "parts"
 MOST = 5_000  # candidates: half a minute on one core
@@ -71,6 +71,7 @@ def load_parts(source: str) -> tuple[Parts, Cluster]:
     if source in catalogue_names(FOLDER):
         located = load_text(catalogue_text(FOLDER, source), f"catalogue:{FOLDER}/{source}.yaml")
     else:
+        refuse_unknown(source, FOLDER, "parts file")
         located = load_yaml(Path(source))
     found = validate(Parts, located)
     number = len(found.counts) * math.prod(len(group) for group in found.parts.values())
