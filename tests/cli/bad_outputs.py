@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.bad_case import Bad
+from tests.cli.prepared import invalid_trials, no_trials
 from windtunnel.audit import collect_facts
 
 
@@ -26,6 +27,25 @@ OUTPUTS = [
     Bad("chart in this folder", "size --within 30min --chart .", 2, ("--chart .: it is a folder",)),
     Bad("chart of the accuracy in a folder", "accuracy --chart /", 2, ("it is a folder",)),
     Bad("chart in a named folder", "accuracy --chart {d}", 2, ("it is a folder", "chart.svg")),
+    # -- results without a valid trial
+    *(
+        Bad(
+            f"no valid trial: {command.split()[0]}",
+            command,
+            6,
+            ("DIR/out has no valid trial (2 invalid)", "windtunnel report DIR/out"),
+            prepare=invalid_trials,
+        )
+        for command in (
+            "compare {d}/out published:cisco-2014",
+            "fit {d}/out --out {d}/f.json",
+            "whatif {d}/out --set hosts.worker.count=2",
+            "predict --for {d}/out",
+        )
+    ),
+    Bad(
+        "no trial", "whatif {d}/out --set storage.replication=1", 6, ("no trial",), None, no_trials
+    ),
     # -- facts of a host
     Bad(
         "fact that is a number",

@@ -110,6 +110,24 @@ def check_chart(path: Path | None) -> None:
         )
 
 
+def refuse_without_valid(name: str, results: Results) -> None:
+    """Refuse a results folder without a valid trial; ``name`` is the folder as given.
+
+    Raises
+    ------
+    ResultsError
+        The folder has no valid trial.
+    """
+    trials = [trial for trial in results.trials if not trial.warmup]
+    if not trials:
+        raise ResultsError(f"{name} has no trial", remedy="run its study first.")
+    if not any(trial.verdict.valid for trial in trials):
+        raise ResultsError(
+            f"{name} has no valid trial ({len(trials)} invalid)",
+            remedy=f"'windtunnel report {name}' prints the reasons.",
+        )
+
+
 def points_of(results: Results) -> Found:
     """The points of a results folder for the physics model, as their testbed ran them."""
     from windtunnel.analysis.prediction import points

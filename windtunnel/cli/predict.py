@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windtunnel.cli.options import as_run, check_chart, points_of, print_found
+from windtunnel.cli.options import (
+    as_run,
+    check_chart,
+    points_of,
+    print_found,
+    refuse_without_valid,
+)
 from windtunnel.errors import FitFileError, ResultsError, UsageError
 
 if TYPE_CHECKING:
@@ -131,10 +137,13 @@ def fit(
 
     if only is not None and sample is not None:
         raise UsageError("--only and --sample exclude each other", remedy="keep one of them.")
-    folders = [points_of(open_results(one)) for one in results]
+    opened = {one: open_results(one) for one in results}
+    folders = [points_of(one) for one in opened.values()]
     _notes(folders)
     points = [point for found in folders for point in found.points]
     if not points:
+        for name, one in opened.items():
+            refuse_without_valid(name, one)
         raise ResultsError(
             "no time in these results can be predicted by the model",
             remedy="the model knows TeraSort's phases, WordCount, Pi, TestDFSIO, PUT and GET, on a "
@@ -175,6 +184,7 @@ def whatif(
             remedy="use 'windtunnel predict' with --set workloads.NAME.PARAMETER=VALUE.",
         )
     opened = open_results(results)
+    refuse_without_valid(results, opened)
     found = points_of(opened)
     _notes([found])
     made = what_if(opened, found, pairs, as_run(opened.study))
@@ -333,7 +343,9 @@ def _for_results(source: str, fit: Fit) -> dict[str, Any]:
     from windtunnel.analysis.prediction.compared import predict_results
     from windtunnel.published import open_results
 
-    found = points_of(open_results(source))
+    opened = open_results(source)
+    refuse_without_valid(source, opened)
+    found = points_of(opened)
     _notes([found])
     if not found.points:
         raise ResultsError(
