@@ -162,7 +162,7 @@ def _type_problem(name: str, fact: Any) -> str | None:
         return None
     if name in _MAPPINGS and not isinstance(value, dict):
         return "its value must be a mapping"
-    rows = value if isinstance(value, list) else [None]
+    rows: list[Any] = value if isinstance(value, list) else [None]
     if name in _TABLES and not all(isinstance(row, dict) for row in rows):
         return "its value must be a list of mappings"
     if name == "jvms" and not all(isinstance(row.get("jars") or {}, dict) for row in rows):

@@ -241,6 +241,7 @@ def _for_cluster(
     )
     from windtunnel.cli.predict_checks import refuse
     from windtunnel.cluster import apply_overrides
+    from windtunnel.errors import DescriptionError
     from windtunnel.published.clusters import find_cluster, parameters_for
 
     described = find_cluster(source)
@@ -249,8 +250,13 @@ def _for_cluster(
         phases_of(name, parameters)
     own = split_changes(changes, given)
     cluster = apply_overrides(described.cluster, own)
-    check_values(cluster)
-    refuse(cluster, given)
+    try:
+        check_values(cluster)
+        refuse(cluster, given)
+    except DescriptionError as error:
+        if described.source is None or error.key in own:
+            raise
+        raise described.source.placed(error) from None
     found = predict_workloads(described.name, cluster, given, fit, this_machine=this_machine)
     return found | {"no_effect": unread(described.cluster, own, given)}
 

@@ -198,6 +198,7 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
     from windtunnel.errors import DescriptionError
     from windtunnel.study.parts import candidates, load_parts, set_by
     from windtunnel.study.plan import make_workload
+    from windtunnel.workloads import WORKLOADS
 
     found, cluster = load_parts(source)
     wanted = workloads or list(found.workloads)
@@ -212,7 +213,8 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
                 f"--set {path}: the parts file sets {path}",
                 remedy=f"change the counts and the parts of {source}, or remove --set.",
             )
-    for path, value in map(parse_assignment, changes):
+    assigned = dict(map(parse_assignment, changes))
+    for path, value in assigned.items():
         _, _, rest = path.partition(WORKLOAD_PATH)
         name, _, parameter = rest.partition(".")
         if name in written:
@@ -223,9 +225,13 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
         try:
             made.append(make_workload(name, parameters))
         except DescriptionError as error:
-            error.key = f"workloads.{name}" + (f".{error.key}" if error.key else "")
-            error.remedy = f"add --set workloads.{name}.PARAMETER=VALUE, or a line in {source}."
-            raise
+            missing = error.message.endswith(" is missing") or " is missing\n" in error.message
+            if missing or not error.remedy:
+                error.remedy = f"set workloads.{name}.PARAMETER=VALUE with --set, or in {source}."
+            below = error.key if name in WORKLOADS else None
+            error.key = f"workloads.{name}" + (f".{below}" if below else "")
+            of_file = name in found.workloads and error.key not in assigned
+            raise found.placed(error) if of_file else error from None
     for name, parameters in given.items():
         phases_of(name, parameters)
     changed = apply_overrides(cluster, own)

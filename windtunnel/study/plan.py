@@ -62,7 +62,7 @@ class Plan:
 
     ``looked_at`` are the treatments that ``plan`` checks if checking all would take too long.
     Descriptions and written parameters are those of the full size; some testbeds run a fraction of
-    the data. ``notes`` are remarks on the study file.
+    the data. ``source_name`` is the study file as written. ``notes`` are remarks on the study file.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Plan:
     treatments: list[Treatment]
     protocol: Protocol
     source_text: str
+    source_name: str | None = None
     design: DesignRecord = field(default_factory=DesignRecord)
     looked_at: list[Treatment] = field(default_factory=list)
     notes: Sequence[str] = ()
@@ -294,6 +295,7 @@ def make_plan(
         treatments=treatments,
         protocol=file.protocol,
         source_text=located.text,
+        source_name=located.name,
         design=design,
         looked_at=covering(treatments),
         notes=deprecations(located),
