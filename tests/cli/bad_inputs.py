@@ -14,6 +14,7 @@ from tests.cli.bad_names import NAMES
 from tests.cli.bad_outputs import OUTPUTS
 from tests.cli.bad_predictions import PREDICTIONS
 from tests.cli.bad_reproductions import REPRODUCTIONS
+from tests.cli.bad_wording import WORDING
 from tests.cli.prepared import (
     corrupted_trial,
     corrupted_trial_of_this_study,
@@ -305,6 +306,7 @@ CASES = [
     *REPRODUCTIONS,
     *OUTPUTS,
     *NAMES,
+    *WORDING,
     # -- audits
     Bad("audit of nothing", "audit {d}/none", 2, ("no such file or directory", "this-machine")),
     Bad("no facts", "audit {d}/study.yaml", 3, ("study.yaml", "not JSON"), study="a: 1\n"),

@@ -18,7 +18,10 @@ from windtunnel.probes import machine
 from windtunnel.study import runner
 
 # a line of advice, or a message that itself says what would be right
-REMEDY = re.compile(r"what to do: |: write '|must be at least|must be more than|give either|Try '")
+REMEDY = re.compile(
+    r"what to do: |: write '|must be at least|must be more than|give either|Try '"
+    r"|such as |write it like|must have at most"
+)
 
 
 @pytest.fixture(autouse=True)

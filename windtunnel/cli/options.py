@@ -89,6 +89,38 @@ def print_found(data: Mapping[str, Any], lines: Iterable[str], *, as_json: bool)
         print(line)
 
 
+def refuse_both(options: Mapping[str, bool]) -> None:
+    """Refuse several options of which only one can be used.
+
+    Raises
+    ------
+    UsageError
+        More than one option is given.
+    """
+    given = [name for name, used in options.items() if used]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} exclude each other", remedy="use one of them.")
+
+
+def refuse_same_file(files: Mapping[str, Path | None]) -> None:
+    """Refuse options that would write to the same file; devices and pipes are possible.
+
+    Raises
+    ------
+    UsageError
+        Two options name the same file.
+    """
+    seen: dict[Path, str] = {}
+    for name, path in files.items():
+        if path is None or (path.exists() and not path.is_file()):
+            continue
+        other = seen.setdefault(path.resolve(), name)
+        if other != name:
+            raise UsageError(
+                f"{other} and {name} are the same file: {path}", remedy="specify two files."
+            )
+
+
 def check_chart(path: Path | None) -> None:
     """Refuse a folder, and a file for a chart whose name does not end with ``.svg``.
 

@@ -373,8 +373,9 @@ def _lines(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(
-            f"--only {path} cannot be read: {error}", remedy="specify a text file of treatments."
+            f"--only {path} cannot be read: {why}", remedy="specify a text file of treatments."
         ) from error
     # a list that a spreadsheet wrote has quotes around names with commas
     lines = [line.strip().strip('"') for line in text.splitlines()]

@@ -148,6 +148,7 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+_LETTERS = "use letters, digits, '.', '_' and '-', and begin with a letter or digit"
 _WHOLE = _fixed("must be a whole number")
 _MAPPING = _fixed("must be a mapping (lines of 'key: value')", "indent its keys below it")
 _LIST = _fixed("must be a list", "write one item per line, each after '- '")
@@ -163,9 +164,13 @@ _MESSAGES: dict[str, _Say] = {
     "bool_parsing": _fixed("must be true or false"),
     "string_type": _fixed("must be a text", "put it in quotes"),
     "string_too_short": _fixed("must not be empty"),
+    "string_too_long": lambda context: (
+        f"must have at most {context['max_length']} characters",
+        "",
+    ),
     "string_pattern_mismatch": lambda context: (
         f"must match the pattern {context['pattern']}",
-        "use lower-case letters, digits and hyphens",
+        _LETTERS if "A-Z" in context["pattern"] else "use lower-case letters, digits and hyphens",
     ),
     "dict_type": _MAPPING,
     "model_type": _MAPPING,

@@ -46,7 +46,7 @@ Levels = list[Any] | dict[str, Annotated[Overrides, BeforeValidator(_changes)]]
 class StudyFile(Closed):
     """A study: factors x workloads + protocol + baseline."""
 
-    study: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+    study: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)] = Field(
         description="Name of the study."
     )
     question: str = Field("", description="Question that the study answers, in one sentence.")
