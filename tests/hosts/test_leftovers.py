@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,18 +16,30 @@ from pathlib import Path
 import psutil
 import pytest
 
+from windtunnel import durable
 from windtunnel.errors import ResultsError
-from windtunnel.hosts.leftovers import Registration, clean, registered, state_root
+from windtunnel.hosts import owner_lock
+from windtunnel.hosts.leftovers import (
+    Registration,
+    clean,
+    clean_this_machine,
+    registered,
+    state_root,
+)
+from windtunnel.hosts.owner_lock import LOCK
 from windtunnel.hosts.supervisor import MARKER
 
 OWNER = """\
-import sys, time
+import subprocess, sys, time
 from windtunnel.hosts.leftovers import Registration
 entry = Registration.create("local")
 entry.update(cluster="toy")
 (entry.scratch / "block").write_text("data")
+if sys.argv[1] == "parent":
+    child = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL)
+    (entry.scratch / "child").write_text(str(child.pid))
 print(entry.id, flush=True)
-time.sleep(600 if sys.argv[1] == "live" else 0)
+time.sleep(600 if sys.argv[1] != "dead" else 0)
 """
 
 
@@ -104,6 +119,7 @@ def test_a_process_id_that_was_given_to_another_process_is_not_the_owner(state: 
     entry = Registration.create("local")
     me = psutil.Process()
     entry.update(owner=[me.pid, me.create_time() - 100])
+    entry.release()
 
     assert not entry.owner_alive()
 
@@ -116,12 +132,74 @@ def test_entries_of_another_machine_that_shares_the_folder_are_kept(
     file.write_text("a" * 32)
     entry = Registration.create("local")
     entry.update(owner=[1, 0.0], machine="edge-2")
+    entry.release()
     assert not entry.owner_alive()
 
     file.write_text("b" * 32)
     assert entry.owner_alive()
-    assert clean() == [f"kept {entry.id}: run 'windtunnel clean' on its machine, edge-2"]
+    (line,) = clean()
+    assert line.startswith(f"kept {entry.id}: run 'windtunnel clean' on its machine or in its con")
+    assert "edge-2; if it no longer exists, " in line
+    assert line.endswith(f"'windtunnel clean --forget {entry.id}' removes its entry")
+    assert "--id" not in line
+    entry.update(attached={"cluster_id": "CID-1"})
+    assert f"'windtunnel clean --id {entry.id}'" in clean()[0]
     assert entry.scratch.is_dir()
+
+
+def test_the_owner_of_another_container_is_alive_by_its_lock(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process number has no meaning here, and images of containers have no machine id."""
+    monkeypatch.setattr("windtunnel.hosts.leftovers.machine_id", str)
+    with owner("live") as name:
+        entry = entry_of(name)
+        entry.update(owner=[2**22 + 1, 5, "boot"], processes="pid:[1]")
+        assert entry.owner_alive()
+        assert clean() == []
+        assert (entry.scratch / "block").is_file()
+    assert not entry.owner_alive()
+    assert clean() == [f"removed the folder of {name}"]
+
+
+def test_without_a_lock_a_process_of_another_container_may_run(state: Path) -> None:
+    with owner("dead") as name:
+        entry = entry_of(name)
+        (entry.folder / LOCK).unlink()
+        assert not entry.owner_alive(), "an entry of an earlier version, by its process"
+        entry.update(processes="pid:[1]")
+        assert entry.owner_alive()
+        (line,) = clean()
+        assert line.startswith(f"kept {name}: ")
+        assert (entry.scratch / "block").is_file()
+
+
+def test_a_file_system_without_locks_leaves_the_process(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    entry = Registration.create("local")
+    assert owner_lock.held(entry.folder) is None
+    assert entry.owner_alive()
+    entry.update(owner=[2**22 + 1, 5, "boot"])
+    assert not entry.owner_alive()
+
+
+def test_processes_of_the_owner_do_not_hold_its_lock(state: Path) -> None:
+    with owner("parent") as name:
+        child = int((entry_of(name).scratch / "child").read_text())
+        try:
+            assert entry_of(name).owner_alive()
+            parent = psutil.Process(entry_of(name).facts()["owner"][0])
+            parent.kill()
+            parent.wait(60)
+            assert not entry_of(name).owner_alive()
+            assert psutil.pid_exists(child)
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def test_clean_removes_processes_and_folders_of_the_dead_alone(state: Path) -> None:
@@ -160,9 +238,32 @@ def test_an_entry_stays_until_all_that_is_elsewhere_is_removed(state: Path) -> N
     assert registered() == []
 
 
+def test_before_a_study_the_rest_of_dead_ones_is_removed_from_this_machine(state: Path) -> None:
+    """A container of YARN, which detaches itself, survives if program and supervisor are killed."""
+    notes: list[str] = []
+    with (
+        owner("dead") as dead,
+        owner("dead") as attached,
+        owner("live") as live,
+        sleeper(**{MARKER: dead}) as container,
+        sleeper(**{MARKER: live}) as of_the_living,
+    ):
+        entry_of(attached).update(attached={"cluster_id": "CID-1"})
+        clean_this_machine(notes.append)
+        assert container.wait(60) is not None
+        assert of_the_living.poll() is None
+        assert {entry.id for entry in registered()} == {attached, live}
+    lead = "left by a command that was killed: "
+    assert notes == [
+        f"{lead}ended process {container.pid} (sleep) of {dead}",
+        f"{lead}removed the folder of {dead}",
+    ]
+
+
 def test_clean_names_the_storage_in_which_data_can_be_left(state: Path) -> None:
     entry = Registration.create("local")
     entry.update(owner=None, outside="the bucket bench of https://s3")
+    entry.release()
 
     first, second = clean()
     assert first == f"removed the folder of {entry.id}"
@@ -178,6 +279,7 @@ def test_clean_on_a_machine_without_any_run_does_nothing(state: Path) -> None:
 def test_a_damaged_entry_counts_as_dead_and_is_removed(state: Path, text: str) -> None:
     entry = Registration.create("local")
     (entry.folder / "deployment.json").write_text(text)
+    entry.release()
 
     assert clean() == [f"removed the folder of {entry.id}"]
     assert registered() == []
@@ -207,6 +309,21 @@ def test_an_entry_that_is_just_being_made_is_never_seen_without_its_owner(
     assert all(seen), "a 'windtunnel clean' at that moment would have removed it"
 
 
+def test_the_name_of_a_new_entry_survives_a_power_failure(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[tuple[Path, list[str]]] = []
+    flush = durable.flush
+
+    def watched(path: Path) -> None:
+        flushed.append((path, [entry.id for entry in registered()]))
+        flush(path)
+
+    monkeypatch.setattr(durable, "flush", watched)
+    entry = Registration.create("local")
+    assert flushed[-1] == (state / "deployments", [entry.id])
+
+
 def test_clean_removes_entries_whose_owner_died_while_it_registered_them(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +333,8 @@ def test_clean_removes_entries_whose_owner_died_while_it_registered_them(
     new.update(owner=None)
     other.update(owner=None, machine_id="another machine")
     (none.folder / "deployment.json").unlink()
+    for entry in (dead, none, new, other):
+        entry.release()
     for entry in (dead, none, new, live, other):
         entry.folder = entry.folder.rename(entry.folder.with_name(f".{entry.id}"))
         if entry is not new:

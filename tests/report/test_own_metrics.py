@@ -102,3 +102,33 @@ def test_numbers_of_a_workload_that_is_not_installed_are_shown(tmp_path: Path) -
     assert made is not None
     (table,) = made.tables
     assert ["teragen", "nobody knows", "1.00 s", "1.00 s"] in table.rows
+
+
+def with_starts(trial: Trial) -> Trial:
+    """Starts of tasks in both treatments, waiting JVMs in one of them."""
+    known = {
+        "cpu_time": Metric(value=9.0, unit="s"),
+        "task_start": Metric(value=1.5, unit="s"),
+        "start_share": Metric(value=0.25, unit="share"),
+    }
+    if trial.treatment.id == "tuned":
+        known["pool_fill"] = Metric(value=11.0, unit="s")
+        known["stock_starts"] = Metric(value=0, unit="count")
+    gen, *others = trial.phases
+    return trial.model_copy(update={"phases": [gen.model_copy(update={"metrics": known}), *others]})
+
+
+def test_the_start_of_tasks_is_shown_with_warm_starts(tmp_path: Path) -> None:
+    made = section(analysed(tmp_path, edit=with_starts))
+    assert made is not None
+    (table,) = made.tables
+    rows = {row[1]: row[2:] for row in table.rows if row[0] == "teragen"}
+    assert list(rows) == [
+        "elapsed",
+        "task start",
+        "start-up, fraction of task time",
+        "stock starts",
+        "pool fill",
+        "CPU time",
+    ]
+    assert rows["pool fill"] == ["", "11.0 s"]

@@ -55,6 +55,7 @@ def test_cleaning_follows_no_link_out_of_its_folder(
     (home / "thesis.txt").write_text("years of work")
     dead = Registration.create("local")
     dead.update(owner=[0, 0.0])
+    dead.release()
     shutil.rmtree(dead.scratch)
     dead.scratch.symlink_to(home)
 

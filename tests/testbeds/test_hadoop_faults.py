@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -169,7 +170,7 @@ def test_a_daemon_that_ended_before_it_was_killed_is_a_crash(
     victim.kill()
     victim.wait(10)
     killed: list[int] = []
-    monkeypatch.setattr(hadoop_faults.os, "kill", lambda pid, signal: killed.append(pid))
+    monkeypatch.setattr(os, "kill", lambda pid, signal: killed.append(pid))
     with pytest.raises(DeploymentError, match="datanode@w1 ended before it was killed"):
         faults.kill_daemon("datanode", "w1")
     assert not killed, "another process can have its number"

@@ -123,3 +123,14 @@ def test_clean_removes_the_logs_of_clusters_that_are_down(state: Path) -> None:
             os.utime(folder, (0, 0))
     assert interactive.forget_ended() == 3
     assert [folder.name for folder in interactive.folder_of_all().glob("*")] == ["new"]
+
+
+def test_clean_keeps_the_logs_of_a_cluster_that_is_up_in_another_container(state: Path) -> None:
+    folder = interactive.folder_of_all() / "20260101-000000-abcd"
+    folder.mkdir(parents=True)
+    (folder / interactive.KEEPER).write_text(json.dumps([2**22 + 1, 5, "boot"]))
+    entry = Registration.create("local")
+    (entry.folder / "logs").symlink_to(f"/elsewhere/interactive/{folder.name}/logs/now-1")
+    assert interactive.forget_ended() == 0
+    entry.forget()
+    assert interactive.forget_ended() == 1

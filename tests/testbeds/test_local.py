@@ -11,6 +11,7 @@ import pytest
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.hadoop import releases
 from windtunnel.errors import DescriptionError, NotRealisableError
+from windtunnel.hosts.leftovers import Registration
 from windtunnel.testbeds import TESTBEDS, find_testbed, hadoop_testbed
 from windtunnel.testbeds.local import LocalTestbed, client_only
 
@@ -149,3 +150,15 @@ def test_the_registry_says_what_there_is() -> None:
     with pytest.raises(DescriptionError, match="no testbed 'cloud'") as caught:
         find_testbed("cloud")
     assert "local" in caught.value.remedy
+
+
+def test_a_study_begins_with_the_removal_of_what_killed_commands_left(
+    testbed: LocalTestbed, state: Path
+) -> None:
+    entry = Registration.create("local")
+    entry.update(owner=None)
+    entry.release()
+    notes: list[str] = []
+    testbed.begin_study("toy", notes.append)
+    assert notes == [f"left by a command that was killed: removed the folder of {entry.id}"]
+    assert not entry.folder.exists()

@@ -148,6 +148,7 @@ def analyse(results: Results, tariff: Tariff | None = None, interval: Method = "
         observations,
         predicted_errors(results.trials),
         rounds_known=results.study.protocol.rounds_known,
+        printed=results.study.kind == "published",
     )
     found_cells = cells(table, interval)
     found_effects = effects(results.study, table)

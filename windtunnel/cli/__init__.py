@@ -40,6 +40,7 @@ from windtunnel.cli import (
     studies,
     validate,
 )
+from windtunnel.cli.streams import outlive_readers
 from windtunnel.errors import (
     InterruptedStudyError,
     ResultsError,
@@ -112,6 +113,7 @@ def main() -> None:
     """Run the command line; every error becomes one message and its exit code."""
     # The matrices are small: several threads would spend more time on waiting than on computing.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    outlive_readers()
     os.umask(os.umask(_UMASK) | _UMASK)  # other accounts must not write to files of Windtunnel
     # Records live until the process ends. The default threshold of 700 objects makes the garbage
     # collector scan them in vain, which takes a tenth of the time of a large report.
@@ -133,9 +135,6 @@ def run(arguments: list[str]) -> int:
         # The subclasses print themselves and the usage of the command; the base class cannot.
         getattr(error, "show", _nothing)()
         return UsageError.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
     except (Exception, KeyboardInterrupt) as error:
         if is_interrupt(error) or isinstance(error, typer.Abort):
             print("interrupted: the command was stopped", file=sys.stderr)

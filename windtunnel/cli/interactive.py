@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Imports inside functions: see windtunnel/cli/__init__.py.
 import subprocess
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import psutil
@@ -143,6 +144,9 @@ def status() -> None:
         if not entry.owner_alive():
             print(f"{entry.id}: remains of a crashed run; 'windtunnel clean' removes them")
             continue
+        if entry.elsewhere():
+            print(f"{entry.id}: of another machine or container, {facts.get('machine')}")
+            continue
         kind = "interactive" if facts.get("interactive") else "of a running study"
         print(f"{entry.id}: {facts.get('cluster', 'starting')} ({kind})")
         for name, pid in facts.get("pids", {}).items():
@@ -229,8 +233,19 @@ def clean(
         str | None,
         typer.Option(
             metavar="ID",
-            help="Forget a crashed run on an attached cluster that no longer exists; its files "
-            "and applications there are not removed.",
+            help="Forget a crashed run whose machine or attached cluster no longer exists; what it "
+            "left there is not removed.",
+            show_default=False,
+        ),
+    ] = None,
+    id_: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="ID",
+            help="Clean only this run. If it ran on another machine that uses the same state "
+            "folder, its jobs and files on an attached cluster are removed from here: first make "
+            "sure that it has ended.",
             show_default=False,
         ),
     ] = None,
@@ -240,12 +255,14 @@ def clean(
     from windtunnel.testbeds import interactive
     from windtunnel.testbeds.attached.remains import clean_entry
 
+    if cache:
+        _refuse_used_cache()
     if forget is not None:
         _forget(forget)
-    lines = clean_remains(clean_entry)
+    lines = clean_remains(clean_entry) if id_ is None else _clean_named(id_)
     for line in lines:
         print(line)
-    if ended := interactive.forget_ended():
+    if id_ is None and (ended := interactive.forget_ended()):
         print(f"logs of interactive clusters that are down: {ended} removed")
     if cache:
         print(f"removed {clear_cache() / 1e6:.0f} MB of jars")
@@ -258,18 +275,68 @@ def clean(
     print("clean")
 
 
+def _refuse_used_cache() -> None:
+    """Raise UsageError if a run may use the jars: its tasks would fail without them."""
+    if used := [entry.id for entry in registered() if entry.owner_alive()]:
+        raise UsageError(
+            f"the jars are in use by {', '.join(used)}",
+            remedy="wait until the studies end, and stop clusters with 'windtunnel down'; nothing "
+            "was removed. 'windtunnel clean' without --cache lists runs of other machines.",
+        )
+
+
 def _forget(id_: str) -> None:
     """Remove the entry of a dead run without a request to its cluster."""
-    found = next(
-        (e for e in registered() if e.id == id_ and not e.owner_alive()),
-        None,
-    )
-    if found is None:
+    found = _ended(id_)
+    facts = found.facts()
+    left = []
+    if found.elsewhere():  # its ledger has changes of another machine
+        found.discard()
+        left.append(f"its processes, mounts and limits on {facts.get('machine')}")
+    elif problems := found.forget():
+        for problem in problems:
+            print(f"NOT removed, of {id_}: {problem}")
+        return
+    if facts.get("attached"):
+        left.append(f"its applications and files on {_cluster(facts)}")
+    print(f"forgot {id_}{'; not removed: ' if left else ''}{'; '.join(left)}")
+
+
+def _cluster(facts: Mapping[str, Any]) -> str:
+    return f"the cluster {str(facts.get('cluster')).removeprefix('attached ')}"
+
+
+def _clean_named(id_: str) -> list[str]:
+    """Remove what one dead run left; returns a line for each thing."""
+    from windtunnel.testbeds.attached.remains import clean_entry
+
+    found = _ended(id_)
+    if not found.elsewhere():
+        return clean_remains(clean_entry, lambda entry: entry.id == id_)
+    facts = found.facts()
+    if not facts.get("attached"):
         raise UsageError(
-            f"there is no crashed run {id_}", remedy="'windtunnel status' lists the runs."
+            f"{id_} ran on another machine, {facts.get('machine')}, and used no attached cluster",
+            remedy="run 'windtunnel clean' on this machine, or 'windtunnel clean --forget "
+            f"{id_}' if the machine no longer exists.",
         )
-    problems = found.forget()
-    for problem in problems:
-        print(f"NOT removed, of {id_}: {problem}")
-    if not problems:
-        print(f"forgot {id_}")
+    if left := clean_entry(found):
+        return [f"NOT removed, of {id_}: {problem}" for problem in left]
+    found.discard()
+    return [
+        f"removed the jobs and files of {id_} from {_cluster(facts)}, and its entry; not removed: "
+        f"its processes on {facts.get('machine')}"
+    ]
+
+
+def _ended(id_: str) -> Registration:
+    """The run with an id, which is not known to run; raises UsageError."""
+    found = next((entry for entry in registered() if entry.id == id_), None)
+    if found is None:
+        raise UsageError(f"there is no run {id_}", remedy="'windtunnel status' lists the runs.")
+    if found.running():
+        raise UsageError(
+            f"{id_} is running",
+            remedy="wait until it ends, or stop it (Ctrl-C, 'windtunnel down').",
+        )
+    return found

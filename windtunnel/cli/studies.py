@@ -5,13 +5,11 @@ from __future__ import annotations
 # Imports inside functions: see windtunnel/cli/__init__.py.
 import json
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,10 +33,7 @@ from windtunnel.errors import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from windtunnel.study.plan import Plan
-    from windtunnel.study.runner import Runner
 
 Results = Annotated[
     Path | None,
@@ -166,6 +161,7 @@ def conduct(
     from rich.console import Console
 
     from windtunnel.analysis.formatting import plural
+    from windtunnel.cli.interrupts import gentle_interrupt
     from windtunnel.cli.progress import listener_for
     from windtunnel.hosts.isolation.folders import refuse_shared
     from windtunnel.study.check import check_plan
@@ -199,7 +195,7 @@ def conduct(
             plan, journal, testbed, listener, retry_invalid=retry_invalid, last_round=last_round
         )
         try:
-            with _gentle_interrupt(runner, console):
+            with gentle_interrupt(runner, console):
                 runner.run()
             if more and runner.stop_requested:
                 raise InterruptedStudyError("stopped on request")
@@ -240,35 +236,17 @@ def _resumable(how: str, retry_option: str) -> Iterator[None]:
         resume = f"to resume the study, run: {how}"
         error.remedy = f"{error.remedy}\n    {resume}" if error.remedy else resume
         raise
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        resume = f"to resume the study, run: {how}"
+        left: list[str] = getattr(interrupt, "__notes__", [])  # of 'removing'
+        if not left:
+            raise InterruptedStudyError(
+                "stopped immediately; the interrupted trial is not recorded", remedy=resume
+            ) from None
         raise InterruptedStudyError(
-            "stopped immediately; the interrupted trial is not recorded",
-            remedy=f"to resume the study, run: {how}",
+            f"stopped before everything was removed: {' and '.join(left)} can be left",
+            remedy=f"to remove them, run: windtunnel clean\n    {resume}",
         ) from None
-
-
-@contextmanager
-def _gentle_interrupt(runner: Runner, console: Console) -> Iterator[None]:
-    """The first Ctrl-C stops after the current trial; others and SIGTERM stop immediately.
-
-    So does the end of the terminal (SIGHUP), unless it is ignored, as by ``nohup``.
-    """
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if runner.stop_requested or number != signal.SIGINT:
-            raise KeyboardInterrupt
-        runner.stop_requested = True
-        console.print("stopping after the current trial; press Ctrl-C again to stop immediately")
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
-    old = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
 
 
 def report(

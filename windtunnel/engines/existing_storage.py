@@ -7,7 +7,6 @@ deployment on this machine that uses the place removes what is left.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
@@ -15,7 +14,6 @@ import socket
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from windtunnel.engines.faults import Copies
@@ -26,13 +24,12 @@ from windtunnel.engines.running import tail
 from windtunnel.engines.storage_system import Ground, Jvms, State, StorageSystem
 from windtunnel.engines.web import http_client
 from windtunnel.errors import DeploymentError
-from windtunnel.hosts.identity import alive, identity, machine_id
+from windtunnel.hosts.identity import alive, identity, machine_id, process_namespace
 
 OWNER: Final = "windtunnel-owner.json"
 _REMOVAL_LIMIT_S: Final = 600.0  # a removal of many objects is one request
 _SETTLE_S: Final = 2.0  # until a cluster that has started at the same time has written its file
 _NAMED: Final = 5
-_PROCESSES: Final = Path("/proc/self/ns/pid")
 
 
 class ExistingStorage(StorageSystem):
@@ -208,13 +205,10 @@ def this_process() -> dict[str, Any]:
 
     The id of the machine is a hash, and empty if the machine has none.
     """
-    processes = ""
-    with contextlib.suppress(OSError):
-        processes = str(_PROCESSES.readlink())
     return {
         "machine": socket.gethostname(),
         "machine_id": machine_id(),
-        "processes": processes,
+        "processes": process_namespace(),
         "user": os.geteuid(),
         "process": identity(os.getpid()),
     }

@@ -10,6 +10,7 @@ import psutil
 
 _MACHINE_ID = Path("/etc/machine-id")
 _NO_ID = (b"", b"uninitialized")  # machine-id(5)
+_PROCESSES = Path("/proc/self/ns/pid")
 _SAME_START_S = 1.0
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _START_FIELD = 19  # of /proc/PID/stat, counted from the state: field 22 (proc_pid_stat(5))
@@ -42,6 +43,13 @@ def machine_id() -> str:
         text = _MACHINE_ID.read_bytes().strip()
         if text not in _NO_ID:
             return hashlib.sha256(text).hexdigest()[:16]
+    return ""
+
+
+def process_namespace() -> str:
+    """The namespace in which numbers of processes have the same meaning; empty without any."""
+    with contextlib.suppress(OSError):
+        return str(_PROCESSES.readlink())
     return ""
 
 

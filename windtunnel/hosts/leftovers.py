@@ -1,9 +1,10 @@
 """Register of deployments on this machine, and the removal of dead deployments.
 
 Every deployment has a folder ``STATE/ID`` with ``deployment.json``, written before the
-first process starts. A deployment is *dead* if its owner (process id and start time)
-no longer runs. Only dead deployments are removed, and only their processes, identified by
-the deployment's id, and their folders, identified by Windtunnel's marker file.
+first process starts. Its owner holds a lock in the folder as long as it lives. A deployment is
+*dead* if nobody holds the lock and its owner (process id and start time) no longer runs. Only
+dead deployments are removed, and only their processes, identified by the deployment's id, and
+their folders, identified by Windtunnel's marker file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +28,9 @@ import psutil
 
 from windtunnel import durable
 from windtunnel.errors import DeploymentError
+from windtunnel.hosts import owner_lock
 from windtunnel.hosts.fabric.undo import undo
-from windtunnel.hosts.identity import alive, identity, machine_id
+from windtunnel.hosts.identity import alive, identity, machine_id, process_namespace
 from windtunnel.hosts.isolation.channel import Channel
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
@@ -69,6 +71,7 @@ class Registration:
 
     id: str
     folder: Path
+    _lock: int | None = field(default=None, repr=False, compare=False)
 
     @property
     def scratch(self) -> Path:
@@ -91,14 +94,17 @@ class Registration:
         with state_errors(final):
             make_private(final.parent)
             entry.scratch.mkdir(parents=True)
+            entry._lock = owner_lock.take(entry.folder)
             (entry.scratch / SCRATCH_MARKER).write_text(entry.id)
             entry.update(
                 testbed=testbed,
                 owner=identity(os.getpid()),
                 machine=socket.gethostname(),
                 machine_id=machine_id(),
+                processes=process_namespace(),
             )
             entry.folder = entry.folder.rename(final)
+            durable.flush(final.parent)  # before anything starts that only the entry names
         return entry
 
     def update(self, **facts: object) -> None:
@@ -116,7 +122,24 @@ class Registration:
 
     def owner_alive(self) -> bool:
         """Whether the process that owns the deployment still runs, or may run elsewhere."""
-        return self.of_other_machine() or alive(self.facts().get("owner"))
+        return self.running() or self.elsewhere()
+
+    def running(self) -> bool:
+        """Whether the process that owns the deployment is known to run."""
+        if owner_lock.held(self.folder):
+            return True
+        return not self.elsewhere() and alive(self.facts().get("owner"))
+
+    def elsewhere(self) -> bool:
+        """Whether its process can be on another machine or in another container.
+
+        Without a lock, nothing shows here whether such a process runs: its number has no meaning
+        here. Locks of a network file system can be those of one machine.
+        """
+        if self.of_other_machine():
+            return True
+        namespace = self.facts().get("processes") or process_namespace()
+        return namespace != process_namespace() and owner_lock.held(self.folder) is None
 
     def of_other_machine(self) -> bool:
         """Whether another machine, which shares the folder, has the processes of the entry."""
@@ -131,9 +154,20 @@ class Registration:
         """
         problems = undo(self.folder)
         if not problems:
-            remove_scratch(self.scratch)
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self.discard()
         return problems
+
+    def discard(self) -> None:
+        """Remove the entry and its folders. Changes of its machine are not undone."""
+        remove_scratch(self.scratch)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.release()
+
+    def release(self) -> None:
+        """Release the lock of the owner, if this process holds it: the deployment has ended."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 def entering(
@@ -198,7 +232,10 @@ def _incomplete() -> list[Registration]:
     return found
 
 
-def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list[str]:
+def clean(
+    elsewhere: Callable[[Registration], list[str]] = lambda _: [],
+    chosen: Callable[[Registration], bool] = lambda _: True,
+) -> list[str]:
     """End the processes and remove the folders of dead deployments; returns a line for each.
 
     Parameters
@@ -206,22 +243,25 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
     elsewhere:
         Removes what a deployment left on other machines, and returns what could not be removed:
         the entry then stays for the next attempt.
+    chosen:
+        Whether the entry of a deployment is removed. Processes are ended in any case.
     """
     entries = {entry.id: entry for entry in registered()}
-    living = {id_ for id_, entry in entries.items() if entry.owner_alive()}
+    dead = {id_ for id_, entry in entries.items() if not entry.owner_alive()}
     done = []
-    for mark, process in marks():
-        if mark in entries and mark not in living:
+    for mark, process in marks() if dead else ():
+        if mark in dead:
             with contextlib.suppress(psutil.Error):
                 line = f"ended process {process.pid} ({process.name()}) of {mark}"
                 process.kill()
                 process.wait(5)
                 done.append(line)
     for id_, entry in entries.items():
-        if entry.of_other_machine():
-            machine = entry.facts().get("machine")
-            done.append(f"kept {id_}: run 'windtunnel clean' on its machine, {machine}")
-        if id_ not in living:
+        if not chosen(entry):
+            continue
+        if entry.elsewhere() and not entry.running():
+            done.append(_kept(entry))
+        if id_ in dead:
             outside = entry.facts().get("outside")
             problems = elsewhere(entry) or entry.forget()
             done += [f"NOT removed, of {id_}: {problem}" for problem in problems]
@@ -236,3 +276,24 @@ def clean(elsewhere: Callable[[Registration], list[str]] = lambda _: []) -> list
         entry.forget()
         done.append(f"removed the incomplete folder of {entry.id}")
     return done
+
+
+def _kept(entry: Registration) -> str:
+    """Why a deployment of another machine is kept, and what removes it."""
+    facts = entry.facts()
+    here = f"'windtunnel clean --id {entry.id}' removes its jobs and files from the cluster, and "
+    return (
+        f"kept {entry.id}: run 'windtunnel clean' on its machine or in its container, "
+        f"{facts.get('machine')}; if it no longer exists, {here if facts.get('attached') else ''}"
+        f"'windtunnel clean --forget {entry.id}' removes its entry"
+    )
+
+
+def clean_this_machine(note: Callable[[str], object]) -> None:
+    """Remove what dead deployments left on this machine, before another one is measured here.
+
+    Those that used existing clusters keep their entries, because files and jobs are left there.
+    ``note`` receives a line for each thing that was removed or could not be removed.
+    """
+    for line in clean(chosen=lambda one: not (one.elsewhere() or one.facts().get("attached"))):
+        note(f"left by a command that was killed: {line}")

@@ -122,16 +122,14 @@ def _published(name: str, claim: Claim) -> Evidence | None:
     if len(values) < len(sides):
         return found
     found = replace(found, n=len(values[0]), n_baseline=len(values[1]))
-    if min(map(len, values)) < 2 or all(len(set(own)) < 2 for own in values):
-        return found
     level, base = ([math.log(value) for value in own] for own in values)
-    made = evidence_of(contrast([(1.0, level), (-1.0, base)]))
+    made = evidence_of(contrast([(1.0, level), (-1.0, base)], printed=True))
     return replace(found, low=made.low, high=made.high)
 
 
 @cache
 def _published_table(name: str) -> Mapping[Key, Sample]:
-    return samples(observe(build_published(name).trials))
+    return samples(observe(build_published(name).trials), printed=True)
 
 
 def _of_claims(pairs: Sequence[tuple[str, Claim]]) -> dict[tuple[str, str], Evidence]:

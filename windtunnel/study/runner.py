@@ -287,6 +287,7 @@ class Runner:
                 return self._deployment
             except DeploymentError as error:
                 self._drop_deployment(error.message)
+        self._stop_if_requested()  # while the last one was removed
         if self.testbed.starts_clusters:
             self.listener.deploying(cluster, self._why)
         self._deployments += 1

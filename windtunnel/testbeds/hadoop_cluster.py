@@ -49,6 +49,7 @@ from windtunnel.hosts.isolation.folders import make_private, write_below
 from windtunnel.hosts.isolation.policy import Isolation, confined
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
+from windtunnel.hosts.removal import removing
 from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Metric, Phase
 from windtunnel.testbeds.base import Notify
@@ -59,6 +60,8 @@ from windtunnel.testbeds.web_proxy import WebServer
 _READY_LIMIT_S = 300.0
 _FILL_LIMIT_S = 900.0
 _FAILOVER_S = 30.0
+_END_LIMIT_S = 120.0
+_REMOVAL_LIMIT_S = 900.0  # with data in a storage that stays
 
 
 class HadoopDeployment(HadoopCluster):
@@ -384,15 +387,17 @@ class HadoopDeployment(HadoopCluster):
 
     def close(self) -> None:
         """End all processes and remove all files except the logs."""
-        try:
-            with contextlib.suppress(DeploymentError):  # the supervisor ends the other processes
-                self.close_engines()
-            self._remove_data()
-        finally:
-            for part in self.parts:
-                if hasattr(self, part):
-                    getattr(self, part).close()
-            self.registration.forget()
+        limit_s = _REMOVAL_LIMIT_S if outside_of(self.cluster) else _END_LIMIT_S
+        with removing(f"daemons and data of {self.id}", limit_s):
+            try:
+                with contextlib.suppress(DeploymentError):  # the supervisor ends the others
+                    self.close_engines()
+                self._remove_data()
+            finally:
+                for part in self.parts:
+                    if hasattr(self, part):
+                        getattr(self, part).close()
+                self.registration.forget()
 
     def _remove_data(self) -> None:
         """Remove the data from a storage that stays, when no process can write to it any more."""

@@ -36,7 +36,7 @@ from windtunnel.engines.storage_systems import (
 from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullError
 from windtunnel.hosts.isolation.folders import refuse_shared
 from windtunnel.hosts.isolation.policy import Isolation, isolation, refusal
-from windtunnel.hosts.leftovers import state_root
+from windtunnel.hosts.leftovers import clean_this_machine, state_root
 from windtunnel.testbeds.base import ClusterTestbed, Notify, Realisation, TestbedOptions
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.hadoop_software import Installed
@@ -58,7 +58,7 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
 
     def __init__(self, logs: Path, notify: Notify, options: TestbedOptions | None = None) -> None:
         self.logs = logs.absolute()
-        self.notify = notify
+        self.notify = self._note = notify
         self._software: dict[str, tuple[Software, ArtifactSet, Java]] = {}
         self._engines: dict[str, tuple[ArtifactSet, Java | None]] = {}
         self._deployments = 0
@@ -67,6 +67,11 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
     def permit_open(self) -> None:
         """Permit root to start clusters that other accounts of this machine can reach."""
         self._permit_open = True
+
+    def begin_study(self, study: str, note: Notify) -> None:
+        """Remove what killed commands left on this machine: it would compute during the trials."""
+        self._note = note
+        clean_this_machine(note)
 
     def isolation(self, cluster: Cluster) -> Isolation:
         """How a deployment is isolated from the other accounts of this machine."""
@@ -144,6 +149,7 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         DeploymentError
             If a daemon does not start.
         """
+        clean_this_machine(self._note)
         self.prepare(cluster)
         self._deployments += 1
         stamp = time.strftime("%Y%m%d-%H%M%S")

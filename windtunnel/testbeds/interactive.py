@@ -62,10 +62,20 @@ def last_end() -> str:
 
 def forget_ended() -> int:
     """Remove the folders (logs) of interactive clusters that are down; returns their number."""
-    ended = [folder for folder in folder_of_all().glob("*") if not _kept(folder)]
+    used = _in_use()
+    ended = [one for one in folder_of_all().glob("*") if one.name not in used and not _kept(one)]
     for folder in ended:
         shutil.rmtree(folder, ignore_errors=True)
     return len(ended)
+
+
+def _in_use() -> set[str]:
+    """The names in the paths of the logs of running deployments.
+
+    Their keepers can be in other containers, where this folder may have another path.
+    """
+    links = [entry.folder / "logs" for entry in registered() if entry.owner_alive()]
+    return {part for link in links if link.is_symlink() for part in link.readlink().parts}
 
 
 def _kept(folder: Path) -> bool:

@@ -10,8 +10,8 @@ import pytest
 from tests.support.built import Built, built, task
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.bottleneck.causes import BUSY, EXTRA_PASSES, IDLE_MOST, LONE, SINGLE
+from windtunnel.analysis.bottleneck.described_hosts import HostLimits
 from windtunnel.analysis.bottleneck.facts import Facts, Load, cpu_of_workers, mean_facts
-from windtunnel.analysis.bottleneck.physical_limits import HostLimits
 from windtunnel.analysis.bottleneck.utilisation import HostUse, host_uses
 from windtunnel.analysis.bottleneck.verdicts import (
     Verdict,

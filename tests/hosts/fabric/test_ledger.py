@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,35 @@ def test_a_record_after_a_failed_write_is_still_read(tmp_path: Path) -> None:
     assert read(tmp_path) == [{"kind": "value", "name": "x", "text": "y"}]
 
 
+def test_a_ledger_that_cannot_be_read_is_kept_and_reported(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mounts, loop devices and control groups are known from it alone."""
+    entry = Registration.create("scaled")
+    entry.update(owner=None)
+    entry.release()
+    value = entry.folder / "limit"
+    Ledger(entry.folder).note({"kind": "value", "path": str(value), "text": "old"})
+    read_bytes = Path.read_bytes
+
+    def fail(self: Path) -> bytes:
+        if self.name == LEDGER:
+            raise OSError(errno.EIO, "Input/output error")
+        return read_bytes(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            read(entry.folder)
+        line = f"{entry.folder / LEDGER}: Input/output error"
+        assert undo_module.undo(entry.folder) == [line]
+        assert clean() == [f"NOT removed, of {entry.id}: {line}"]
+    assert len(read(entry.folder)) == 1
+    value.write_text("new")
+    assert undo_module.undo(entry.folder) == []
+    assert value.read_text() == "old"
+
+
 def test_a_folder_that_is_gone_needs_no_undoing(tmp_path: Path) -> None:
     assert undo(tmp_path / "gone", {}) == []
 
@@ -195,6 +225,7 @@ def test_clean_undoes_a_dead_deployment_and_keeps_its_entry_if_it_cannot(
     Ledger(entry.folder).note({"kind": "value", "path": str(value), "text": "old"})
     assert clean() == [], "it lives"
     entry.update(owner=None)
+    entry.release()
 
     def refuse(record: Record) -> None:
         raise OSError("not today")

@@ -10,12 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.cluster_web import ClusterWeb
+from tests.support.cluster_web import CLUSTER, ClusterWeb
 from tests.support.mock import job_run, plan_from
 from windtunnel.errors import DeploymentError
+from windtunnel.hosts.leftovers import Registration, registered
 from windtunnel.study.check import check_plan
 from windtunnel.study.plan import Plan
+from windtunnel.testbeds.attached import deployment as deployments
+from windtunnel.testbeds.attached import testbed as testbeds
 from windtunnel.testbeds.attached.deployment import AttachedDeployment
+from windtunnel.testbeds.attached.guard import Guard
 from windtunnel.testbeds.attached.testbed import AttachedTestbed
 
 STUDY = """\
@@ -105,3 +109,36 @@ def test_a_job_with_times_of_another_clock_is_noted(bed: AttachedTestbed, plan: 
         found = deployment.run_job("sort", [], {}, deadline_s=time.monotonic() + 60)
     assert found.output == "done" and found.notes[0] == "one"
     assert "clock of the cluster is at least" in found.notes[1]
+
+
+def test_jobs_and_files_are_removed_also_if_the_end_of_the_abort_rule_is_interrupted(
+    bed: AttachedTestbed, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def fail(guard: Guard) -> None:
+        raise KeyboardInterrupt
+
+    def removed(access: object, entry: Registration) -> list[str]:
+        done.append(entry.id)
+        return []
+
+    monkeypatch.setattr(Guard, "close", fail)
+    monkeypatch.setattr(deployments, "end_and_remove", removed)
+    with pytest.raises(KeyboardInterrupt) as caught, bed.deploy(plan.base) as deployment:
+        deployment.registration.update(attached={})
+        supervisor: Any = SimpleNamespace(close=lambda: done.append("supervisor"))
+        deployment.supervisor = supervisor
+    id_ = deployment.id
+    assert done == ["supervisor", id_]
+    assert caught.value.__notes__ == [f"jobs and files of {id_} on the cluster"]
+    assert [entry.id for entry in registered()] == [id_], "'clean' finds it"
+
+
+def test_a_deployment_begins_with_the_removal_of_what_earlier_runs_left(
+    bed: AttachedTestbed, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clusters: list[str] = []
+    monkeypatch.setattr(testbeds, "remove_earlier", lambda cluster, note: clusters.append(cluster))
+    with bed.deploy(plan.base):
+        assert clusters == [CLUSTER]

@@ -10,12 +10,14 @@ import pytest
 
 from tests.support.cluster_web import CLUSTER, ClusterWeb, application
 from tests.testbeds.attached.test_own_folder import Files
+from windtunnel.errors import StudyStoppedError
 from windtunnel.hosts import leftovers
 from windtunnel.hosts.leftovers import Registration
+from windtunnel.testbeds.attached import remains
 from windtunnel.testbeds.attached.access import ClusterAccess, open_access
 from windtunnel.testbeds.attached.options import AttachedOptions
 from windtunnel.testbeds.attached.own_folder import OwnFolder
-from windtunnel.testbeds.attached.remains import clean_entry, end_and_remove
+from windtunnel.testbeds.attached.remains import clean_entry, end_and_remove, remove_earlier
 
 RUN = "wt-12345678"
 
@@ -120,6 +122,8 @@ def test_an_entry_that_cannot_be_read_does_not_stop_the_removal_of_others(
     unreadable, other = Registration.create("attached"), Registration.create("attached")
     unreadable.update(attached=facts, owner=None)
     other.update(owner=None)
+    for entry in (unreadable, other):
+        entry.release()
     monkeypatch.setattr(leftovers, "marks", list)
     lines = leftovers.clean(clean_entry)
     (kept,) = [line for line in lines if line.startswith("NOT")]
@@ -127,3 +131,45 @@ def test_an_entry_that_cannot_be_read_does_not_stop_the_removal_of_others(
     assert f"removed the folder of {other.id}" in lines
     assert [entry.id for entry in leftovers.registered()] == [unreadable.id]
     assert not list(unreadable.folder.glob("tickets-*"))
+
+
+def dead(cluster: str) -> Registration:
+    """The entry of a run on a cluster whose owner was killed."""
+    entry = Registration.create("attached")
+    entry.update(attached={"cluster_id": cluster}, owner=None)
+    entry.release()
+    return entry
+
+
+def test_a_study_removes_what_its_killed_command_left_on_the_same_cluster(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other, live = dead(CLUSTER), dead("CID-other"), Registration.create("attached")
+    live.update(attached={"cluster_id": CLUSTER})
+    cleaned: list[str] = []
+    notes: list[str] = []
+
+    def clean_it(entry: Registration) -> list[str]:
+        cleaned.append(entry.id)
+        return []
+
+    monkeypatch.setattr(remains, "clean_entry", clean_it)
+    remove_earlier(CLUSTER, notes.append)
+    assert cleaned == [one.id]
+    assert {entry.id for entry in leftovers.registered()} == {other.id, live.id}
+    assert notes == [
+        f"{one.id} was killed: its jobs and its folder on the cluster are removed first",
+        f"left by a command that was killed: removed the folder of {one.id}",
+    ]
+
+
+def test_a_study_does_not_start_next_to_jobs_of_a_killed_one(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = dead(CLUSTER)
+    monkeypatch.setattr(remains, "clean_entry", lambda entry: ["application 7 is still running"])
+    with pytest.raises(StudyStoppedError) as caught:
+        remove_earlier(CLUSTER, lambda text: None)
+    assert f"application 7 is still running (of {one.id})" in caught.value.message
+    assert "windtunnel clean" in caught.value.remedy
+    assert [entry.id for entry in leftovers.registered()] == [one.id]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from statistics import fmean
 
 from windtunnel.analysis.analyse import Analysis
+from windtunnel.analysis.bottleneck.described_hosts import HostLimits
 from windtunnel.analysis.bottleneck.physical_limits import (
     SHARED_HOST,
     Capacity,
-    HostLimits,
     limits_by_host,
     limits_by_treatment,
     shares_machine,

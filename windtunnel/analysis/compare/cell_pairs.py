@@ -41,6 +41,11 @@ class Side:
         return self.results.study.kind == "predicted"
 
     @property
+    def printed(self) -> bool:
+        """Whether the values are those of a publication."""
+        return self.results.study.kind == "published"
+
+    @property
     def timed(self) -> bool:
         """Whether the trials have times at which they really ran."""
         return self.results.study.kind == "measured"
@@ -54,6 +59,7 @@ class Side:
             logs,
             tuple(t.started_at for t in trials) if self.timed else (),
             tuple(t.deployment for t in trials) if known else (),
+            self.printed,
         )
 
     def beside(self, treatment: str, where: Where) -> list[Points]:

@@ -57,11 +57,15 @@ NESTED_FROM = 2
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The trials of one cell: logarithms, with start times (s) and deployments if known."""
+    """The trials of one cell: logarithms, with start times (s) and deployments if known.
+
+    ``printed``: the values are those of a publication; if they are equal, their spread is unknown.
+    """
 
     logs: tuple[float, ...]
     times: tuple[float, ...] = ()
     deployments: tuple[int | None, ...] = ()
+    printed: bool = False
 
     @property
     def span(self) -> float:
@@ -135,7 +139,7 @@ def estimate(
     nested = all(len(set(p.deployments) - {None}) >= NESTED_FROM for p in (a, b))
     if nested:
         a, b, others_a, others_b = _units(a), _units(b), *map(_all_units, (others_a, others_b))
-    plain = contrast([(1.0, b.logs), (-1.0, a.logs)])
+    plain = contrast([(1.0, b.logs), (-1.0, a.logs)], printed=a.printed or b.printed)
     if plain.se is None or not a.times or not b.times:
         return Estimate((plain,), "untimed", nested)
     trend_a, trend_b = trend([a, *others_a]), trend([b, *others_b])
@@ -164,7 +168,7 @@ def predict(new: Points, earlier: Sequence[Points]) -> Estimate:
     of ``new - earlier``, as for :func:`estimate`.
     """
     means = [fmean(points.logs) for points in earlier]
-    over_folders = contrast([(1.0, means)])
+    over_folders = contrast([(1.0, means)], printed=any(points.printed for points in earlier))
     distance = fmean(new.logs) - over_folders.estimate
     if over_folders.se is None or over_folders.df is None:
         return Estimate((Contrast(distance, None, None),), "history")

@@ -98,6 +98,10 @@ def _on_trials(pair: Pair) -> list[str]:
         return said
     if ones:
         said.append("a cell has only one trial: the spread is unknown and there is no verdict")
+    if any(c.p is None and c.ratio is not None and c not in ones for c in pair.totals):
+        said.append(
+            "the printed values of a cell are equal: the spread is unknown and there is no verdict"
+        )
     units = dict.fromkeys(c.few for c in few)
     said += [
         f"a cell has fewer than {INDICATIVE_BELOW} {unit}: verdicts are indicative"

@@ -10,7 +10,7 @@ from windtunnel.analysis.cost.energy import energy
 from windtunnel.analysis.cost.price import energy_kind, prices
 from windtunnel.analysis.effects.cells import Cell, Key, Sample
 from windtunnel.analysis.effects.common_rounds import compared
-from windtunnel.analysis.effects.effects import effect, model_errors
+from windtunnel.analysis.effects.effects import are_printed, effect, model_errors
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.pareto import dominators
 
@@ -102,7 +102,8 @@ def _clear(
             continue
         about = ("", better, worse, workload, TOTAL, metric, a.unit)
         pairs, paired = compared([(a, b)])
-        found = effect(about, pairs, paired=paired, model=model_errors([(a, b)]))
+        model, printed = model_errors([(a, b)]), are_printed([(a, b)])
+        found = effect(about, pairs, paired=paired, model=model, printed=printed)
         if not found.distinguishable:
             return False
     return True

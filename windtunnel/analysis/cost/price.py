@@ -115,7 +115,7 @@ def prices(analysis: Analysis) -> Prices | None:
             cluster = clusters.of(trial.treatment)
             for name, unit, value in figures(trial, amount, analysis.tariff, kind, cluster):
                 key = (trial.treatment.id, trial.workload, TOTAL, name)
-                sample = table.setdefault(key, Sample(unit, []))
+                sample = table.setdefault(key, Sample(unit, [], printed=study.kind == "published"))
                 sample.values.append(value)
                 if study.protocol.rounds_known:
                     sample.rounds.append(trial.round)

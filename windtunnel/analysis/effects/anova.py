@@ -31,6 +31,8 @@ from windtunnel.analysis.statistics.variance_explained import (
 )
 from windtunnel.results.record import StudyRecord, Treatment
 
+_ZERO = 1e-20
+"""Sums of squares below this are rounding errors of equal numbers."""
 HIGHER = "interactions of 3+"
 ANY = "all interactions"
 """The row of the unexplained variance between treatments, with and without rows for
@@ -141,6 +143,8 @@ def anova(
     if not _estimable(study.treatments, factors, pairs):
         pairs = []
     fit = _fit(known, factors, pairs)
+    if fit is not None and fit.error[0] <= _ZERO and any(s.printed for _, s in known):
+        return None  # equal printed times: the error is unknown and not 0
     return None if fit is None else _table(fit, workload, phase, factors, pairs, known)
 
 
@@ -249,7 +253,7 @@ def _table(
     squares = [ss for ss, _ in fit.squares.values()]
     dfs = [df for _, df in fit.squares.values()]
     error, error_df = fit.error
-    if error <= 1e-20:  # All numbers are equal; the remainder is rounding.
+    if error <= _ZERO:  # All numbers are equal; the remainder is rounding.
         error = 0.0
     mean = error / error_df
     trials = sum(len(sample.values) for _, sample in known)
@@ -296,4 +300,4 @@ def _f(mean_square: float, error: float) -> float:
     """The F ratio; infinite if there is an effect and the error is 0."""
     if error > 0:
         return mean_square / error
-    return float("inf") if mean_square > 1e-20 else 0.0
+    return float("inf") if mean_square > _ZERO else 0.0

@@ -102,7 +102,8 @@ def _plain_answer(study: StudyRecord, cells: Sequence[Cell], names: Mapping[str,
     single = all(c.n == 1 for c in shown)
     parts = []
     for c in shown:
-        span = "" if single else " (spread unknown, one trial)"
+        why = f"n = {c.n}, printed times are equal" if c.equal else "one trial"
+        span = "" if single else f" (spread unknown, {why})"
         if c.ci_low is not None and c.ci_high is not None:
             low, high = quantity(max(c.ci_low, 0.0), c.unit), quantity(c.ci_high, c.unit)
             span = f" (95 % interval {low} to {high}, n = {c.n})"
@@ -121,6 +122,8 @@ def _no_answer(found: Sequence[Finding]) -> str:
     compared = [f.effect for f in found if f.distinguishable is not None]
     single = [f.effect for f in found if f.distinguishable is None]
     few = "are too few trials for an interval and a conclusion"
+    if any(e.equal for e in single):
+        few = "is no interval and no conclusion (too few trials, or equal printed times)"
     if not compared:
         return f"There {few}; {_largest(single)}."
     seen = [e for e in compared if e.detectable is not None]

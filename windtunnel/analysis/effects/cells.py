@@ -28,7 +28,8 @@ class Cell:
     """The statistics of one cell.
 
     ``mean``, ``median``, ``sd`` and the 95 % interval of the mean ``ci_low`` .. ``ci_high``
-    are in ``unit``; ``cv`` is a ratio. With n = 1 the spread is unknown: None, never 0.
+    are in ``unit``; ``cv`` is a ratio. With n = 1 the spread is unknown: None, never 0; so it is
+    if printed values are equal.
     ``ci_method`` is the method of the interval: ``t`` (Student), ``bca`` (bootstrap), ``model``
     (the error of a predicted time), or None if there is no interval. ``bca_low`` .. ``bca_high``
     is an additional interval of elapsed times, from 8 trials on; ``median_low`` ..
@@ -54,6 +55,11 @@ class Cell:
     median_high: float | None = None
 
     @property
+    def equal(self) -> bool:
+        """Whether the spread is unknown because all printed values are equal."""
+        return self.n > 1 and self.sd is None
+
+    @property
     def indicative(self) -> bool:
         """Whether there are too few trials for a firm result."""
         return self.n < INDICATIVE_BELOW
@@ -65,13 +71,15 @@ class Sample:
 
     Without known rounds, ``rounds`` is empty: the values have none in common with other cells,
     and are in the order of the trials. ``error`` is that of a predicted time; None for measured
-    values.
+    values. ``printed``: the values are those of a publication, which have few digits: if they are
+    equal, their spread is unknown and not 0.
     """
 
     unit: str
     values: list[float]
     rounds: list[int] = field(default_factory=list)
     error: PredictedError | None = None
+    printed: bool = False
 
     def by_round(self) -> Sample:
         """The sample in the order of its rounds, in which samples are paired.
@@ -89,10 +97,11 @@ def samples(
     errors: Mapping[Place, PredictedError] | None = None,
     *,
     rounds_known: bool = True,
+    printed: bool = False,
 ) -> dict[Key, Sample]:
     """Values by cell, by round; only valid trials that are not warm-ups count.
 
-    ``errors`` are those of predicted times.
+    ``errors`` are those of predicted times. ``printed``: as in :class:`Sample`.
     """
     table: dict[Key, Sample] = {}
     for row in observations:
@@ -102,7 +111,7 @@ def samples(
         sample = table.get(key)
         if sample is None:
             error = (errors or {}).get(key[:3]) if row.metric == ELAPSED else None
-            table[key] = sample = Sample(row.unit, [], error=error)
+            table[key] = sample = Sample(row.unit, [], error=error, printed=printed)
         sample.values.append(row.value)
         if rounds_known:
             sample.rounds.append(row.round)
@@ -132,14 +141,14 @@ def _predicted(value: float, error: PredictedError) -> Interval | None:
 
 
 def _cell(key: Key, sample: Sample, boot: Interval | None, method: Method) -> Cell:
-    s = summarise(sample.values)
+    s = summarise(sample.values, printed=sample.printed)
     treatment, workload, phase, metric = key
     student = None if s.ci_low is None or s.ci_high is None else (s.ci_low, s.ci_high)
     chosen: IntervalKind = "bca" if method == "bca" and boot is not None else "t"
     span = boot if chosen == "bca" else student
     if sample.error is not None:
         chosen, span = "model", _predicted(s.mean, sample.error)
-    middle = median_interval(sample.values)
+    middle = None if s.sd is None else median_interval(sample.values)
     return Cell(
         treatment=treatment,
         workload=workload,

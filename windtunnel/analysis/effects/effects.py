@@ -116,6 +116,13 @@ class Effect:
         return self.method == MODEL
 
     @property
+    def equal(self) -> bool:
+        """Whether the error is unknown although both sides have several values: all printed values
+        of each side are equal."""
+        error = (self.se_log, self.absolute_ci_low, self.ci_low)
+        return min(self.n, self.n_baseline) > 1 and error == (None, None, None)
+
+    @property
     def distinguishable(self) -> bool | None:
         """Whether a difference is detected, after correction; None if it is unknown."""
         if self.p_adjusted is not None:
@@ -165,6 +172,7 @@ def effects(study: StudyRecord, table: Mapping[Key, Sample]) -> list[Effect]:
                     paired=paired,
                     error=error,
                     model=model_errors(sides),
+                    printed=are_printed(sides),
                 )
                 rows.append(replace(made, comparison=matching.kind))
     return corrected(rows)
@@ -222,21 +230,25 @@ def effect(
     paired: bool = False,
     error: Pool | None = None,
     model: Sequence[tuple[PredictedError, PredictedError]] = (),
+    printed: bool = False,
 ) -> Effect:
     """The effect from one or more matched pairs of samples, each of at least one number.
 
     ``about`` is (factor, level, baseline, workload, phase, metric, unit). ``paired``: the nth
     numbers of all samples belong to one round, and differences are computed within rounds.
     ``error``: the error of the relative effect, if it is pooled over treatments. ``model``: the
-    errors of both sides of each pair, if the times are predictions.
+    errors of both sides of each pair, if the times are predictions. ``printed``: the values have
+    few digits, so that an error of 0 is unknown.
     """
     factor, level, baseline, workload, phase, metric, unit = about
     share = 1 / len(pairs)
-    absolute = _difference(pairs, paired=paired)
-    relative, on_logs = _relative(pairs, paired=paired)
+    absolute = _difference(pairs, paired=paired, printed=printed)
+    relative, on_logs = _relative(pairs, paired=paired, printed=printed)
     if model and on_logs is not None:
         absolute, on_logs = _predicted(pairs, model, absolute.estimate, on_logs.estimate)
     span = absolute.interval()
+    if error is not None and printed and error.variance == 0:
+        error = None
     if on_logs is not None and error is not None:
         span = None  # treatments share no error in seconds (docs/decisions/0016)
         weight = share**2 * sum(1 / len(a) + 1 / len(b) for a, b in pairs)
@@ -278,6 +290,11 @@ def _method(*, paired: bool, pooled: bool) -> Method:
     return "paired by round, on logs" if paired else "welch on logs"
 
 
+def are_printed(sides: Sequence[tuple[Sample, Sample]]) -> bool:
+    """Whether values of a publication are compared."""
+    return any(sample.printed for side in sides for sample in side)
+
+
 def model_errors(
     sides: Sequence[tuple[Sample, Sample]],
 ) -> list[tuple[PredictedError, PredictedError]]:
@@ -304,21 +321,25 @@ def _predicted(
     return log_contrast(absolute, scaled), log_contrast(relative, terms)
 
 
-def _difference(pairs: Sequence[Pair], *, paired: bool) -> Contrast:
+def _difference(pairs: Sequence[Pair], *, paired: bool, printed: bool) -> Contrast:
     """Mean over the pairs of level minus baseline."""
     share = 1 / len(pairs)
     if paired:
-        return contrast([(share, [x - y for x, y in zip(a, b, strict=True)]) for a, b in pairs])
-    return contrast([term for a, b in pairs for term in ((share, a), (-share, b))])
+        rows = [(share, [x - y for x, y in zip(a, b, strict=True)]) for a, b in pairs]
+        return contrast(rows, printed=printed)
+    terms = [term for a, b in pairs for term in ((share, a), (-share, b))]
+    return contrast(terms, printed=printed)
 
 
-def _relative(pairs: Sequence[Pair], *, paired: bool) -> tuple[float | None, Contrast | None]:
+def _relative(
+    pairs: Sequence[Pair], *, paired: bool, printed: bool
+) -> tuple[float | None, Contrast | None]:
     """The relative effect, and the contrast on the log scale from which it is computed."""
     if any(value <= 0 for pair in pairs for values in pair for value in values):
         gone = all(not any(a) and all(v > 0 for v in b) for a, b in pairs)
         return (-1.0 if gone else None), None
     logs = [([math.log(v) for v in a], [math.log(v) for v in b]) for a, b in pairs]
-    on_logs = _difference(logs, paired=paired)
+    on_logs = _difference(logs, paired=paired, printed=printed)
     return _ratio(on_logs.estimate), on_logs
 
 

@@ -78,6 +78,7 @@ class Finding:
     brief: str = ""
 
 
+EQUAL = "printed times are equal, so the spread is unknown and not 0"
 LOWEST = 0.02
 """The smallest ratio that is distinguished from 0."""
 
@@ -205,6 +206,8 @@ def _caveats(total: Effect) -> list[str]:
         caveats.append("n = 1, the spread is unknown")
     elif n < INDICATIVE_BELOW:
         caveats.append(f"n = {n} per cell, indicative")
+    if total.equal:
+        caveats.append(EQUAL)
     if total.comparisons > 1 and total.distinguishable:
         caveats.append(f"detected after correction for {total.comparisons} comparisons")
     if total.comparison == "main effect":

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from windtunnel.analysis.effects.cells import Key, Sample
 from windtunnel.analysis.effects.common_rounds import compared
-from windtunnel.analysis.effects.effects import Effect, baseline_of, effect, model_errors, pool_of
+from windtunnel.analysis.effects.effects import (
+    Effect,
+    are_printed,
+    baseline_of,
+    effect,
+    model_errors,
+    pool_of,
+)
 from windtunnel.analysis.effects.pairing import matched_treatments
 from windtunnel.analysis.observations import ELAPSED
 from windtunnel.analysis.statistics.summary import contrast
@@ -82,10 +89,12 @@ def _corner(
         for t in study.treatments
         if all(t.levels.get(factor) == level for factor, level in levels.items())
     ]
-    values = [s.values for s in samples if s is not None and min(s.values) > 0]
+    known = [s for s in samples if s is not None and min(s.values) > 0]
+    values = [s.values for s in known]
     if not values or len(values) < len(samples):
         return None
-    on_logs = contrast([(1 / len(values), [math.log(v) for v in each]) for each in values])
+    terms = [(1 / len(values), [math.log(v) for v in each]) for each in values]
+    on_logs = contrast(terms, printed=any(s.printed for s in known))
     span = on_logs.interval()
     across, line = levels.values()
     return Corner(
@@ -118,4 +127,11 @@ def _within(
     about = (factor, level, baseline, *where, ELAPSED, sides[0][0].unit)
     values, paired = compared(sides)
     error = pool_of(study, table, (*where, ELAPSED))
-    return effect(about, values, paired=paired, error=error, model=model_errors(sides))
+    return effect(
+        about,
+        values,
+        paired=paired,
+        error=error,
+        model=model_errors(sides),
+        printed=are_printed(sides),
+    )

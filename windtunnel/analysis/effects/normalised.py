@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from windtunnel.analysis.effects.cells import Key, Sample
 from windtunnel.analysis.effects.common_rounds import compared
-from windtunnel.analysis.effects.effects import baseline_of, effect, model_errors
+from windtunnel.analysis.effects.effects import are_printed, baseline_of, effect, model_errors
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.analysis.statistics.correction import holm
 from windtunnel.analysis.statistics.summary import ALPHA
@@ -80,7 +80,8 @@ def _score(
         sides.append((ours, base))
     about = ("treatment", treatment, baseline, "all workloads", TOTAL, ELAPSED, "s")
     pairs, paired = compared(sides)
-    e = effect(about, pairs, paired=paired, model=model_errors(sides))
+    model, printed = model_errors(sides), are_printed(sides)
+    e = effect(about, pairs, paired=paired, model=model, printed=printed)
     if e.relative is None:
         return None
     return Score(

@@ -105,7 +105,14 @@ def scalings(analysis: Analysis) -> list[Scaling]:
                     seconds = elapsed_by_level(own, factor, phase)
                     if len(seconds) >= 2 and (phase == TOTAL or len(phases) > 2):
                         found.append(
-                            _scaling((factor, workload, phase), others, amount, seconds, counted)
+                            _scaling(
+                                (factor, workload, phase),
+                                others,
+                                amount,
+                                seconds,
+                                counted,
+                                printed=analysis.study.kind == "published",
+                            )
                         )
     return found
 
@@ -182,13 +189,15 @@ def _scaling(
     amount: bool,
     seconds: Mapping[str, Sequence[float]],
     counted: Mapping[str, float],
+    *,
+    printed: bool,
 ) -> Scaling:
     order = sorted(seconds, key=counted.__getitem__)
     base = order[0]
     points = []
     for level in order:
         logs = [[math.log(v) for v in seconds[name]] for name in (base, level)]
-        ratio = contrast([(1, logs[0]), (-1, logs[1])])
+        ratio = contrast([(1, logs[0]), (-1, logs[1])], printed=printed)
         span = ratio.interval() if level != base else None
         gained = math.exp(ratio.estimate) if level != base else 1.0
         points.append(

@@ -88,10 +88,11 @@ def two_sided_p(t: float, df: float) -> float:
     return float(2 * special.stdtr(df, -abs(t)))
 
 
-def summarise(values: Sequence[float]) -> Summary:
+def summarise(values: Sequence[float], *, printed: bool = False) -> Summary:
     """Summary of at least one number.
 
-    With one number the spread is unknown, never 0 (rule of trust 2). The interval
+    With one number the spread is unknown, never 0 (rule of trust 2). It is also unknown if
+    ``printed`` numbers, which have few digits, are equal: it is below the last digit. The interval
     is Student's t for the mean; ``cv`` is sd / abs(mean), None where the mean is 0.
 
     Raises
@@ -105,21 +106,22 @@ def summarise(values: Sequence[float]) -> Summary:
     data = np.asarray(values, dtype=float)
     mean = float(data.mean())
     median = float(np.median(data))
-    if n == 1:
-        return Summary(1, mean, median, None, None, None, None)
-    sd = _sd(data)
+    sd = _sd(data) if n > 1 else None
+    if sd is None or (printed and sd == 0):
+        return Summary(n, mean, median, None, None, None, None)
     half = quantile(0.5 + CONFIDENCE / 2, n - 1) * sd / math.sqrt(n)
     cv = sd / abs(mean) if mean != 0 else None
     return Summary(n, mean, median, sd, cv, mean - half, mean + half)
 
 
-def contrast(terms: Sequence[tuple[float, Sequence[float]]]) -> Contrast:
+def contrast(terms: Sequence[tuple[float, Sequence[float]]], *, printed: bool = False) -> Contrast:
     """``sum(weight * mean(values))`` over independent samples of unequal variance.
 
     The standard error is that of Welch [1]_, the degrees of freedom those of
     Satterthwaite [2]_; for two samples with weights 1 and -1 this is Welch's t
     interval (``scipy.stats.ttest_ind(equal_var=False)``), which the tests check.
-    The error is unknown if a sample contains only one number.
+    The error is unknown if a sample contains only one number. It is also unknown, and not 0, if
+    the numbers are ``printed`` ones and those of each sample are equal.
     """
     estimate = 0.0
     variance = 0.0
@@ -141,6 +143,8 @@ def contrast(terms: Sequence[tuple[float, Sequence[float]]]) -> Contrast:
         largest = max((abs(weight * float(np.mean(values))) for weight, values in terms), default=0)
         if abs(estimate) <= _ROUNDING * largest:
             estimate = 0.0  # equal values, whose means differ by rounding
+        if printed:
+            return Contrast(estimate, None, None)
         return Contrast(estimate, 0.0, float(sum(len(v) - 1 for _, v in terms)))
     return Contrast(estimate, math.sqrt(variance), variance**2 / spread)
 

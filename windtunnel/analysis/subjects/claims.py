@@ -157,6 +157,8 @@ def verdict(
 
 def _undecided(found: Evidence) -> str:
     if found.low is None:
+        if min(found.n, found.n_baseline) > 1:
+            return "equal printed values have no interval"
         return "one trial has no interval" if found.n else "the prediction has no interval"
     kind = "interval" if found.n else "predicted interval"
     return f"the {kind} is too wide: it allows several verdicts"
@@ -184,7 +186,8 @@ def measured_ratio(
     if any(sample is None or min(sample.values) <= 0 for sample in samples):
         return None
     logs = [[math.log(value) for value in sample.values] for sample in samples if sample]
-    found = contrast([(1.0, logs[0]), (-1.0, logs[1])])
+    printed = any(sample.printed for sample in samples if sample)
+    found = contrast([(1.0, logs[0]), (-1.0, logs[1])], printed=printed)
     return evidence_of(found, n=len(logs[0]), n_baseline=len(logs[1]), source=source)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.cells import Cell, Sample
 from windtunnel.analysis.effects.common_rounds import compared
-from windtunnel.analysis.effects.effects import effect
+from windtunnel.analysis.effects.effects import are_printed, effect
 from windtunnel.analysis.formatting import digits
 from windtunnel.analysis.observations import TOTAL
 from windtunnel.results.record import Trial
@@ -98,7 +98,7 @@ def ratio_of(ours: Sample, base: Sample, workload: str, phase: str) -> Ratio | N
     """The ratio of a rate to the base's rate."""
     about = ("format", "", "", workload, phase, RATE, ours.unit)
     values, paired = compared([(ours, base)])
-    e = effect(about, values, paired=paired)
+    e = effect(about, values, paired=paired, printed=are_printed([(ours, base)]))
     if e.relative is None:
         return None
     low, high = (None if bound is None else 1 + bound for bound in (e.ci_low, e.ci_high))

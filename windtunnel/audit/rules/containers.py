@@ -11,11 +11,11 @@ from windtunnel.audit.evidence import Evidence
 from windtunnel.audit.result import Outcome, failed, not_applicable, passed, unknown
 from windtunnel.audit.rules.scheduler import (
     COUNT_CORES,
-    LEAST_MB,
     counts_cores,
     rounded_mb,
     step_name,
 )
+from windtunnel.cluster.setting_values import LEAST_MB
 
 MIB = 1 << 20
 # What YARN assumes if the value is -1 and it does not detect the hardware (yarn-default.xml).

@@ -39,7 +39,7 @@ class Admin:
         self._conf = conf
         self._process: Process | None = None
         self._connection: socket.socket | None = None
-        self._asking = threading.RLock()  # faults ask at the same time, each in its own thread
+        self._one_query = threading.RLock()  # faults have own threads
 
     def spawn(self) -> Process:
         """Start the program."""
@@ -71,7 +71,7 @@ class Admin:
 
     def close(self) -> None:
         """Close the connection."""
-        with self._asking:
+        with self._one_query:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -88,7 +88,7 @@ class Admin:
         return found if isinstance(found, dict) else {"list": found}
 
     def _ask(self, order: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
-        with self._asking:
+        with self._one_query:
             try:
                 return self._answer(order, limit_s)
             except (OSError, ValueError) as problem:

@@ -42,10 +42,13 @@ class Ledger:
 
 
 def read(folder: Path) -> list[Record]:
-    """All complete records, oldest first; the change of a partial last line was not begun."""
+    """All complete records, oldest first; the change of a partial last line was not begun.
+
+    Without a ledger, there are none. Raises OSError if the ledger cannot be read.
+    """
     try:
         lines = (folder / LEDGER).read_bytes().split(b"\n")
-    except OSError:
+    except FileNotFoundError:
         return []
     records: list[Record] = []
     for line in lines[:-1]:
@@ -69,20 +72,24 @@ def undo(folder: Path, kinds: Mapping[str, Undo]) -> list[str]:
     Returns
     -------
     list of str
-        One line per record that could not be undone; these records stay in the ledger.
+        One line per record that could not be undone; these records stay in the ledger. If the
+        ledger cannot be read or written, it stays as it is.
     """
-    if not (folder / LEDGER).exists():
-        return []
-    with _alone(folder):
-        kept: list[Record] = []
-        problems = []
-        for record in reversed(read(folder)):
-            try:
-                kinds[str(record["kind"])](record)
-            except (OSError, LookupError, ValueError) as error:
-                kept.append(record)
-                problems.append(f"{json.dumps(record)}: {error}")
-        _replace(folder, kept[::-1])
+    kept: list[Record] = []
+    problems = []
+    try:
+        with _alone(folder):
+            for record in reversed(read(folder)):
+                try:
+                    kinds[str(record["kind"])](record)
+                except (OSError, LookupError, ValueError) as error:
+                    kept.append(record)
+                    problems.append(f"{json.dumps(record)}: {error}")
+            _replace(folder, kept[::-1])
+    except FileNotFoundError:  # another process has removed the folder meanwhile
+        return problems
+    except OSError as error:
+        problems.append(f"{folder / LEDGER}: {error.strerror or error}")
     return problems
 
 

@@ -29,9 +29,9 @@ _GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV)
 
 def undo(folder: Path) -> list[str]:
     """End the processes in a fabric, then undo it; returns what could not be undone."""
-    groups = [
-        Path(str(record.get("path"))) for record in read(folder) if record.get("kind") == "cgroup"
-    ]
+    groups = []
+    with contextlib.suppress(OSError):  # then the ledger is not undone, which is reported below
+        groups = [Path(str(one.get("path"))) for one in read(folder) if one.get("kind") == "cgroup"]
     deadline = time.monotonic() + _PATIENCE_S
     while sum(_end_members(group) for group in groups) and time.monotonic() < deadline:
         time.sleep(_STEP_S)  # open files of the processes would keep the disks busy

@@ -155,7 +155,7 @@ def resolution(case: Case) -> Iterator[Point]:
     same = [
         c
         for c in case.analysis.cells
-        if c.metric == ELAPSED and c.n > 1 and c.sd == 0
+        if c.metric == ELAPSED and c.equal
         if c.phase != TOTAL or not phases.get(c.workload)
     ]
     if not case.published or not same:
@@ -168,10 +168,10 @@ def resolution(case: Case) -> Iterator[Point]:
         + listed([f"{c.treatment} / {c.workload} / {c.phase}" for c in same], 3),
         stated="runs that are equal to the last digit",
         stated_source="the published runs",
-        found="standard deviation 0",
+        found="the spread is below the last digit",
         found_source="recomputed",
-        means="times were rounded for print (0.1 min is 6 s), so the intervals of these cells are "
-        "too narrow.",
+        means="times were rounded for print (0.1 min is 6 s), so the spread of these cells is "
+        "unknown and not 0.",
     )
 
 

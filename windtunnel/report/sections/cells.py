@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.effects.cells import Cell
+from windtunnel.analysis.effects.findings import EQUAL
 from windtunnel.analysis.formatting import digits, percent, quantity
 from windtunnel.analysis.observations import ELAPSED, TOTAL
 from windtunnel.report.sections.base import Column, Section, Table
@@ -55,6 +56,8 @@ def cells_table(analysis: Analysis) -> Table | None:
             "CV: coefficient of variation, the standard deviation divided by the mean; the limit "
             f"of this study is {percent(limit, signed=False)}"
         )
+    if any(c.equal for c in cells):
+        hints.append("unknown: " + EQUAL)
     made = Table(
         caption="Elapsed time by phase and treatment",
         columns=_COLUMNS,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from windtunnel.analysis.analyse import Analysis
 from windtunnel.analysis.bottleneck.verdicts import with_cause
-from windtunnel.analysis.effects.findings import Finding
+from windtunnel.analysis.effects.findings import EQUAL, Finding
 from windtunnel.analysis.effects.overview import common_baseline, worthwhile
 from windtunnel.analysis.formatting import percent
 from windtunnel.analysis.names import level_words
@@ -38,19 +39,16 @@ def section(analysis: Analysis) -> Section:
 def _common(found: Sequence[Finding]) -> list[str]:
     """Caveats that apply to all findings, in their order.
 
-    Only detected effects have caveats about the correction: these are common if all detected
-    effects have them.
+    Only detected effects have caveats about the correction: the most frequent one is common if
+    all detected effects have one.
     """
     if len(found) < 2:
         return []
     clear = [f for f in found if f.distinguishable]
+    own = Counter(caveat for f in clear for caveat in f.caveats if _corrects(caveat))
+    most = own.most_common(1)[0][0] if own and own.total() == len(clear) else ""
     names = dict.fromkeys(caveat for f in found for caveat in f.caveats)
-    return [
-        name
-        for name in names
-        if all(name in f.caveats for f in found)
-        or (clear and _corrects(name) and all(name in f.caveats for f in clear))
-    ]
+    return [name for name in names if name == most or all(name in f.caveats for f in found)]
 
 
 def _corrects(caveat: str) -> bool:
@@ -88,11 +86,13 @@ def _lead(found: Sequence[Finding], common: Sequence[str]) -> str:
     base = "the baseline" if head is None else f"{head[0]} {head[1]}"
     what = "elapsed time" if head is None else f"elapsed time of {head[2]}"
     parts = [f"Change of {what} against {base}"]
-    parts.append("95 % intervals" if known else "interval unknown: n = 1 per treatment")
+    several = any(f.effect.equal for f in found)
+    unknown = "interval unknown" if several else "interval unknown: n = 1 per treatment"
+    parts.append("95 % intervals" if known else unknown)
     for caveat in common:
         if not known and caveat.startswith("n = 1"):
             continue
-        if caveat.startswith(("n = ", "predicted")):
+        if caveat.startswith(("n = ", "predicted")) or caveat == EQUAL:
             parts.append(caveat)
         elif _corrects(caveat):
             parts.append(f"{caveat}, unless stated otherwise")

@@ -1,8 +1,8 @@
 """Section "Workload metrics": what each workload measures in addition to its time, and CPU time.
 
-The section has the workload's own metrics (``about.metrics``), and all metrics without a
-description, such as those of published studies and of other packages' workloads. Names, units and
-meanings are those of the catalogue (``results/metrics.py``).
+The section has the workload's own metrics (``about.metrics``), with warm starts those of the start
+of tasks, and all metrics without a description, such as those of published studies and of other
+packages' workloads. Names, units and meanings are those of the catalogue (``results/metrics.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from windtunnel.analysis.effects.cells import Cell
 from windtunnel.analysis.effects.effects import Effect
 from windtunnel.analysis.formatting import quantity, with_interval
 from windtunnel.analysis.observations import ELAPSED, TOTAL
+from windtunnel.engines.hadoop.pool_metrics import POOL_FILL, POOL_MEMORY, STOCK_STARTS
+from windtunnel.engines.hadoop.start_up import START_SHARE, TASK_START
 from windtunnel.engines.job_metrics import CPU_TIME
 from windtunnel.report.sections.base import Section, Table, column
 from windtunnel.results.metrics import CATALOGUE, describe
@@ -22,6 +24,7 @@ from windtunnel.workloads import WORKLOADS
 CPU = CPU_TIME.name
 COLUMNS = 4
 """Up to this number of treatments, each is a column; with more, each is a row."""
+STARTS = [m.name for m in (TASK_START, START_SHARE, STOCK_STARTS, POOL_FILL, POOL_MEMORY)]
 
 
 def section(analysis: Analysis) -> Section | None:
@@ -50,7 +53,7 @@ def section(analysis: Analysis) -> Section | None:
 
 
 def _names(analysis: Analysis, workload: str) -> list[str]:
-    """The workload's own metrics that its phases have, then metrics without a description."""
+    """The workload's own metrics that its phases have, those of starts, and undescribed ones."""
     kind = WORKLOADS.get(workload)
     own = [info.name for info in kind.about.metrics if info.name != CPU] if kind else []
     recorded = {
@@ -58,8 +61,9 @@ def _names(analysis: Analysis, workload: str) -> list[str]:
         for cell in analysis.cells
         if cell.workload == workload and cell.phase != TOTAL
     }
+    starts = [name for name in STARTS if name in recorded] if POOL_FILL.name in recorded else []
     strange = [name for name, unit in recorded.items() if not describe(name, unit).meaning]
-    return list(dict.fromkeys([*(name for name in own if name in recorded), *strange]))
+    return list(dict.fromkeys([*(name for name in own if name in recorded), *starts, *strange]))
 
 
 def _table(analysis: Analysis, workload: str, phases: Sequence[str], names: Sequence[str]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.isolation.policy import Isolation
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
+from windtunnel.hosts.removal import removing
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
 from windtunnel.results.sample import Recording
@@ -45,6 +47,7 @@ from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import client_only
 
 TESTBED = "attached"
+_REMOVAL_LIMIT_S = 300.0  # requests, the supervisor, a client, the end of the applications
 _STAGING = "yarn.app.mapreduce.am.staging-dir"
 _INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
 
@@ -367,21 +370,24 @@ class AttachedDeployment(Deployment):
 
     def close(self) -> list[str]:
         """End everything of this run on the cluster; returns what is left, in words."""
-        self.guard.close()
-        left: list[str] = []
-        try:
-            if hasattr(self, "supervisor"):
-                self.supervisor.close()
-            if "attached" in self.registration.facts():
-                left = end_and_remove(self.access, self.registration)
-        finally:
-            # afterwards: a source can wait for answers of hosts
-            if self.host_samples is not None:
-                self.host_samples.close()
-        self.access.close()
-        if not left:
-            self.registration.forget()
+        with removing(f"jobs and files of {self.id} on the cluster", _REMOVAL_LIMIT_S):
+            left: list[str] = []
+            with ExitStack() as ends:  # in reverse order, each also if another one fails
+                ends.callback(self.access.close)
+                if self.host_samples is not None:  # a source can wait for answers of hosts
+                    ends.callback(self.host_samples.close)
+                ends.callback(lambda: left.extend(self._end_and_remove()))
+                if hasattr(self, "supervisor"):
+                    ends.callback(self.supervisor.close)
+                ends.callback(self.guard.close)
+            if not left:
+                self.registration.forget()
         return left
+
+    def _end_and_remove(self) -> list[str]:
+        if "attached" not in self.registration.facts():
+            return []
+        return end_and_remove(self.access, self.registration)
 
     def _read(self) -> Reading:
         return self.access.status.read(self.id, time.time())

@@ -113,7 +113,12 @@ class Edge:
         where = f"edge node {self.options.host}"
         try:
             done = subprocess.run(
-                self.ssh(words), input=data, capture_output=True, check=False, timeout=_LIMIT_S
+                self.ssh(words),
+                input=data,
+                capture_output=True,
+                check=False,
+                timeout=_LIMIT_S,
+                start_new_session=True,  # Ctrl-C and the end of the terminal do not end it
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ClusterAccessError(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from windtunnel.errors import DeploymentError, WindtunnelError
+from windtunnel.errors import DeploymentError, StudyStoppedError, WindtunnelError
 from windtunnel.hosts.base import Host
-from windtunnel.hosts.leftovers import Registration
+from windtunnel.hosts.leftovers import Registration, clean
 from windtunnel.testbeds.attached.access import ClusterAccess, access_from
 
 _END_LIMIT_S = 60.0
@@ -110,6 +110,39 @@ def clean_entry(entry: Registration) -> list[str]:
             return end_and_remove(access, entry)
         finally:
             access.close()
+
+
+def remove_earlier(cluster_id: str, note: Callable[[str], object]) -> None:
+    """Remove what dead runs of this user left on a cluster, and on this machine.
+
+    Their jobs would count as those of other tenants. ``note`` receives what is removed.
+
+    Raises
+    ------
+    StudyStoppedError
+        If something is left on the cluster.
+    """
+    left: list[str] = []
+
+    def chosen(entry: Registration) -> bool:
+        facts = entry.facts().get("attached")
+        here = not facts or (isinstance(facts, dict) and facts.get("cluster_id") == cluster_id)
+        return here and not entry.elsewhere()
+
+    def elsewhere(entry: Registration) -> list[str]:
+        if entry.facts().get("attached"):
+            note(f"{entry.id} was killed: its jobs and its folder on the cluster are removed first")
+        found = clean_entry(entry)
+        left.extend(f"{one} (of {entry.id})" for one in found)
+        return found
+
+    for line in clean(elsewhere, chosen):
+        note(f"left by a command that was killed: {line}")
+    if left:
+        raise StudyStoppedError(
+            f"an earlier run was killed, and this is left of it: {'; '.join(left)}",
+            remedy="run 'windtunnel clean', which tries to remove it again.",
+        )
 
 
 def _one_line(error: Exception) -> str:

@@ -31,6 +31,7 @@ from windtunnel.testbeds.attached.client import find_program, unknown_files
 from windtunnel.testbeds.attached.deployment import TESTBED, AttachedDeployment
 from windtunnel.testbeds.attached.in_force import compared_settings, different, not_compared
 from windtunnel.testbeds.attached.options import AttachedOptions, daemon_settings
+from windtunnel.testbeds.attached.remains import remove_earlier
 from windtunnel.testbeds.attached.space import space_bytes, written_bytes
 from windtunnel.testbeds.attached.status import REQUESTS, Identity, Reading
 from windtunnel.testbeds.attached.storage_policy import POLICY, storage_types
@@ -284,9 +285,12 @@ class AttachedTestbed(ClusterTestbed):
         ------
         DeploymentError
             If the cluster does not answer, or the folder cannot be created.
+        StudyStoppedError
+            If what an earlier run left on the cluster cannot be removed.
         """
         assert self._needs and self._start, "a study is admitted before it is deployed"
         self.prepare(cluster)
+        remove_earlier(self._needs[0].cluster, self._note)
         self._deployments += 1
         stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{self._deployments}"
         software = self._software[cluster.software.hadoop]

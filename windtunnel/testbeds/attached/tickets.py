@@ -101,6 +101,7 @@ class Tickets:
             env=os.environ | env,
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            start_new_session=True,  # Ctrl-C and the end of the terminal do not end it
             timeout=_LIMIT_S,
             check=False,
         )
