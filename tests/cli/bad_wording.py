@@ -49,6 +49,13 @@ WORDING = [
         study=GOOD + "fault: 5\n",
     ),
     Bad(
+        "fault that slows to nothing",
+        CHECK,
+        3,
+        ("key 'fault.to': must be more than 0, not 0\n",),
+        study=GOOD + "fault: {kind: slow-nic, host: worker-1, to: 0}\n",
+    ),
+    Bad(
         "rack with an unknown host",
         CHECK,
         3,

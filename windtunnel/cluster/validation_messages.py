@@ -121,7 +121,7 @@ def shown(value: object) -> str:
         return "a list" if not isinstance(value, dict) else "a mapping"
     if value is None:
         return "an empty value"
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(_number(value))
     text = text if len(text) <= 60 else text[:57] + "..."
     return f"'{text}'" if isinstance(value, str) else text
 
@@ -144,8 +144,9 @@ def _bound(words: str, name: str) -> _Say:
 
 
 def _number(value: Any) -> Any:
-    """A limit as it is written: 0 and not 0.0."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    """A number as it is written: 0 and not 0.0."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return int(value) if whole else value
 
 
 _LETTERS = "use letters, digits, '.', '_' and '-', and begin with a letter or digit"
