@@ -21,6 +21,7 @@ from collections.abc import (
     ValuesView,
 )
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, distributions, entry_points
@@ -235,10 +236,12 @@ class Registry(MutableMapping[str, T]):
             If it is a plug-in's and cannot be loaded.
         """
         if name not in self:
+            near = get_close_matches(name.lower(), self, n=1, cutoff=0.7)
+            meant = f"did you mean '{near[0]}'? " if near else ""
             raise DescriptionError(
                 f"there is no {self._noun} '{name}'",
                 key=key,
-                remedy=f"use one of: {', '.join(self)}.",
+                remedy=f"{meant}use one of: {', '.join(self)}.",
             )
         return self[name]
 

@@ -10,8 +10,11 @@ import tempfile
 from pathlib import Path
 
 from tests.cli.bad_case import CHECK, GOOD, RUN, Bad, answer, edited
+from tests.cli.bad_names import NAMES
+from tests.cli.bad_outputs import OUTPUTS
 from tests.cli.bad_predictions import PREDICTIONS
 from tests.cli.bad_reproductions import REPRODUCTIONS
+from tests.cli.bad_wording import WORDING
 from tests.cli.prepared import (
     corrupted_trial,
     corrupted_trial_of_this_study,
@@ -301,6 +304,9 @@ CASES = [
     Bad("prediction of nothing", "predict", 2, ("a cluster and at least one workload",)),
     *PREDICTIONS,
     *REPRODUCTIONS,
+    *OUTPUTS,
+    *NAMES,
+    *WORDING,
     # -- audits
     Bad("audit of nothing", "audit {d}/none", 2, ("no such file or directory", "this-machine")),
     Bad("no facts", "audit {d}/study.yaml", 3, ("study.yaml", "not JSON"), study="a: 1\n"),

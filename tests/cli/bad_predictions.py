@@ -13,6 +13,13 @@ workloads:
   scan: {size: 1 MB, replication: 1}
 """
 
+CLUSTER = """\
+name: c
+hosts:
+  master: {count: 1, roles: [namenode, resourcemanager, client]}
+  worker: {count: 3, roles: [datanode, nodemanager], memory: 64 GiB}
+"""
+
 PREDICTIONS = [
     Bad(
         "prediction of an unknown workload",
@@ -62,6 +69,29 @@ PREDICTIONS = [
         "predict cisco-2014 terasort --set workloads.terasort.maps=-3",
         3,
         ("workloads.terasort.maps", "must be at least 1, not -3", "workloads.terasort.maps=120"),
+    ),
+    Bad(
+        "setting of a cluster file that no daemon can parse",
+        "predict {d}/study.yaml terasort",
+        3,
+        ("study.yaml:5: key 'settings.dfs.blocksize': '128mb' is not a block size",),
+        study=CLUSTER + "settings: {dfs.blocksize: 128mb}\n",
+    ),
+    Bad(
+        "block size of a cluster file that HDFS refuses",
+        "predict {d}/study.yaml terasort",
+        3,
+        ("study.yaml:5: key 'storage.block_size': HDFS refuses blocks of 1 byte:",),
+        study=CLUSTER + "storage: {block_size: 1 B}\n",
+    ),
+    Bad(
+        "configuration of an existing cluster that is not there",
+        "check {d}/study.yaml",
+        3,
+        ("study.yaml:3: key 'testbed.conf': there is no folder /nope",),
+        study=edited(
+            "cluster: local-3", "cluster: local-3\ntestbed: {kind: attached, conf: /nope}"
+        ),
     ),
     Bad("size within no time", "size sizing --within soon", 2, ("'soon' is not",)),
     Bad(

@@ -23,6 +23,22 @@ def results_of_another_study(folder: Path) -> None:
     run_study(folder / "out", toy_plan(rounds=1))
 
 
+def invalid_trials(folder: Path) -> None:
+    """A study in ``out`` all of whose trials are invalid."""
+    results_of_another_study(folder)
+    for file in (folder / "out" / "trials").iterdir():
+        trial = json.loads(file.read_text())
+        trial["verdict"] |= {"valid": False, "reason": "the output is wrong"}
+        file.write_text(json.dumps(trial))
+
+
+def no_trials(folder: Path) -> None:
+    """A study in ``out`` that has not run a trial."""
+    results_of_another_study(folder)
+    for file in (folder / "out" / "trials").iterdir():
+        file.unlink()
+
+
 def corrupted_trial(folder: Path) -> None:
     """One trial's file was cut off."""
     results_of_another_study(folder)

@@ -13,12 +13,15 @@ import pytest
 
 from tests.cli.bad_case import Bad, answer
 from tests.cli.bad_inputs import CASES
-from windtunnel.cli import UNEXPECTED
+from windtunnel.cli import UNEXPECTED, run
 from windtunnel.probes import machine
 from windtunnel.study import runner
 
 # a line of advice, or a message that itself says what would be right
-REMEDY = re.compile(r"what to do: |: write '|must be at least|must be more than|give either|Try '")
+REMEDY = re.compile(
+    r"what to do: |: write '|must be at least|must be more than|give either|Try '"
+    r"|such as |write it like|must have at most"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -46,3 +49,8 @@ def test_the_table_is_long_enough_and_its_names_differ() -> None:
     assert len({case.id for case in CASES}) == len(CASES)
     assert {case.code for case in CASES} == {2, 3, 4, 5, 6, 9, 15}
     assert UNEXPECTED not in {case.code for case in CASES}
+
+
+def test_an_empty_name_of_a_study_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", ""]) == 3
+    assert "the name of the study is empty" in capsys.readouterr().err

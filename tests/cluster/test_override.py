@@ -53,7 +53,12 @@ def test_a_part_of_an_override_changes_only_the_cluster_that_it_is_for():
         ),
         ("hosts.wroker.count", "'wroker' is not a known key of 'hosts'", "'hosts.worker'"),
         ("host.worker.count", "'host' is not a known key", "'hosts'"),
-        ("hosts.worker.count.x", "'x' is not a known key", "is empty"),
+        (
+            "hosts.worker.count.x",
+            "'hosts.worker.count' is a number and has no keys",
+            "hosts.worker.count=VALUE",
+        ),
+        ("hosts.worker.memory.x", "'hosts.worker.memory' is a value", "without '.x'"),
         ("hosts.worker.disks.0.count", "'0' is not a known key", "set all of it"),
         ("settings.", "does not end with a name", ""),
         ("", "'' is not a known key", "hosts"),

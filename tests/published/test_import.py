@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.analysis.analyse import analyse
+from windtunnel.cli import run
 from windtunnel.cluster import QuantityError
 from windtunnel.errors import DescriptionError, ResultsError, UsageError
 from windtunnel.published.mapping import Map, map_from_roles
@@ -334,3 +335,13 @@ def test_any_text_is_a_table_or_refused(rows: list[list[str]]) -> None:
         assert error.file == "x.csv"
     else:
         assert all(row.cells.keys() == set(table.columns) for row in table.rows)
+
+
+def test_a_misspelt_metric_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "runs.csv").write_text("config,s,q\na,10,3\nb,12,4\n")
+    words = ["import", str(tmp_path / "runs.csv"), "--map", "config=factor"]
+    words += ["--map", "s=metric:elapsd:s", "--map", "q=metric:quality:points"]
+
+    assert run([*words, "--results", str(tmp_path / "out")]) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
+    assert notes == ["note: 'elapsd' is not a metric of Windtunnel; did you mean 'elapsed'?"]

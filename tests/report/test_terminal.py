@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.published import open_results
 from windtunnel.report.columns import fitting, print_table
 from windtunnel.report.markdown import to_markdown
+from windtunnel.report.sections import cautions
 from windtunnel.report.sections.base import Column, Table
 from windtunnel.report.sections.effects import effects_table
 from windtunnel.report.terminal import print_report, print_summary
@@ -142,3 +144,14 @@ def test_markdown_has_all_tables_and_no_stray_marks(analysis: Analysis) -> None:
             bars = [one.replace("\\|", "").count("|") for one in (before, line)]
             assert bars[0] == bars[1], "the rows of a table have as many cells as its head"
     assert "## Warnings" in lines
+
+
+def test_a_study_without_trials_has_passed_no_check(analysis: Analysis) -> None:
+    found = analysis.results
+    empty = analyse(replace(found, trials=[]))
+    vars(empty)["warnings"] = []
+    said = summary(empty, 120) + cautions.section(empty).said[0]
+
+    assert "Nothing was checked: there is no trial" in said
+    assert "nothing was checked: there is no trial" in said
+    assert "passed all checks" not in said

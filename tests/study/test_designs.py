@@ -273,3 +273,22 @@ def test_there_is_no_plackett_burman_design_for_some_numbers_of_factors() -> Non
         runs_of("plackett-burman", two_level(24))
 
     assert "2 to 23" in caught.value.remedy
+
+
+def test_too_many_combinations_are_refused_before_they_are_built() -> None:
+    many = {f"f{i}": [str(n) for n in range(10)] for i in range(7)}
+    with pytest.raises(DescriptionError, match="10,000,000 combinations; at most 20,000") as caught:
+        runs_of("full-factorial", many)
+    assert "one-factor-at-a-time" in caught.value.remedy
+    assert len(runs_of("one-factor-at-a-time", many)) == 64
+
+    letters = "a b c d e f g h i j k l m n o"
+    with pytest.raises(DescriptionError, match="32,768 combinations"):
+        runs_of("fractional-factorial", two_level(15), generators=letters)
+
+
+def test_too_many_combinations_are_reported_at_the_factors() -> None:
+    levels = ", ".join(f"settings.f{i}: {list(range(10))}" for i in range(5))
+    with pytest.raises(DescriptionError) as caught:
+        plan_from(f"{HEAD}factors: {{{levels}}}\n")
+    assert (caught.value.key, caught.value.line) == ("factors", 5)

@@ -16,6 +16,9 @@ from windtunnel.errors import DescriptionError
 
 _MAX_BYTES = 64 << 20
 _HERE = "this machine"
+# Facts whose value is a mapping, and facts whose value is a list of mappings.
+_MAPPINGS = frozenset({"clock", "cpu", "memory", "names", "numa", "os", "sysctl", "sysctl_files"})
+_TABLES = frozenset({"disks", "idle_states", "jvms", "listening", "mounts", "nics"})
 _AGAIN = "run 'windtunnel audit collect --out FILE' on the host again."
 
 
@@ -142,4 +145,26 @@ def of_document(document: Any, origin: str) -> HostFacts:
     facts, host = document.get("facts"), document.get("host")
     if not isinstance(facts, dict) or not isinstance(host, str) or not host:
         raise DescriptionError("no host or no facts", file=origin, key="facts", remedy=_AGAIN)
+    for name, fact in facts.items():
+        problem = _type_problem(name, fact)
+        if problem is not None:
+            key = f"facts.{name}"
+            raise DescriptionError(problem, file=origin, key=key, remedy=_AGAIN)
     return HostFacts(host, facts, bool(document.get("as_root")), origin)
+
+
+def _type_problem(name: str, fact: Any) -> str | None:
+    """What is wrong with the type of a fact or of its value; None if nothing is."""
+    if not isinstance(fact, dict):
+        return "must be a mapping"
+    value = fact.get("value")
+    if "value" not in fact:
+        return None
+    if name in _MAPPINGS and not isinstance(value, dict):
+        return "its value must be a mapping"
+    rows: list[Any] = value if isinstance(value, list) else [None]
+    if name in _TABLES and not all(isinstance(row, dict) for row in rows):
+        return "its value must be a list of mappings"
+    if name == "jvms" and not all(isinstance(row.get("jars") or {}, dict) for row in rows):
+        return "'jars' must be a mapping"
+    return None

@@ -41,6 +41,11 @@ def allow(
     """Permit studies on an existing cluster (testbed 'attached'), within limits."""
     from windtunnel.testbeds.attached import allowance
 
+    if cluster is None and remove:
+        raise UsageError(
+            "--remove requires the id of a cluster",
+            remedy="'windtunnel allow' lists the clusters with their ids.",
+        )
     if cluster is None:
         entries = allowance.allowances()
         for entry in entries:

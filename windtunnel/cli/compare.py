@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from windtunnel.cli.options import refuse_without_valid
 from windtunnel.errors import NotComparableError, UsageError, WorseError
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def compare_folders(
 
     allowed = _checked(folders, allow or [], history)
     named = [(name, open_results(name)) for name in folders]
+    for name, results in named:
+        refuse_without_valid(name, results)
     found = compare(named, by=match, allowed=allowed, history=history)
     if html is not None:
         from windtunnel.report.comparison_page import write_page  # charts: a second to import

@@ -190,6 +190,9 @@ def inspect_(
             "nothing to inspect",
             remedy="specify a folder with the client configuration, or --namenode URL.",
         )
+    _check_urls("--namenode", namenode or [])
+    _check_urls("--resourcemanager", resourcemanager or [])
+    _check_urls("--history-server", [history_server] if history_server else [])
     facts = ClusterFacts()
     conf = None if conf_dir is None else read_configuration(conf_dir)
     where = Endpoints() if conf is None else endpoints(conf)
@@ -216,6 +219,16 @@ def inspect_(
             read_over_ssh(hosts, facts)
     made = describe(title, conf, facts)
     _print(made, *write(made, file))
+
+
+def _check_urls(option: str, urls: list[str]) -> None:
+    """Refuse a value of an option that is not the URL of a web server."""
+    for url in urls:
+        if not url.startswith(("http://", "https://")):
+            raise UsageError(
+                f"{option} '{url}' is not a URL",
+                remedy="write http://HOST:PORT or https://HOST:PORT.",
+            )
 
 
 def _name(folder: Path | None, urls: list[str]) -> str:

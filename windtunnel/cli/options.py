@@ -89,18 +89,74 @@ def print_found(data: Mapping[str, Any], lines: Iterable[str], *, as_json: bool)
         print(line)
 
 
-def check_chart(path: Path | None) -> None:
-    """Refuse a file for a chart whose name does not end with ``.svg``.
+def refuse_both(options: Mapping[str, bool]) -> None:
+    """Refuse several options of which only one can be used.
 
     Raises
     ------
     UsageError
-        Another ending.
+        More than one option is given.
     """
-    if path is not None and path.suffix.lower() != ".svg":
+    given = [name for name, used in options.items() if used]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} exclude each other", remedy="use one of them.")
+
+
+def refuse_same_file(files: Mapping[str, Path | None]) -> None:
+    """Refuse options that would write to the same file; devices and pipes are possible.
+
+    Raises
+    ------
+    UsageError
+        Two options name the same file.
+    """
+    seen: dict[Path, str] = {}
+    for name, path in files.items():
+        if path is None or (path.exists() and not path.is_file()):
+            continue
+        other = seen.setdefault(path.resolve(), name)
+        if other != name:
+            raise UsageError(
+                f"{other} and {name} are the same file: {path}", remedy="specify two files."
+            )
+
+
+def check_chart(path: Path | None) -> None:
+    """Refuse a folder, and a file for a chart whose name does not end with ``.svg``.
+
+    Raises
+    ------
+    UsageError
+        A folder, or another ending.
+    """
+    if path is None:
+        return
+    if not path.name or path.is_dir():
+        raise UsageError(
+            f"--chart {path}: it is a folder", remedy="specify a file: --chart chart.svg"
+        )
+    if path.suffix.lower() != ".svg":
         raise UsageError(
             f"--chart {path}: the chart is an SVG file",
             remedy=f"for example: --chart {path.with_suffix('.svg')}",
+        )
+
+
+def refuse_without_valid(name: str, results: Results) -> None:
+    """Refuse a results folder without a valid trial; ``name`` is the folder as given.
+
+    Raises
+    ------
+    ResultsError
+        The folder has no valid trial.
+    """
+    trials = [trial for trial in results.trials if not trial.warmup]
+    if not trials:
+        raise ResultsError(f"{name} has no trial", remedy="run its study first.")
+    if not any(trial.verdict.valid for trial in trials):
+        raise ResultsError(
+            f"{name} has no valid trial ({len(trials)} invalid)",
+            remedy=f"'windtunnel report {name}' prints the reasons.",
         )
 
 
@@ -125,10 +181,24 @@ def as_run(study: StudyRecord) -> AsRun | None:
 
 
 def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
-    """Changes of the cluster from the command line: path -> value."""
-    from windtunnel.cluster import parse_assignment
+    """Changes of the cluster from the command line: path -> value.
+
+    Raises
+    ------
+    UsageError
+        If a change is one of the study, not of the cluster, or the release line is unknown.
+    """
+    from windtunnel.cluster import Cluster, parse_assignment
+    from windtunnel.study.file import StudyFile
 
     found = dict(parse_assignment(change) for change in changes or [])
+    for path in found:
+        first = path.split(".")[0]
+        if first in StudyFile.model_fields and first not in Cluster.model_fields:
+            raise UsageError(
+                f"--set changes only the cluster description, and '{path}' is a key of the study",
+                remedy="change it in the study file, or make it a factor.",
+            )
     if hadoop is not None:
         if hadoop not in ("3.4", "3.5"):
             raise UsageError(f"--hadoop {hadoop}: unknown release line", remedy="use 3.5 or 3.4.")

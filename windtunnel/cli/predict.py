@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windtunnel.cli.options import as_run, check_chart, points_of, print_found
+from windtunnel.cli.options import (
+    as_run,
+    check_chart,
+    points_of,
+    print_found,
+    refuse_without_valid,
+)
 from windtunnel.errors import FitFileError, ResultsError, UsageError
 
 if TYPE_CHECKING:
@@ -131,10 +137,13 @@ def fit(
 
     if only is not None and sample is not None:
         raise UsageError("--only and --sample exclude each other", remedy="keep one of them.")
-    folders = [points_of(open_results(one)) for one in results]
+    opened = {one: open_results(one) for one in results}
+    folders = [points_of(one) for one in opened.values()]
     _notes(folders)
     points = [point for found in folders for point in found.points]
     if not points:
+        for name, one in opened.items():
+            refuse_without_valid(name, one)
         raise ResultsError(
             "no time in these results can be predicted by the model",
             remedy="the model knows TeraSort's phases, WordCount, Pi, TestDFSIO, PUT and GET, on a "
@@ -175,6 +184,7 @@ def whatif(
             remedy="use 'windtunnel predict' with --set workloads.NAME.PARAMETER=VALUE.",
         )
     opened = open_results(results)
+    refuse_without_valid(results, opened)
     found = points_of(opened)
     _notes([found])
     made = what_if(opened, found, pairs, as_run(opened.study))
@@ -231,6 +241,7 @@ def _for_cluster(
     )
     from windtunnel.cli.predict_checks import refuse
     from windtunnel.cluster import apply_overrides
+    from windtunnel.errors import DescriptionError
     from windtunnel.published.clusters import find_cluster, parameters_for
 
     described = find_cluster(source)
@@ -239,8 +250,13 @@ def _for_cluster(
         phases_of(name, parameters)
     own = split_changes(changes, given)
     cluster = apply_overrides(described.cluster, own)
-    check_values(cluster)
-    refuse(cluster, given)
+    try:
+        check_values(cluster)
+        refuse(cluster, given)
+    except DescriptionError as error:
+        if described.source is None or error.key in own:
+            raise
+        raise described.source.placed(error) from None
     found = predict_workloads(described.name, cluster, given, fit, this_machine=this_machine)
     return found | {"no_effect": unread(described.cluster, own, given)}
 
@@ -333,7 +349,9 @@ def _for_results(source: str, fit: Fit) -> dict[str, Any]:
     from windtunnel.analysis.prediction.compared import predict_results
     from windtunnel.published import open_results
 
-    found = points_of(open_results(source))
+    opened = open_results(source)
+    refuse_without_valid(source, opened)
+    found = points_of(opened)
     _notes([found])
     if not found.points:
         raise ResultsError(
@@ -355,8 +373,9 @@ def _lines(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(
-            f"--only {path} cannot be read: {error}", remedy="specify a text file of treatments."
+            f"--only {path} cannot be read: {why}", remedy="specify a text file of treatments."
         ) from error
     # a list that a spreadsheet wrote has quotes around names with commas
     lines = [line.strip().strip('"') for line in text.splitlines()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 # Imports inside functions: see windtunnel/cli/__init__.py.
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,6 +105,8 @@ def import_(
     from windtunnel.published.store import write_results
 
     mapped, text, folder = _map(map_)
+    for note in _misspelt(mapped.metrics):
+        print(f"note: {note}", file=sys.stderr)
     built = import_csv(csv, mapped, csv.stem, text, folder)
     write_results(built, results)
     treatments, trials = len(built.study.treatments), len(built.trials)
@@ -111,6 +114,22 @@ def import_(
         f"{results}: {plural(trials, 'trial')} of {plural(treatments, 'treatment')}; "
         f"windtunnel report {results}"
     )
+
+
+def _misspelt(names: Iterable[str]) -> Iterator[str]:
+    """A note for each name that is not a metric of Windtunnel, but nearly the name of one."""
+    from difflib import get_close_matches
+
+    import windtunnel.probes.registry
+    import windtunnel.workloads  # noqa: F401
+    from windtunnel.analysis.observations import ELAPSED
+    from windtunnel.results.metrics import CATALOGUE
+
+    known = [ELAPSED, *(one.name for one in CATALOGUE.names("phase") + CATALOGUE.names("trial"))]
+    for name in names:
+        near = get_close_matches(name, known, n=1, cutoff=0.8)
+        if near and name not in known and CATALOGUE.find(name) is None:
+            yield f"'{name}' is not a metric of Windtunnel; did you mean '{near[0]}'?"
 
 
 def _map(given: list[str]) -> tuple[Map, str, Path]:

@@ -47,7 +47,9 @@ def reproduce(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="At most 10 minutes: one round of the shortest run, then stop."
+            "--quick",
+            help="Start real clusters for at most 10 minutes: run one round of the shortest "
+            "study, then stop.",
         ),
     ] = False,
     claim: Annotated[
@@ -68,6 +70,7 @@ def reproduce(
 ) -> None:
     """Measure and predict the claims of a published study, with a verdict for each claim.
 
+    Without --report or --claim, the command starts real clusters and measures.
     The command runs one round of every run, then the other rounds, and resumes what was stopped. It
     writes a page to the results folder.
     """

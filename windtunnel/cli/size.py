@@ -5,9 +5,10 @@ from __future__ import annotations
 # Imports inside functions: see windtunnel/cli/__init__.py.
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from windtunnel.analysis.prediction.sizing import Candidate, Goal
     from windtunnel.cluster import Money
 
+T = TypeVar("T")
 DEFAULT_PARTS = "servers-2014"
 LEAST_CHANCE, MOST_CHANCE = 0.01, 0.999  # of meeting the time limit
 
@@ -119,27 +121,32 @@ def _goal(within: str, probability: float, budget: str | None, power: str | None
     )
 
     _check_probability(probability)
-    try:
-        goal = Goal(
-            parse_duration(within),
-            probability,
-            None if budget is None else _price(budget),
-            None if power is None else parse_power(power),
-        )
-    except QuantityError as error:
-        raise UsageError(
-            str(error), remedy="for example: --within '30 min' --budget '250000 USD'"
-        ) from None
+    examples = {"--within": "30 min", "--budget": "250000 USD", "--power": "12 kW"}
+
+    def parsed(option: str, text: str, parse: Callable[[str], T]) -> T:
+        try:
+            return parse(text)
+        except QuantityError as error:
+            raise UsageError(
+                f"{option}: {error}", remedy=f"for example: {option} '{examples[option]}'"
+            ) from None
+
+    goal = Goal(
+        parsed("--within", within, parse_duration),
+        probability,
+        None if budget is None else parsed("--budget", budget, _price),
+        None if power is None else parsed("--power", power, parse_power),
+    )
     limit = None if goal.budget is None else goal.budget.amount
-    for option, text, value, example in (
-        ("--within", within, goal.within_s, "30 min"),
-        ("--budget", budget, limit, "250000 USD"),
-        ("--power", power, goal.power_w, "12 kW"),
+    for option, text, value in (
+        ("--within", within, goal.within_s),
+        ("--budget", budget, limit),
+        ("--power", power, goal.power_w),
     ):
         if value is not None and not 0.0 < value < math.inf:
             raise UsageError(
                 f"{option} '{text}': must be more than 0",
-                remedy=f"for example: {option} '{example}'",
+                remedy=f"for example: {option} '{examples[option]}'",
             )
     return goal
 
@@ -198,6 +205,7 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
     from windtunnel.errors import DescriptionError
     from windtunnel.study.parts import candidates, load_parts, set_by
     from windtunnel.study.plan import make_workload
+    from windtunnel.workloads import WORKLOADS
 
     found, cluster = load_parts(source)
     wanted = workloads or list(found.workloads)
@@ -212,7 +220,8 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
                 f"--set {path}: the parts file sets {path}",
                 remedy=f"change the counts and the parts of {source}, or remove --set.",
             )
-    for path, value in map(parse_assignment, changes):
+    assigned = dict(map(parse_assignment, changes))
+    for path, value in assigned.items():
         _, _, rest = path.partition(WORKLOAD_PATH)
         name, _, parameter = rest.partition(".")
         if name in written:
@@ -223,9 +232,13 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
         try:
             made.append(make_workload(name, parameters))
         except DescriptionError as error:
-            error.key = f"workloads.{name}" + (f".{error.key}" if error.key else "")
-            error.remedy = f"add --set workloads.{name}.PARAMETER=VALUE, or a line in {source}."
-            raise
+            missing = error.message.endswith(" is missing") or " is missing\n" in error.message
+            if missing or not error.remedy:
+                error.remedy = f"set workloads.{name}.PARAMETER=VALUE with --set, or in {source}."
+            below = error.key if name in WORKLOADS else None
+            error.key = f"workloads.{name}" + (f".{below}" if below else "")
+            of_file = name in found.workloads and error.key not in assigned
+            raise found.placed(error) if of_file else error from None
     for name, parameters in given.items():
         phases_of(name, parameters)
     changed = apply_overrides(cluster, own)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windtunnel.cli.options import Changes, Hadoop, load
+from windtunnel.cli.options import Changes, Hadoop, load, refuse_both
 from windtunnel.errors import NotRealisableError, UsageError
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def storage_checks(
     A cluster is started for each level. The answers are yes (as on a local POSIX file system), no,
     or differs, with what was observed.
     """
-    if as_json and markdown:
-        raise UsageError("--json and --markdown exclude each other", remedy="use one of them.")
+    refuse_both({"--json": as_json, "--markdown": markdown})
     columns = _columns(load(study, set_, hadoop), level or [])
     if as_json:
         json.dump(to_json(columns), sys.stdout, indent=1)

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import DEFAULT_FOLDER, Changes, Hadoop, Open, Study, load, testbed_of
+from windtunnel.cli.options import (
+    DEFAULT_FOLDER,
+    Changes,
+    Hadoop,
+    Open,
+    Study,
+    load,
+    refuse_both,
+    refuse_same_file,
+    testbed_of,
+)
 from windtunnel.errors import (
     InterruptedStudyError,
     InvalidTrialsError,
@@ -315,6 +325,8 @@ def report(
     from windtunnel.report.markdown import to_markdown
     from windtunnel.report.terminal import print_report, print_summary
 
+    refuse_both({"--json": as_json, "--markdown": markdown})
+    refuse_same_file({"--html": html, "--csv": csv, "--parquet": parquet})
     tariff = parse_tariff(years, utilisation, electricity, pue)
     method = method_named(interval)
     with Drawer() if html is not None else nullcontext() as drawer:

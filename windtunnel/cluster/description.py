@@ -377,7 +377,7 @@ def _check_racks(cluster: Cluster) -> None:
         name: [host_class.host_name(name, i) for i in range(host_class.count)]
         for name, host_class in cluster.hosts.items()
     }
-    known = [*hosts, *(host for names in hosts.values() for host in names)]
+    known = list(dict.fromkeys([*hosts, *(host for one in hosts.values() for host in one)]))
     known_set = set(known)
     placed: dict[str, str] = {}
     for rack_name, rack in cluster.network.racks.items():

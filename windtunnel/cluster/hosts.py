@@ -265,7 +265,9 @@ class HostClass(Part):
         currencies = {price.currency for price in self.price_parts.values()}
         if len(currencies) > 1:
             names = " and ".join(sorted(currencies))
-            raise blame(f"prices in {names} cannot be added", "price_parts")
+            raise blame(
+                f"prices in {names} cannot be added", "price_parts", remedy="use one currency"
+            )
         names_seen: set[str] = set()
         for position, guest in enumerate(self.vms):
             if guest.name in names_seen:

@@ -18,6 +18,7 @@ from windtunnel.cluster.yamlfile import Located, load_text, validate
 from windtunnel.errors import DescriptionError
 
 M = TypeVar("M", bound=BaseModel)
+_CONTAINERS = {dict, list, tuple}
 
 
 def parse_assignment(text: str, model: type[BaseModel] = Cluster) -> tuple[str, Any]:
@@ -158,6 +159,13 @@ def _step(path: str, keys: tuple[Key, ...], types: list[Any], here: Any, part: s
     if part in known:
         return part
     above = dotted(keys)
+    if keys and types and not known_keys(types) and not _CONTAINERS & set(map(get_origin, types)):
+        kind = "number" if type(here) in (int, float) else "value"
+        raise DescriptionError(
+            f"'{above}' is a {kind} and has no keys",
+            key=path,
+            remedy=f"write the path without '.{part}': {above}=VALUE",
+        )
     near = nearest(part, known)
     if near is not None:
         remedy = f"did you mean '{dotted((*keys, near))}'? known here: {', '.join(known)}"

@@ -21,6 +21,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
+from windtunnel.cluster.validation_messages import shown
+
 _DECIMAL = {"": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50}
 _NUMBER = r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?"
@@ -62,7 +64,7 @@ class Dimension:
     def exact(self, value: object, *, positive: bool = False) -> Ratio:
         """Like :meth:`parse`, without the rounding to a float."""
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise QuantityError(f"must be {self.noun} such as {self._write()}, not {value!r}")
+            raise QuantityError(f"must be {self.noun} such as {self._write()}, not {shown(value)}")
         match = _QUANTITY.fullmatch(str(value))
         if match is None:
             raise QuantityError(
@@ -70,7 +72,7 @@ class Dimension:
             )
         number, unit = match.group(1), match.group(2)
         if unit not in self.units:
-            raise QuantityError(self._complaint(number, unit))
+            raise QuantityError(self._complaint(str(value).strip(), number, unit))
         result = Ratio(Decimal(number)) * self.units[unit]
         if result < 0 or (positive and result == 0):
             bound = "more than zero" if positive else "zero or more"
@@ -119,13 +121,13 @@ class Dimension:
         units = [text.split()[1] for text in self.examples]
         return " or ".join(f"'{number} {unit}'" for unit in units)
 
-    def _complaint(self, number: str, unit: str | None) -> str:
+    def _complaint(self, text: str, number: str, unit: str | None) -> str:
         """The reason why ``unit`` is refused, and the correct texts."""
         if unit is None:
-            return f"'{number}' has no unit: write {self._write(number)}"
+            return f"'{text}' has no unit: write {self._write(number)}"
         near = [n for n in self.units if _bare(n) == _bare(unit) and "bit" not in n]
         if not near or unit[0] in ",._'":
-            return f"'{number}{unit}' is not {self.noun}: write it like {self._write()}"
+            return f"'{text}' is not {self.noun}: write it like {self._write()}"
         meant = " or ".join(f"'{number} {n}'{_explain(n, self.units[n])}" for n in near)
         reason = "is ambiguous" if len(near) > 1 else "is not known"
         return f"the unit '{unit}' {reason}: write {meant}"
@@ -229,7 +231,7 @@ def parse_fraction(value: object) -> float:
     elif isinstance(value, float) or (isinstance(value, int) and value == 0):
         result = float(value)
     else:
-        raise QuantityError(f"must be a fraction such as '20 %' or 0.2, not {value!r}")
+        raise QuantityError(f"must be a fraction such as '20 %' or 0.2, not {shown(value)}")
     if not 0 <= result <= 1:
         raise QuantityError(f"must be between 0 % and 100 %, not {value}")
     return result

@@ -64,9 +64,10 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 def suggest(word: str, known: Iterable[str], noun: str = "key") -> str:
     """A remedy for an unknown name: the nearest name if there is one, and all known names."""
-    names = list(known)
+    names = list(dict.fromkeys(known))
     near = nearest(word, names)
-    several = re.sub("[^aeiou]y$", lambda end: f"{end[0][0]}ie", noun) + "s"
+    several = re.sub("[^aeiou]y$", lambda end: f"{end[0][0]}ie", noun)
+    several += "es" if several.endswith("s") else "s"
     listed = f"known {several}: {', '.join(names)}" if names else f"no {noun} is allowed here"
     return f"did you mean '{near}'? {listed}" if near else listed
 

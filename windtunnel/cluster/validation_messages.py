@@ -121,7 +121,7 @@ def shown(value: object) -> str:
         return "a list" if not isinstance(value, dict) else "a mapping"
     if value is None:
         return "an empty value"
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(_number(value))
     text = text if len(text) <= 60 else text[:57] + "..."
     return f"'{text}'" if isinstance(value, str) else text
 
@@ -140,9 +140,16 @@ def _fixed(message: str, remedy: str = "") -> _Say:
 
 
 def _bound(words: str, name: str) -> _Say:
-    return lambda context: (f"must be {words} {context[name]}", "")
+    return lambda context: (f"must be {words} {_number(context[name])}", "")
 
 
+def _number(value: Any) -> Any:
+    """A number as it is written: 0 and not 0.0."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return int(value) if whole else value
+
+
+_LETTERS = "use letters, digits, '.', '_' and '-', and begin with a letter or digit"
 _WHOLE = _fixed("must be a whole number")
 _MAPPING = _fixed("must be a mapping (lines of 'key: value')", "indent its keys below it")
 _LIST = _fixed("must be a list", "write one item per line, each after '- '")
@@ -158,9 +165,13 @@ _MESSAGES: dict[str, _Say] = {
     "bool_parsing": _fixed("must be true or false"),
     "string_type": _fixed("must be a text", "put it in quotes"),
     "string_too_short": _fixed("must not be empty"),
+    "string_too_long": lambda context: (
+        f"must have at most {context['max_length']} characters",
+        "",
+    ),
     "string_pattern_mismatch": lambda context: (
         f"must match the pattern {context['pattern']}",
-        "use lower-case letters, digits and hyphens",
+        _LETTERS if "A-Z" in context["pattern"] else "use lower-case letters, digits and hyphens",
     ),
     "dict_type": _MAPPING,
     "model_type": _MAPPING,

@@ -53,6 +53,21 @@ class Located:
             message, remedy=remedy, file=self.name, line=self.line_of(loc), key=dotted(loc) or None
         )
 
+    def placed(self, error: DescriptionError) -> DescriptionError:
+        """The error with the file and the line of its key, if the file has the key and it has none.
+
+        Otherwise the line is that of the nearest key above it.
+        """
+        places = {dotted(loc): loc for loc in self.lines if loc}
+        key = error.key or ""
+        while key and key not in places:
+            key = key.rpartition(".")[0]
+        if not key or error.file is not None:
+            return error
+        found = self.error(error.message, *places[key], remedy=error.remedy)
+        found.key = error.key
+        return found
+
 
 def load_yaml(path: Path | str) -> Located:
     """Read a YAML file whose top level is a mapping.
@@ -66,7 +81,10 @@ def load_yaml(path: Path | str) -> Located:
     file = Path(path)
     try:
         if not file.exists():
-            raise DescriptionError("the file does not exist", file=path, remedy="check the path")
+            problem = "the file does not exist"
+            if file.is_symlink():
+                problem = f"the link points to {file.readlink()}, which does not exist"
+            raise DescriptionError(problem, file=path, remedy="check the path")
         if not file.is_file():
             kind = "a directory" if file.is_dir() else "not a regular file"
             raise DescriptionError(f"this is {kind}", file=path, remedy="specify a YAML file")

@@ -106,8 +106,9 @@ def _blocks(cluster: Cluster) -> RefusedError | None:
     if size >= least or cluster.storage.kind != "hdfs":
         return None
     described = cluster.storage.block_size is not None
+    unit = "byte" if size == 1 else "bytes"
     return RefusedError(
-        f"HDFS refuses blocks of {size:.0f} bytes: {_LEAST_BLOCK} is {least:.0f}",
+        f"HDFS refuses blocks of {size:.0f} {unit}: {_LEAST_BLOCK} is {least:.0f}",
         key="storage.block_size" if described else f"settings.{_BLOCK}",
         remedy="use blocks of at least this size, or lower this setting.",
     )

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.cluster import Cluster, apply_overrides, load_cluster
+from windtunnel.cluster import (
+    Cluster,
+    Located,
+    apply_overrides,
+    read_cluster,
+    validate,
+)
 from windtunnel.cluster.schema_paths import suggest
 from windtunnel.errors import UsageError
 from windtunnel.published.names import cluster_parts
@@ -19,11 +25,15 @@ _WORKLOADS = "workloads."
 
 @dataclass(frozen=True)
 class Described:
-    """A cluster, and the parameters with which its study ran each workload."""
+    """A cluster, and the parameters with which its study ran each workload.
+
+    ``source`` is the file of the cluster, None if a study describes it.
+    """
 
     name: str
     cluster: Cluster
     workloads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    source: Located | None = None
 
 
 def slug(text: str) -> str:
@@ -48,7 +58,8 @@ def find_cluster(source: str) -> Described:
     """
     study, name = cluster_parts(source)
     if not study:
-        return Described(source, load_cluster(source))
+        located = read_cluster(source)
+        return Described(source, validate(Cluster, located), source=located)
     record = build_published(study).study
     treatments = {slug(one.id): one for one in record.treatments}
     found = treatments.get(slug(name))

@@ -60,6 +60,8 @@ def print_summary(analysis: Analysis, console: Console, folder: str, page: Path 
     if notes:
         console.print(Text("Warnings", style="bold"))
         _some([f"{note.severity}: {note.text}" for note in notes], _WARNINGS_SHOWN, console)
+    elif not analysis.trials:
+        console.print("Nothing was checked: there is no trial.")
     else:
         console.print("No warnings: the study passed all checks of the report.")
     console.print()

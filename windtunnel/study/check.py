@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from windtunnel.cluster import Cluster, format_bytes
+from windtunnel.cluster import Cluster, format_bytes, load_text
 from windtunnel.cluster.secrets import holds_secret
 from windtunnel.cluster.setting_values import refused_settings
 from windtunnel.cluster.settings import unknown_settings
@@ -46,8 +46,16 @@ def check_plan(plan: Plan, testbed: Testbed, *, every: bool = True) -> list[str]
     DescriptionError
         If a treatment is not a valid cluster description.
     """
+    try:
+        return _check_plan(plan, testbed, plan.treatments if every else plan.looked_at)
+    except DescriptionError as error:
+        if plan.source_name is None or error.file is not None:
+            raise
+        raise load_text(plan.source_text, plan.source_name).placed(error) from error
+
+
+def _check_plan(plan: Plan, testbed: Testbed, treatments: Sequence[Treatment]) -> list[str]:
     checker = _Checker(plan, testbed)
-    treatments = plan.treatments if every else plan.looked_at
     impossible: dict[str, None] = {}
     if plan.protocol.cache == "drop" and not testbed.can_drop_caches():
         impossible[f"protocol.cache: {testbed.no_cache_drop}"] = None

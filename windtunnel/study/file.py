@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from windtunnel.cluster import Located, load_text, load_yaml, validate
 from windtunnel.cluster import blame as complaint
+from windtunnel.cluster.schema_paths import nearest
 from windtunnel.cluster.validation_messages import shown
 from windtunnel.errors import DescriptionError
 from windtunnel.study.closed import Closed
@@ -45,7 +46,7 @@ Levels = list[Any] | dict[str, Annotated[Overrides, BeforeValidator(_changes)]]
 class StudyFile(Closed):
     """A study: factors x workloads + protocol + baseline."""
 
-    study: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+    study: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)] = Field(
         description="Name of the study."
     )
     question: str = Field("", description="Question that the study answers, in one sentence.")
@@ -163,6 +164,33 @@ def catalogue_text(kind: str, name: str) -> str:
     return resources.files("windtunnel.catalogue").joinpath(kind, f"{name}.yaml").read_text()
 
 
+def refuse_unknown(source: str | Path, kind: str, noun: str) -> None:
+    """Raise an error for a name that is neither a file nor an entry of the catalogue.
+
+    Raises
+    ------
+    DescriptionError
+        The name is empty; or it has no ``/`` and no ``.yaml``, and there is no such file.
+    """
+    if not isinstance(source, str):
+        return
+    if not source:
+        raise DescriptionError(
+            f"the name of the {noun} is empty",
+            remedy="specify a file; 'windtunnel catalogue list' lists those of the catalogue",
+        )
+    path = Path(source)
+    named = "/" not in source and not source.endswith((".yaml", ".yml"))
+    if not named or path.exists() or path.is_symlink():
+        return
+    near = nearest(source, catalogue_names(kind))
+    meant = f"did you mean '{near}'? " if near else ""
+    raise DescriptionError(
+        f"there is no file and no {noun} of the catalogue named '{source}'",
+        remedy=f"{meant}'windtunnel catalogue list' lists all",
+    )
+
+
 def load_study(source: str | Path, *, any_testbed: bool = False) -> tuple[StudyFile, Located]:
     """A study from a file, or from the catalogue by name.
 
@@ -176,6 +204,7 @@ def load_study(source: str | Path, *, any_testbed: bool = False) -> tuple[StudyF
     if isinstance(source, str) and source in catalogue_names("studies"):
         located = load_text(catalogue_text("studies", source), f"catalogue:studies/{source}.yaml")
     else:
+        refuse_unknown(source, "studies", "study")
         located = load_yaml(Path(source))
     if any_testbed and isinstance(located.data, dict):
         rest = {k: v for k, v in located.data.items() if k not in ("testbed", "scale")}
@@ -191,7 +220,8 @@ def blame(located: Located, *loc: str) -> Iterator[None]:
     except DescriptionError as error:
         if error.file is not None:
             raise
-        message = f"{error.key}: {error.message}" if error.key else error.message
+        named = error.key and error.key != loc[-1]
+        message = f"{error.key}: {error.message}" if named else error.message
         raise located.error(message, *loc, remedy=error.remedy) from error
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from windtunnel.analysis.prediction.sizing import Candidate
 from windtunnel.cluster import (
@@ -23,7 +24,8 @@ from windtunnel.cluster import (
 )
 from windtunnel.cluster.hosts import Cpu, Disk, Nic
 from windtunnel.cluster.quantity import ByteSize, Power
-from windtunnel.study.file import catalogue_names, catalogue_text
+from windtunnel.errors import DescriptionError
+from windtunnel.study.file import blame, catalogue_names, catalogue_text, refuse_unknown
 
 FOLDER = "parts"
 MOST = 5_000  # candidates: half a minute on one core
@@ -58,6 +60,22 @@ class Parts(BaseModel):
     parts: Annotated[
         dict[str, Annotated[dict[str, Part], Field(min_length=1)]], Field(min_length=1)
     ]
+    _located: Located = PrivateAttr(default_factory=lambda: Located({}))
+
+    def placed(self, error: DescriptionError) -> DescriptionError:
+        """The error with the file and the line of its key, if it has none."""
+        return self._located.placed(error)
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Report a combination that is no valid cluster at the parts, or at the counts."""
+        try:
+            yield
+        except DescriptionError as error:
+            lead = f"hosts.{self.host}."
+            of_part = (error.key or "").startswith(lead) and error.key != f"{lead}count"
+            with blame(self._located, "parts" if of_part else "counts"):
+                raise
 
 
 def load_parts(source: str) -> tuple[Parts, Cluster]:
@@ -71,6 +89,7 @@ def load_parts(source: str) -> tuple[Parts, Cluster]:
     if source in catalogue_names(FOLDER):
         located = load_text(catalogue_text(FOLDER, source), f"catalogue:{FOLDER}/{source}.yaml")
     else:
+        refuse_unknown(source, FOLDER, "parts file")
         located = load_yaml(Path(source))
     found = validate(Parts, located)
     number = len(found.counts) * math.prod(len(group) for group in found.parts.values())
@@ -80,14 +99,17 @@ def load_parts(source: str) -> tuple[Parts, Cluster]:
             "parts",
             remedy="remove parts or counts.",
         )
+    found._located = located
     return found, _cluster(found, located)
 
 
 def _cluster(found: Parts, located: Located) -> Cluster:
     name = found.cluster
     beside = Path(located.name or "").parent / name
-    base = load_cluster(str(beside) if beside.is_file() else name)
-    cluster = apply_overrides(base, found.set)
+    with blame(located, "cluster"):
+        base = load_cluster(str(beside) if beside.is_file() else name)
+    with blame(located, "set"):
+        cluster = apply_overrides(base, found.set)
     if found.host not in cluster.hosts:
         raise located.error(
             f"the cluster '{cluster.name}' has no host class '{found.host}'",
@@ -127,7 +149,8 @@ def candidates(
             # a group with one part is no choice
             named = [name for name, group in zip(chosen, groups, strict=True) if len(group) > 1]
             words = ", ".join([f"{count} hosts", *named])
-            made = apply_overrides(cluster, _changes(found.host, count, parts), name=words)
+            with found.blamed():
+                made = apply_overrides(cluster, _changes(found.host, count, parts), name=words)
             yield Candidate(words, made, workloads)
 
 

@@ -28,6 +28,7 @@ from windtunnel.study.factors import (
 from windtunnel.study.faults import FAULT, plain_faults
 from windtunnel.study.file import StudyFile, blame, deprecations, part
 from windtunnel.study.protocol import Protocol
+from windtunnel.study.resolve import resolve
 from windtunnel.testbeds import find_testbed
 from windtunnel.testbeds.base import PredictingTestbed, TestbedOptions
 from windtunnel.workloads import find_workload
@@ -61,7 +62,7 @@ class Plan:
 
     ``looked_at`` are the treatments that ``plan`` checks if checking all would take too long.
     Descriptions and written parameters are those of the full size; some testbeds run a fraction of
-    the data. ``notes`` are remarks on the study file.
+    the data. ``source_name`` is the study file as written. ``notes`` are remarks on the study file.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Plan:
     treatments: list[Treatment]
     protocol: Protocol
     source_text: str
+    source_name: str | None = None
     design: DesignRecord = field(default_factory=DesignRecord)
     looked_at: list[Treatment] = field(default_factory=list)
     notes: Sequence[str] = ()
@@ -104,14 +106,18 @@ class Plan:
         own = cluster_changes(treatment)
         return apply_overrides(self.base, own) if own else self.base
 
-    def clusters(self, treatments: Iterable[Treatment]) -> Iterator[Cluster]:
-        """The different clusters of treatments, each once."""
+    def distinct(self, treatments: Iterable[Treatment]) -> Iterator[Treatment]:
+        """The first treatment of each different cluster."""
         seen = set()
         for treatment in treatments:
             key = key_of(cluster_changes(treatment))
             if key not in seen:
                 seen.add(key)
-                yield self.cluster_of(treatment)
+                yield treatment
+
+    def clusters(self, treatments: Iterable[Treatment]) -> Iterator[Cluster]:
+        """The different clusters of treatments, each once."""
+        yield from map(self.cluster_of, self.distinct(treatments))
 
     def workload_of(self, name: str, treatment: Treatment) -> Workload[Any]:
         """The workload that runs at a treatment, with the fraction of its data that runs."""
@@ -274,7 +280,7 @@ def make_plan(
     levels = levels_of(file, located)
     refuse_fixed(levels, overrides or {}, located)
     baseline = baseline_of(file, levels, located)
-    with blame(located, "design"):
+    with blame(located, "design" if "design" in located.data else "factors"):
         chosen, design = _apply(file.design, levels, baseline, _predictable(file, base, levels))
     treatments = [treatment_of(combination, levels) for combination in chosen]
     treatments = _with_fault(treatments, file, located)
@@ -289,11 +295,12 @@ def make_plan(
         treatments=treatments,
         protocol=file.protocol,
         source_text=located.text,
+        source_name=located.name,
         design=design,
         looked_at=covering(treatments),
         notes=deprecations(located),
     )
-    _resolve(plan, levels, located)
+    resolve(plan, levels, located)
     return replace(plan, protocol=plan.protocol.once()) if plan.predicts else plan
 
 
@@ -377,24 +384,3 @@ def _cluster_file(cluster: str, located: Located) -> str:
         return cluster
     path = Path(located.name or "").parent / cluster
     return str(path) if path.exists() else cluster
-
-
-def _resolve(plan: Plan, levels: Levels, located: Located) -> None:
-    """Build clusters and workloads once, to detect wrong paths and values."""
-    with blame(located, "factors"):
-        for path in (path for given in levels.values() for one in given.values() for path in one):
-            name = path.split(".")[1] if path.startswith(_WORKLOADS) else None
-            if name is not None and name not in plan.workloads:
-                raise DescriptionError(
-                    f"the path '{path}' refers to no workload of this study",
-                    remedy=f"the workloads are: {', '.join(plan.workloads)}.",
-                )
-        for _ in plan.clusters(plan.looked_at):
-            pass
-    for name in plan.workloads:
-        with blame(located, "workloads", name):
-            for parameters in {
-                key_of(found): found
-                for found in (plan.parameters_of(name, treatment) for treatment in plan.looked_at)
-            }.values():
-                plan.make_workload(name, parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PositiveInt, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from windtunnel.cluster import Duration, Fraction, blame
 from windtunnel.results.record import ProtocolRecord
@@ -21,6 +21,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "retest": "all again",
     },
 }
+MOST_ROUNDS = 10_000  # also of repetitions: a plan lists all of them
 # Defaults with `detect`: rounds of the pilot, and the maximum number of rounds.
 _PILOT_ROUNDS = 5
 _MAX_ROUNDS = 40
@@ -55,6 +56,13 @@ class Invalidate(Closed):
         return {name: limit for name, limit in self if limit is not None}
 
 
+def _long_enough(limit_s: float) -> float:
+    """Reject a time limit that no trial can meet."""
+    if limit_s < 1:
+        raise blame("must be at least 1 s", remedy="write a time such as 30 min")
+    return limit_s
+
+
 class Protocol(Closed):
     """The rules of execution, fixed before the first trial."""
 
@@ -63,11 +71,14 @@ class Protocol(Closed):
         description="Default values of the other keys: those in this table, or the procedure of "
         "the Cisco study of 2014.",
     )
-    rounds: PositiveInt = Field(3, description="Passes over all treatments in random order.")
+    rounds: int = Field(
+        3, gt=0, le=MOST_ROUNDS, description="Passes over all treatments in random order."
+    )
     seed: int = Field(1, description="Seed of the random order.")
     warmup: int = Field(
         0,
         ge=0,
+        le=MOST_ROUNDS,
         description="Passes before the first round, which are never averaged. A resumed study "
         "repeats them, because its daemons are new.",
     )
@@ -79,6 +90,7 @@ class Protocol(Closed):
     extra_rounds: int = Field(
         2,
         ge=0,
+        le=MOST_ROUNDS,
         description="Maximum number of extra rounds of the noisy cells; with 'retest: all "
         "again', the default is the number of rounds.",
     )
@@ -87,13 +99,16 @@ class Protocol(Closed):
         description="Extra rounds of a cell above the limit: one at a time, or all rounds again. "
         "All trials are kept.",
     )
-    trial_time_limit: Duration = Field(
+    trial_time_limit: Annotated[Duration, AfterValidator(_long_enough)] = Field(
         "30 min",
         description="Time after which a trial is stopped and invalid.",
         validate_default=True,
     )
     retry_invalid: int = Field(
-        1, ge=0, description="Maximum number of repetitions of an invalid trial."
+        1,
+        ge=0,
+        le=MOST_ROUNDS,
+        description="Maximum number of repetitions of an invalid trial.",
     )
     cache: Literal["warm", "drop", "larger-than-memory"] = Field(
         "warm",
@@ -127,11 +142,13 @@ class Protocol(Closed):
     pilot_rounds: int | None = Field(
         None,
         ge=2,
+        le=MOST_ROUNDS,
         description=f"Rounds of the pilot; default with 'detect': {_PILOT_ROUNDS}.",
     )
     max_rounds: int | None = Field(
         None,
         ge=2,
+        le=MOST_ROUNDS,
         description=f"Maximum number of rounds; default with 'detect': {_MAX_ROUNDS}.",
     )
 

@@ -58,6 +58,13 @@ def test_a_level_sets_a_fault_and_the_other_has_none(tmp_path: Path) -> None:
     assert fault.words(plan.base, "terasort") == wanted
 
 
+def test_a_fault_without_duration_lasts_seconds() -> None:
+    text = "fault: {kind: kill-daemon, role: datanode, host: worker-1, after: 5 s, lasts: 0 s}\n"
+    plan = plan_from(HEAD + text)
+    (fault,) = faults_of(plan.treatments[0])
+    assert fault.words(plan.base, "terasort").endswith("killed 5 s into terasort, for 0 s")
+
+
 def test_the_studys_own_fault_holds_for_every_treatment(tmp_path: Path) -> None:
     text = "factors: {hosts.worker.count: [3, 4]}\nfault: {kind: kill-host, host: worker-1}\n"
     plan = plan_of(tmp_path, text)

@@ -15,6 +15,8 @@ def section(analysis: Analysis) -> Section:
     found = analysis.warnings
     if not found:
         kept = "no warnings: the study passed all checks of the report"
+        if not analysis.trials:
+            kept = "nothing was checked: there is no trial"
         return Section(id="warnings", title="Warnings", said=[kept], data=[], group="trust")
     counts = Counter(warning.severity for warning in found)
     count = plural(len(found), "warning")

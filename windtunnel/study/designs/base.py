@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+MOST_TREATMENTS = 20_000
 Combination = dict[str, str]
 """Factor -> label of its level."""
 Labels = Mapping[str, Sequence[str]]
@@ -37,6 +38,21 @@ class Options(Closed):
     def to_record(self) -> dict[str, Any]:
         """The options that were given."""
         return self.model_dump(mode="json", exclude={"kind"}, exclude_none=True)
+
+
+def refuse_many(number: int) -> None:
+    """Raise an error before too many treatments are made.
+
+    Raises
+    ------
+    DescriptionError
+        If ``number`` combinations of levels are more than :data:`MOST_TREATMENTS`.
+    """
+    if number > MOST_TREATMENTS:
+        raise DescriptionError(
+            f"the factors have {number:,} combinations; at most {MOST_TREATMENTS:,} are possible",
+            remedy="use the design one-factor-at-a-time or fractional-factorial, or remove levels.",
+        )
 
 
 def two_levels(kind: str, labels: Labels, baseline: Combination) -> list[tuple[str, str, str]]:

@@ -19,6 +19,7 @@ from windtunnel.study.designs.base import (
     Options,
     Signs,
     from_signs,
+    refuse_many,
     to_signs,
     two_levels,
     with_baseline,
@@ -72,6 +73,7 @@ class FractionalFactorial(Options):
                     remedy=f"write one word for each of: {', '.join(labels)}.",
                 )
             _refuse_unknown_letters(words)
+            refuse_many(2 ** len({letter for word in words for letter in word.strip("+-")}))
             try:
                 signs = fracfact(" ".join(words))
             except ValueError as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from windtunnel.study.designs.base import Combination, Labels, Options
+from windtunnel.study.designs.base import Combination, Labels, Options, refuse_many
 
 
 class FullFactorial(Options):
@@ -19,6 +20,7 @@ class FullFactorial(Options):
     def combinations(self, labels: Labels, baseline: Combination) -> list[Combination]:
         """All combinations; the last factor varies fastest."""
         del baseline
+        refuse_many(math.prod(map(len, labels.values())))
         runs = itertools.product(*labels.values())
         return [dict(zip(labels, run, strict=True)) for run in runs]
 

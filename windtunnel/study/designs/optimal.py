@@ -35,8 +35,9 @@ class Optimal(Options):
         for given in labels.values():
             number *= len(given)
         if not self.treatments <= number <= MOST_CANDIDATES:
+            combinations = "combination" if number == 1 else "combinations"
             raise DescriptionError(
-                f"the factors have {number:,} combinations, and the design {self.kind} selects "
+                f"the factors have {number:,} {combinations}, and the design {self.kind} selects "
                 f"{self.treatments} of at most {MOST_CANDIDATES:,}",
                 remedy="change the number of treatments or of levels; full-factorial has all "
                 "combinations.",

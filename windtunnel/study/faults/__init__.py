@@ -13,8 +13,9 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from windtunnel.cluster import Located, validate
+from windtunnel.cluster import Located, blame, validate
 from windtunnel.cluster.kinds import options_of_kind
+from windtunnel.cluster.validation_messages import shown
 from windtunnel.results.record import FAULT, Treatment
 from windtunnel.study.closed import Closed
 from windtunnel.study.faults.base import Options
@@ -41,7 +42,14 @@ def _by_kind(given: object) -> object:
 
 
 def _one_or_many(given: object) -> object:
-    return [given] if isinstance(given, dict | str | Options) else given
+    if isinstance(given, dict | str | Options):
+        return [given]
+    if not isinstance(given, list | tuple):
+        raise blame(
+            "must be a fault, such as {kind: kill-host, host: worker-1}, or a list of faults, not "
+            f"{shown(given)}"
+        )
+    return given
 
 
 class _OneOrMany:

@@ -139,7 +139,8 @@ class Options(Closed):
         """The fault in words: ``the datanode on worker-3 killed 5 s into terasort, for 20 s``."""
         where = self.phase or phase or "the first phase"
         end = "to the end of the phase" if self.within_phase() else "to the end"
-        until = end if self.lasts is None else f"for {format_duration(self.lasts)}"
+        lasts = format_duration(self.lasts) if self.lasts else "0 s"
+        until = end if self.lasts is None else f"for {lasts}"
         return f"{self.target(cluster)} {self.does()} {self.moment()} {where}, {until}"
 
 

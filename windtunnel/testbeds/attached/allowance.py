@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -67,12 +68,34 @@ def allowances() -> list[Allowance]:
     file = allow_file()
     try:
         rows = json.loads(file.read_text()) if file.exists() else []
-        return [Allowance(**row) for row in rows]
-    except (OSError, ValueError, TypeError) as error:
+        return [_entry(row, number) for number, row in enumerate(_list(rows), 1)]
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise ResultsError(
-            f"the allow list {file} cannot be read: {error}",
-            remedy="remove the file, and run 'windtunnel allow' again.",
+            f"the allow list {file} cannot be read: {why}",
+            remedy="correct or restore the file; if you remove it, all permissions are lost.",
         ) from error
+
+
+def _list(rows: Any) -> list[Any]:
+    if not isinstance(rows, list):
+        raise ValueError("it is not a list")
+    return rows
+
+
+def _entry(row: Any, number: int) -> Allowance:
+    """The ``number``-th entry; ValueError states what is wrong."""
+    if not isinstance(row, dict):
+        raise ValueError(f"entry {number} is not a mapping")
+    kinds = {"cluster": str, "queue": str, "space_bytes": int, "containers": int, "until": str}
+    if row.keys() != kinds.keys():
+        raise ValueError(f"entry {number} must have the keys {', '.join(kinds)}")
+    for name, kind in kinds.items():
+        if not isinstance(row[name], kind) or isinstance(row[name], bool):
+            noun = "text" if kind is str else "whole number"
+            raise ValueError(f"entry {number}: '{name}' must be a {noun}")
+    datetime.date.fromisoformat(row["until"])
+    return Allowance(**row)
 
 
 def allow(new: Allowance) -> None:
