@@ -66,7 +66,7 @@ def drawn(table: Table, width: int) -> str:
     return out.getvalue()
 
 
-TEXTS = st.text("abcdefghij -", min_size=1, max_size=30).filter(lambda text: bool(text.strip()))
+TEXTS = st.text("abcdefghij -", min_size=1, max_size=30).map(str.strip).filter(bool)
 TABLES = st.integers(2, 6).flatmap(
     lambda count: st.builds(
         Table,
