@@ -99,10 +99,26 @@ def read_results(path: Path) -> Results:
     Raises
     ------
     ResultsError
-        As :func:`read_study`; also for a trial file that cannot be read.
+        As :func:`read_study`; also for a trial file that cannot be read, that is no trial of this
+        study, or that has another name than its trial: a renamed copy would count twice.
     """
     study = read_study(path)
     files = sorted((path / "trials").glob("*.json"))
-    trials = [read_record(file, Trial, TRIAL_SCHEMA) for file in files]
+    trials = [_read_trial(file, study) for file in files]
     trials.sort(key=lambda trial: (trial.started_at, trial.id))
     return Results(path=path, study=study, trials=trials)
+
+
+def _read_trial(file: Path, study: StudyRecord) -> Trial:
+    trial = read_record(file, Trial, TRIAL_SCHEMA)
+    if trial.study_id != study.id:
+        raise ResultsError(
+            f"{file} is a trial of the study '{trial.study_id}', not of '{study.id}'",
+            remedy="move the file out of the folder.",
+        )
+    if trial.id != file.stem:
+        raise ResultsError(
+            f"{file} contains the trial '{trial.id}', whose file is {trial.id}.json",
+            remedy="move the file out of the folder, or restore its name if it is no copy.",
+        )
+    return trial
