@@ -191,6 +191,8 @@ def test_the_fingerprint_is_that_of_what_is_measured() -> None:
         ("factors: {hosts.worker.count: [3, 0]}", "at least 1"),
         ("factors: {f: {a: {}, b: {bundle: nope}}}", "no 'nope' among its bundles"),
         ("factors: {workloads.wordcount.rows: [1, 2]}", "refers to no workload of this study"),
+        ("factors: {workloads.terasort: [a, b]}", "'workloads.terasort' has no parameter"),
+        ("factors: {f: {a: {workloads.terasort.: 1}, b: {}}}", "has no parameter"),
         ("factors: {workloads.terasort.size: [1 MB, 2 MB]}", "only one of them"),
         ("factors: {workloads.terasort.maps: [1, 0]}", "greater than 0"),
         ("baseline: {sort: small}", "which is not a factor"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from windtunnel.results.record import Treatment
 from windtunnel.study.designs import Combination
 from windtunnel.study.faults import FAULT, read_level
 from windtunnel.study.file import StudyFile, blame, label_of, load_bundle, part
+from windtunnel.workloads import find_workload
 
 Levels = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Factor -> label -> values that the level sets (path -> value)."""
@@ -122,6 +123,23 @@ def refuse_fixed(levels: Levels, fixed: Mapping[str, Any], located: Located) -> 
                     name,
                     remedy="change the factor in the study file, or omit the option.",
                 )
+
+
+def refuse_no_parameter(path: str, workloads: Collection[str]) -> None:
+    """Raise DescriptionError unless ``workloads.NAME.PARAMETER`` names a workload of the study."""
+    _, _, rest = path.partition(".")
+    name, _, parameter = rest.partition(".")
+    if name not in workloads:
+        raise DescriptionError(
+            f"the path '{path}' refers to no workload of this study",
+            remedy=f"the workloads are: {', '.join(workloads)}.",
+        )
+    if not parameter:
+        known = find_workload(name).parameters_type.model_fields
+        raise DescriptionError(
+            f"the path '{path}' has no parameter",
+            remedy=f"write workloads.{name}.PARAMETER: its parameters are {', '.join(known)}.",
+        )
 
 
 def baseline_of(file: StudyFile, levels: Levels, located: Located) -> Combination:

@@ -23,6 +23,7 @@ from windtunnel.study.factors import (
     baseline_of,
     levels_of,
     refuse_fixed,
+    refuse_no_parameter,
     treatment_of,
 )
 from windtunnel.study.faults import FAULT, plain_faults
@@ -383,12 +384,8 @@ def _resolve(plan: Plan, levels: Levels, located: Located) -> None:
     """Build clusters and workloads once, to detect wrong paths and values."""
     with blame(located, "factors"):
         for path in (path for given in levels.values() for one in given.values() for path in one):
-            name = path.split(".")[1] if path.startswith(_WORKLOADS) else None
-            if name is not None and name not in plan.workloads:
-                raise DescriptionError(
-                    f"the path '{path}' refers to no workload of this study",
-                    remedy=f"the workloads are: {', '.join(plan.workloads)}.",
-                )
+            if path.startswith(_WORKLOADS):
+                refuse_no_parameter(path, plan.workloads)
         for _ in plan.clusters(plan.looked_at):
             pass
     for name in plan.workloads:
