@@ -101,6 +101,7 @@ def study_request(plan: Plan) -> StudyRequest:
         restart=protocol.restart,
         trials=cells * (rounds + protocol.warmup) * (1 + protocol.retry_invalid),
         trial_limit_s=protocol.trial_time_limit,
+        factors=plan.paths,
     )
 
 

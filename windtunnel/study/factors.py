@@ -84,11 +84,16 @@ def _fault(changes: Mapping[str, Any], located: Located, loc: tuple[str, ...]) -
         raise
 
 
+def paths_of(levels: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The paths that the levels of a factor set, each once."""
+    return list(dict.fromkeys(path for changes in levels.values() for path in changes))
+
+
 def _refuse_overlap(levels: Levels, located: Located) -> None:
     """Raise an error if a factor overwrites what an earlier factor sets."""
     owner: dict[str, str] = {}
     for name, given in levels.items():
-        paths = dict.fromkeys(path for changes in given.values() for path in changes)
+        paths = paths_of(given)
         for path in paths:
             other = next((one for one in owner if overwrites(path, one)), path)
             if other not in owner:
@@ -113,7 +118,7 @@ def overwrites(later: str, earlier: str) -> bool:
 def refuse_fixed(levels: Levels, fixed: Mapping[str, Any], located: Located) -> None:
     """Raise an error if a factor overwrites a change of the command line."""
     for name, given in levels.items():
-        for path in dict.fromkeys(path for changes in given.values() for path in changes):
+        for path in paths_of(given):
             own = next((one for one in fixed if overwrites(path, one)), None)
             if own is not None:
                 raise located.error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Sequence
@@ -23,12 +24,15 @@ from windtunnel.engines.hadoop.layout import (
 )
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.local import DROP_CACHES, LocalHost
-from windtunnel.testbeds.base import Realisation, TestbedOptions
+from windtunnel.testbeds.base import Realisation, StudyRequest, TestbedOptions
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, client_only, impossible_with_hadoop
 
 __all__ = ["LocalDeployment", "LocalTestbed", "client_only"]
+
+_SHARED = re.compile(r"hosts\.[^.]+\.(cpu|nics)(\..*)?")
+_SHARED_BY_HADOOP = re.compile(r"hosts\.[^.]+\.(cpu|memory|nics)(\..*)?")
 
 
 class LocalOptions(TestbedOptions):
@@ -122,9 +126,9 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
         for name, host_class in cluster.hosts.items():
             if host_class.vms:
                 impossible.append(f"hosts.{name}.vms: this testbed has no virtual machines")
-            if host_class.disks or host_class.nics or host_class.cpu:
+            if host_class.disks or host_class.nics or host_class.cpu or host_class.memory:
                 unrealised.append(
-                    f"hosts.{name}: all hosts share the CPU, disks and NICs of this machine"
+                    f"hosts.{name}: all hosts share the CPU, memory, disks and NICs of this machine"
                 )
         if cluster.storage.file_system is not None:
             unrealised.append("storage.file_system: data is on the file system of this machine")
@@ -143,6 +147,22 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
         own: dict[str, object] = {"yarn.nodemanager.resource.memory-mb": memory}
         unrealised += self.pool_notes(cluster, {**own, **cluster.settings})
         return self.isolated(cluster, Realisation(impossible, unrealised))
+
+    def admit(self, request: StudyRequest) -> Realisation:
+        """Refuse a factor that varies only hardware, which all hosts share here.
+
+        The number of disks determines the data folders, and the memory of its hosts can limit an
+        engine other than Hadoop.
+        """
+        unused = _SHARED if request.engines else _SHARED_BY_HADOOP
+        return Realisation(
+            [
+                f"{', '.join(paths)} {'has' if len(paths) == 1 else 'have'} no effect on the "
+                f"testbed '{self.name}'; use the testbed scaled or modelled"
+                for paths in request.factors.values()
+                if paths and all(unused.fullmatch(path) for path in paths)
+            ]
+        )
 
     def can_drop_caches(self) -> bool:
         """Whether the page cache of the machine can be emptied, as root on Linux."""
