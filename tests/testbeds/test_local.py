@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -145,7 +146,7 @@ def test_a_factor_that_varies_only_shared_hardware_is_refused(
     with pytest.raises(NotRealisableError) as caught:
         check_plan(plan_from(f"{STUDY}factors: {factors}\n"), testbed)
     assert f"{says}" in caught.value.message
-    assert "on the testbed 'local'; use the testbed scaled or modelled" in caught.value.message
+    assert "on the testbed 'local', whose hosts share this machine" in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -157,6 +158,41 @@ def test_a_factor_that_varies_only_shared_hardware_is_refused(
 )
 def test_a_factor_with_an_effect_is_possible(testbed: LocalTestbed, factors: str) -> None:
     assert check_plan(plan_from(f"{STUDY}factors: {factors}\n"), testbed)
+
+
+TASK = {"settings.mapreduce.map.memory.mb": 999_999}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (TASK, "a map task needs 999,999 MB, but a NodeManager has "),
+        ({"settings.yarn.nodemanager.resource.memory-mb": 100}, "a NodeManager has 100 MB, and "),
+        (
+            {"settings.yarn.nodemanager.resource.memory-mb": 1024},
+            "an application master needs 1,536 MB, but a NodeManager has 1,024 MB",
+        ),
+        (
+            {"settings.yarn.nodemanager.resource.memory-mb": 1 << 20, **TASK},
+            "a map task needs 999,999 MB, but yarn.scheduler.maximum-allocation-mb is ",
+        ),
+    ],
+)
+def test_a_container_that_yarn_never_starts_is_refused(
+    testbed: LocalTestbed, changes: dict[str, int], says: str
+) -> None:
+    with pytest.raises(NotRealisableError) as caught:
+        check_plan(plan_from(f"{STUDY}set: {json.dumps(changes)}\n"), testbed)
+    assert says in caught.value.message
+
+
+def test_a_copy_needs_no_container(testbed: LocalTestbed) -> None:
+    pi, copies = (
+        "pi: {maps: 4, samples_per_map: 1000}",
+        "transfer: {files: 1, size: 1 MB, replication: 1}",
+    )
+    copies = STUDY.replace(pi, copies)
+    check_plan(plan_from(f"{copies}set: {json.dumps(TASK)}\n"), testbed)
 
 
 @pytest.mark.parametrize(
