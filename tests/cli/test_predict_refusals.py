@@ -188,7 +188,7 @@ def test_changes_that_are_possible_only_together_are_predicted(
     words = ["predict", "model-3", "teragen", "--set", f"{task}=8192", "--set"]
     assert run([*words, f"{memory}=16384"]) == 0, capsys.readouterr().err
     assert run([*words, f"{memory}=4096"]) == 3
-    assert "larger than every NodeManager" in capsys.readouterr().err
+    assert "but a NodeManager has 4,096 MB" in capsys.readouterr().err
 
 
 def test_teragen_needs_no_container_of_a_reduce_task() -> None:
