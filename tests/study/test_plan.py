@@ -188,6 +188,8 @@ def test_the_fingerprint_is_that_of_what_is_measured() -> None:
         ("factors: {hosts.wroker.count: [1, 2]}", "did you mean 'hosts.worker'"),
         ("factors: {hosts.worker.count: [3]}", "has fewer than two levels"),
         ("factors: {hosts.worker.count: [3, 3]}", "the same level twice"),
+        ("factors: {hosts.worker.count: [3, null]}", "level 2 of hosts.worker.count is empty"),
+        ("factors: {workloads.terasort.maps: [null, 3]}", "level 1 of"),
         ("factors: {hosts.worker.count: [3, 0]}", "at least 1"),
         ("factors: {f: {a: {}, b: {bundle: nope}}}", "no 'nope' among its bundles"),
         ("factors: {workloads.wordcount.rows: [1, 2]}", "refers to no workload of this study"),

@@ -124,11 +124,33 @@ def as_run(study: StudyRecord) -> AsRun | None:
     return partial(kind.as_run, parse_options(study.testbed, study.testbed_options))
 
 
-def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
-    """Changes of the cluster from the command line: path -> value."""
+def assignments(changes: Iterable[str]) -> list[tuple[str, Any]]:
+    """The paths and values of ``--set PATH=VALUE``.
+
+    Raises
+    ------
+    UsageError
+        If a value is missing; the shell removes the value of ``--set PATH=$UNSET``.
+    DescriptionError
+        If a text is no assignment.
+    """
     from windtunnel.cluster import parse_assignment
 
-    found = dict(parse_assignment(change) for change in changes or [])
+    found = []
+    for change in changes:
+        path, equals, value = change.partition("=")
+        if equals and path.strip() and not value.strip():
+            raise UsageError(
+                f"--set {change}: the value is missing",
+                remedy=f"write --set {path}=VALUE; null makes a value unknown.",
+            )
+        found.append(parse_assignment(change))
+    return found
+
+
+def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
+    """Changes of the cluster from the command line: path -> value."""
+    found = dict(assignments(changes or []))
     if hadoop is not None:
         if hadoop not in ("3.4", "3.5"):
             raise UsageError(f"--hadoop {hadoop}: unknown release line", remedy="use 3.5 or 3.4.")

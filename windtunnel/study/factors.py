@@ -25,8 +25,8 @@ def levels_of(file: StudyFile, located: Located) -> Levels:
     Raises
     ------
     DescriptionError
-        If a factor has fewer than two levels or the same level twice, a bundle is unknown, or a
-        factor overwrites what an earlier one sets.
+        If a factor has fewer than two levels, an empty one or the same level twice, a bundle is
+        unknown, or a factor overwrites what an earlier one sets.
     """
     levels = {}
     for name, given in file.factors.items():
@@ -42,6 +42,12 @@ def _levels(name: str, given: object, located: Located) -> dict[str, dict[str, A
             raise DescriptionError(
                 "the factor 'fault' needs named levels",
                 remedy="write 'none: {}' and 'NAME: {fault: {kind: ...}}' as its levels.",
+            )
+        if None in given:
+            raise DescriptionError(
+                f"level {given.index(None) + 1} of {name} is empty",
+                remedy="write a value; a named level can make a value unknown: "
+                f"'LABEL: {{{name}: null}}'.",
             )
         found = {label_of(value): {name: value} for value in given}
         if len(found) != len(given):
