@@ -42,3 +42,20 @@ def test_a_copy_of_a_trial_is_refused(folder: Path) -> None:
         read_results(folder)
     assert caught.value.message == f"{file} contains the trial 't00001', whose file is t00001.json"
     assert "move the file out of the folder" in caught.value.remedy
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_folder_without_trials_is_refused(folder: Path, is_file: bool) -> None:
+    shutil.rmtree(folder / "trials")
+    if is_file:
+        (folder / "trials").write_text("")
+    with pytest.raises(ResultsError, match="has no 'trials' folder"):
+        read_results(folder)
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "{"])
+def test_a_provenance_that_is_no_object_cannot_be_read(folder: Path, text: str) -> None:
+    (folder / "provenance" / "cafe.json").write_text(text)
+    results = read_results(folder)
+    with pytest.raises(ResultsError, match=r"cafe\.json cannot be read: "):
+        results.provenance(results.trials[0])
