@@ -12,6 +12,7 @@ from tests.support.built import Built, built, task
 from windtunnel.analysis.analyse import Analysis, analyse
 from windtunnel.analysis.bottleneck.tails import tails
 from windtunnel.analysis.bottleneck.utilisation import host_uses
+from windtunnel.report.html import write_html
 from windtunnel.report.terminal import print_report
 from windtunnel.results.folder import read_results
 
@@ -48,6 +49,22 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path, folder: str, holds:
     left = {t.trial for t in analysis.once(tails)} if folder == "tasks" else set()
     left |= {trial for trial, _ in analysis.once(host_uses)} if folder == "samples" else set()
     assert left == {"t2"}, "what is there is used, and what is not counts as unknown"
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "3", None])
+def test_a_provenance_without_an_object_is_named(tmp_path: Path, text: str | None) -> None:
+    file = three(tmp_path) / "provenance" / "cafe.json"
+    file.unlink() if text is None else file.write_text(text)
+    analysis = analyse(read_results(tmp_path))
+
+    state = "missing" if text is None else "damaged"
+    each = ", ".join(f"t{number}: {state}" for number in (1, 2, 3))
+    each = each.replace(", t3", " and t3") if " and " in warned(analysis)[0] else each
+    assert warned(analysis) == [f"the provenance of 3 trials cannot be read: {each}"]
+    out = io.StringIO()
+    print_report(analysis, Console(file=out, width=200))
+    assert "the settings and the machine of these trials are unknown" in out.getvalue()
+    write_html(analysis, analysis.results, tmp_path / "report.html")
 
 
 def test_bytes_that_were_altered_within_a_file_are_damage(tmp_path: Path) -> None:

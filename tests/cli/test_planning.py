@@ -62,12 +62,12 @@ def test_all_prints_everything(here: Path, capsys: pytest.CaptureFixture[str]) -
 def test_treatments_are_named_by_their_levels(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = "factors: {hosts.worker.memory: [8 GiB, 16 GiB], settings.a: [1, 2]}\n"
+    text = "factors: {storage.block_size: [64 MiB, 128 MiB], settings.a: [1, 2]}\n"
     out = said(capsys, text)
 
-    assert "  treatment 8 GiB, a 1: hosts.worker.memory=8 GiB, settings.a=1  (baseline)" in out
+    assert "  treatment 64 MiB, a 1: storage.block_size=64 MiB, settings.a=1  (baseline)" in out
     first = next(line for line in out.splitlines() if line.startswith("  round 1: "))
-    assert "terasort at 16 GiB, a 2" in first.removeprefix("  round 1: ").split("; ")
+    assert "terasort at 128 MiB, a 2" in first.removeprefix("  round 1: ").split("; ")
     ids = [t["id"] for t in json.loads(said(capsys, text, "--json"))["treatments"]]
     assert not [id_ for id_ in ids if id_ in out]
 

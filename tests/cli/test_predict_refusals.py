@@ -188,7 +188,7 @@ def test_changes_that_are_possible_only_together_are_predicted(
     words = ["predict", "model-3", "teragen", "--set", f"{task}=8192", "--set"]
     assert run([*words, f"{memory}=16384"]) == 0, capsys.readouterr().err
     assert run([*words, f"{memory}=4096"]) == 3
-    assert "larger than every NodeManager" in capsys.readouterr().err
+    assert "but a NodeManager has 4,096 MB" in capsys.readouterr().err
 
 
 def test_teragen_needs_no_container_of_a_reduce_task() -> None:
@@ -196,3 +196,20 @@ def test_teragen_needs_no_container_of_a_reduce_task() -> None:
     task = "settings.mapreduce.reduce.memory.mb=8192"
     assert run(["predict", "model-3", "teragen", "--set", memory, "--set", task]) == 0
     assert run(["predict", "model-3", "terasort", "--set", memory, "--set", task]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (("predict", "local-3", "terasort"), "workloads.terasort.size"),
+        (("predict", "local-3", "terasort"), "hosts.worker.count"),
+        ((*SIZE, "--within", "1 h"), "workloads.terasort.size"),
+        (("plan", "demo"), "hosts.worker.count"),
+    ],
+)
+def test_a_change_without_a_value_is_refused(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], path: str
+) -> None:
+    """The shell removes the value of ``--set PATH=$UNSET``."""
+    text = refused(capsys, *words, "--set", f"{path}=", code=2)
+    assert f"--set {path}=: the value is missing" in text

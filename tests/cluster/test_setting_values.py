@@ -44,6 +44,31 @@ def test_numbers_and_sizes_of_another_form_are_refused_with_a_remedy(name, value
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("mapreduce.task.io.sort.mb", "0"),
+        ("mapreduce.task.io.sort.mb", "2048"),
+        ("mapreduce.task.io.sort.mb", "-1"),
+        ("io.sort.mb", "99999"),  # its old name
+        ("mapreduce.map.sort.spill.percent", "0"),
+        ("mapreduce.map.sort.spill.percent", "80"),
+        ("mapreduce.job.reduce.slowstart.completedmaps", "5"),
+        ("mapreduce.job.reduce.slowstart.completedmaps", "1.01f"),
+    ],
+)
+def test_values_with_which_every_job_fails_are_refused_with_a_remedy(name, value):
+    problem, remedy = refused(name, value, "3.5.0") or ("", "")
+    assert "fail" in problem or "never start" in problem
+    assert remedy.startswith("write ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mapreduce.task.io.sort.mb", "1"),
+        ("mapreduce.task.io.sort.mb", "2047"),
+        ("mapreduce.map.sort.spill.percent", "1.0"),
+        ("mapreduce.job.reduce.slowstart.completedmaps", "0"),
+        ("mapreduce.job.reduce.slowstart.completedmaps", "1"),
+        ("mapreduce.task.io.sort.factor", "1"),  # a task with one spill does not merge
         ("mapreduce.job.reduces", "0x10"),
         ("mapreduce.map.memory.mb", "-1"),
         ("mapreduce.job.reduces", " 4 "),

@@ -14,6 +14,7 @@ from windtunnel.model.refused import refusals
 CISCO = apply_overrides(load_cluster("cisco-2014"), {"storage.block_size": None})
 BLOCK = "settings.dfs.blocksize"
 NODE = "settings.yarn.nodemanager.resource.memory-mb"
+MOST = "settings.yarn.scheduler.maximum-allocation-mb"
 MAP = "settings.mapreduce.map.memory.mb"
 
 
@@ -95,15 +96,33 @@ def test_cephfs_and_codes_are_assumptions() -> None:
 
 def test_a_container_that_no_host_can_start_is_refused() -> None:
     small = apply_overrides(CISCO, {MAP: 400_000, NODE: 1024})
-    with pytest.raises(DescriptionError, match="YARN never starts a container of 400000") as caught:
+    with pytest.raises(DescriptionError) as caught:
         sort(small)
     assert caught.value.key == MAP
+    assert "a map task needs 400,000 MB, but a NodeManager has 1,024 MB" in caught.value.message
+    assert caught.value.message.endswith(": YARN never starts it")
     assert sort(small, "put").data_bytes == 2**30  # a copy has no containers
-    # the memory of a NodeManager is not described: the hosts are as large as they must be
-    unknown = apply_overrides(CISCO, {MAP: 400_000, NODE: None})
+    # the memory of a NodeManager is not described, nor that of the hosts
+    unknown = apply_overrides(
+        CISCO, {MAP: 400_000, NODE: None, MOST: None, "hosts.worker.memory": None}
+    )
     assert sort(unknown).at_once > 0
     assert any("one container per host" in line for line in hardware(unknown).assumed)
     assert not refusals("sort", {}, CISCO)
+
+
+def test_a_container_that_is_larger_than_every_host_is_refused() -> None:
+    large = apply_overrides(CISCO, {MAP: 400_000, NODE: None, MOST: None})
+    with pytest.raises(DescriptionError) as caught:
+        sort(large)
+    assert caught.value.message == (
+        "a map task needs 400,000 MB, but a host has 262,144 MB: YARN never starts it"
+    )
+    assert caught.value.key == MAP
+    tiny = apply_overrides(CISCO, {MAP: None, NODE: None, "hosts.worker.memory": "1 B"})
+    with pytest.raises(DescriptionError, match="a map task needs 1,024 MB, but a host has 0 MB"):
+        sort(tiny)
+    assert sort(tiny, "put").data_bytes == 2**30
 
 
 def test_terasort_without_reduce_tasks_is_refused() -> None:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from tests.support.mock import job_run
 from tests.support.synthetic import Plan, study_folder
+from windtunnel.errors import ResultsError
 from windtunnel.results.folder import read_results
 from windtunnel.results.record import Verdict
 from windtunnel.results.sample import Sample
@@ -52,3 +53,58 @@ def test_a_sample_is_a_tuple_with_names() -> None:
 
     assert sample == (1.5, "worker-1", "cpu_idle", "ratio", 0.5)
     assert (sample.time_s, sample.metric, sample.value) == (1.5, "cpu_idle", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "reason"),
+    [
+        (("phases", 1, "elapsed_s"), float("nan"), "phases.1.elapsed_s: "),
+        (("phases", 1, "elapsed_s"), float("inf"), "phases.1.elapsed_s: "),
+        (("phases", 1, "elapsed_s"), -5.0, "phases.1.elapsed_s: -5.0 s is negative"),
+        (("phases", 0, "wall_s"), -1.0, "phases.0.wall_s: -1.0 s is negative"),
+        (("phases", 0, "started_at"), 1e300, "phases.0.started_at: "),
+        (("finished_at",), float("nan"), "finished_at: "),
+        (("before", "load_1min"), float("inf"), "before.load_1min: "),
+        (
+            ("phases", 0, "metrics", "cpu_time", "value"),
+            float("inf"),
+            "phases.0.metrics.cpu_time.value: inf is no finite number",
+        ),
+    ],
+)
+def test_a_stored_trial_with_an_impossible_number_is_refused(
+    tmp_path: Path, keys: tuple[str | int, ...], value: float, reason: str
+) -> None:
+    folder = study_folder(tmp_path, Plan(trials=1, write_samples=False))
+    file = next((folder / "trials").iterdir())
+    trial = json.loads(file.read_text())
+    part = trial
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    file.write_text(json.dumps(trial))
+
+    with pytest.raises(ResultsError) as caught:
+        read_results(folder)
+    assert caught.value.message.startswith(f"{file} cannot be read: {reason}")
+
+
+def test_an_invalid_trial_can_have_a_negative_time(tmp_path: Path) -> None:
+    """A clock that was set back makes the trial invalid; its record stays readable."""
+    folder = study_folder(tmp_path, Plan(trials=1, invalid=(1,), write_samples=False))
+    file = next((folder / "trials").iterdir())
+    trial = json.loads(file.read_text())
+    trial["phases"][1]["elapsed_s"] = -5.0
+    file.write_text(json.dumps(trial))
+
+    assert read_results(folder).trials[0].phases[1].elapsed_s == -5.0
+
+
+@pytest.mark.parametrize("created_at", [1e300, -1e300, float("nan")])
+def test_a_study_without_a_possible_time_is_refused(tmp_path: Path, created_at: float) -> None:
+    folder = study_folder(tmp_path, Plan(trials=1, write_samples=False))
+    study = json.loads((folder / "study.json").read_text())
+    (folder / "study.json").write_text(json.dumps({**study, "created_at": created_at}))
+
+    with pytest.raises(ResultsError, match=r"study\.json cannot be read: created_at: "):
+        read_results(folder)

@@ -188,9 +188,13 @@ def test_the_fingerprint_is_that_of_what_is_measured() -> None:
         ("factors: {hosts.wroker.count: [1, 2]}", "did you mean 'hosts.worker'"),
         ("factors: {hosts.worker.count: [3]}", "has fewer than two levels"),
         ("factors: {hosts.worker.count: [3, 3]}", "the same level twice"),
+        ("factors: {hosts.worker.count: [3, null]}", "level 2 of hosts.worker.count is empty"),
+        ("factors: {workloads.terasort.maps: [null, 3]}", "level 1 of"),
         ("factors: {hosts.worker.count: [3, 0]}", "at least 1"),
         ("factors: {f: {a: {}, b: {bundle: nope}}}", "no 'nope' among its bundles"),
         ("factors: {workloads.wordcount.rows: [1, 2]}", "refers to no workload of this study"),
+        ("factors: {workloads.terasort: [a, b]}", "'workloads.terasort' has no parameter"),
+        ("factors: {f: {a: {workloads.terasort.: 1}, b: {}}}", "has no parameter"),
         ("factors: {workloads.terasort.size: [1 MB, 2 MB]}", "only one of them"),
         ("factors: {workloads.terasort.maps: [1, 0]}", "greater than 0"),
         ("baseline: {sort: small}", "which is not a factor"),
@@ -230,6 +234,36 @@ def test_unknown_settings_are_caveats_and_not_errors() -> None:
     assert caveats == [
         "Hadoop 3.5 has no property 'dfs.replicaton'; did you mean 'dfs.replication'?"
     ]
+
+
+@pytest.mark.parametrize(
+    ("factors", "names"),
+    [
+        ("{hosts.worker.memory: [64 GiB, 64GiB]}", "64 GiB and 64GiB"),
+        ("{a: {x: {}, y: {}}}", "x and y"),
+        ("{name: [a, b]}", "a and b"),
+        ("{hosts.worker.memory: [64 GiB, 65 GiB]}", ""),
+        ("{workloads.terasort.rows: [1000, 1001]}", ""),
+    ],
+)
+def test_treatments_with_equal_content_are_a_caveat(factors: str, names: str) -> None:
+    """A study of equal treatments (A/A) is possible: it measures the noise."""
+    plan = plan_from(f"{HEAD}factors: {factors}\n")
+    caveats = check_plan(plan, MockTestbed())  # type: ignore[arg-type]
+    note = (
+        f"treatments {names} have the same cluster and parameters: a difference between them is "
+        "noise"
+    )
+    assert caveats == ([note] if names else [])
+
+
+def test_many_groups_of_equal_treatments_are_counted() -> None:
+    text = "factors: {hosts.worker.count: [1, 2, 3, 4, 5], name: [a, b, c]}\n"
+    plan = plan_from(HEAD + text)
+    notes = check_plan(plan, MockTestbed())  # type: ignore[arg-type]
+
+    assert [note.count("count") for note in notes[:3]] == [3, 3, 3]
+    assert notes[3] == "2 more groups of treatments have the same content, too"
 
 
 def test_a_value_that_hadoop_cannot_parse_is_refused_before_the_testbed_uses_it() -> None:

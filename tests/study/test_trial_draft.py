@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -140,6 +141,17 @@ def test_a_step_of_the_clock_makes_a_trial_invalid(
     assert not made.verdict.valid
     assert "this machine's clock was set, or the machine was suspended" in made.verdict.reason
     assert f"{set_by_s:+.1f} s" in made.verdict.reason
+
+
+def test_a_phase_with_a_negative_time_makes_a_trial_invalid() -> None:
+    """A step of less than a second, or of the clock of another host, is not detected as such."""
+    run = job_run("terasort", 10.0)
+    phase = run.phase.model_copy(update={"elapsed_s": -0.25})
+    made = draft(Verdict(valid=True))
+    made.ended(Outcome(Verdict(valid=True), {"terasort": replace(run, phase=phase)}))
+    made.apply_rules()
+
+    assert made.record().verdict.reason == "terasort took -0.250 s: a clock was set back"
 
 
 def test_a_clock_without_steps_leaves_the_trial_valid() -> None:

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import pyarrow as pa
 
@@ -71,7 +72,7 @@ def jhist(lines: Sequence[str]) -> bytes:
 
 def configuration(settings: Mapping[str, str]) -> bytes:
     rows = "".join(
-        f"<property><name>{name}</name><value>{value}</value><source>job.xml</source></property>"
+        f"<property><name>{name}</name><value>{escape(value)}</value><source>job.xml</source></property>"
         for name, value in settings.items()
     )
     return f"<configuration>{rows}</configuration>".encode()

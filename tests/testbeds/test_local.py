@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from tests.support.mock import plan_from
 from windtunnel.cluster import apply_overrides, load_cluster
 from windtunnel.engines.hadoop import releases
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.hosts.leftovers import Registration
+from windtunnel.study.check import check_plan
 from windtunnel.testbeds import TESTBEDS, find_testbed, hadoop_testbed
 from windtunnel.testbeds.local import LocalTestbed, client_only
 
 GIB = 1 << 30
+STUDY = """\
+study: toy
+cluster: local-3
+workloads: {pi: {maps: 4, samples_per_map: 1000}}
+"""
 JAVA = SimpleNamespace(version="17.0.1")
 
 
@@ -110,7 +118,82 @@ def test_a_file_system_of_the_description_is_a_caveat(testbed: LocalTestbed) -> 
 def test_hardware_of_the_description_is_a_caveat(testbed: LocalTestbed) -> None:
     found = testbed.check(apply_overrides(load_cluster("cisco-2014"), {"hosts.worker.count": 3}))
 
-    assert any("all hosts share the CPU, disks and NICs" in line for line in found.unrealised)
+    assert any(
+        "all hosts share the CPU, memory, disks and NICs" in line for line in found.unrealised
+    )
+
+
+def test_the_memory_of_the_description_is_a_caveat(testbed: LocalTestbed) -> None:
+    cluster = apply_overrides(load_cluster("local-3"), {"hosts.worker.memory": "640 GiB"})
+    (line,) = testbed.check(cluster).unrealised
+
+    assert line == "hosts.worker: all hosts share the CPU, memory, disks and NICs of this machine"
+
+
+@pytest.mark.parametrize(
+    ("factors", "says"),
+    [
+        ("{hosts.worker.memory: [64 GiB, 640 GiB]}", "hosts.worker.memory has no effect"),
+        ("{hosts.worker.nics: [[{rate: 1 Gb/s}], [{rate: 10 Gb/s}]]}", "hosts.worker.nics has"),
+        (
+            "{size: {s: {hosts.worker.memory: 64 GiB}, l: {hosts.worker.cpu: {sockets: 2}}}}",
+            "hosts.worker.memory, hosts.worker.cpu have no effect",
+        ),
+    ],
+)
+def test_a_factor_that_varies_only_shared_hardware_is_refused(
+    testbed: LocalTestbed, factors: str, says: str
+) -> None:
+    with pytest.raises(NotRealisableError) as caught:
+        check_plan(plan_from(f"{STUDY}factors: {factors}\n"), testbed)
+    assert f"{says}" in caught.value.message
+    assert "on the testbed 'local', whose hosts share this machine" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "factors",
+    [
+        "{size: {s: {}, l: {hosts.worker.memory: 64 GiB, hosts.worker.count: 4}}}",
+        "{hosts.worker.disks: [[{kind: ssd, count: 1}], [{kind: ssd, count: 2}]]}",
+    ],
+)
+def test_a_factor_with_an_effect_is_possible(testbed: LocalTestbed, factors: str) -> None:
+    assert check_plan(plan_from(f"{STUDY}factors: {factors}\n"), testbed)
+
+
+TASK = {"settings.mapreduce.map.memory.mb": 999_999}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (TASK, "a map task needs 999,999 MB, but a NodeManager has "),
+        ({"settings.yarn.nodemanager.resource.memory-mb": 100}, "a NodeManager has 100 MB, and "),
+        (
+            {"settings.yarn.nodemanager.resource.memory-mb": 1024},
+            "an application master needs 1,536 MB, but a NodeManager has 1,024 MB",
+        ),
+        (
+            {"settings.yarn.nodemanager.resource.memory-mb": 1 << 20, **TASK},
+            "a map task needs 999,999 MB, but yarn.scheduler.maximum-allocation-mb is ",
+        ),
+    ],
+)
+def test_a_container_that_yarn_never_starts_is_refused(
+    testbed: LocalTestbed, changes: dict[str, int], says: str
+) -> None:
+    with pytest.raises(NotRealisableError) as caught:
+        check_plan(plan_from(f"{STUDY}set: {json.dumps(changes)}\n"), testbed)
+    assert says in caught.value.message
+
+
+def test_a_copy_needs_no_container(testbed: LocalTestbed) -> None:
+    pi, copies = (
+        "pi: {maps: 4, samples_per_map: 1000}",
+        "transfer: {files: 1, size: 1 MB, replication: 1}",
+    )
+    copies = STUDY.replace(pi, copies)
+    check_plan(plan_from(f"{copies}set: {json.dumps(TASK)}\n"), testbed)
 
 
 @pytest.mark.parametrize(

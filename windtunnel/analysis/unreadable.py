@@ -11,9 +11,11 @@ from windtunnel.analysis.bottleneck.utilisation import samples_read
 from windtunnel.analysis.observations import counts
 from windtunnel.analysis.parquet_files import Reading
 from windtunnel.analysis.recorded import Recorded
+from windtunnel.errors import ResultsError
+from windtunnel.results.folder import Results
 from windtunnel.results.record import Trial
 
-TASKS, SAMPLES = "task attempts", "host samples"
+TASKS, SAMPLES, PROVENANCE = "task attempts", "host samples", "provenance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,10 @@ class Unreadable:
 
 
 def unreadable(analysis: Recorded) -> list[Unreadable]:
-    """The unreadable files of the counted trials, those of tasks first."""
+    """The unreadable files of the counted trials, those of tasks first.
+
+    Several trials can have the same file of provenance.
+    """
     results = analysis.results
     kinds: Mapping[
         str, tuple[Callable[[Trial], str | None], Callable[[Trial], Path | None], Reading]
@@ -41,4 +46,17 @@ def unreadable(analysis: Recorded) -> list[Unreadable]:
             path = path_of(trial)
             if name(trial) is not None and (path is None or path in reading.damaged):
                 found.append(Unreadable(trial.id, holds, missing=path is None))
+    damaged = {trial.provenance: _damaged(results, trial) for trial in results.trials}
+    for trial in filter(counts, results.trials):
+        missing = trial.provenance is not None and results.provenance_path(trial) is None
+        if missing or damaged[trial.provenance]:
+            found.append(Unreadable(trial.id, PROVENANCE, missing=missing))
     return found
+
+
+def _damaged(results: Results, trial: Trial) -> bool:
+    try:
+        results.provenance(trial)
+    except ResultsError:
+        return True
+    return False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import psutil
 import typer
 
-from windtunnel.cli.options import Open
+from windtunnel.cli.options import Open, assignments
 from windtunnel.errors import ClusterAccessError, NotRealisableError, UsageError
 from windtunnel.hosts.leftovers import Registration, registered
 from windtunnel.hosts.leftovers import clean as clean_remains
@@ -80,15 +80,11 @@ def up(
     """Start a cluster on this machine and keep it running until 'down'."""
     from rich.console import Console
 
-    from windtunnel.cluster import (
-        apply_overrides,
-        load_cluster,
-        parse_assignment,
-    )
+    from windtunnel.cluster import apply_overrides, load_cluster
     from windtunnel.testbeds import cluster_testbed, interactive
 
     console = Console(stderr=True)
-    changes: dict[str, Any] = dict(parse_assignment(change) for change in set_ or [])
+    changes: dict[str, Any] = dict(assignments(set_ or []))
     described = apply_overrides(load_cluster(cluster), changes)
     options = _options(testbed, {"rate": rate, "data": data})
     bed = cluster_testbed(options, interactive.folder_of_all(), lambda text: None)

@@ -180,18 +180,43 @@ def as_run(study: StudyRecord) -> AsRun | None:
     return partial(kind.as_run, parse_options(study.testbed, study.testbed_options))
 
 
+def assignments(changes: Iterable[str]) -> list[tuple[str, Any]]:
+    """The paths and values of ``--set PATH=VALUE``.
+
+    Raises
+    ------
+    UsageError
+        If a value is missing; the shell removes the value of ``--set PATH=$UNSET``.
+    DescriptionError
+        If a text is no assignment.
+    """
+    from windtunnel.cluster import parse_assignment
+
+    found = []
+    for change in changes:
+        path, equals, value = change.partition("=")
+        if equals and path.strip() and not value.strip():
+            raise UsageError(
+                f"--set {change}: the value is missing",
+                remedy=f"write --set {path}=VALUE; null makes a value unknown.",
+            )
+        found.append(parse_assignment(change))
+    return found
+
+
 def overrides_of(changes: list[str] | None, hadoop: str | None) -> dict[str, Any]:
     """Changes of the cluster from the command line: path -> value.
 
     Raises
     ------
     UsageError
-        If a change is one of the study, not of the cluster, or the release line is unknown.
+        If a change is one of the study, not of the cluster, or has no value, or the release line
+        is unknown.
     """
-    from windtunnel.cluster import Cluster, parse_assignment
+    from windtunnel.cluster import Cluster
     from windtunnel.study.file import StudyFile
 
-    found = dict(parse_assignment(change) for change in changes or [])
+    found = dict(assignments(changes or []))
     for path in found:
         first = path.split(".")[0]
         if first in StudyFile.model_fields and first not in Cluster.model_fields:

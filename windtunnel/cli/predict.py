@@ -12,6 +12,7 @@ import typer
 
 from windtunnel.cli.options import (
     as_run,
+    assignments,
     check_chart,
     points_of,
     print_found,
@@ -171,11 +172,10 @@ def whatif(
 ) -> None:
     """Fit the model to measured results, change the cluster, and predict the new times."""
     from windtunnel.analysis.prediction.whatif import what_if
-    from windtunnel.cluster import parse_assignment
     from windtunnel.published import open_results
     from windtunnel.report.predictions import what_if_text
 
-    pairs = dict(parse_assignment(change) for change in changes)
+    pairs = dict(assignments(changes))
     own = next((path for path in pairs if path.startswith(WORKLOAD_PATH)), None)
     if own is not None:
         raise UsageError(
@@ -267,11 +267,9 @@ def split_changes(changes: list[str], given: Mapping[str, dict[str, Any]]) -> di
     Raises
     ------
     UsageError
-        If a change is for a workload that is not in ``given``.
+        If a change has no value, or is for a workload that is not in ``given``.
     """
-    from windtunnel.cluster import parse_assignment
-
-    pairs = [parse_assignment(change) for change in changes]
+    pairs = assignments(changes)
     for path, value in pairs:
         if path.startswith(WORKLOAD_PATH):
             name, _, parameter = path.removeprefix(WORKLOAD_PATH).partition(".")

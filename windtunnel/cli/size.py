@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from windtunnel.cli.options import check_chart, print_found
+from windtunnel.cli.options import assignments, check_chart, print_found
 from windtunnel.cli.predict import FitFile
 from windtunnel.errors import UsageError
 
@@ -201,7 +201,7 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
     from windtunnel.analysis.prediction.described import check_values, phases_of
     from windtunnel.cli.predict import INSTEAD, WORKLOAD_PATH, split_changes
     from windtunnel.cli.predict_checks import problems
-    from windtunnel.cluster import apply_overrides, parse_assignment
+    from windtunnel.cluster import apply_overrides
     from windtunnel.errors import DescriptionError
     from windtunnel.study.parts import candidates, load_parts, set_by
     from windtunnel.study.plan import make_workload
@@ -220,7 +220,7 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
                 f"--set {path}: the parts file sets {path}",
                 remedy=f"change the counts and the parts of {source}, or remove --set.",
             )
-    assigned = dict(map(parse_assignment, changes))
+    assigned = dict(assignments(changes))
     for path, value in assigned.items():
         _, _, rest = path.partition(WORKLOAD_PATH)
         name, _, parameter = rest.partition(".")

@@ -1,6 +1,6 @@
 """Values of settings as Hadoop parses them.
 
-A value that Hadoop cannot parse is an error of its daemons, clients or jobs.
+A value that Hadoop cannot parse, or cannot use, is an error of its daemons, clients or jobs.
 """
 
 from __future__ import annotations
@@ -67,6 +67,32 @@ _SIZES = {
     "fs.s3a.multipart.size",
     "fs.s3a.multipart.threshold",
     "fs.s3a.readahead.range",
+}
+
+# Values that Hadoop parses, but with which its jobs fail: name -> (least, most, problem, remedy).
+_TINY = math.ulp(0.0)
+_RANGES: Mapping[str, tuple[float, float, str, str]] = {
+    # MapTask.MapOutputBuffer.init: 11 bits, because the buffer is one array of bytes
+    "mapreduce.task.io.sort.mb": (
+        1,
+        2047,
+        "gives map tasks no sort buffer: they fail",
+        "write 1 to 2047",
+    ),
+    # the same: more than 0, and at most 1
+    "mapreduce.map.sort.spill.percent": (
+        _TINY,
+        1,
+        "is no fraction of the sort buffer: map tasks fail",
+        "write a fraction of more than 0 and at most 1, such as 0.80",
+    ),
+    # RMContainerAllocator.scheduleReduces: more map tasks than the job has must end first
+    "mapreduce.job.reduce.slowstart.completedmaps": (
+        -math.inf,
+        1,
+        "is more than all map tasks: reduce tasks never start",
+        "write a fraction of at most 1, such as 0.05",
+    ),
 }
 
 
@@ -149,7 +175,7 @@ def _decimal(text: str) -> float | None:
 
 
 def refused(name: str, value: str, version: str | None = None) -> tuple[str, str] | None:
-    """Why Hadoop cannot parse a value, without the value, and the remedy; None if it can.
+    """Why Hadoop cannot parse or use a value, without the value, and the remedy; None if it can.
 
     Empty values and values with variables (``${...}``) are not judged, except options of JVMs.
     ``version`` is Hadoop's.
@@ -168,6 +194,11 @@ def refused(name: str, value: str, version: str | None = None) -> tuple[str, str
     if (names & _INTEGERS or counted) and not WHOLE.fullmatch(value):
         remedy = "write a whole number" + (f", such as {default}" if default else "")
         return "is not a whole number without a unit: Hadoop refuses it", remedy
+    for known in names & _RANGES.keys():
+        least, most, problem, remedy = _RANGES[known]
+        given = whole(value) if WHOLE.fullmatch(value) else _decimal(value)
+        if given is not None and not least <= given <= most:
+            return problem, remedy
     if name == HEAP_RATIO and not _decimal(value):
         is_zero = _decimal(value) == 0
         problem = "gives tasks no heap" if is_zero else "is not a number: Hadoop refuses it"
@@ -185,7 +216,7 @@ def _refused_options(value: str) -> tuple[str, str] | None:
 
 
 def refused_settings(settings: Mapping[str, Value], version: str | None = None) -> Iterator[str]:
-    """A sentence for each setting that has a value which Hadoop, or Spark, cannot parse."""
+    """A sentence for each setting that has a value which Hadoop, or Spark, cannot use."""
     for name, value in settings.items():
         known = engine_of(name) is None or _OPTIONS.fullmatch(name)
         found = refused(name, text_of(value), version) if known else None

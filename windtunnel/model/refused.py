@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from windtunnel.cluster import Cluster, QuantityError
+from windtunnel.cluster.containers import CONTAINERS, NODE_MB, never_started, too_large
+from windtunnel.cluster.host_counts import compute_classes
 from windtunnel.cluster.settings import hadoop_bytes
 from windtunnel.errors import DescriptionError
+from windtunnel.model.hardware import DEFAULT_CONTAINER_MIB
 
 BLOCK_BYTES = 128 * 2.0**20  # dfs.blocksize
 LEAST_BLOCK_BYTES = 2.0**20  # dfs.namenode.fs-limits.min-block-size, hdfs-default.xml
@@ -17,12 +20,7 @@ SORTS = ("sort", "validate")  # phases whose reduce tasks write, or wrote, the s
 _BLOCK = "dfs.blocksize"
 _REDUCES = "mapreduce.job.reduces"
 _LEAST_BLOCK = "dfs.namenode.fs-limits.min-block-size"
-_NODE = "yarn.nodemanager.resource.memory-mb"
-_CONTAINERS = (
-    "mapreduce.map.memory.mb",
-    "mapreduce.reduce.memory.mb",
-    "yarn.app.mapreduce.am.resource.mb",
-)
+_MAP = "mapreduce.map.memory.mb"
 READ = (_BLOCK, _LEAST_BLOCK, "dfs.replication")
 """Settings that the model reads, in addition to those of ``understood.py``."""
 _LARGEST = 2.0**63  # a size of Hadoop is a long
@@ -53,12 +51,8 @@ def refusals(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> list
     found = [_storage(cluster), _blocks(cluster)]
     if kind in SORTS and not parameters.get("reduces"):
         found.append(_reduces(cluster))
-    without_reduces = "reduce" if kind == "generate" else None
-    found += [
-        _container(cluster, name)
-        for name in _CONTAINERS
-        if kind not in COPIES and without_reduces not in name.split(".")
-    ]
+    if kind not in COPIES:
+        found += _containers(kind, cluster)
     return [one for one in found if one is not None]
 
 
@@ -125,17 +119,35 @@ def _reduces(cluster: Cluster) -> RefusedError | None:
     )
 
 
-def _container(cluster: Cluster, name: str) -> RefusedError | None:
-    """A container that no NodeManager can start, if the settings state both sizes."""
-    wanted, room = (_mebibytes(cluster, one) for one in (name, _NODE))
-    if wanted is None or room is None or wanted <= room:
-        return None
-    return RefusedError(
-        f"YARN never starts a container of {wanted:.0f} MiB: it is larger than every NodeManager "
-        f"({_NODE} is {room:.0f})",
-        key=f"settings.{name}",
-        remedy=f"lower it to at most {room:.0f}, or raise {_NODE}.",
-    )
+def _containers(kind: str, cluster: Cluster) -> Iterator[RefusedError]:
+    """Containers of a kind of phase that YARN never starts, by the settings or by the hosts."""
+    without_reduces = "reduce" if kind == "generate" else None
+    needed = [name for name in CONTAINERS if without_reduces not in name.split(".")]
+    for setting, message, remedy in never_started(cluster.settings):
+        if setting in (NODE_MB, *needed):
+            yield RefusedError(message, key=f"settings.{setting}", remedy=remedy)
+    room = _largest_mib(cluster)
+    if room is None or cluster.settings.get(NODE_MB) is not None:
+        return
+    for name in needed:
+        wanted = _mebibytes(cluster, name)
+        if wanted is None and name == _MAP:
+            wanted = DEFAULT_CONTAINER_MIB
+        if wanted is not None and wanted > room:
+            _, message, _ = too_large(name, int(wanted), int(room), f"a host has {int(room):,} MB")
+            remedy = "lower it to at most the memory of a host, or describe hosts with more memory."
+            yield RefusedError(message, key=f"settings.{name}", remedy=remedy)
+
+
+def _largest_mib(cluster: Cluster) -> float | None:
+    """The memory of the largest host or VM that runs tasks, MiB; None if one is not described."""
+    known = [
+        memory
+        for _, one, _ in compute_classes(cluster)
+        for memory in ([guest.memory for guest in one.vms] or [one.memory])
+    ]
+    stated = [memory for memory in known if memory is not None]
+    return max(stated) / 2**20 if len(stated) == len(known) else None
 
 
 def _mebibytes(cluster: Cluster, name: str) -> float | None:

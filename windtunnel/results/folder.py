@@ -54,15 +54,34 @@ class Results:
         return self._beside(trial.tasks_file)
 
     def provenance(self, trial: Trial) -> dict[str, object]:
-        """The provenance that the trial refers to; empty if none was stored."""
-        path = self._beside(f"provenance/{trial.provenance}.json" if trial.provenance else None)
+        """The provenance that the trial refers to; empty if none was stored.
+
+        Raises
+        ------
+        ResultsError
+            If the file cannot be read, or contains no JSON object.
+        """
+        path = self.provenance_path(trial)
         if path is None:
             return {}
         try:
-            loaded: dict[str, object] = json.loads(path.read_text())
+            loaded = json.loads(path.read_text())
+            if not isinstance(loaded, dict):
+                raise ValueError("it does not contain a JSON object")
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from error
         return loaded
+
+    def known_provenance(self, trial: Trial) -> dict[str, object]:
+        """The provenance that the trial refers to; empty if none was stored or it is damaged."""
+        try:
+            return self.provenance(trial)
+        except ResultsError:
+            return {}
+
+    def provenance_path(self, trial: Trial) -> Path | None:
+        """File of the trial's provenance; None if there is none."""
+        return self._beside(f"provenance/{trial.provenance}.json" if trial.provenance else None)
 
     def _beside(self, name: str | None) -> Path | None:
         if name is None:
@@ -99,10 +118,31 @@ def read_results(path: Path) -> Results:
     Raises
     ------
     ResultsError
-        As :func:`read_study`; also for a trial file that cannot be read.
+        As :func:`read_study`; also for a trial file that cannot be read, that is no trial of this
+        study, or that has another name than its trial: a renamed copy would count twice.
     """
     study = read_study(path)
+    if not (path / "trials").is_dir():
+        raise ResultsError(
+            f"the folder {path} has no 'trials' folder",
+            remedy="restore it from a backup; 'windtunnel run' creates it for a new study.",
+        )
     files = sorted((path / "trials").glob("*.json"))
-    trials = [read_record(file, Trial, TRIAL_SCHEMA) for file in files]
+    trials = [_read_trial(file, study) for file in files]
     trials.sort(key=lambda trial: (trial.started_at, trial.id))
     return Results(path=path, study=study, trials=trials)
+
+
+def _read_trial(file: Path, study: StudyRecord) -> Trial:
+    trial = read_record(file, Trial, TRIAL_SCHEMA)
+    if trial.study_id != study.id:
+        raise ResultsError(
+            f"{file} is a trial of the study '{trial.study_id}', not of '{study.id}'",
+            remedy="move the file out of the folder.",
+        )
+    if trial.id != file.stem:
+        raise ResultsError(
+            f"{file} contains the trial '{trial.id}', whose file is {trial.id}.json",
+            remedy="move the file out of the folder, or restore its name if it is no copy.",
+        )
+    return trial

@@ -7,16 +7,23 @@ Times are seconds; instants are seconds since the epoch (UTC).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 TRIAL_SCHEMA = "windtunnel.trial/1"
 STUDY_SCHEMA = "windtunnel.study/1"
 
 Kind = Literal["measured", "predicted", "published", "observed"]
 CacheState = Literal["warm", "dropped", "larger than memory", "unknown"]
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A duration."""
+Instant = Annotated[float, Field(ge=-62_135_596_800, le=253_402_300_799, allow_inf_nan=False)]
+"""Epoch seconds in the years 1 to 9999, which calendars of Python support."""
 
 
 class Record(BaseModel):
@@ -101,10 +108,10 @@ class Phase(Record):
     name: str
     job_id: str | None = None
     beside: bool = False
-    started_at: float
-    finished_at: float
-    elapsed_s: float
-    wall_s: float
+    started_at: Instant
+    finished_at: Instant
+    elapsed_s: Finite
+    wall_s: Finite
     metrics: dict[str, Metric] = Field(default_factory=dict)
     prediction: PredictedPhase | None = None
 
@@ -150,25 +157,25 @@ class FaultRecord(Record):
     target: str
     text: str
     phase: str
-    after_s: float
-    at_progress: float | None = None
-    at: float | None = None
-    undone_at: float | None = None
-    noticed_s: float | None = None
-    whole_s: float | None = None
-    watched_s: float | None = None
-    moved_back_s: float | None = None
-    watched_back_s: float | None = None
+    after_s: Seconds
+    at_progress: Finite | None = None
+    at: Instant | None = None
+    undone_at: Instant | None = None
+    noticed_s: Finite | None = None
+    whole_s: Finite | None = None
+    watched_s: Finite | None = None
+    moved_back_s: Finite | None = None
+    watched_back_s: Finite | None = None
     ordered: bool = False
 
 
 class Before(Record):
     """The machine just before a trial: covariates that show whether a trial was disturbed."""
 
-    load_1min: float
+    load_1min: Finite
     memory_available_bytes: int
     page_cache_bytes: int
-    cpu_idle_share: float
+    cpu_idle_share: Finite
     cache_state: CacheState
 
 
@@ -183,6 +190,9 @@ class Trial(Record):
     samples. ``outcome`` is the outcome of the job under ``faults``; None without faults, or if
     the trial failed for another reason. ``thresholds`` are the limits by which the testbed judged
     the trial, by name; empty if it has none, or in trials of older versions.
+
+    All numbers are finite. If the trial counts, no time of its phases is negative; a step of the
+    clock can make a negative time in an invalid trial.
     """
 
     schema_: str = Field(default=TRIAL_SCHEMA, alias="schema")
@@ -197,8 +207,8 @@ class Trial(Record):
     position: int
     attempt: int = 1
     extra: bool = False
-    started_at: float
-    finished_at: float
+    started_at: Instant
+    finished_at: Instant
     verdict: Verdict
     deployment: int | None = None
     phases: list[Phase] = Field(default_factory=list)
@@ -214,6 +224,21 @@ class Trial(Record):
     provenance: str | None = None
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    @model_validator(mode="after")
+    def _has_possible_numbers(self) -> Self:
+        for where, metrics in (
+            ("metrics", self.metrics),
+            *((f"phases.{i}.metrics", phase.metrics) for i, phase in enumerate(self.phases)),
+        ):
+            for name, metric in metrics.items():
+                if not math.isfinite(metric.value):
+                    raise ValueError(f"{where}.{name}.value: {metric.value} is no finite number")
+        for i, phase in enumerate(self.phases):
+            for name, time_s in (("elapsed_s", phase.elapsed_s), ("wall_s", phase.wall_s)):
+                if self.answers and time_s < 0:
+                    raise ValueError(f"phases.{i}.{name}: {time_s} s is negative")
+        return self
 
     @property
     def warmup(self) -> bool:
@@ -322,7 +347,7 @@ class StudyRecord(Record):
     kind: Kind = "measured"
     testbed: str
     testbed_options: dict[str, Any] = Field(default_factory=dict)
-    created_at: float
+    created_at: Instant
     fingerprint: str
     source_text: str = ""
     cluster: dict[str, Any] = Field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from windtunnel.analysis.formatting import listed
 from windtunnel.cluster import Cluster, format_bytes, load_text
 from windtunnel.cluster.secrets import holds_secret
 from windtunnel.cluster.setting_values import refused_settings
@@ -12,7 +13,7 @@ from windtunnel.cluster.settings import unknown_settings
 from windtunnel.engines.storage_systems import storage_system, unsupported_engines
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
-from windtunnel.study.faults import faults_of
+from windtunnel.study.faults import FAULT, faults_of
 from windtunnel.study.plan import Plan, cluster_changes, key_of
 from windtunnel.study.record import planned
 from windtunnel.testbeds import TESTBEDS
@@ -64,6 +65,8 @@ def _check_plan(plan: Plan, testbed: Testbed, treatments: Sequence[Treatment]) -
         lead = f"treatment {plan.names[treatment.id]}: " if len(plan.treatments) > 1 else ""
         impossible |= dict.fromkeys(lead + problem for problem in checker.problems(treatment))
     caveats |= dict.fromkeys(checker.caveats(treatments))
+    if not impossible:
+        caveats |= dict.fromkeys(checker.equal_treatments(treatments))
     if isinstance(testbed, ClusterTestbed):
         found = testbed.admit(study_request(plan))
         impossible |= dict.fromkeys(found.impossible)
@@ -109,6 +112,7 @@ def study_request(plan: Plan) -> StudyRequest:
         restart=protocol.restart,
         trials=cells * (rounds + protocol.warmup) * (1 + protocol.retry_invalid),
         trial_limit_s=protocol.trial_time_limit,
+        factors=plan.paths,
     )
 
 
@@ -120,6 +124,7 @@ class _Checker:
         self.testbed = testbed
         self._caveats: dict[str, list[str]] = {}  # with the treatments to which they apply
         self._clusters: dict[str, tuple[Cluster, list[str], list[str]]] = {}
+        self._contents: dict[str, str] = {}
         self._workloads: dict[tuple[str, str], Workload[Any]] = {}
         self._pairs: dict[tuple[str, str, str], Realisation] = {}
 
@@ -161,6 +166,36 @@ class _Checker:
             names = [self.plan.names[one] for one in ids[:_NAMED]]
             more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
             yield f"{'; '.join(names)}{more}: {note}"
+
+    def equal_treatments(self, treatments: Sequence[Treatment]) -> Iterator[str]:
+        """A note for each group of checked treatments that differ only in their names."""
+        groups: dict[str, list[str]] = {}
+        for treatment in treatments:
+            groups.setdefault(self._content(treatment), []).append(self.plan.names[treatment.id])
+        equal = [names for names in groups.values() if len(names) > 1]
+        for names in equal[:_NAMED]:
+            shown = " and ".join(names) if len(names) == 2 else listed(names)
+            yield (
+                f"treatments {shown} have the same cluster and parameters: a difference "
+                "between them is noise"
+            )
+        if len(equal) > _NAMED:
+            yield f"{len(equal) - _NAMED} more groups of treatments have the same content, too"
+
+    def _content(self, treatment: Treatment) -> str:
+        """A text that is equal for treatments with equal clusters, parameters and faults."""
+        key = key_of(cluster_changes(treatment))
+        if key not in self._contents:
+            cluster, _, _ = self._cluster(key, treatment)
+            # neither has an effect on the cluster
+            self._contents[key] = cluster.model_dump_json(exclude={"name", "note"})
+        written = [
+            (name, key_of(self.plan.parameters_of(name, treatment))) for name in self.plan.workloads
+        ]
+        resolved = [self._workloads[one].parameters.model_dump_json() for one in written]
+        return "\n".join(
+            [self._contents[key], *resolved, key_of({FAULT: treatment.overrides.get(FAULT, [])})]
+        )
 
     def _faults(
         self, treatment: Treatment, cluster: Cluster, name: str, workload: Workload[Any]

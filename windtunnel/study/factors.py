@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from windtunnel.results.record import Treatment
 from windtunnel.study.designs import Combination
 from windtunnel.study.faults import FAULT, read_level
 from windtunnel.study.file import StudyFile, blame, label_of, load_bundle, part
+from windtunnel.workloads import find_workload
 
 Levels = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Factor -> label -> values that the level sets (path -> value)."""
@@ -24,8 +25,8 @@ def levels_of(file: StudyFile, located: Located) -> Levels:
     Raises
     ------
     DescriptionError
-        If a factor has fewer than two levels or the same level twice, a bundle is unknown, or a
-        factor overwrites what an earlier one sets.
+        If a factor has fewer than two levels, an empty one or the same level twice, a bundle is
+        unknown, or a factor overwrites what an earlier one sets.
     """
     levels = {}
     for name, given in file.factors.items():
@@ -41,6 +42,12 @@ def _levels(name: str, given: object, located: Located) -> dict[str, dict[str, A
             raise DescriptionError(
                 "the factor 'fault' needs named levels",
                 remedy="write 'none: {}' and 'NAME: {fault: {kind: ...}}' as its levels.",
+            )
+        if None in given:
+            raise DescriptionError(
+                f"level {given.index(None) + 1} of {name} is empty",
+                remedy="write a value; a named level can make a value unknown: "
+                f"'LABEL: {{{name}: null}}'.",
             )
         found = {label_of(value): {name: value} for value in given}
         if len(found) != len(given):
@@ -83,11 +90,16 @@ def _fault(changes: Mapping[str, Any], located: Located, loc: tuple[str, ...]) -
         raise
 
 
+def paths_of(levels: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The paths that the levels of a factor set, each once."""
+    return list(dict.fromkeys(path for changes in levels.values() for path in changes))
+
+
 def _refuse_overlap(levels: Levels, located: Located) -> None:
     """Raise an error if a factor overwrites what an earlier factor sets."""
     owner: dict[str, str] = {}
     for name, given in levels.items():
-        paths = dict.fromkeys(path for changes in given.values() for path in changes)
+        paths = paths_of(given)
         for path in paths:
             other = next((one for one in owner if overwrites(path, one)), path)
             if other not in owner:
@@ -112,7 +124,7 @@ def overwrites(later: str, earlier: str) -> bool:
 def refuse_fixed(levels: Levels, fixed: Mapping[str, Any], located: Located) -> None:
     """Raise an error if a factor overwrites a change of the command line."""
     for name, given in levels.items():
-        for path in dict.fromkeys(path for changes in given.values() for path in changes):
+        for path in paths_of(given):
             own = next((one for one in fixed if overwrites(path, one)), None)
             if own is not None:
                 raise located.error(
@@ -122,6 +134,23 @@ def refuse_fixed(levels: Levels, fixed: Mapping[str, Any], located: Located) -> 
                     name,
                     remedy="change the factor in the study file, or omit the option.",
                 )
+
+
+def refuse_no_parameter(path: str, workloads: Collection[str]) -> None:
+    """Raise DescriptionError unless ``workloads.NAME.PARAMETER`` names a workload of the study."""
+    _, _, rest = path.partition(".")
+    name, _, parameter = rest.partition(".")
+    if name not in workloads:
+        raise DescriptionError(
+            f"the path '{path}' refers to no workload of this study",
+            remedy=f"the workloads are: {', '.join(workloads)}.",
+        )
+    if not parameter:
+        known = find_workload(name).parameters_type.model_fields
+        raise DescriptionError(
+            f"the path '{path}' has no parameter",
+            remedy=f"write workloads.{name}.PARAMETER: its parameters are {', '.join(known)}.",
+        )
 
 
 def baseline_of(file: StudyFile, levels: Levels, located: Located) -> Combination:

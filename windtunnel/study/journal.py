@@ -30,6 +30,7 @@ from windtunnel.study.plan import Slot
 # Files of a run that was killed before it wrote study.json.
 _UNFINISHED = {".lock", "study.yaml"}
 
+_TRIALS = "trials"
 FIT_FILE = "fit.json"
 
 
@@ -143,7 +144,11 @@ def open_journal(path: Path, study: StudyRecord) -> Iterator[Journal]:
         path.mkdir(parents=True, exist_ok=True)
         names = [entry.name for entry in path.iterdir() if entry.name not in _UNFINISHED]
         unfinished = re.compile(rf"\..*{re.escape(durable.UNFINISHED)}")
-        strangers = [name for name in names if not unfinished.fullmatch(name)]
+        strangers = [
+            name
+            for name in names
+            if not unfinished.fullmatch(name) and not (name == _TRIALS and _is_empty(path / name))
+        ]
     if strangers and not (path / "study.json").is_file():
         raise ResultsError(
             f"{path} contains other files and no study ({', '.join(sorted(strangers)[:3])} ...)",
@@ -168,8 +173,9 @@ def open_journal(path: Path, study: StudyRecord) -> Iterator[Journal]:
             ) from None
     try:
         with storage_errors(path):
+            (path / _TRIALS).mkdir(exist_ok=True)  # first: a folder with a study has it
             study = _stored(path, study)
-            for name in ("trials", "samples", "tasks", "provenance", "logs"):
+            for name in ("samples", "tasks", "provenance", "logs"):
                 (path / name).mkdir(exist_ok=True)
             read_results(path)  # reports a damaged trial before anything runs
             read_decision(path)
@@ -177,6 +183,10 @@ def open_journal(path: Path, study: StudyRecord) -> Iterator[Journal]:
         yield Journal(path, study)
     finally:
         lock.release()
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
 
 
 def _sweep(path: Path) -> None:

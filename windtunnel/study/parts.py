@@ -84,7 +84,8 @@ def load_parts(source: str) -> tuple[Parts, Cluster]:
     Raises
     ------
     DescriptionError
-        If the file or its cluster is not valid, or there are too many combinations.
+        If the file or its cluster is not valid, two groups set the same property of a host, a
+        number of hosts is listed twice, or there are too many combinations.
     """
     if source in catalogue_names(FOLDER):
         located = load_text(catalogue_text(FOLDER, source), f"catalogue:{FOLDER}/{source}.yaml")
@@ -92,6 +93,7 @@ def load_parts(source: str) -> tuple[Parts, Cluster]:
         refuse_unknown(source, FOLDER, "parts file")
         located = load_yaml(Path(source))
     found = validate(Parts, located)
+    _refuse_overlap(found, located)
     number = len(found.counts) * math.prod(len(group) for group in found.parts.values())
     if number > MOST:
         raise located.error(
@@ -101,6 +103,26 @@ def load_parts(source: str) -> tuple[Parts, Cluster]:
         )
     found._located = located
     return found, _cluster(found, located)
+
+
+def _refuse_overlap(found: Parts, located: Located) -> None:
+    """A host has one part of each group: a property in two groups would have two values."""
+    owner: dict[str, str] = {}
+    for group, parts in found.parts.items():
+        for name, part in parts.items():
+            for key in part.model_dump(exclude_none=True, include=set(_HARDWARE)):
+                other = owner.setdefault(key, group)
+                if other != group:
+                    raise located.error(
+                        f"the parts '{other}' and '{group}' both set '{key}'",
+                        *("parts", group, name, key),
+                        remedy="set each property of a host in one group of parts only.",
+                    )
+    twice = [count for i, count in enumerate(found.counts) if count in found.counts[:i]]
+    if twice:
+        raise located.error(
+            f"the number {twice[0]} is listed twice", "counts", remedy="remove one of them."
+        )
 
 
 def _cluster(found: Parts, located: Located) -> Cluster:

@@ -22,6 +22,7 @@ from windtunnel.study.factors import (
     Levels,
     baseline_of,
     levels_of,
+    paths_of,
     refuse_fixed,
     treatment_of,
 )
@@ -62,7 +63,8 @@ class Plan:
 
     ``looked_at`` are the treatments that ``plan`` checks if checking all would take too long.
     Descriptions and written parameters are those of the full size; some testbeds run a fraction of
-    the data. ``source_name`` is the study file as written. ``notes`` are remarks on the study file.
+    the data. ``source_name`` is the study file as written. ``paths`` are those that each factor
+    changes; ``notes`` are remarks on the study file.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Plan:
     source_name: str | None = None
     design: DesignRecord = field(default_factory=DesignRecord)
     looked_at: list[Treatment] = field(default_factory=list)
+    paths: Mapping[str, list[str]] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     @property
@@ -298,6 +301,7 @@ def make_plan(
         source_name=located.name,
         design=design,
         looked_at=covering(treatments),
+        paths={name: paths_of(given) for name, given in levels.items()},
         notes=deprecations(located),
     )
     resolve(plan, levels, located)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from windtunnel.cluster import Cluster, Located
 from windtunnel.errors import DescriptionError
 from windtunnel.results.record import Treatment
-from windtunnel.study.factors import Levels
+from windtunnel.study.factors import Levels, refuse_no_parameter
 from windtunnel.study.file import blame
 
 _WORKLOADS = "workloads."
@@ -66,17 +66,12 @@ def resolve(plan: Resolvable, levels: Levels, located: Located) -> None:
 
 
 def _check_names(plan: Resolvable, levels: Levels, located: Located) -> None:
-    """Raise an error for a path of a workload that the study does not have."""
+    """Raise an error for a path of a workload that names no parameter of one of the study."""
     for factor, given in levels.items():
-        for path in (path for changes in given.values() for path in changes):
-            name = path.split(".")[1] if path.startswith(_WORKLOADS) else None
-            if name is not None and name not in plan.workloads:
-                raise located.error(
-                    f"the path '{path}' refers to no workload of this study",
-                    "factors",
-                    factor,
-                    remedy=f"the workloads are: {', '.join(plan.workloads)}.",
-                )
+        with blame(located, "factors", factor):
+            for path in (path for changes in given.values() for path in changes):
+                if path.startswith(_WORKLOADS):
+                    refuse_no_parameter(path, plan.workloads)
 
 
 @contextmanager

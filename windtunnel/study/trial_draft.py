@@ -149,6 +149,10 @@ class TrialDraft:
                 )
                 reason = f"this machine's clock was set, or the machine was suspended ({step})"
                 self._judge([check], [reason])
+            for phase in self.phases:
+                if (time_s := min(phase.elapsed_s, phase.wall_s)) < 0:  # also of another host
+                    reason = f"{phase.name} took {time_s:.3f} s: a clock was set back"
+                    self._judge([], [reason])
 
     def judge(self, judgement: Judgement) -> None:
         """Add the checks of the testbed, and the limits that they used."""

@@ -201,6 +201,8 @@ class StudyRequest:
         Number of trials, at most.
     trial_limit_s:
         Time limit of a trial.
+    factors:
+        The paths that each factor changes, by its name.
     """
 
     study: str
@@ -210,6 +212,7 @@ class StudyRequest:
     restart: str
     trials: int
     trial_limit_s: float
+    factors: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 class Testbed(ABC):

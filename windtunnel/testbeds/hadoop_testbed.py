@@ -14,8 +14,9 @@ from typing import ClassVar, Generic, TypeVar
 import psutil
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.containers import never_started
 from windtunnel.cluster.roles import HADOOP, ROLES
-from windtunnel.cluster.settings import affects
+from windtunnel.cluster.settings import Value, affects
 from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.engine import java_of, load_engine
 from windtunnel.engines.engine import line_of as engine_line
@@ -37,7 +38,13 @@ from windtunnel.errors import DescriptionError, NotRealisableError, StorageFullE
 from windtunnel.hosts.isolation.folders import refuse_shared
 from windtunnel.hosts.isolation.policy import Isolation, isolation, refusal
 from windtunnel.hosts.leftovers import clean_this_machine, state_root
-from windtunnel.testbeds.base import ClusterTestbed, Notify, Realisation, TestbedOptions
+from windtunnel.testbeds.base import (
+    ClusterTestbed,
+    Notify,
+    Realisation,
+    StudyRequest,
+    TestbedOptions,
+)
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.hadoop_software import Installed
 
@@ -86,6 +93,27 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         return Realisation(
             [*found.impossible, *([refused] if refused else [])],
             [*found.unrealised, *([caveat] if caveat and not refused else [])],
+        )
+
+    def own_settings(self, cluster: Cluster) -> dict[str, Value]:
+        """The sizes of containers that the testbed sets unless the description does; MiB.
+
+        None by default, if the description determines all of them.
+        """
+        return {}
+
+    def admit(self, request: StudyRequest) -> Realisation:
+        """Refuse treatments whose jobs need containers that YARN never starts."""
+        several = len(request.treatments) > 1
+        return Realisation(
+            [
+                f"{f'treatment {one.id}: ' if several else ''}settings.{setting}: {message}"
+                for one in request.treatments
+                if any(load.tasks for load in one.loads)
+                for setting, message, _ in never_started(
+                    {**self.own_settings(one.cluster), **one.cluster.settings}
+                )
+            ]
         )
 
     def pool_notes(self, cluster: Cluster, settings: Mapping[str, object]) -> list[str]:

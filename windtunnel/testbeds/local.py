@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from typing import ClassVar, Literal
 import psutil
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.containers import MASTER_MB, MOST_MB, NODE_MB
+from windtunnel.cluster.setting_values import LEAST_MB, OWN_LEAST_MIB
+from windtunnel.cluster.settings import Value, default_of
 from windtunnel.engines.hadoop import loopback
 from windtunnel.engines.hadoop.layout import (
     MAIN_CLASS,
@@ -23,12 +27,15 @@ from windtunnel.engines.hadoop.layout import (
 )
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts.local import DROP_CACHES, LocalHost
-from windtunnel.testbeds.base import Realisation, TestbedOptions
+from windtunnel.testbeds.base import Realisation, StudyRequest, TestbedOptions
 from windtunnel.testbeds.hadoop_cluster import HadoopDeployment
 from windtunnel.testbeds.hadoop_software import Installed
 from windtunnel.testbeds.hadoop_testbed import HadoopTestbed, client_only, impossible_with_hadoop
 
 __all__ = ["LocalDeployment", "LocalTestbed", "client_only"]
+
+_SHARED = re.compile(r"hosts\.[^.]+\.(cpu|nics)(\..*)?")
+_SHARED_BY_HADOOP = re.compile(r"hosts\.[^.]+\.(cpu|memory|nics)(\..*)?")
 
 
 class LocalOptions(TestbedOptions):
@@ -122,9 +129,9 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
         for name, host_class in cluster.hosts.items():
             if host_class.vms:
                 impossible.append(f"hosts.{name}.vms: this testbed has no virtual machines")
-            if host_class.disks or host_class.nics or host_class.cpu:
+            if host_class.disks or host_class.nics or host_class.cpu or host_class.memory:
                 unrealised.append(
-                    f"hosts.{name}: all hosts share the CPU, disks and NICs of this machine"
+                    f"hosts.{name}: all hosts share the CPU, memory, disks and NICs of this machine"
                 )
         if cluster.storage.file_system is not None:
             unrealised.append("storage.file_system: data is on the file system of this machine")
@@ -135,14 +142,45 @@ class LocalTestbed(HadoopTestbed[LocalDeployment]):
             )
         if cluster.network is not None:
             unrealised.append("network: all hosts use the loopback interface, without limits")
+        unrealised += self.pool_notes(cluster, {**self.own_settings(cluster), **cluster.settings})
+        return self.isolated(cluster, Realisation(impossible, unrealised))
+
+    def own_settings(self, cluster: Cluster) -> dict[str, Value]:
+        """The memory of a NodeManager, and the limits and defaults of containers, MiB."""
         memory = container_memory_mb(
             psutil.cpu_count() or 1,
             psutil.virtual_memory().total,
             max(1, len(cluster.nodes_with("nodemanager"))),
         )
-        own: dict[str, object] = {"yarn.nodemanager.resource.memory-mb": memory}
-        unrealised += self.pool_notes(cluster, {**own, **cluster.settings})
-        return self.isolated(cluster, Realisation(impossible, unrealised))
+        master = default_of(MASTER_MB, cluster.software.hadoop)
+        return {
+            NODE_MB: memory,
+            MOST_MB: memory,
+            LEAST_MB: OWN_LEAST_MIB,
+            **({} if master is None else {MASTER_MB: master}),
+        }
+
+    def admit(self, request: StudyRequest) -> Realisation:
+        """Refuse containers that are too large, and a factor that varies only shared hardware.
+
+        The number of disks determines the data folders, and the memory of its hosts can limit an
+        engine other than Hadoop.
+        """
+        unused = _SHARED if request.engines else _SHARED_BY_HADOOP
+        found = super().admit(request)
+        return Realisation(
+            [
+                *found.impossible,
+                *(
+                    f"{', '.join(paths)} {'has' if len(paths) == 1 else 'have'} no effect on the "
+                    f"testbed '{self.name}', whose hosts share this machine; use a testbed "
+                    "that limits or models hosts"
+                    for paths in request.factors.values()
+                    if paths and all(unused.fullmatch(path) for path in paths)
+                ),
+            ],
+            found.unrealised,
+        )
 
     def can_drop_caches(self) -> bool:
         """Whether the page cache of the machine can be emptied, as root on Linux."""

@@ -108,6 +108,20 @@ def test_a_step_is_found_with_its_setting(
     assert PLANTED not in stored + out + report + full
 
 
+def test_a_damaged_configuration_of_a_job_is_noted(
+    jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = sorted((jobs / "2026" / "11").glob("*_conf.xml"))[0]
+    conf.write_text("<configuration>\n<property>")
+    assert run(["import", "history", str(jobs), "--results", str(tmp_path / "out")]) == 0
+
+    note = f"{conf} is not XML (line 2): the settings of this job are unknown"
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "not XML" in line]
+    assert line.endswith(f"; note: {note}")
+    (trial,) = [t for t in read_results(tmp_path / "out").trials if t.flags]
+    assert trial.flags == [note]
+
+
 def test_without_a_change_nothing_is_found(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -115,13 +115,27 @@ def test_a_job_that_ended_with_an_internal_error_has_an_end() -> None:
     st.dictionaries(st.from_regex(r"[a-z.]{1,20}", fullmatch=True), st.text("abc 1/", max_size=9))
 )
 def test_settings_of_a_job(settings: dict[str, str]) -> None:
-    found = parse_job_settings(configuration(settings))
+    found, mistake = parse_job_settings(configuration(settings))
+    assert mistake == ""
     assert found == {name: value.strip() for name, value in settings.items()}
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_as_settings(data: bytes) -> None:
     parse_job_settings(b"<configuration>" + data)
+
+
+@pytest.mark.parametrize(
+    ("data", "left"),
+    [
+        (b"not XML", "the settings"),
+        (b"", "the settings"),
+        (configuration({"a": "1"})[:-10], "the other settings"),
+    ],
+)
+def test_a_damaged_file_of_settings_is_noted(data: bytes, left: str) -> None:
+    _, mistake = parse_job_settings(data)
+    assert mistake == f"is not XML (line 1): {left} of this job are unknown"
 
 
 def test_patterns_of_names() -> None:

@@ -21,7 +21,6 @@ from windtunnel.analysis.observations import counts
 from windtunnel.analysis.treatment_cluster import ClusterOf
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.erasure_code import ErasureCode
-from windtunnel.errors import ResultsError
 from windtunnel.results.folder import Results
 from windtunnel.results.record import StudyRecord
 
@@ -178,10 +177,7 @@ def _machine_fact(results: Results, name: str) -> float | None:
     stored = {trial.provenance: trial for trial in results.trials if counts(trial)}
     found = set()
     for trial in stored.values():
-        try:
-            machine = results.provenance(trial).get("machine")
-        except ResultsError:
-            continue
+        machine = results.known_provenance(trial).get("machine")
         value = machine.get(name) if isinstance(machine, Mapping) else None
         if isinstance(value, int) and value > 0:
             found.add(float(value))
@@ -199,10 +195,7 @@ def _monitored(results: Results) -> dict[str, HostLimits]:
     """The hosts whose facts the provenance of the counted trials states; the last one counts."""
     found: dict[str, HostLimits] = {}
     for trial in {t.provenance: t for t in results.trials if counts(t)}.values():
-        try:
-            software = results.provenance(trial).get("software")
-        except ResultsError:
-            continue
+        software = results.known_provenance(trial).get("software")
         hosts = software.get("hosts") if isinstance(software, Mapping) else None
         for name, facts in hosts.items() if isinstance(hosts, Mapping) else ():
             if not isinstance(facts, Mapping):

@@ -193,7 +193,9 @@ def _changes(evidence: Evidence, mixed: Collection[set[str]]) -> dict[str, list[
     }  # in the order of the study
     needed = set[str]().union(*mixed)
     facts = {
-        key: flat(evidence.results.provenance(t)) for key, t in trials.items() if key in needed
+        key: flat(evidence.results.known_provenance(t))
+        for key, t in trials.items()
+        if key in needed
     }
     changes: dict[str, list[str]] = {}
     for hashes in mixed:

@@ -110,7 +110,7 @@ def runs_by_workload(results: Results) -> dict[str, list[Run]]:
         if not trial.verdict.valid or not elapsed:
             continue
         if trial.provenance not in known:
-            settings = results.provenance(trial).get(SETTINGS)
+            settings = results.known_provenance(trial).get(SETTINGS)
             known[trial.provenance] = settings if isinstance(settings, dict) else {}
         size = trial.metrics.get(INPUT_BYTES.name)
         found.setdefault(trial.workload, []).append(

@@ -142,8 +142,11 @@ def _dicts(value: object) -> Iterator[dict[str, Any]]:
     return (one for one in (value if isinstance(value, list) else []) if isinstance(one, dict))
 
 
-def parse_job_settings(data: bytes) -> dict[str, str]:
-    """The properties of a job's configuration file; those read before a mistake in it are kept."""
+def parse_job_settings(data: bytes) -> tuple[dict[str, str], str]:
+    """The properties of a job's configuration file, and its first mistake; empty without one.
+
+    The properties that were read before the mistake are kept.
+    """
     found: dict[str, str] = {}
     fields: dict[str, str] = {}
     text: list[str] = []
@@ -170,5 +173,7 @@ def parse_job_settings(data: bytes) -> dict[str, str]:
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError):
-        return found
-    return found
+        rest = "the other settings" if found else "the settings"
+        line = parser.CurrentLineNumber
+        return found, f"is not XML (line {line}): {rest} of this job are unknown"
+    return found, ""

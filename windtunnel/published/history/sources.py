@@ -72,7 +72,9 @@ def _one_file(file: Path) -> Status:
         if size == 0:
             return Status(str(file), None, "empty")
         if file.is_file() and file.name.endswith(".jhist"):
-            job = parse_jhist(file.read_bytes(), str(file), _settings_of(file))
+            settings, mistake = _settings_of(file)
+            job = parse_jhist(file.read_bytes(), str(file), settings)
+            job.notes.extend(mistake)
         elif is_event_log(file):
             job = parse_event_log(file)
         else:
@@ -85,7 +87,7 @@ def _one_file(file: Path) -> Status:
 
 
 def _read(source: str, job: ObservedJob, size: int = 0) -> Status:
-    notes = "".join(f"; {note}" for note in job.notes)
+    notes = "".join(f"; note: {note}" for note in job.notes)
     version = f" {job.version}" if job.version else ""
     text = (
         f"{job.engine}{version} {job.id} {job.status}, {job.elapsed_s:.1f} s, "
@@ -94,13 +96,14 @@ def _read(source: str, job: ObservedJob, size: int = 0) -> Status:
     return Status(source, job, text, size)
 
 
-def _settings_of(file: Path) -> dict[str, str]:
-    """The settings from the configuration file of the same job in the same folder."""
+def _settings_of(file: Path) -> tuple[dict[str, str], list[str]]:
+    """The settings from the configuration file of the same job in the same folder, and a note."""
     job = "_".join(file.name.split("-")[0].split("_")[:3]).removesuffix(".jhist")
     for one in (file.with_name(f"{job}_conf.xml"), *file.parent.glob(f"*{job}*conf*.xml")):
         if one.is_file() and one.stat().st_size <= _MAX_BYTES:
-            return parse_job_settings(one.read_bytes())
-    return {}
+            settings, mistake = parse_job_settings(one.read_bytes())
+            return settings, [f"{one} {mistake}"] if mistake else []
+    return {}, []
 
 
 def from_server(client: RestClient, url: str, limit: int, since: float | None) -> Iterator[Status]:
@@ -145,9 +148,10 @@ def _hdfs_file(client: RestClient, path: str, listed: rest.HdfsFiles) -> Status:
     job_id = "_".join(name.split("-")[0].split("_")[:3])
     conf = f"{path.rpartition('/')[0]}/{job_id}_conf.xml"
     try:
-        content = _content(client, conf) if conf in listed.files else b""
-        settings = parse_job_settings(content) if content else {}
+        known = conf in listed.files
+        settings, mistake = parse_job_settings(_content(client, conf)) if known else ({}, "")
         job = parse_jhist(_content(client, path), path, settings)
+        job.notes.extend([f"{job_id}_conf.xml {mistake}"] if mistake else [])
     except UnreadableJobError as error:
         return Status(name, None, str(error), size)
     return _read(name, job, size)
