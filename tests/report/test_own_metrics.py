@@ -132,3 +132,4 @@ def test_the_start_of_tasks_is_shown_with_warm_starts(tmp_path: Path) -> None:
         "CPU time",
     ]
     assert rows["pool fill"] == ["", "11.0 s"]
+    assert rows["start-up, fraction of task time"] == ["25 %", "25 %"]

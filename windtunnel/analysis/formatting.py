@@ -60,7 +60,7 @@ def quantity(value: float | None, unit: str, *, signed: bool = False) -> str:
         return f"{sign}{_joules(value, unit)}"
     if unit == "count":
         return f"{sign}{digits(value)}" if abs(value) < 10 else f"{sign}{value:,.0f}"
-    if unit == "ratio":
+    if unit in ("ratio", "share"):
         return percent(value, signed=signed)
     return f"{sign}{digits(value)} {unit}".rstrip()
 
