@@ -114,7 +114,7 @@ def test_a_good_file_is_read() -> None:
         ),
         ("topic: network", "topik: network", 6, "claims.0.topik", "unknown key"),
         ("    here:", "    cannot: no\n    here:", 10, "claims.0.cannot", "exactly one of"),
-        ("published: 0.5", "tolerance: 2", 9, "claims.0.tolerance", "must be at most 1.0"),
+        ("published: 0.5", "tolerance: 2", 9, "claims.0.tolerance", "must be at most 1, not 2"),
         ("id: one", "id: One two", 5, "claims.0.id", "pattern"),
     ],
 )
