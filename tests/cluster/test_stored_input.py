@@ -23,6 +23,7 @@ def changed(path: str, value: Any) -> bool:
         ("hosts.worker.cpu.cores_per_socket", 1),
         ("hosts.worker.price", "100 USD"),
         ("settings.mapreduce.task.io.sort.mb", 300),
+        ("settings.mapreduce.job.reduces", 7),
         ("settings.yarn.nodemanager.resource.memory-mb", 2048),
         ("name", "other"),
     ],

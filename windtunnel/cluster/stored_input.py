@@ -11,9 +11,10 @@ from windtunnel.cluster.description import Cluster
 # What a host class has that does not affect the files which are stored on it.
 _WITHOUT_EFFECT = ("model", "cpu", "memory", "nics", "price", "price_parts", "power")
 # Properties of jobs and of YARN, except those that determine which files a job writes, and where.
+# The number of reduce tasks is no exception: no shared input is written by reduce tasks.
 _OF_JOBS = re.compile(r"(mapreduce|mapred|yarn)\..*")
 _OF_FILES = re.compile(
-    r"mapred(uce)?\.(job\.(maps|reduces|queuename|queue\.name)|output\..*|(map|reduce)\.tasks"
+    r"mapred(uce)?\.(job\.(maps|queuename|queue\.name)|output\..*|map\.tasks"
     r"|(job|map|reduce)\.node-label-expression)"
 )
 
