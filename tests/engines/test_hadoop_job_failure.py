@@ -88,9 +88,9 @@ COLLECTORS = "Error occurred during initialization of VM\nMultiple garbage colle
     ],
 )
 def test_the_error_of_a_task(diagnostics: str, output: str, cause: str) -> None:
-    asked = {"container_1_0001_01_000004": output}
+    outputs = {"container_1_0001_01_000004": output}
     text = failed(diagnostics)
-    assert cause_of_failure(text, asked.__getitem__) == f"map task 1_0001_m_000000_2: {cause}"
+    assert cause_of_failure(text, outputs.__getitem__) == f"map task 1_0001_m_000000_2: {cause}"
 
 
 def test_a_container_above_its_memory_limit() -> None:

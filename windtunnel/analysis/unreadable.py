@@ -46,10 +46,12 @@ def unreadable(analysis: Recorded) -> list[Unreadable]:
             path = path_of(trial)
             if name(trial) is not None and (path is None or path in reading.damaged):
                 found.append(Unreadable(trial.id, holds, missing=path is None))
-    damaged = {trial.provenance: _damaged(results, trial) for trial in results.trials}
-    for trial in filter(counts, results.trials):
+    counted = list(filter(counts, results.trials))
+    files = {trial.provenance: trial for trial in counted}  # many trials have the same file
+    damaged = {name for name, trial in files.items() if _damaged(results, trial)}
+    for trial in counted:
         missing = trial.provenance is not None and results.provenance_path(trial) is None
-        if missing or damaged[trial.provenance]:
+        if missing or trial.provenance in damaged:
             found.append(Unreadable(trial.id, PROVENANCE, missing=missing))
     return found
 

@@ -232,10 +232,10 @@ def _of_parts(source: str, workloads: list[str], changes: list[str]) -> list[Can
         try:
             made.append(make_workload(name, parameters))
         except DescriptionError as error:
-            missing = error.message.endswith(" is missing") or " is missing\n" in error.message
+            below = error.key if name in WORKLOADS else None
+            missing = below is not None and below not in parameters
             if missing or not error.remedy:
                 error.remedy = f"set workloads.{name}.PARAMETER=VALUE with --set, or in {source}."
-            below = error.key if name in WORKLOADS else None
             error.key = f"workloads.{name}" + (f".{below}" if below else "")
             of_file = name in found.workloads and error.key not in assigned
             raise found.placed(error) if of_file else error from None

@@ -13,8 +13,9 @@ from windtunnel.cluster.settings import unknown_settings
 from windtunnel.engines.storage_systems import storage_system, unsupported_engines
 from windtunnel.errors import DescriptionError, NotRealisableError
 from windtunnel.results.record import Treatment
+from windtunnel.study.factors import key_of
 from windtunnel.study.faults import FAULT, faults_of
-from windtunnel.study.plan import Plan, cluster_changes, key_of
+from windtunnel.study.plan import Plan, cluster_changes
 from windtunnel.study.record import planned
 from windtunnel.testbeds import TESTBEDS
 from windtunnel.testbeds.base import (

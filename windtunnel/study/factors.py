@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -88,6 +89,11 @@ def _fault(changes: Mapping[str, Any], located: Located, loc: tuple[str, ...]) -
     except DescriptionError as error:
         error.key = ".".join((*loc, error.key or FAULT))
         raise
+
+
+def key_of(changes: Mapping[str, Any]) -> str:
+    """A text that is equal for equal changes."""
+    return json.dumps(changes, sort_keys=True, default=str)
 
 
 def paths_of(levels: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -21,6 +21,7 @@ from windtunnel.study.designs.optimal import Optimal, Work
 from windtunnel.study.factors import (
     Levels,
     baseline_of,
+    key_of,
     levels_of,
     paths_of,
     refuse_fixed,
@@ -216,11 +217,6 @@ def own_parameters(workload: str, treatment: Treatment) -> dict[str, Any]:
         for path, value in treatment.overrides.items()
         if path.startswith(lead)
     }
-
-
-def key_of(changes: Mapping[str, Any]) -> str:
-    """A text that is equal for equal changes."""
-    return json.dumps(changes, sort_keys=True, default=str)
 
 
 def make_workload(

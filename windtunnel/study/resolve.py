@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from windtunnel.cluster import Cluster, Located
 from windtunnel.errors import DescriptionError
 from windtunnel.results.record import Treatment
-from windtunnel.study.factors import Levels, refuse_no_parameter
+from windtunnel.study.factors import Levels, key_of, refuse_no_parameter
 from windtunnel.study.file import blame
 
 _WORKLOADS = "workloads."
@@ -55,12 +55,13 @@ def resolve(plan: Resolvable, levels: Levels, located: Located) -> None:
         with _blame_factor(treatment, levels, located):
             plan.cluster_of(treatment)
     for name in plan.workloads:
-        seen: list[object] = []
+        seen: set[str] = set()
         for treatment in plan.looked_at:
             parameters = plan.parameters_of(name, treatment)
-            if parameters in seen:
+            key = key_of(parameters)
+            if key in seen:
                 continue
-            seen.append(parameters)
+            seen.add(key)
             with _blame_factor(treatment, levels, located, workload=name):
                 plan.make_workload(name, parameters)
 

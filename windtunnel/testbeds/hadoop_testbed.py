@@ -96,9 +96,9 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         )
 
     def own_settings(self, cluster: Cluster) -> dict[str, Value]:
-        """The sizes of containers that the testbed sets unless the description does; MiB.
+        """The sizes of containers that the testbed sets unless the description does, in MiB.
 
-        None by default, if the description determines all of them.
+        Empty by default: the description determines all of them.
         """
         return {}
 
