@@ -30,7 +30,7 @@ from windtunnel.hosts.owner_lock import LOCK
 from windtunnel.hosts.supervisor import MARKER
 
 OWNER = """\
-import subprocess, sys, time
+import os, subprocess, sys, time
 from windtunnel.hosts.leftovers import Registration
 entry = Registration.create("local")
 entry.update(cluster="toy")
@@ -38,6 +38,11 @@ entry.update(cluster="toy")
 if sys.argv[1] == "parent":
     child = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL)
     (entry.scratch / "child").write_text(str(child.pid))
+if sys.argv[1] == "forked":
+    child = os.fork()
+    if child == 0:
+        time.sleep(600)
+    (entry.scratch / "child").write_text(str(child))
 print(entry.id, flush=True)
 time.sleep(600 if sys.argv[1] != "dead" else 0)
 """
@@ -202,6 +207,29 @@ def test_processes_of_the_owner_do_not_hold_its_lock(state: Path) -> None:
             assert psutil.pid_exists(child)
         finally:
             os.kill(child, signal.SIGKILL)
+
+
+def test_a_child_whose_program_has_not_started_does_not_keep_the_owner_alive(state: Path) -> None:
+    """Between fork and exec it has a copy of the lock; on a busy machine that takes a while."""
+    with owner("forked") as name:
+        child = int((entry_of(name).scratch / "child").read_text())
+        try:
+            parent = psutil.Process(entry_of(name).facts()["owner"][0])
+            parent.kill()
+            parent.wait(60)
+            assert owner_lock.held(entry_of(name).folder)
+            assert clean() == [f"removed the folder of {name}"]
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_after_a_boot_of_the_machine_the_lock_counts(state: Path) -> None:
+    with owner("live") as name:
+        entry = entry_of(name)
+        pid, start, _ = entry.facts()["owner"]
+        entry.update(owner=[pid, start, "an earlier boot"])
+        assert entry.owner_alive()
+    assert not entry.owner_alive()
 
 
 def test_clean_removes_processes_and_folders_of_the_dead_alone(state: Path) -> None:

@@ -53,6 +53,15 @@ def process_namespace() -> str:
     return ""
 
 
+def of_this_boot(stored: object) -> bool:
+    """Whether an :func:`identity` is of this kernel since its start, so that `alive` is exact."""
+    if not isinstance(stored, list):
+        return False
+    with contextlib.suppress(OSError):
+        return stored[2:] == [_BOOT.read_text().strip()]
+    return False
+
+
 def alive(stored: object) -> bool:
     """Whether the process whose :func:`identity` was stored still runs.
 

@@ -2,9 +2,10 @@
 
 Every deployment has a folder ``STATE/ID`` with ``deployment.json``, written before the
 first process starts. Its owner holds a lock in the folder as long as it lives. A deployment is
-*dead* if nobody holds the lock and its owner (process id and start time) no longer runs. Only
-dead deployments are removed, and only their processes, identified by the deployment's id, and
-their folders, identified by Windtunnel's marker file.
+*dead* if its owner (process id and start time) no longer runs. Where a process id can have another
+meaning, because the owner is in another container or the machine has started again, nobody must
+hold the lock either. Only dead deployments are removed, and only their processes, identified by
+the deployment's id, and their folders, identified by Windtunnel's marker file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from windtunnel import durable
 from windtunnel.errors import DeploymentError
 from windtunnel.hosts import owner_lock
 from windtunnel.hosts.fabric.undo import undo
-from windtunnel.hosts.identity import alive, identity, machine_id, process_namespace
+from windtunnel.hosts.identity import alive, identity, machine_id, of_this_boot, process_namespace
 from windtunnel.hosts.isolation.channel import Channel
 from windtunnel.hosts.isolation.folders import make_private
 from windtunnel.hosts.supervisor import SCRATCH_MARKER, marks, python_path, remove_scratch
@@ -126,9 +127,13 @@ class Registration:
 
     def running(self) -> bool:
         """Whether the process that owns the deployment is known to run."""
+        owner = self.facts().get("owner")
+        if self.here(unknown=False) and of_this_boot(owner):
+            # exact, unlike the lock: a child of a dead owner has it until its program starts
+            return alive(owner)
         if owner_lock.held(self.folder):
             return True
-        return not self.elsewhere() and alive(self.facts().get("owner"))
+        return not self.elsewhere() and alive(owner)
 
     def elsewhere(self) -> bool:
         """Whether its process can be on another machine or in another container.

@@ -1,7 +1,7 @@
 """The lock of a deployment's owner, which the kernel releases when the process ends.
 
 It needs no number of a process, so that it is valid in all containers that share the folder.
-Source: flock(2). Children do not inherit it, because the handle is closed when a program starts.
+Source: flock(2). A child has it only until its program starts, because the handle is closed then.
 The library filelock would replace it by a file with a process number where a file system has no
 locks.
 """
