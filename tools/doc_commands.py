@@ -44,6 +44,10 @@ def _chapter(name: str, command: Any) -> str:
     options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
     usage = " ".join(["windtunnel", name, *(f"{_metavar(one)}" for one in arguments)])
     usage += " [OPTIONS]" if options else ""
+    if not command.context_settings.get(
+        "allow_interspersed_args", True
+    ):  # options after the command belong to it
+        usage = f"windtunnel {name} [OPTIONS] -- {' '.join(map(_metavar, arguments))}"
     parts = [f"## windtunnel {name}", *text, f"```text\n{usage}\n```"]
     rows = [[f"`{_metavar(one)}`", _words(one)] for one in arguments]
     rows += [[_option(one), _words(one)] for one in options]

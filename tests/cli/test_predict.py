@@ -97,6 +97,10 @@ def test_the_text_names_interval_bottleneck_and_assumptions(
     assert "bottleneck: cpu, next: " in text
     assert "intervals: 90 %" in text
     assert "assumed: rate of the NICs unknown: 10 Gb/s" in text
+    replicas = "assumed: replicas of the sorted data: 1, the default of TeraSort"
+    for more, stated in ([], False), (["--set", "workloads.terasort.output_replication=3"], True):
+        assert run(["predict", "cisco-2014", "terasort", *more]) == 0
+        assert (replicas in capsys.readouterr().out) is not stated
 
 
 @pytest.fixture

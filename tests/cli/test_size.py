@@ -168,3 +168,18 @@ def test_mistakes(
 def test_a_study_excludes_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["size", "sizing", "--within", "1 h", "--workload", "terasort"]) == 2
     assert "a study has its own candidates" in capsys.readouterr().err
+
+
+def test_values_that_candidates_do_not_state_are_named(
+    parts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts.write_text(PARTS.replace("{sockets: 1, cores_per_socket: 2,", "{"))
+    words = ["size", "--parts", str(parts), "--within", "1 h"]
+    assert run([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    cores = "cores of a processor unknown: 8 in each socket"
+    assert f"{cores} (3 of 6 candidates)" in found["assumed"]
+    rows = {row["name"]: row["assumed"] for row in found["candidates"]}
+    assert cores in rows["8 hosts, small"] and cores not in rows["8 hosts, large"]
+    assert run(words) == 0
+    assert f"assumed: {cores} (3 of 6 candidates)" in capsys.readouterr().out

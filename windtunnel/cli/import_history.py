@@ -94,7 +94,7 @@ def history(
         str | None,
         typer.Option(
             metavar="YYYY-MM-DD",
-            help="Only jobs that a history server started on this day (UTC) or later; "
+            help="From a history server: only jobs that started on this day (UTC) or later; "
             "default: all.",
             show_default=False,
         ),

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: windtunnel down")(down)
     app.command(
         name="exec",
-        epilog="Example: windtunnel exec -- hdfs dfs -ls /",
+        epilog="Example: windtunnel exec --id ID -- hdfs dfs -ls /",
         context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     )(execute)
     app.command(name="open", epilog="Example: windtunnel open")(open_)
@@ -246,7 +246,10 @@ def clean(
         ),
     ] = None,
 ) -> None:
-    """Remove what crashed runs left on this machine and on attached clusters, and nothing else."""
+    """Remove what crashed runs left on this machine and on attached clusters.
+
+    It also removes the logs of interactive clusters that are down, and nothing else.
+    """
     from windtunnel.engines.artifacts import clear_cache
     from windtunnel.testbeds import interactive
     from windtunnel.testbeds.attached.remains import clean_entry

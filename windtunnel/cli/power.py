@@ -40,7 +40,8 @@ def power(
         typer.Option(
             "--map",
             metavar="ROLE=COLUMN",
-            help="Column of a role: time, watts or group; repeatable; time and watts are required.",
+            help="Column of a role: time, watts or group; repeatable; time and watts are required. "
+            "The order is the reverse of that of 'windtunnel import'.",
         ),
     ] = None,
     zone: Annotated[

@@ -96,7 +96,7 @@ def import_(
             metavar="MAP.yaml or COLUMN=ROLE",
             help="Meaning of the columns: a map file, or one option per column with its role: "
             "workload, phase, round, treatment, factor, start, finish or metric:NAME:UNIT; "
-            "required.",
+            "required. The order is the reverse of that of 'windtunnel power'.",
         ),
     ],
 ) -> None:

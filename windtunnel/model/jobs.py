@@ -182,6 +182,8 @@ def assumptions(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> l
         parameters.get("reduces") or settings.get("mapreduce.job.reduces")
     ):
         found.append("reduce tasks: half as many as containers")
+    if kind == "sort" and cluster.storage.code is None and not _stated_output(parameters, settings):
+        found.append("replicas of the sorted data: 1, the default of TeraSort")
     if kind in ("write", "read") and not (parameters.get("files") or parameters.get("maps")):
         found.append("files: one for each container")
     return found
@@ -214,12 +216,19 @@ def _replicas(kind: str, parameters: Mapping[str, Any], cluster: Cluster) -> flo
     code = cluster.storage.code
     if code is not None:
         return code.stored_per_byte
-    names = {"generate": "input_replication", "sort": "output_replication"}
-    names["validate"] = names["sort"]
-    given = number(parameters.get(names.get(kind, ""))) or number(parameters.get("replication"))
-    if kind in ("sort", "validate") and not given:
-        given = number(cluster.settings.get("mapreduce.terasort.output.replication")) or 1.0
+    if kind in ("sort", "validate"):
+        return _stated_output(parameters, cluster.settings) or 1.0
+    own = number(parameters.get("input_replication")) if kind == "generate" else None
+    given = own or number(parameters.get("replication"))
     return given or float(cluster.replication)
+
+
+def _stated_output(parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> float | None:
+    """Replicas of the sorted data, if the workload or a setting of TeraSort states them."""
+    keys = ("output_replication", "replication")
+    given = [number(parameters.get(key)) for key in keys]
+    given.append(number(settings.get("mapreduce.terasort.output.replication")))
+    return next((one for one in given if one), None)
 
 
 def _tasks(

@@ -42,6 +42,8 @@ def sizing_text(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{len(rows) - SHOWN} more candidates: see --json"
     yield f"* {_front(found['minimised'])}"
     yield f"constants: {found['fit']}"
+    for line in found["assumed"]:
+        yield f"assumed: {line}"
 
 
 def _best(meeting: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:

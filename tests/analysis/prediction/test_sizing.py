@@ -70,13 +70,15 @@ def test_a_free_cluster_is_the_cheapest() -> None:
 def text(rows: list[dict[str, Any]], minimised: list[str]) -> str:
     goal = {"within_s": 60.0, "probability": 0.9, "budget": None, "power_w": None}
     shown = [{**one, "dominated": False} for one in rows]
-    found = {"fit": "x", "goal": goal, "minimised": minimised, "candidates": shown}
+    found: dict[str, Any] = {"fit": "x", "goal": goal, "minimised": minimised, "candidates": shown}
+    found["assumed"] = ["clock unknown: 2.5 GHz"]
     return "\n".join(sizing_text(found))
 
 
 def test_the_text_names_what_is_minimised() -> None:
     said = text([row("a", None, 10.0)], ["time"])
     assert said.startswith("no price is known; the fastest of 1 candidates")
+    assert said.endswith("\nassumed: clock unknown: 2.5 GHz")
     assert "cheap" not in said
     said = text([row("a", 1.0, 10.0)], ["price", "time", "power"])
     assert "at least as fast, as cheap and as low in power, and better in one of these" in said

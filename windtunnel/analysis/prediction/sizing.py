@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +48,8 @@ def sized(candidates: Sequence[Candidate], goal: Goal, fit: Fit) -> dict[str, An
     Candidates that cannot run, or whose disks cannot hold the data, are the last. ``minimised``
     are the objectives of the Pareto front: price (if one is known), time, and power if the goal
     limits it. ``dominated`` is False for the candidates of the front: no other candidate is at
-    least as good in all objectives, and better in one.
+    least as good in all objectives, and better in one. ``assumed`` has the values that the
+    candidates do not state, with the number of candidates if these are not all.
     """
     rows = [_row(one, goal, fit) for one in candidates]
     minimised = ["price"] if any(row["price"] is not None for row in rows) else []
@@ -66,7 +67,17 @@ def sized(candidates: Sequence[Candidate], goal: Goal, fit: Fit) -> dict[str, An
         },
         "minimised": minimised,
         "candidates": rows,
+        "assumed": _assumed(rows),
     }
+
+
+def _assumed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    counted = Counter(line for row in rows for line in row["assumed"])
+    total = sum(row["elapsed_s"] is not None for row in rows)
+    return [
+        line if count == total else f"{line} ({count} of {total} candidates)"
+        for line, count in counted.items()
+    ]
 
 
 def _order(row: Mapping[str, Any]) -> tuple[object, ...]:
@@ -111,6 +122,7 @@ _NOT_PREDICTED: Mapping[str, Any] = {
     "next_bottleneck": None,
     "inside_fitted_range": None,
     "capacity": None,
+    "assumed": [],
     "longest": None,
     "full": "",
 }
@@ -134,6 +146,7 @@ def _times(one: Candidate, goal: Goal, fit: Fit) -> Mapping[str, Any]:
         "next_bottleneck": longest["next_bottleneck"],
         "inside_fitted_range": all(row["inside_fitted_range"] for row in phases),
         "capacity": found["capacity"],
+        "assumed": found["assumed"],
         "longest": longest["phase"],
         "full": capacity_text(found["capacity"]),
     }
