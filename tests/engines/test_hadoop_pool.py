@@ -329,6 +329,33 @@ def test_a_launch_takes_one_jvm_also_of_two_kinds_with_its_key(
     assert found == [(5, 1, 1), (5, 2, 0)]
 
 
+@pytest.mark.parametrize(
+    ("environment", "warm"),
+    [
+        ({"LD_LIBRARY_PATH": "{here}:/no/such/folder:."}, True),
+        ({"LD_LIBRARY_PATH": "{here}:/usr/lib"}, False),
+        ({"TZ": "Asia/Tokyo"}, False),
+        ({"MALLOC_ARENA_MAX": ""}, True),
+        ({"MALLOC_ARENA_MAX": "4"}, False),
+        ({"LC_ALL": "C.UTF-8"}, False),
+        ({"OTHER": "set later"}, True),
+    ],
+)
+def test_variables_that_a_process_reads_at_its_start_must_agree(
+    script: Path,
+    keeping: Callable[[str], None],
+    environment: dict[str, str],
+    warm: bool,
+    tmp_path: Path,
+) -> None:
+    keeping("kind 1 1\nkey -Xmx1m\nkey Main\n{jvm}")
+    env = {name: value.format(here=tmp_path) for name, value in environment.items()}
+    command = [str(script), "-Xmx1m", "Main"]
+    given = {**os.environ, "PWD": str(tmp_path), **env}
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False, env=given)
+    assert done.returncode == (5 if warm else 3)
+
+
 def test_stock_starts_without_a_keeper_are_counted(script: Path, pool: Pool) -> None:
     launch(script, None, main="org.apache.hadoop.mapred.YarnChild")
     launch(script, None, main="org.apache.spark.deploy.yarn.ApplicationMaster")

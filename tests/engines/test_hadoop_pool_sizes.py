@@ -69,5 +69,8 @@ def test_the_plan_names_what_memory_does_not_allow() -> None:
     note = pool_note(settings, 3, "3.5", 9 << 29)
     assert note.startswith("warm JVMs: 4 per worker (1 for maps, 2 for reduces, ")
     assert note.endswith("the memory is too small for the 4 maps of one wave")
+    assert pool_note(settings, 3, "3.5", 100 << 20).startswith(
+        "warm JVMs: 0 per worker (0 for maps, 0 for reduces, 0 for an application master), 0 in all"
+    )
     note = pool_note(settings, 3, "3.5", 9 << 29, 20)
     assert note.endswith("too small for the 18 maps that software.warm_jvms requests")

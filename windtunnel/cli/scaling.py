@@ -56,7 +56,7 @@ def print_proposal(
 def _proposal(
     study: str, changes: list[str] | None, hadoop: str | None, within: str | None
 ) -> Proposal:
-    from windtunnel.study.file import load_study
+    from windtunnel.study.file import load_study, written_testbed
     from windtunnel.study.plan import make_plan
     from windtunnel.study.record import planned
     from windtunnel.testbeds import TESTBEDS
@@ -65,7 +65,8 @@ def _proposal(
     plan = make_plan(*load_study(study, any_testbed=True), overrides_of(changes, hadoop))
     treatments, trials = list(planned(plan)), _trials(plan)
     within_s = None if within is None else _seconds(within)
-    proposals = (kind.propose(treatments, trials, within_s) for kind in TESTBEDS.values())
+    given = written_testbed(study)
+    proposals = (kind.propose(treatments, trials, within_s, given) for kind in TESTBEDS.values())
     return next(found for found in proposals if found is not None)
 
 

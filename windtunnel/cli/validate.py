@@ -25,7 +25,7 @@ DEFAULT = "model-of-a-model"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog="Example: windtunnel validate scaled --results validation")(validate)
+    app.command(epilog="Example: windtunnel validate TESTBED --results validation")(validate)
 
 
 def validate(

@@ -8,7 +8,7 @@ CPU_TIME = MetricInfo(
     "cpu_time",
     "s",
     "CPU time, summed over all tasks; counted for single threads (Spark, Trino, DuckDB) or for "
-    "JVMs from start to end (MapReduce, Hive)",
+    "whole JVMs, from the initialisation of the task to its end (MapReduce, Hive)",
     "the engine's task counters",
     better="less",
     label="CPU time",

@@ -191,6 +191,26 @@ def refuse_unknown(source: str | Path, kind: str, noun: str) -> None:
     )
 
 
+def _written(source: str | Path) -> Located:
+    if isinstance(source, str) and source in catalogue_names("studies"):
+        return load_text(catalogue_text("studies", source), f"catalogue:studies/{source}.yaml")
+    refuse_unknown(source, "studies", "study")
+    return load_yaml(Path(source))
+
+
+def written_testbed(source: str | Path) -> dict[str, Any]:
+    """The testbed of a study with its ``kind`` and its options as written, complete or not.
+
+    Raises
+    ------
+    DescriptionError
+        If the file is no YAML file.
+    """
+    data = _written(source).data
+    testbed = data.get("testbed", DEFAULT) if isinstance(data, dict) else DEFAULT
+    return dict(testbed) if isinstance(testbed, dict) else {"kind": str(testbed)}
+
+
 def load_study(source: str | Path, *, any_testbed: bool = False) -> tuple[StudyFile, Located]:
     """A study from a file, or from the catalogue by name.
 
@@ -201,11 +221,7 @@ def load_study(source: str | Path, *, any_testbed: bool = False) -> tuple[StudyF
     DescriptionError
         If the file is invalid, with file, line and key.
     """
-    if isinstance(source, str) and source in catalogue_names("studies"):
-        located = load_text(catalogue_text("studies", source), f"catalogue:studies/{source}.yaml")
-    else:
-        refuse_unknown(source, "studies", "study")
-        located = load_yaml(Path(source))
+    located = _written(source)
     if any_testbed and isinstance(located.data, dict):
         rest = {k: v for k, v in located.data.items() if k not in ("testbed", "scale")}
         located = replace(located, data=rest)

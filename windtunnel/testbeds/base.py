@@ -285,7 +285,11 @@ class Testbed(ABC):
 
     @classmethod
     def propose(
-        cls, planned: Sequence[PlannedTreatment], trials: int, within_s: float | None
+        cls,
+        planned: Sequence[PlannedTreatment],
+        trials: int,
+        within_s: float | None,
+        given: Mapping[str, object],
     ) -> Proposal | None:
         """Propose options for a study on this machine; None if the testbed has no options.
 
@@ -297,6 +301,8 @@ class Testbed(ABC):
             Number of trials of the study.
         within_s:
             Time of the whole study; None for the default of the testbed.
+        given:
+            The options of the study's testbed as written, with its ``kind``; some can be missing.
         """
         return None
 

@@ -100,6 +100,26 @@ def test_the_measured_start_up_counts_if_both_sides_have_it(tmp_path: Path) -> N
         assert {row.within for row in rows if row.phase == "terasort"} == {within}
 
 
+def test_each_level_is_compared_with_the_same_level_of_the_reference(tmp_path: Path) -> None:
+    """Start-up is larger at one level, in the reference and in the model alike."""
+    sides = []
+    for number, name in enumerate(("reference", "model"), start=1):
+        found = results(tmp_path / name, seed=number)
+        level = next(t.id for t in found.study.treatments if t.levels != found.study.baseline)
+        base = SimilarityGroup(
+            name=START_UP, workload="terasort", full=0.0, model=0.08, state="match"
+        )
+        own = base.model_copy(update={"treatment": level, "model": 0.25, "state": "near"})
+        scale = ScaleRecord(rate=0.5, data=0.5, groups=[base, own])
+        sides.append(
+            Results(found.path, found.study.model_copy(update={"scale": scale}), found.trials)
+        )
+    rows = predictions(sides[0], {"model": sides[1]})
+    row = next(row for row in rows if row.phase == "terasort")
+    assert [(group.full, group.model) for group in row.groups] == [(0.08, 0.08), (0.25, 0.25)]
+    assert row.within == 0.10
+
+
 @pytest.mark.parametrize(
     ("path", "part"),
     [

@@ -173,6 +173,8 @@ def test_a_disk_below_the_limit_of_the_nodemanager_is_never_noticed() -> None:
     assert "max-disk-utilization-per-disk-percentage = 99.5 (Windtunnel's default)" in never
     strict = {"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 90}
     assert times(part, cluster(strict, "model-3")) == [("the NodeManager notices it", 0.0, 120.0)]
+    by_space = {"yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb": 1000}
+    assert times(part, cluster(by_space, "model-3")) == [], "the size of the disk decides"
     off = times(fault("fill-disk", host="worker-1"), cluster({DISK_CHECK: False}, "model-3"))
     assert off[1] == ("the NodeManager notices it", None, None)
 

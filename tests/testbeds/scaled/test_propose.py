@@ -109,6 +109,23 @@ def test_without_a_time_a_model_is_proposed_even_if_its_starts_take_longer() -> 
     assert found.trial_s > 600
 
 
+def test_the_speed_of_the_cores_of_this_machine_stays() -> None:
+    fast = replace(HERE, core_speed=2.0, core_probe_ms=0.5)
+    found = proposed(fast)
+
+    assert found.scale.rate > 1.5 * proposed().scale.rate
+    assert sum(host.cpu_cores or 0 for host in fabric(found).hosts) <= 0.8 * HERE.cores
+    text = "\n".join(lines(found, {"terasort": 90.0}))
+    assert "core_speed: 2, core_probe_ms: 0.5, cpu_s_per_gb: {terasort: 90}}" in text
+
+
+def test_the_time_of_work_without_data_is_unknown() -> None:
+    points = Load("pi", 0.0, 0.0, (PhaseLoad("pi", 0, 0, 0),))
+    (note,) = propose([known()], [points], 10, HERE).notes
+
+    assert note.startswith("pi: the time of its work is unknown")
+
+
 def test_warm_starts_of_a_description_hold_all_its_tasks() -> None:
     found = propose([apply_overrides(known(), {"software.task_start": "warm"})], [SORT], 10, HERE)
 

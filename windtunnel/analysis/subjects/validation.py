@@ -143,12 +143,16 @@ def bearing(
     if effect.phase != "teragen":
         names |= {*_SORTING}
     known = {(g.name, g.workload, g.treatment): g for g in _groups(reference)}
+    own = {(g.name, g.workload) for g in _groups(study) if g.treatment == at.id}
     found = []
     for group in _groups(study):
         ours = group.workload in (None, effect.workload) and group.treatment in (None, at.id)
         if group.name in names and ours:
             base = known.get((group.name, group.workload, None))
-            found.append(_against(known.get((group.name, group.workload, at.id), base), group))
+            level = known.get((group.name, group.workload, at.id), base)
+            # a group without a treatment is that of the level, too, if the level has none
+            both = group.treatment is None and (group.name, group.workload) in own
+            found.append(_against(base if both else level, group))
     return tuple(found)
 
 

@@ -15,6 +15,7 @@ from windtunnel.engines.hadoop.formatted import keep, kept_file, restore
 from windtunnel.engines.hadoop.ha_steps import Steps
 from windtunnel.engines.hadoop.heap import live_bytes
 from windtunnel.engines.hadoop.layout import WEB_ADDRESSES
+from windtunnel.engines.hadoop.task_environment import own_java
 from windtunnel.engines.hadoop.webhdfs import STORED_PER_BYTE, WebHdfs
 from windtunnel.engines.running import tail
 from windtunnel.engines.storage_system import Jvms, Memory, State, StorageSystem
@@ -49,9 +50,16 @@ class Hdfs(StorageSystem):
     @classmethod
     def problems(cls, cluster: Cluster) -> list[str]:
         """With high availability, two NameNodes and three JournalNodes are needed."""
+        found = []
+        if cluster.software.task_start == "warm":
+            found += [
+                f"settings.{name}: waiting JVMs run the Java of the cluster, so tasks with another "
+                "Java cannot start warm: remove JAVA_HOME, or use 'software.task_start: stock'"
+                for name in own_java(cluster.settings)
+            ]
         if not cluster.storage.ha and cluster.role_counts()["journalnode"]:
-            return ["JournalNodes need storage.ha: true"]
-        return ha.problems(cluster) if cluster.storage.ha else []
+            return [*found, "JournalNodes need storage.ha: true"]
+        return [*found, *(ha.problems(cluster) if cluster.storage.ha else [])]
 
     @classmethod
     def daemons_bytes(cls, cluster: Cluster) -> int:

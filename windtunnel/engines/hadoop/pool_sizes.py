@@ -79,7 +79,7 @@ def pool_note(
     each = sum(sizes.values())
     note = (
         f"warm JVMs: {each} per worker ({sizes['map']} for maps, {sizes['reduce']} for reduces, "
-        f"1 for an application master), {each * workers} in all, about "
+        f"{sizes['master']} for an application master), {each * workers} in all, about "
         f"{each * workers * JVM_BYTES / 2**30:.1f} GiB; other containers start a new JVM"
     )
     if sizes["map"] < wanted["map"]:

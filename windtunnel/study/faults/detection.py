@@ -27,8 +27,9 @@ Tasks on a lost host
     in two trials: 180 s, the default.
 Full disk
     The NodeManager checks its disks every ``yarn.nodemanager.disk-health-checker.interval-ms`` and
-    stops using those above ``...max-disk-utilization-per-disk-percentage``
-    (``LocalDirsHandlerService``, ``DirectoryCollection``). Each heartbeat of a DataNode contains
+    stops using those above ``...max-disk-utilization-per-disk-percentage`` and those with less
+    free space than ``...min-free-space-per-disk-mb`` (``LocalDirsHandlerService``,
+    ``DirectoryCollection``). Each heartbeat of a DataNode contains
     its free space, and the NameNode places no block on a full one.
 
 The disk check of a DataNode (``dfs.datanode.disk.check.*``, ``DatasetVolumeChecker``) is not in
@@ -56,6 +57,7 @@ MASTER_EXPIRY = "yarn.am.liveness-monitor.expiry-interval-ms"
 NODE_CONNECT = "yarn.client.nodemanager-connect.max-wait-ms"
 DISK_CHECK = "yarn.nodemanager.disk-health-checker.enable"
 DISK_CHECK_INTERVAL = "yarn.nodemanager.disk-health-checker.interval-ms"
+LEAST_FREE = "yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb"
 
 _OURS = {
     MAX_DISK_UTILISATION: DISK_UTILISATION,
@@ -195,7 +197,8 @@ def full_disk(cluster: Cluster, roles: Collection[str], used: float) -> Iterator
     if enabled.value.lower() == "false":
         yield Detection(event, (enabled,), None, None)
     elif used < 1 and 100 * used <= _number(most.value):
-        yield Detection(event, (most,), None, None)
+        if _number(setting(cluster, LEAST_FREE).value) <= 0:  # else the size of the disk decides
+            yield Detection(event, (most,), None, None)
     elif (interval_s := interval.seconds()) is not None:
         yield Detection(event, (interval,), 0.0, interval_s)
 

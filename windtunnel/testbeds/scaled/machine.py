@@ -12,7 +12,7 @@ import psutil
 
 from windtunnel.cluster import Cluster
 from windtunnel.hosts.fabric.groups import Trees
-from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.scale import Combine, Scale
 from windtunnel.testbeds.scaled.scale_model import CLIENT_BYTES, MASTERS_BYTES
 from windtunnel.testbeds.scaled.shaping_plan import fabric_plan
 from windtunnel.testbeds.scaled.tasks import MIB
@@ -23,15 +23,32 @@ _PROBE_BYTES = 128 * MIB
 
 @dataclass(frozen=True)
 class Machine:
-    """The host machine; ``disk_bytes_s`` is the write rate of the disk with the state folder."""
+    """The host machine; ``disk_bytes_s`` is the write rate of the disk with the state folder.
+
+    ``core_speed`` and ``core_probe_ms`` are those of :class:`Scale`.
+    """
 
     cores: int
     memory_bytes: int
     disk_free_bytes: int
     disk_bytes_s: float
+    core_speed: float = 1.0
+    core_probe_ms: float | None = None
+
+    def scale(self, rate: float, data: float, combine: Combine | None = None) -> Scale:
+        """A scale of a model on this machine."""
+        return Scale(
+            rate=rate,
+            data=data,
+            combine=combine or Combine(),
+            core_speed=self.core_speed,
+            core_probe_ms=self.core_probe_ms,
+        )
 
 
-def this_machine(folder: Path) -> Machine:
+def this_machine(
+    folder: Path, core_speed: float = 1.0, core_probe_ms: float | None = None
+) -> Machine:
     """This machine; one write of 128 MiB in ``folder`` measures its disk."""
     there = next(p for p in (folder, *folder.parents) if p.exists())
     return Machine(
@@ -39,6 +56,8 @@ def this_machine(folder: Path) -> Machine:
         memory_bytes=psutil.virtual_memory().available,
         disk_free_bytes=psutil.disk_usage(str(there)).free,
         disk_bytes_s=_written_per_s(there),
+        core_speed=core_speed,
+        core_probe_ms=core_probe_ms,
     )
 
 

@@ -11,7 +11,7 @@ from windtunnel.testbeds.base import PlannedTreatment, Proposal
 from windtunnel.testbeds.scaled.machine import this_machine
 from windtunnel.testbeds.scaled.proposal import lines
 from windtunnel.testbeds.scaled.propose import propose
-from windtunnel.testbeds.scaled.scale import Scale
+from windtunnel.testbeds.scaled.scale import Scale, ScaledOptions
 from windtunnel.testbeds.scaled.similarity import similarity
 
 
@@ -64,9 +64,12 @@ def proposal(
     planned: Sequence[PlannedTreatment],
     trials: int,
     folder: Path,
-    within_s: float | None = None,
+    within_s: float | None,
+    options: ScaledOptions,
 ) -> Proposal:
     """A scale for a study on this machine, whose disk with ``folder`` is measured.
+
+    ``options`` have the speed of the cores; their scale is not used.
 
     Raises
     ------
@@ -76,7 +79,8 @@ def proposal(
     first = planned[0]
     clusters = [first.cluster]
     clusters += [one.cluster for one in planned[1:] if one.cluster != first.cluster]
-    found = propose(clusters, first.loads, trials, this_machine(folder), within_s)
+    machine = this_machine(folder, options.core_speed, options.core_probe_ms)
+    found = propose(clusters, first.loads, trials, machine, within_s)
     record = _record(found.scale, found.groups)
     data = {
         "scale": record.model_dump(mode="json"),
@@ -91,4 +95,4 @@ def proposal(
         "limits": found.limits,
         "notes": found.notes,
     }
-    return Proposal(lines(found), data, record)
+    return Proposal(lines(found, options.cpu_s_per_gb), data, record)

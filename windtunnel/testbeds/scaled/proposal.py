@@ -36,14 +36,19 @@ class Proposal:
     notes: list[str] = field(default_factory=list)
 
 
-def lines(proposal: Proposal) -> list[str]:
-    """The proposal as text, without its groups."""
+def lines(proposal: Proposal, cpu_s_per_gb: Mapping[str, float] | None = None) -> list[str]:
+    """The proposal as text, without its groups.
+
+    ``cpu_s_per_gb``: the option of the study that the proposal keeps.
+    """
     study = proposal.scale
+    phases = ", ".join(f"{name}: {value:g}" for name, value in (cpu_s_per_gb or {}).items())
+    more = f", cpu_s_per_gb: {{{phases}}}" if phases else ""
     nic = max(h.nic_bytes_s or 0.0 for h in fabric_plan(proposal.cluster, study).hosts)
     disk = next(h for h in fabric_plan(proposal.cluster, study).hosts if h.cpu_cores).disks[0]
     found = [
         "proposal for this machine (copy it to the study file):",
-        f"  testbed: {{kind: scaled, {str(study)[1:-1]}}}",
+        f"  testbed: {{kind: scaled, {str(study)[1:-1]}{more}}}",
     ]
     if proposal.settings:
         found.append("  set:")

@@ -123,8 +123,18 @@ def propose(
         groups=similarity(best.cluster, scale, run),
         errors=best.errors,
         settings=_warm_settings(best.cluster) if best.cluster != base else {},
-        notes=problems(best.cluster, scale, machine),
+        notes=[*problems(best.cluster, scale, machine), *_without_time(loads)],
     )
+
+
+def _without_time(loads: Sequence[Load]) -> list[str]:
+    """Notes on workloads whose work is not part of the times of a proposal."""
+    return [
+        f"{load.workload}: the time of its work is unknown, because it depends on no data; the "
+        "times above contain only its start"
+        for load in loads
+        if not any(phase.read_bytes + phase.write_bytes for phase in load.phases)
+    ]
 
 
 _ALLOW_MORE = "allow more time ('--within'), or plan fewer rounds or treatments."
@@ -203,7 +213,7 @@ def _candidate(
     Without ``each_s``, the work of a trial may take as long as its starts.
     """
     parts = [replace(load, task_fraction=1 / combine.slots) for load in loads]
-    size = model_size(cluster, Scale(rate=rate, data=1.0, combine=combine))
+    size = model_size(cluster, machine.scale(rate, 1.0, combine))
     if cluster.software.warm_jvms:
         tasks = max((_tasks(load, size) for load in parts if load.tasks), default=0.0)
         wanted = math.ceil(tasks / size.workers) + 1  # tasks do not spread evenly
@@ -216,7 +226,7 @@ def _candidate(
     elif starts > each_s / 2:
         return None
     data, why = _data(parts, size, (starts, each_s), machine, cluster, combine)
-    scale = Scale(rate=rate, data=data, combine=combine)
+    scale = machine.scale(rate, data, combine)
     run = [_in_model(load, scale) for load in loads]
     full, model = sizes(cluster, scale)
     trial_s = sum(_work_s(load, size) * data + _starts_s(load, size) for load in parts)
@@ -234,7 +244,7 @@ def _rate(clusters: Sequence[Cluster], machine: Machine) -> tuple[float, list[st
         nic = max(host.nic_bytes_s or 0.0 for host in size.hosts)
         own = {
             f"CPU: {size.cores:.0f} cores at full size, {cores:.2f} of {machine.cores} here": (
-                cores / size.cores
+                cores * machine.core_speed / size.cores
             ),
             f"disk: {disk / 1e6:.0f} MB/s at full size, {machine.disk_bytes_s / 1e6:.0f} here": (
                 BUSY_AT_MOST * machine.disk_bytes_s / disk
@@ -261,7 +271,7 @@ def _slots_that_fit(cluster: Cluster, machine: Machine) -> int:
     carriers = sum(bool(CARRIERS & {*node.roles}) for node in cluster.nodes())
     room = MEMORY_AT_MOST * machine.memory_bytes
     room -= MASTERS_BYTES + CLIENT_BYTES + carriers * WORKER_BYTES
-    smallest = model_size(cluster, Scale(rate=1e-6, data=1e-6)).tasks.map_mib * MIB
+    smallest = model_size(cluster, machine.scale(1e-6, 1e-6)).tasks.map_mib * MIB
     if room < workers * smallest:
         fit = int(MEMORY_AT_MOST * machine.memory_bytes - MASTERS_BYTES - CLIENT_BYTES)
         fewer = max(0, fit // (WORKER_BYTES + ENOUGH_SLOTS * smallest))
@@ -341,8 +351,7 @@ def _cache_bound(cluster: Cluster, rate: float, combine: Combine, machine: Machi
     The memory of a host is linear in that fraction as long as containers have their minimum size.
     """
     few, more = (
-        memory_needed(cluster, Scale(rate=rate, data=data, combine=combine))
-        for data in (1e-6, 1e-3)
+        memory_needed(cluster, machine.scale(rate, data, combine)) for data in (1e-6, 1e-3)
     )
     room = MEMORY_AT_MOST * machine.memory_bytes - few
     slope = (more - few) / (1e-3 - 1e-6)

@@ -233,13 +233,21 @@ def _spills(tasks: Tasks, data: float) -> float:
 
 
 def start_shares(load: Load, full: Size, model: Size) -> tuple[float, float]:
-    """Start-up as a fraction of the time of a task, at full size and in the model (estimates)."""
+    """Start-up as a fraction of the time of all tasks, at full size and in the model (estimates).
+
+    A reduce task takes as long for a byte as a map task. Its waiting for map tasks is not counted.
+    """
     pair = ((full, load.data_bytes), (model, load.model_bytes))
+    writers, reduces = counts(load.writers, load), reduces_of(load, full, model)
     found = []
-    for (size, data), writers in zip(pair, counts(load.writers, load), strict=True):
-        start = size.start_s(writers)
-        task = wave_s(load, size, data, writers) if writers else size.task_s()
-        found.append(start / (start + task))
+    for number_of, (size, data), reducers in zip(writers, pair, reduces, strict=True):
+        if number_of:
+            starts, work = size.start_s(number_of), wave_s(load, size, data, number_of)
+        else:
+            blocks = data / size.tasks.block_bytes
+            starts = size.start_s() * (math.ceil(blocks) + reducers)
+            work = size.task_s() * blocks * (2 if reducers else 1)
+        found.append(starts / (starts + work))
     return found[0], found[1]
 
 

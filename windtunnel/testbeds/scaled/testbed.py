@@ -10,6 +10,7 @@ from typing import ClassVar
 import psutil
 
 from windtunnel.cluster import Cluster
+from windtunnel.cluster.yamlfile import Located, validate
 from windtunnel.engines.faults import Part
 from windtunnel.engines.storage_systems import outside_of, storage_system
 from windtunnel.errors import DescriptionError
@@ -95,10 +96,20 @@ class ScaledTestbed(HadoopTestbed[ScaledDeployment]):
 
     @classmethod
     def propose(
-        cls, planned: Sequence[PlannedTreatment], trials: int, within_s: float | None
+        cls,
+        planned: Sequence[PlannedTreatment],
+        trials: int,
+        within_s: float | None,
+        given: Mapping[str, object],
     ) -> Proposal | None:
-        """The scale at which this machine can run the model of a study with the least error."""
-        return proposal(planned, trials, state_root(), within_s)
+        """The scale at which this machine can run the model of a study with the least error.
+
+        The speed of the cores is that of the study's own options, if these are of this testbed.
+        """
+        own = given if given.get("kind") == "scaled" else {}
+        # the study can lack a scale before it has this proposal
+        options = validate(ScaledOptions, Located({"rate": 1, "data": 1, **own}))
+        return proposal(planned, trials, state_root(), within_s, options)
 
     @classmethod
     def validation(

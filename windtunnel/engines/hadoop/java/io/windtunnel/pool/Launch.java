@@ -23,7 +23,14 @@ final class Launch {
 
   /** Variables that a process reads only at its start; a waiting JVM had none of them. */
   private static final List<String> AT_START =
-      List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "LD_PRELOAD");
+      List.of(
+          "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "LD_PRELOAD", "LC_ALL",
+          "LC_CTYPE", "GLIBC_TUNABLES");
+
+  /** Variables that a process reads only at its start; a waiting JVM has those of its keeper. */
+  private static final List<String> OF_KEEPER = List.of("LANG", "TZ", "MALLOC_ARENA_MAX");
+
+  private static final String LIBRARIES = "LD_LIBRARY_PATH";
 
   final long pid;
   final List<String> options = new ArrayList<>();
@@ -84,7 +91,29 @@ final class Launch {
         key.add(name + "=" + value);
       }
     }
+    for (String name : OF_KEEPER) {
+      String value = environment.getOrDefault(name, "");
+      if (!value.equals(System.getenv().getOrDefault(name, ""))) {
+        key.add(name + "=" + value);
+      }
+    }
+    String libraries = libraries();
+    if (!libraries.isEmpty()) {
+      key.add(LIBRARIES + "=" + libraries);
+    }
     return key;
+  }
+
+  /** The folders with libraries that a waiting JVM does not have: all but that of the container. */
+  private String libraries() {
+    List<String> found = new ArrayList<>();
+    for (String name : environment.getOrDefault(LIBRARIES, "").split(":")) {
+      boolean own = name.isEmpty() || folder().resolve(name).normalize().equals(folder().normalize());
+      if (!own && Files.isDirectory(folder().resolve(name))) {
+        found.add(name);
+      }
+    }
+    return String.join(":", found);
   }
 
   /** The folder in which the process was started. */

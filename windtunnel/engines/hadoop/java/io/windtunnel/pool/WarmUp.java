@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.zip.GZIPInputStream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.io.Text;
@@ -27,6 +28,7 @@ import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
  */
 final class WarmUp {
   private static final String FOLDER = "/windtunnel/pool/";
+  private static final String SORT_MB = "mapreduce.task.io.sort.mb";
   private static final int RECORDS = Integer.getInteger("windtunnel.pool.records", 100_000);
 
   private WarmUp() {}
@@ -71,6 +73,9 @@ final class WarmUp {
     settings.set("mapreduce.jobtracker.staging.root.dir", own.resolve("staging").toUri().toString());
     settings.setInt("dfs.replication", 1);
     settings.setInt("mapreduce.job.reduces", 1);
+    // the heap can be that of a reduce task, which has no such buffer
+    int half = (int) Math.min(Integer.MAX_VALUE, Runtime.getRuntime().maxMemory() >> 21);
+    settings.setInt(SORT_MB, Math.max(1, Math.min(settings.getInt(SORT_MB, 100), half)));
     settings.setInt(Records.COUNT, RECORDS);
     FileSystem files = FileSystem.get(settings);
     org.apache.hadoop.fs.Path folder = new org.apache.hadoop.fs.Path(FOLDER + own.getFileName() + "-"
@@ -88,15 +93,22 @@ final class WarmUp {
       if (!job.waitForCompletion(false)) {
         throw new IOException("the job of the warm-up has failed");
       }
-      byte[] buffer = new byte[1 << 16];
-      try (InputStream in = files.open(new org.apache.hadoop.fs.Path(folder, "part-r-00000"))) {
+      read(files, folder);
+    } finally {
+      files.delete(folder, true);
+      FileUtil.fullyDelete(own.toFile());
+    }
+  }
+
+  /** Reads the files of a folder; their names depend on the compression of the output. */
+  private static void read(FileSystem files, org.apache.hadoop.fs.Path folder) throws IOException {
+    byte[] buffer = new byte[1 << 16];
+    for (FileStatus file : files.listStatus(folder)) {
+      try (InputStream in = files.open(file.getPath())) {
         while (in.read(buffer) > 0) {
           continue;
         }
       }
-    } finally {
-      files.delete(folder, true);
-      FileUtil.fullyDelete(own.toFile());
     }
   }
 }
