@@ -1,4 +1,7 @@
-"""A fault in a real WordCount: the trial counts, its output is verified, the next one is whole."""
+"""A fault in a real WordCount: the trial counts, its output is verified, the next one is whole.
+
+The output is compressed.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ set:
 {SMALL_STUDY}
   hosts.worker.count: 2
   settings.dfs.namenode.reconstruction.pending.timeout-sec: 2
+  settings.mapreduce.output.fileoutputformat.compress: true
 workloads:
   wordcount: {{size: 10 MB, replication: 2}}
 factors:

@@ -46,7 +46,10 @@ CHANGES = {
     **LIGHT_TASKS,
     **LIGHT_DAEMONS,
     "settings.mapreduce.map.java.opts": FEW_RECORDS,
-    "settings.mapreduce.reduce.java.opts": FEW_RECORDS,
+    "settings.mapreduce.reduce.java.opts": f"{FEW_RECORDS} -Xmx160m",
+    # waiting JVMs for reduce tasks have no room for it
+    "settings.mapreduce.task.io.sort.mb": 256,
+    "settings.mapreduce.output.fileoutputformat.compress": True,
 }
 PI = "org.apache.hadoop.examples.QuasiMonteCarlo"
 STUDY = """\

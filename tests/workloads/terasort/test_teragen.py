@@ -43,7 +43,10 @@ def test_the_job_and_a_sound_verdict() -> None:
     assert verdict.valid
     assert jobs == [
         ("teragen", {"dfs.replication": "2", "mapreduce.job.maps": "4"}),
-        ("terachecksum", {"mapreduce.input.fileinputformat.split.minsize": "100000"}),
+        (
+            "terachecksum",
+            {"mapreduce.input.fileinputformat.split.minsize": "100000", **UNCOMPRESSED},
+        ),
     ]
     workload.clean(deployment, execution)
     assert deployment.files.statuses == {}

@@ -22,6 +22,7 @@ from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import WARM, About, Demand, Execution, Parameters, Workload
 from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.dfsio.result import COUNTED, METRICS, io_metrics, totals
+from windtunnel.workloads.plain_text import UNCOMPRESSED
 from windtunnel.workloads.terasort.rows import PACKAGE, ROW_BYTES, read_all
 from windtunnel.workloads.verdicts import check, verdict
 
@@ -132,7 +133,7 @@ class Dfsio(Workload[DfsioParameters]):
         size = wanted.kept_bytes if phase == "truncate" else wanted.file_bytes
         argv = [_MAIN, f"-{test}", "-nrFiles", str(wanted.files), "-size", f"{size}B"]
         argv += ["-bufferSize", str(int(wanted.buffer))]
-        settings = {_FOLDER: folder, "dfs.replication": str(wanted.replication)}
+        settings = {_FOLDER: folder, "dfs.replication": str(wanted.replication), **UNCOMPRESSED}
         run = deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
         found = totals(read_all(deployment, f"{folder}/io_{test}"))
         metrics = dict(run.phase.metrics)
@@ -204,8 +205,9 @@ class Dfsio(Workload[DfsioParameters]):
         """TeraChecksum's sum over all files, compared with the sum over rows of zeros."""
         wanted, sums = self.parameters, f"{execution.folder}/checksum"
         argv = [f"{PACKAGE}.TeraChecksum", f"{_base(execution)}/io_data", sums]
-        whole_files = {_LEAST_SPLIT: str(wanted.kept_bytes)}  # one task per file, not per block
-        deployment.run_job("terachecksum", argv, whole_files, deadline_s=execution.deadline_s)
+        # one task per file, not per block
+        settings = {_LEAST_SPLIT: str(wanted.kept_bytes), **UNCOMPRESSED}
+        deployment.run_job("terachecksum", argv, settings, deadline_s=execution.deadline_s)
         rows = wanted.files * wanted.kept_bytes // ROW_BYTES
         found = read_all(deployment, sums).split()
         got = found[0].lstrip("0") if len(found) == 1 else "none"

@@ -12,6 +12,7 @@ from windtunnel.engines.deployment import Deployment, FileStatus, JobRun, found_
 from windtunnel.results.metrics import MetricInfo, numbers
 from windtunnel.results.record import Check, Metric
 from windtunnel.workloads.base import Parameters
+from windtunnel.workloads.plain_text import plain_text
 from windtunnel.workloads.verdicts import check
 
 ROW_BYTES = 100
@@ -98,9 +99,12 @@ def placement(deployment: Deployment, folder: str) -> dict[str, Metric]:
 
 
 def read_all(deployment: Deployment, folder: str) -> str:
-    """The text of all data files in a folder."""
+    """The text of all data files in a folder, each of at most 1 MiB.
+
+    Raises the errors of :func:`plain_text`.
+    """
     return "".join(
-        deployment.files.read(file.path).decode(errors="replace")
+        plain_text(file.path, deployment.files.read(file.path)).decode(errors="replace")
         for file in deployment.files.list_files(folder)
         if file.is_data
     )

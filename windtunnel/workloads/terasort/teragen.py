@@ -17,6 +17,7 @@ from windtunnel.results.record import Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Workload
 from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.own_metrics import with_metrics, with_rate
+from windtunnel.workloads.plain_text import UNCOMPRESSED
 from windtunnel.workloads.terasort.rows import (
     BLOCKS_ON_ONE_MACHINE,
     MACHINES_PER_BLOCK,
@@ -91,8 +92,9 @@ class TeraGen(Workload[TeraGenParameters]):
         rows, sums = f"{execution.folder}/rows", f"{execution.folder}/checksum"
         run, wanted = execution.runs["teragen"], self.parameters
         argv = [f"{PACKAGE}.TeraChecksum", rows, sums]
-        whole_files = {_LEAST_SPLIT: str(self.data_bytes())}  # one task per file, not per block
-        deployment.run_job("terachecksum", argv, whole_files, deadline_s=execution.deadline_s)
+        # one task per file, not per block
+        settings = {_LEAST_SPLIT: str(self.data_bytes()), **UNCOMPRESSED}
+        deployment.run_job("terachecksum", argv, settings, deadline_s=execution.deadline_s)
         checks = [
             check_checksum("the rows read back", read_all(deployment, sums).split(), run),
             check_rows("teragen", run, "MAP_OUTPUT_RECORDS", wanted.row_count),

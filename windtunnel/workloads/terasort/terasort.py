@@ -18,6 +18,7 @@ from windtunnel.results.record import Check, Verdict
 from windtunnel.workloads.base import About, Demand, Execution, Workload
 from windtunnel.workloads.copies import misfits
 from windtunnel.workloads.own_metrics import DATA_RATE, with_rate
+from windtunnel.workloads.plain_text import UNCOMPRESSED
 from windtunnel.workloads.terasort.rows import (
     PACKAGE,
     ROW_BYTES,
@@ -129,7 +130,7 @@ class TeraSort(Workload[TeraSortParameters]):
                 settings["mapreduce.job.reduces"] = str(self.parameters.reduces)
             argv = [f"{PACKAGE}.TeraSort", self._input(execution), self._output(execution)]
         else:
-            settings = {}
+            settings = {**UNCOMPRESSED}
             argv = [f"{PACKAGE}.TeraValidate", self._output(execution), self._report(execution)]
         run = deployment.run_job(phase, argv, settings, deadline_s=execution.deadline_s)
         return with_rate(run, DATA_RATE, self.data_bytes())

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from windtunnel.engines.deployment import Deployment
+from windtunnel.workloads.plain_text import plain_text
 
 _LARGEST_BYTES = 1 << 30
 
@@ -23,13 +24,15 @@ def read_counts(deployment: Deployment, folder: str) -> WordCounts:
     """The counts that a job wrote into a folder. Malformed or repeated lines change the digest.
 
     The digest is that of the lines in the order of the words' bytes. Files of more than one GiB
-    are not read to the end, which changes the digest as well.
+    are not read to the end, which changes the digest as well. Raises the errors of
+    :func:`plain_text`.
     """
     pairs, words = [], 0
     for file in deployment.files.list_files(folder):
         if not file.is_data:
             continue
-        for line in deployment.files.read(file.path, _LARGEST_BYTES).splitlines():
+        text = plain_text(file.path, deployment.files.read(file.path, _LARGEST_BYTES))
+        for line in text.splitlines():
             word, _, number = line.partition(b"\t")
             pairs.append((word, number))
             words += int(number) if number.isdigit() else 0
