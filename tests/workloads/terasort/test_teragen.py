@@ -15,6 +15,7 @@ from windtunnel.engines.deployment import JobRun
 from windtunnel.errors import DescriptionError
 from windtunnel.results.record import Verdict
 from windtunnel.workloads.base import Execution
+from windtunnel.workloads.plain_text import UNCOMPRESSED
 from windtunnel.workloads.terasort.teragen import TeraGen, TeraGenParameters
 
 WRITTEN = "/w/trial/rows/part-m-00000"
