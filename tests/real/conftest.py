@@ -113,7 +113,7 @@ SHARED = "shared"
 _USES_SHARED = re.compile(
     r"^(def test_\w+|@pytest\.fixture.*\ndef \w+)\([^)]*\bdeployment: LocalDeployment", re.MULTILINE
 )
-GROUPS = {"test_fabric_kills": "test_scaled"}
+GROUPS = {"test_fabric": "test_scaled", "test_fabric_kills": "test_scaled"}
 """One process at a time has virtual hosts: a loop device that is left is of its test."""
 LONGEST = (
     SHARED,

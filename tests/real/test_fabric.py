@@ -1,6 +1,7 @@
 """The fabric on this machine's kernel: what is set against what is got, and no traces.
 
-Needs root on Linux; elsewhere all are skipped, with what is missing as the reason.
+Needs root on Linux; elsewhere all are skipped, with what is missing as the reason. Tests that
+measure rates run with nothing beside them.
 """
 
 from __future__ import annotations
@@ -31,10 +32,7 @@ from windtunnel.hosts.local import LocalProcess
 from windtunnel.testbeds.scaled.live_limits import shape, unlimited
 
 MISSING = [lack.what for lack in capabilities() if lack.fatal]
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(bool(MISSING), reason=f"this machine lacks {', '.join(MISSING)}"),
-]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"this machine lacks {', '.join(MISSING)}")
 
 MBIT = 1e6 / 8
 WITHIN = 0.10
@@ -109,6 +107,7 @@ def compare(what: str, wanted: float, got: float, unit: str, scale: float) -> No
     assert wanted * (1 - WITHIN) <= got <= wanted * (1 + WITHIN), row
 
 
+@pytest.mark.alone
 def test_an_uplink_does_not_bind_within_its_rack(fabric: Fabric) -> None:
     fabric.set_uplink_rate("r1", 50 * MBIT)
     assert transfer(fabric, "a", "b", 0.5) > 2 * 50 * MBIT
@@ -125,6 +124,7 @@ def test_a_cable_is_cut_and_mended(fabric: Fabric, name: str) -> None:
     assert transfer(fabric, source, "b", 0.2) > 0
 
 
+@pytest.mark.alone
 def test_guests_share_the_wire_and_talk_without_it(fabric: Fabric) -> None:
     fabric.set_nic_rate("v", 100 * MBIT)
     assert transfer(fabric, "v1", "v2", 0.5) > 3 * 100 * MBIT
@@ -140,6 +140,7 @@ def test_guests_share_the_wire_and_talk_without_it(fabric: Fabric) -> None:
     assert min(sent.values()) > 3 * MB
 
 
+@pytest.mark.alone
 def test_a_cold_read_comes_from_the_disk_and_a_second_one_does_not(fabric: Fabric) -> None:
     host, rate = fabric.hosts["a"], 50
     file = host.disks["d0"] / "file"
@@ -155,6 +156,7 @@ def test_a_cold_read_comes_from_the_disk_and_a_second_one_does_not(fabric: Fabri
     assert warm > 3 * rate * MB, "a second read comes from the page cache"
 
 
+@pytest.mark.alone
 def test_disks_of_a_host_are_slow_one_by_one(fabric: Fabric) -> None:
     """A limping disk does not slow its neighbour."""
     fabric.set_disk("a", "d0", DiskPlan("", 0, 50.0 * MB, 50.0 * MB))
@@ -168,6 +170,7 @@ def test_disks_of_a_host_are_slow_one_by_one(fabric: Fabric) -> None:
     fabric.set_disk("a", "d0", before)
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(
     any("mkfs" in lack.what for lack in capabilities("xfs")),
     reason="disks with xfs need mkfs.xfs: install xfsprogs",
@@ -213,6 +216,7 @@ def spin(fabric: Fabric, *hosts: str, wanted: float) -> float:
     return got
 
 
+@pytest.mark.alone
 def test_a_quota_holds_a_host_back(fabric: Fabric) -> None:
     cores = 0.25
     fabric.set_cpu("c", cores)

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.real.conftest import FEW_RECORDS, LIGHT_DAEMONS, LIGHT_TASKS, remains, wait_for
-from windtunnel.cluster import apply_overrides, load_cluster, load_text, validate
+from windtunnel.cluster import Located, apply_overrides, load_cluster, load_text, validate
 from windtunnel.engines.hadoop import pool
 from windtunnel.engines.hadoop.pool import Pool
 from windtunnel.engines.hadoop.pool_metrics import (
@@ -28,12 +28,15 @@ from windtunnel.engines.hadoop.pool_metrics import (
 from windtunnel.engines.hadoop.software import OWN_JAR
 from windtunnel.engines.hadoop.start_up import START_SHARE, TASK_START
 from windtunnel.engines.java import bundled_home
+from windtunnel.errors import TrialInvalidError
 from windtunnel.study.file import StudyFile
 from windtunnel.study.journal import open_journal
 from windtunnel.study.plan import make_plan
 from windtunnel.study.record import study_record
 from windtunnel.study.trial import run_trial
 from windtunnel.testbeds.local import LocalDeployment, LocalTestbed
+from windtunnel.workloads.base import Execution
+from windtunnel.workloads.wordcount.wordcount import WordCount, WordCountParameters
 
 CHANGES = {
     "software.task_start": "warm",
@@ -50,6 +53,7 @@ CHANGES = {
     # waiting JVMs for reduce tasks have no room for it
     "settings.mapreduce.task.io.sort.mb": 256,
     "settings.mapreduce.output.fileoutputformat.compress": True,
+    "settings.yarn.nodemanager.resource-monitor.interval-ms": 500,
 }
 PI = "org.apache.hadoop.examples.QuasiMonteCarlo"
 STUDY = """\
@@ -141,6 +145,41 @@ def test_terasort_runs_in_waiting_jvms_and_is_verified(
     assert 4e6 <= sort["hdfs_bytes_read"].value < 4.1e6
     assert sort["map_input_records"].value == 40_000
     assert warm.provenance()["start"] == "warm"
+
+
+def test_a_job_with_a_program_of_its_own_is_verified(warm: LocalDeployment, tmp_path: Path) -> None:
+    """Its jar is copied to the folder of each container."""
+    (tmp_path / "text.txt").write_text("a b a\nc\n" * 1000)
+    wanted = {"text": str(tmp_path / "text.txt"), "replication": 1, "reduces": 1, "combiner": False}
+    workload = WordCount(validate(WordCountParameters, Located(wanted)))
+    execution = Execution("/windtunnel/own", "/windtunnel/words", time.monotonic() + 300)
+    workload.prepare(warm, execution)
+    warm.before_phase()
+    (phase,) = workload.phases()
+    execution.runs[phase] = run = workload.run_phase(phase, warm, execution)
+    verdict = workload.verify(warm, execution)
+    assert verdict.valid, verdict.reason
+    starts = warm.phase_metrics(run.phase)
+    assert starts[WARM_STARTS.name].value == 3
+    assert starts[STOCK_STARTS.name].value == 0
+
+
+def test_a_task_that_exceeds_its_memory_is_killed_and_the_message_states_it(
+    warm: LocalDeployment,
+) -> None:
+    """The NodeManager watches the JVM that has taken the container."""
+    warm.before_phase()
+    before = pool_of(warm).starts()
+    settings = {
+        "mapreduce.map.memory.mb": "128",
+        # the options of the waiting JVMs, whose heap has 0.8 of 1,536 MiB
+        "mapreduce.map.java.opts": f"{FEW_RECORDS} -Xmx1229m",
+        "mapreduce.map.maxattempts": "1",
+    }
+    with pytest.raises(TrialInvalidError, match="PHYSICAL"):
+        warm.run_job("pi", [PI, "1", "1000000000"], settings, deadline_s=time.monotonic() + 120)
+    started = pool_of(warm).starts() - before
+    assert (started.warm, started.stock) == (2, 0)  # an application master and the map
 
 
 @pytest.mark.parametrize(
