@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,8 @@ from windtunnel.engines.artifacts import ArtifactSet
 from windtunnel.engines.hive.engine import MAIN, OWN_JAR, Hive
 from windtunnel.engines.hive.runs import job_run
 from windtunnel.errors import TrialInvalidError
+from windtunnel.testbeds.base import PlannedTreatment, StudyRequest
+from windtunnel.testbeds.local import LocalTestbed
 
 COLLECTIONS = "commons-collections-3.2.2.jar"
 STEPS = [{"name": "use", "sql": "USE whole"}, {"name": "q", "sql": "SELECT 1"}]
@@ -108,3 +111,31 @@ def test_a_phase_is_from_the_question_to_the_answer(hive: Hive) -> None:
     assert {row["output_records"] for row in made.tasks if row["type"] == "REDUCE"} <= {None}
     with pytest.raises(TrialInvalidError, match="Hive submitted no job for: use"):
         job_run("scan", run, run.steps, hive.hadoop.history)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("hive.metastore.uris", "thrift://production:9083", "a metastore of its own"),
+        ("javax.jdo.option.ConnectionURL", "jdbc:mysql://production/hive", "a metastore"),
+        ("hive.execution.engine", "tez", "not with 'tez'"),
+        ("hive.execution.engine", "mr", ""),
+        ("hive.exec.parallel", "true", ""),
+    ],
+)
+def test_the_metastore_of_an_installation_is_refused(name: str, value: str, reason: str) -> None:
+    found = Hive.refused_settings(
+        apply_overrides(load_cluster("local-1"), {f"settings.{name}": value})
+    )
+    assert bool(found) == bool(reason)
+    assert reason in found.get(name, "")
+
+
+def test_a_study_with_the_engine_is_refused_with_such_a_setting(tmp_path: Path) -> None:
+    testbed = LocalTestbed(tmp_path, lambda text: None)
+    uris = {"settings.hive.metastore.uris": "thrift://production:9083"}
+    one = PlannedTreatment("a", apply_overrides(load_cluster("local-1"), uris), ())
+    request = StudyRequest("s", [one], {}, ["hive"], "never", 1, 60.0, {})
+    (refused,) = testbed.admit(request).impossible
+    assert refused.startswith("settings.hive.metastore.uris: the session has a metastore")
+    assert testbed.admit(replace(request, engines=[])).impossible == []

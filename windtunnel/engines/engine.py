@@ -128,6 +128,11 @@ class Engine(Running):
             name: text_of(value) for name, value in given.items() if engine_of(name) == cls.name
         }
 
+    @classmethod
+    def refused_settings(cls, cluster: Cluster) -> Mapping[str, str]:
+        """Settings of a description with which it cannot work, each with the reason."""
+        return {}
+
     @abstractmethod
     def start(self) -> None:
         """Start the processes that must run before work can begin; wait until they are ready.

@@ -103,18 +103,24 @@ class HadoopTestbed(ClusterTestbed, Generic[D]):
         return {}
 
     def admit(self, request: StudyRequest) -> Realisation:
-        """Refuse treatments whose jobs need containers that YARN never starts."""
+        """Refuse treatments whose jobs need containers that YARN never starts.
+
+        Also those with settings that their engines cannot have.
+        """
         several = len(request.treatments) > 1
-        return Realisation(
-            [
-                f"{f'treatment {one.id}: ' if several else ''}settings.{setting}: {message}"
-                for one in request.treatments
-                if any(load.tasks for load in one.loads)
-                for setting, message, _ in never_started(
-                    {**self.own_settings(one.cluster), **one.cluster.settings}
-                )
-            ]
-        )
+        refused = []
+        for one in request.treatments:
+            lead = f"treatment {one.id}: " if several else ""
+            if any(load.tasks for load in one.loads):
+                own = {**self.own_settings(one.cluster), **one.cluster.settings}
+                found = never_started(own)
+                refused += [f"{lead}settings.{name}: {message}" for name, message, _ in found]
+            for engine in request.engines:
+                given = ENGINES[engine].refused_settings(one.cluster)
+                refused += [
+                    f"{lead}settings.{name}: {reason}: remove it" for name, reason in given.items()
+                ]
+        return Realisation(refused)
 
     def pool_notes(self, cluster: Cluster, settings: Mapping[str, object]) -> list[str]:
         """The size of the pool of warm JVMs, if the description has warm starts.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from windtunnel.cluster import Cluster
 from windtunnel.engines.engine import Engine
 from windtunnel.engines.hadoop.client import numbered
 from windtunnel.engines.json_lines import Step, steps_in
@@ -30,6 +31,7 @@ _OPENS = tuple(
 )
 _TASK_OPTIONS = ("mapreduce.map.java.opts", "mapreduce.reduce.java.opts")
 _CLASSPATH = "mapreduce.application.classpath"
+_ENGINE = "hive.execution.engine"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,19 @@ class Hive(Engine):
     name: ClassVar[str] = "hive"
     # built for Java 8 and tested on 17; not tested on the newest releases
     lines: ClassVar[Mapping[str, Line]] = {"4.0": Line("hive-4.0", 17, 21)}
+
+    @classmethod
+    def refused_settings(cls, cluster: Cluster) -> Mapping[str, str]:
+        """The metastore of an installation, which must not get the tables, and other engines."""
+        found = {
+            name: "the session has a metastore of its own and must not use another one"
+            for name in cluster.settings
+            if name == "hive.metastore.uris" or name.startswith("javax.jdo.option.")
+        }
+        engine = str(cluster.settings.get(_ENGINE, "mr"))
+        if engine != "mr":
+            found[_ENGINE] = f"queries run as MapReduce jobs, not with '{engine}'"
+        return found
 
     def start(self) -> None:
         """No daemon is started."""
@@ -99,7 +114,7 @@ class Hive(Engine):
         """Settings of the session and its jobs; the cluster's description overrides them."""
         opens = " ".join(_OPENS)
         settings = {
-            "hive.execution.engine": "mr",
+            _ENGINE: "mr",
             # a private metastore, which ends with the session
             "javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
             "datanucleus.schema.autoCreateAll": "true",
