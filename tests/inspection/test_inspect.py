@@ -214,6 +214,45 @@ def test_a_block_size_that_hadoop_cannot_read_is_noted_and_left_out(
     assert load_cluster(file).storage.block_size is None
 
 
+def test_what_needs_the_cluster_is_only_in_the_file_of_sources(
+    daemons: Daemons, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    conf, file = conf_of(tmp_path / "conf", daemons.url), tmp_path / "mine.yaml"
+    root = "yarn.scheduler.capacity.root"
+    needing = {
+        f"{root}.queues": "etl,adhoc",
+        f"{root}.etl.capacity": "80",
+        f"{root}.etl.user-limit-factor": "4",
+        f"{root}.etl.acl_submit_applications": "*",
+        "mapreduce.job.queuename": "etl",
+        "dfs.client.read.shortcircuit": "true",
+        "io.compression.codecs": "org.apache.hadoop.io.compress.GzipCodec,"
+        "com.hadoop.compression.lzo.LzoCodec",
+    }
+    calculator = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+    name = "yarn.scheduler.capacity.resource-calculator"
+    rows = "".join(
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in {**needing, name: calculator}.items()
+    )
+    (conf / "capacity-scheduler.xml").write_text(f"<configuration>{rows}</configuration>")
+    assert run(["inspect", str(conf), "--output", str(file)]) == 0
+    out, settings = capfd.readouterr().out, load_cluster(file).settings
+    assert settings[name] == calculator
+    assert not settings.keys() & needing.keys()
+    sources = json.loads((tmp_path / "mine.sources.json").read_text())
+    found = {one["name"]: one for one in sources["settings"]}
+    for one, value in needing.items():
+        assert (found[one]["value"], found[one]["portable"]) == (value, False)
+        assert found[one]["reason"]
+    assert found[name]["reason"] == ""
+    for text in (out, file.read_text(), "\n".join(sources["notes"])):
+        assert "mapreduce.job.queuename" in text and "and 2 more: queues belong to" in text
+        assert "dfs.client.read.shortcircuit: Hadoop's published jars" in text
+        assert "io.compression.codecs: Hadoop's jars do not contain a class" in text
+        assert "fs.defaultFS" not in text  # a place
+
+
 def test_a_prometheus_server_adds_what_no_daemon_reports(
     daemons: Daemons, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

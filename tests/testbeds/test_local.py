@@ -60,12 +60,30 @@ def test_storage_hosts_need_memory_as_well(testbed: LocalTestbed) -> None:
     assert problem.startswith("23 workers need about 10.9 GiB")
 
 
-def test_short_circuit_reads_and_a_network_of_storage_hosts_are_stated(
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("storage.short_circuit", True),
+        ("settings.dfs.client.read.shortcircuit", True),
+        ("settings.dfs.client.read.shortcircuit", " TRUE"),
+    ],
+)
+def test_short_circuit_reads_are_refused(testbed: LocalTestbed, key: str, value: object) -> None:
+    (problem,) = testbed.check(apply_overrides(load_cluster("local-3"), {key: value})).impossible
+    assert problem.startswith(f"{key} needs Hadoop's native library")
+    assert problem.endswith(": set it to false, or remove it")
+
+
+def test_a_setting_of_short_circuit_reads_without_effect_is_permitted(
     testbed: LocalTestbed,
 ) -> None:
-    short = apply_overrides(load_cluster("local-3"), {"storage.short_circuit": True})
-    (problem,) = testbed.check(short).impossible
-    assert "native library" in problem
+    name = "settings.dfs.client.read.shortcircuit"
+    assert not testbed.check(apply_overrides(load_cluster("local-3"), {name: False})).impossible
+    ceph = apply_overrides(load_cluster("local-3-cephfs"), {name: True})
+    assert not any(name in line for line in testbed.check(ceph).impossible)
+
+
+def test_a_network_of_storage_hosts_is_stated(testbed: LocalTestbed) -> None:
     roles = {"hosts.worker.roles": ["nodemanager"], "hosts.store.roles": ["datanode"]}
     apart = apply_overrides(
         load_cluster("model-external"), {"storage.external": ["store"], **roles}

@@ -10,23 +10,14 @@ from windtunnel.cluster.secrets import is_secret, masked
 from windtunnel.cluster.settings import hadoop_bytes, non_defaults
 from windtunnel.errors import ClusterAccessError
 from windtunnel.inspection.facts import UNKNOWN, ClusterFacts, HostFacts
+from windtunnel.inspection.portable import PLACE, reason_against
 from windtunnel.inspection.site_files import ClientConfiguration, Entry
 
 _ROLES = ("namenode", "resourcemanager", "historyserver", "datanode", "nodemanager")
 _KINDS = {"SSD": "ssd", "DISK": "hdd", "NVDIMM": "nvme"}
 _STEP_BYTES = 1 << 28  # memory and disks that differ by less are equal: 256 MiB
-
-# Settings of the place, not of the behaviour: on another testbed they would be wrong.
-_OF_THE_PLACE = re.compile(
-    r"address|bind-host|hostname|\.hosts|hosts\.|principal|keytab|kerberos|auth|security|ssl|tls|"
-    r"https?[._-]|\.dirs?$|-dirs?$|\.dirs?\.|path|uri|url|quorum|zk|zookeeper|nameservice|\.ha\.|"
-    r"ha\.(namenodes|rm-ids)|\bacl|acls|proxyuser|user|group|admin|topology|script|classpath|"
-    r"-env|\.env|env\.|keystore|truststore|fs\.defaultfs|domain|socket|cluster-id|protection|"
-    r"encrypt|access\.token|executor|cgroups|policy|provider|log-|\.log|logs|java\.home|interface|"
-    r"tmp|temp|"
-    r"webapp|web-proxy|registry|timeline|rm-ids|configuration\.store",
-    re.IGNORECASE,
-)
+_SECRET = "a secret"
+_NAMED = 3  # settings of a note
 
 
 @dataclass
@@ -45,7 +36,10 @@ class HostGroup:
 
 @dataclass
 class Setting:
-    """A setting that is not Hadoop's default; ``value`` contains no secret."""
+    """A setting that is not Hadoop's default; ``value`` contains no secret.
+
+    If it is not ``portable``, the description does not have it, for a ``reason``.
+    """
 
     name: str
     value: str
@@ -53,11 +47,12 @@ class Setting:
     source: str
     secret: bool
     portable: bool
+    reason: str
 
 
 @dataclass
 class Inspected:
-    """The content of the description, and what is unknown in it."""
+    """The content of the description, what is unknown in it, and which settings it lacks."""
 
     name: str
     layout: str
@@ -68,6 +63,7 @@ class Inspected:
     replication: int | None
     block_bytes: int | None
     unknown: list[str] = field(default_factory=list)
+    not_described: list[str] = field(default_factory=list)
 
 
 def describe(name: str, conf: ClientConfiguration | None, facts: ClusterFacts) -> Inspected:
@@ -103,6 +99,8 @@ def describe(name: str, conf: ClientConfiguration | None, facts: ClusterFacts) -
         replication=int(replication) if replication and replication.isdigit() else None,
         block_bytes=_block_bytes(values.get("dfs.blocksize"), facts),
     )
+    made.not_described = list(_not_described(settings))
+    facts.notes += made.not_described
     wanted = made.replication or 3
     if wanted > holders:
         facts.notes.append(
@@ -250,19 +248,23 @@ def _settings(facts: ClusterFacts, version: str | None) -> list[Setting]:
         entry: Entry = facts.settings[one.name]
         secret = is_secret(one.name, one.value)
         shown = masked(one.name, one.value)
-        portable = not (
-            secret
-            or shown != one.value
-            or _OF_THE_PLACE.search(one.name)
-            or _names_a_place(one.value)
+        hidden = secret or shown != one.value
+        reason = _SECRET if hidden else reason_against(one.name, one.value)
+        found.append(
+            Setting(one.name, shown, one.default, entry.source, secret, not reason, reason)
         )
-        found.append(Setting(one.name, shown, one.default, entry.source, secret, portable))
     return found
 
 
-def _names_a_place(value: str) -> bool:
-    """Whether a value contains a folder, an address or a variable of the place."""
-    return bool(re.search(r"(^|[\s,=:])/[\w.-]+|://|\$\{|\w:\d{2,5}\b|\n", value)) or not value
+def _not_described(settings: Iterable[Setting]) -> Iterator[str]:
+    """One line for each reason why settings of the behaviour are not in the description."""
+    by_reason: dict[str, list[str]] = {}
+    for one in settings:
+        if one.reason not in ("", _SECRET, PLACE):
+            by_reason.setdefault(one.reason, []).append(one.name)
+    for reason, names in by_reason.items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"not in the description: {', '.join(names[:_NAMED])}{more}: {reason}"
 
 
 def _unknown(made: Inspected) -> Iterator[str]:

@@ -208,7 +208,10 @@ def _rest(made: Inspected) -> Iterator[str]:
     ]
     others = len(made.settings) - len(portable)
     yield f"# {others} other settings that are not Hadoop's default name places, accounts or"
-    yield "# secrets, or are above: they are in the file of sources."
+    yield "# secrets, are above, or cannot be used on another testbed: they are in the file of"
+    yield "# sources, with the reason."
+    for line in made.not_described:
+        yield f"# {_comment(line)}"
     if portable:
         yield "settings:"
     for one in portable:

@@ -16,7 +16,7 @@ import psutil
 from windtunnel.cluster import Cluster
 from windtunnel.cluster.containers import never_started
 from windtunnel.cluster.roles import HADOOP, ROLES
-from windtunnel.cluster.settings import Value, affects
+from windtunnel.cluster.settings import Value, affects, text_of
 from windtunnel.engines.artifacts import ArtifactSet, cache_root
 from windtunnel.engines.engine import java_of, load_engine
 from windtunnel.engines.engine import line_of as engine_line
@@ -29,6 +29,7 @@ from windtunnel.engines.java import Java
 from windtunnel.engines.progress import progress_for
 from windtunnel.engines.registry import ENGINES
 from windtunnel.engines.storage_systems import (
+    HDFS,
     needs_new_storage,
     outside_of,
     storage_of,
@@ -51,6 +52,7 @@ from windtunnel.testbeds.hadoop_software import Installed
 # Resident memory of the daemons, measured on Linux with Java 17: masters together, a worker.
 _MASTERS_BYTES = 800 << 20
 _WORKER_BYTES = 450 << 20
+_SHORT_CIRCUIT = "dfs.client.read.shortcircuit"
 _WITHOUT_DAEMONS = {"client", "management"}  # hosts on which no engine starts anything
 _MINIMUM_FREE_DISK_BYTES = 1 << 30
 
@@ -243,17 +245,26 @@ def impossible_with_hadoop(cluster: Cluster) -> list[str]:
         impossible.append(f"storage of kind '{cluster.storage.kind}' is not supported")
     else:
         impossible += storage.problems(cluster)
-    if cluster.storage.short_circuit:
-        impossible.append(
-            "storage.short_circuit needs Hadoop's native library (libhadoop), which its published "
-            "jars do not contain"
-        )
+    impossible += [
+        f"{key} needs Hadoop's native library (libhadoop), which its published jars do not "
+        "contain: set it to false, or remove it"
+        for key in _short_circuit(cluster)
+    ]
     if cluster.storage.policy:
         impossible.append(
             "storage.policy: the disks of this testbed have no storage types; the testbed attached "
             "supports it"
         )
     return impossible
+
+
+def _short_circuit(cluster: Cluster) -> Iterator[str]:
+    """The keys of the description that switch short-circuit reads of HDFS on."""
+    if cluster.storage.short_circuit:
+        yield "storage.short_circuit"
+    given = text_of(cluster.settings.get(_SHORT_CIRCUIT, ""))
+    if cluster.storage.kind == HDFS and given.strip().lower() == "true":
+        yield f"settings.{_SHORT_CIRCUIT}"
 
 
 def _daemons_bytes(cluster: Cluster) -> int:

@@ -239,6 +239,16 @@ def test_a_block_size_among_the_settings_moves_to_the_storage() -> None:
     assert "dfs.blocksize" not in model.settings
 
 
+def test_the_reserved_space_of_disks_scales_with_the_data() -> None:
+    name = "settings.dfs.datanode.du.reserved"
+    given = {name: "10g", f"{name}.ssd": 20 << 30, f"{name}.pct": 5}
+    model = scaled(apply_overrides(known(), given), Scale(rate=1 / 10, data=1 / 1024)).settings
+
+    assert model["dfs.datanode.du.reserved"] == 10 << 20
+    assert model["dfs.datanode.du.reserved.ssd"] == 20 << 20
+    assert model["dfs.datanode.du.reserved.pct"] == 5
+
+
 @given(st.integers(1, 2000), st.integers(1, 100_000))
 def test_any_scale_makes_a_model_that_is_no_larger(rate: int, data: int) -> None:
     scale = Scale(rate=1 / rate, data=1 / data)

@@ -59,6 +59,12 @@ AMOUNTS: dict[str, tuple[int, int]] = {
     "mapreduce.input.fileinputformat.split.minsize": (1, 0),
     "mapreduce.input.fileinputformat.split.maxsize": (1, _CHECKSUM_BYTES),
     "mapreduce.job.ubertask.maxbytes": (1, 1),
+    # The part of a disk that DataNodes do not use, of all disks or of those of a storage type: a
+    # model has smaller disks, which it could fill.
+    **{
+        f"dfs.datanode.du.reserved{kind}": (1, 0)
+        for kind in ("", ".disk", ".ssd", ".archive", ".ram_disk", ".nvdimm")
+    },
 }
 
 
