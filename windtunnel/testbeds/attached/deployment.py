@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.cluster import Cluster
-from windtunnel.cluster.settings import affects, engine_of, non_defaults, text_of
+from windtunnel.cluster.settings import non_defaults, text_of
 from windtunnel.cluster.stored_input import input_key
 from windtunnel.engines.deployment import Deployment, JobRun
 from windtunnel.engines.hadoop.client import JobClient
@@ -39,7 +39,7 @@ from windtunnel.testbeds.attached.clocks import clock_notes
 from windtunnel.testbeds.attached.guard import Guard, others_log
 from windtunnel.testbeds.attached.history import AttachedHistory
 from windtunnel.testbeds.attached.host_samples import HostSamples
-from windtunnel.testbeds.attached.options import OLD_QUEUE, QUEUE
+from windtunnel.testbeds.attached.job_settings import TAGS, job_settings
 from windtunnel.testbeds.attached.remains import end_and_remove
 from windtunnel.testbeds.attached.status import Identity, Reading
 from windtunnel.testbeds.attached.task_limits import REDUCES, task_limits
@@ -48,8 +48,6 @@ from windtunnel.testbeds.hadoop_testbed import client_only
 
 TESTBED = "attached"
 _REMOVAL_LIMIT_S = 300.0  # requests, the supervisor, a client, the end of the applications
-_STAGING = "yarn.app.mapreduce.am.staging-dir"
-_INTERMEDIATE = "mapreduce.jobhistory.intermediate-done-dir"
 
 
 class AttachedDeployment(Deployment):
@@ -165,23 +163,9 @@ class AttachedDeployment(Deployment):
         return self.hosts[0].root / "files"
 
     def _settings(self, study: str) -> dict[str, str]:
-        """The properties of all clients: those of the study, the queue, tags, and bounds.
-
-        The files of submitted jobs are inside the folder of the run, so that nothing of a killed
-        job remains elsewhere.
-        """
-        options, new = self.access.options, self.access.site.history_folders[0]
-        own = {
-            name: text_of(value)
-            for name, value in self.cluster.settings.items()
-            if affects(name) == "client" and not engine_of(name) and name != OLD_QUEUE
-        }
-        return own | {
-            QUEUE: options.queue_of(self.cluster.settings),
-            "mapreduce.job.tags": f"windtunnel,{self.id},{study}",
-            _STAGING: f"{self.root}/staging",
-            _INTERMEDIATE: new,
-        }
+        """The properties of all clients."""
+        tags = ("windtunnel", self.id, study)
+        return job_settings(self.cluster, self.access, self.identity, self.root, tags)
 
     def run_job(
         self,
@@ -249,7 +233,7 @@ class AttachedDeployment(Deployment):
         before, self.cluster = self.cluster.storage.policy, cluster
         if before != cluster.storage.policy:
             self._set_policy()
-        study = self.access.client.settings["mapreduce.job.tags"].rpartition(",")[2]
+        study = self.access.client.settings[TAGS].rpartition(",")[2]
         self.access.client.settings = self._settings(study)
         return ["job settings changed"]
 
