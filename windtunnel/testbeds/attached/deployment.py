@@ -28,6 +28,7 @@ from windtunnel.hosts.isolation.policy import Isolation
 from windtunnel.hosts.leftovers import Registration
 from windtunnel.hosts.local import SupervisorClient
 from windtunnel.hosts.removal import removing
+from windtunnel.inspection.queues import LeafQueues
 from windtunnel.results.metrics import numbers
 from windtunnel.results.record import Metric
 from windtunnel.results.sample import Recording
@@ -36,7 +37,7 @@ from windtunnel.testbeds.attached.allowance import Need, check_allowed
 from windtunnel.testbeds.attached.by_hand import ByHand
 from windtunnel.testbeds.attached.client import EdgeHost
 from windtunnel.testbeds.attached.clocks import clock_notes
-from windtunnel.testbeds.attached.guard import Guard, others_log
+from windtunnel.testbeds.attached.guard import ElsewhereRule, Guard, others_log
 from windtunnel.testbeds.attached.history import AttachedHistory
 from windtunnel.testbeds.attached.host_samples import HostSamples
 from windtunnel.testbeds.attached.job_settings import TAGS, job_settings
@@ -63,6 +64,8 @@ class AttachedDeployment(Deployment):
         Waits for the settings of daemons that an operator changes during the study.
     start:
         The state of the cluster at the start of the study, also if this is a later deployment.
+    queues:
+        The queues of the cluster.
     """
 
     here = False
@@ -81,6 +84,7 @@ class AttachedDeployment(Deployment):
         space_bytes: int,
         by_hand: ByHand,
         start: Reading,
+        queues: LeafQueues,
     ) -> None:
         self.cluster = cluster
         self.access = access
@@ -94,7 +98,9 @@ class AttachedDeployment(Deployment):
         self.by_hand = by_hand
         limits, containers = access.options.limits, access.options.containers
         log = others_log(logs)
-        self.guard = Guard(limits, containers, self._read, start, on_reading=log)
+        self.guard = Guard(
+            limits, containers, self._read, start, self._elsewhere(queues), on_reading=log
+        )
 
     def open(self, study: str) -> None:
         """Create the folder on the cluster, and start to watch; :meth:`close` undoes it.
@@ -161,6 +167,14 @@ class AttachedDeployment(Deployment):
     def client_folder(self) -> Path:
         """A folder on this machine, for the files that are put and got."""
         return self.hosts[0].root / "files"
+
+    @property
+    def _queue(self) -> str:
+        """The permitted queue of the present treatment."""
+        return self.access.options.queue_of(self.cluster.settings)
+
+    def _elsewhere(self, queues: LeafQueues) -> ElsewhereRule:
+        return lambda used: "" if queues.within(used, self._queue) else self._queue
 
     def _settings(self, study: str) -> dict[str, str]:
         """The properties of all clients."""
@@ -331,7 +345,7 @@ class AttachedDeployment(Deployment):
             "attached": {
                 "cluster_id": self.identity.cluster,
                 "versions": self.identity.versions,
-                "queue": self.access.options.queue_of(self.cluster.settings),
+                "queue": self._queue,
                 "secure": site.secure,
                 "client": self._client_words(),
                 "containers": self.access.options.containers,
